@@ -26,7 +26,7 @@ from keepbook.book.trading.face import Trading
 from keepbook.book.trading.market.face import Market
 from keepbook.book.upkeep.transfer import Imported
 from keepbook.client.off_loop import LOCKED, is_room
-from keepbook.jobs import Swept
+from keepbook.jobs import SweepResult
 from keepbook.models.agents.runner import Runner
 from keepbook.models.chat import Talk
 from keepbook.models.choose import Models
@@ -34,7 +34,7 @@ from keepbook.models.choose import Models
 PLACE = Path(__file__).parent.parent / "src" / "keepbook" / "asynchronous.pyi"
 STANDS_IN = (Tokens, Chat, Chats, Journal, Review, Spending, Index, Agents, Runs, Decisions, Trading, Market, Book)
 ASYNC = {f"{each.__module__}.{each.__name__}": f"Async{each.__name__}" for each in STANDS_IN}
-NAMED = {each.__name__: each for each in (Imported, Swept, Talk, Models, Runner)}
+NAMED = {each.__name__: each for each in (Imported, SweepResult, Talk, Models, Runner)}
 """Types that the classes know only while types are checked."""
 LEFT_OUT = {*LOCKED, "of", "bring_in", "close_thread", "pencil_of", "acting", "under", "ask"}
 """For the layers above a book, not for its users."""

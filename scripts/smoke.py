@@ -125,15 +125,15 @@ def try_the_model(env: dict[str, str]) -> None:
 
 async def structured(url: str) -> None:
     """An answer bound to a JSON schema so narrow that also this model can keep to it."""
-    from keepbook.models.model import Said  # after `install`, like all that takes long to load
+    from keepbook.models.model import PromptMessage  # after `install`, like all that takes long to load
     from keepbook.models.providers.address import Address
-    from keepbook.models.providers.session import opened
+    from keepbook.models.providers.session import open_session
 
     say("\nA structured answer")
     city = {"type": "string", "enum": ["Oslo", "Bergen"]}
     shape = {"type": "object", "properties": {"city": city}, "required": ["city"], "additionalProperties": False}
-    async with opened(Address("openai", "smollm2-135m", url, timeout=ANSWER_SECONDS)) as session:
-        text = await session.ask("Where does the person live?", [Said("user", "I live in Oslo.")], shape)
+    async with open_session(Address("openai", "smollm2-135m", url, timeout=ANSWER_SECONDS)) as session:
+        text = await session.ask("Where does the person live?", [PromptMessage("user", "I live in Oslo.")], shape)
     say(f"  {shorten(text)}")
     expect(json.loads(text).get("city") in city["enum"], "the answer does not keep to its schema")
 

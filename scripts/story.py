@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from unittest.mock import patch
 
-from keepbook.demo.packed import PACK
+from keepbook.demo.packed_story import PACK
 from keepbook.demo.stage import ENDS
 from keepbook.demo.story import tell
 

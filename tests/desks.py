@@ -6,22 +6,22 @@ from functools import cache
 from typing import Any
 
 from keepbook.demo.market import (
-    Desk,
     Strategy,
+    StrategyDesk,
     World,
     bar_lines,
     deployment_lines,
     event_lines,
+    market_trade_lines,
     position_lines,
     skill_lines,
-    trade_lines,
 )
 
 SCALPER = Strategy("BTC scalper", follows=True, looks_back=8, threshold=0.008, patience=12)
 SWING = Strategy("ETH swing", follows=False, looks_back=16, threshold=0.012, stop=0.02, target=0.015, patience=200)
 DESKS = (
-    Desk("BTC scalper main", SCALPER, 10_000.0, ("BTC/USDT",)),
-    Desk("ETH swing paper", SWING, 25_000.0, ("ETH/USDT",)),
+    StrategyDesk("BTC scalper main", SCALPER, 10_000.0, ("BTC/USDT",)),
+    StrategyDesk("ETH swing paper", SWING, 25_000.0, ("ETH/USDT",)),
 )
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 """When the clock of the tests begins, a Sunday; the market ends there."""
@@ -46,12 +46,12 @@ def market(kb: Any, the: World) -> None:
     assert kb.market.load_events(_lines(event_lines, the)).wrong == 0
 
 
-def traded(book: Any, the: World, desks: tuple[Desk, ...] = DESKS) -> None:
+def traded(book: Any, the: World, desks: tuple[StrategyDesk, ...] = DESKS) -> None:
     """What one owner did on it."""
     files = {
         "skills": _lines(skill_lines, desks),
         "deployments": _lines(deployment_lines, the, desks),
-        "trades": _lines(trade_lines, the, desks),
+        "trades": _lines(market_trade_lines, the, desks),
         "positions": _lines(position_lines, the, desks),
     }
     for kind, lines in files.items():

@@ -13,7 +13,7 @@ from tests.embedding import meant
 from tests.traded import deployed, exposed, iso, trade_lines
 
 from keepbook.book.ground import idempotency, leases
-from keepbook.book.ground.idempotency import Answer
+from keepbook.book.ground.idempotency import StoredAnswer
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.storage.sqlite import APPLICATION_ID
@@ -36,7 +36,7 @@ def furnished(kb: Any, owner: str = OWNER) -> Any:
     leases.take(kb._database, "sweep", "nobody", 60)
     book.spending.count("chat", "openai:x", 100, 10)
     with kb._database.write(owner) as tx:
-        idempotency.keep(tx, "key-1", b"{}", Answer(200, "{}"))
+        idempotency.store_answer(tx, "key-1", b"{}", StoredAnswer(200, "{}"))
     book.reindex()
     return book
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keepbook.errors import Invalid
-from keepbook.settings import Secret, Settings, load_settings
+from keepbook.settings import SecretSetting, Settings, load_settings
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from keepbook.settings import Secret, Settings, load_settings
         ("telegram_chats", "12=alice,13=bob", {12: "alice", 13: "bob"}),
         ("telegram_chats", {"12": "alice"}, {12: "alice"}),
         ("telegram_chats", "", {}),
-        ("openai_key", "sk-x", Secret("sk-x")),
+        ("openai_key", "sk-x", SecretSetting("sk-x")),
         ("log_format", "json", "json"),
         ("max_chats", None, None),
     ],
@@ -82,6 +82,6 @@ def test_settings_of_nobody_know_nothing_of_this_machine(monkeypatch: pytest.Mon
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     assert Settings.of_nobody(owner="alice").port == 8765
     assert Settings(port=3).but(owner="bob").port == 3
-    assert load_settings().openai_key == Secret("sk-x")
+    assert load_settings().openai_key == SecretSetting("sk-x")
     assert load_settings(openai_base_url="http://localhost:1").openai_key is None
     assert "sk-x" not in repr(load_settings())

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from keepbook.strict_toml import Table, Wrong, dotted, parse, read
+from keepbook.strict_toml import TomlTable, Wrong, dotted_key, fit_to_shape, parse_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class House:
     kind: Literal["flat", "villa"] = "flat"
     height: float = 2.5
     names: tuple[str, ...] = ()
-    rooms: Table[Room] = field(default_factory=lambda: MappingProxyType({}))
+    rooms: TomlTable[Room] = field(default_factory=lambda: MappingProxyType({}))
     sheds: tuple[Room, ...] = ()
     best: Room | None = None
 
@@ -44,7 +44,7 @@ lit = true
 
 
 def test_a_file_comes_in_its_shape() -> None:
-    house = read(House, parse(GOOD))
+    house = fit_to_shape(House, parse_toml(GOOD))
     assert house == House(
         "Elm", "flat", 3.0, ("Ida", "Bo"), {"attic": Room("Ida", 2)}, (Room("Bo"),), Room("Ida", lit=True)
     )
@@ -80,13 +80,13 @@ def test_what_does_not_fit_is_named(name: str) -> None:
     text = GOOD.partition("[rooms")[0] if new.startswith("rooms") else GOOD
     assert old in text
     with pytest.raises(Wrong) as refused:
-        read(House, parse(text.replace(old, new, 1)))
-    assert dotted(refused.value.key) == key
+        fit_to_shape(House, parse_toml(text.replace(old, new, 1)))
+    assert dotted_key(refused.value.key) == key
     assert belongs in (refused.value.kind, refused.value.belongs)
     assert refused.value.nearest == meant
 
 
 def test_of_several_the_misspelt_key_is_told() -> None:
     with pytest.raises(Wrong) as refused:
-        read(House, {"stret": "Elm", "height": "3"})
+        fit_to_shape(House, {"stret": "Elm", "height": "3"})
     assert (refused.value.kind, refused.value.nearest) == ("unknown", "street")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from keepbook import Keepbook
-from keepbook.models.notebook.reply.lookup import is_about, ranked
+from keepbook.models.notebook.reply.lookup import is_about, rank_hits
 
 MOST_WRONG = 2 / 40
 """The share of questions without an answer that may get one."""
@@ -35,7 +35,7 @@ def asked(path: Path, embedder: str) -> Iterator[Asked]:
             book.reindex()
             for one in row["questions"]:
                 hits = [hit for hit in book.recall(one["q"], limit=8) if is_about(hit, one["q"])]
-                told = [hit.id for hit in ranked(hits)][:4]
+                told = [hit.id for hit in rank_hits(hits)][:4]
                 wanted = {ids[number] for number in one["answer"]}
                 best = max((hit.relevance for hit in hits), default=0.0)
                 yield Asked(best, bool(wanted), bool(wanted & set(told)))

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, Turn
-from keepbook.models.reader.windows import CORE, SIZE, Coded, Coder, Pair, Window, covering, sentence_starts
+from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, ReaderTurn
+from keepbook.models.reader.windows import CORE, SIZE, CodedTurn, Coder, Pair, Window, covering, sentence_starts
 from training.chats import Chat, Part, until, varied
 
 SKIP = -1
@@ -37,8 +37,8 @@ class Tied(NamedTuple):
     tie: int
 
 
-def turns_of(chat: Chat) -> list[Turn]:
-    return [Turn(turn.role, turn.text) for turn in chat.turns]
+def turns_of(chat: Chat) -> list[ReaderTurn]:
+    return [ReaderTurn(turn.role, turn.text) for turn in chat.turns]
 
 
 def drawn(chats: list[Chat], coder: Coder, chance: random.Random, rough: float = 0.0) -> list[Example]:
@@ -67,7 +67,7 @@ def of_chat(
     return [_example(chat, coded, window, rough) for window in coder.windows(coded, size, core)]
 
 
-def _example(chat: Chat, coded: list[Coded], window: Window, rough: random.Random | None) -> Example:
+def _example(chat: Chat, coded: list[CodedTurn], window: Window, rough: random.Random | None) -> Example:
     found = Example(window)
     for run in window.runs:
         places = [start for start, _ in coded[run.turn].offsets[run.first : run.first + run.size]]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, Bars, Chosen
+from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, KeepThresholds, TrainedChoice
 from training.chats import Chat
 from training.judge import Guess, Truth, taken
 
@@ -20,7 +20,7 @@ def write(
     read: dict[str, dict[str, list[Guess]]],
     given: dict[str, dict[str, Scores]],
     ties: list[Scores],
-    chosen: dict[str, Chosen],
+    chosen: dict[str, TrainedChoice],
     out: Path,
 ) -> None:
     """`figures.json` and, to read, `figures.md`, from each reader's guesses by writer."""
@@ -47,7 +47,7 @@ def _joined(parts: list[Scores]) -> Scores:
     return scores, right
 
 
-def _row(truth: Truth, guesses: list[Guess], bars: Bars) -> dict[str, Any]:
+def _row(truth: Truth, guesses: list[Guess], bars: KeepThresholds) -> dict[str, Any]:
     return {
         "chats": truth.chats,
         "kept": truth.figures(taken(guesses, bars)).as_dict(),

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as f
 
-from keepbook.models.minilm.parts import Parts
-from keepbook.models.reader import shipped
+from keepbook.models.minilm.parts import BaseWeights
+from keepbook.models.reader import model_files
 from keepbook.models.reader.values import TIES
 from keepbook.models.reader.windows import Coder
 from training.chats import Chat
@@ -47,12 +47,12 @@ class Plan:
     seed: int = 0
 
 
-def train(base: Parts, chats: list[Chat], coder: Coder, plan: Plan, device: str) -> Net:
+def train(base: BaseWeights, chats: list[Chat], coder: Coder, plan: Plan, device: str) -> Net:
     torch.manual_seed(plan.seed)
     chance = random.Random(plan.seed)
     net = Net(base, plan.rank, plan.drop)
     if plan.warm:
-        with np.load(io.BytesIO(shipped.read("encoder.npz"))) as file:
+        with np.load(io.BytesIO(model_files.read_pinned("encoder.npz"))) as file:
             warm(net, base, file, HEADS_OF_READER)
     net = net.to(device).train()
     kept = deepcopy(net)

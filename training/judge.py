@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from keepbook.models.reader.linear import softmax
-from keepbook.models.reader.values import LABELS, RISKS, Bars
+from keepbook.models.reader.values import LABELS, RISKS, KeepThresholds
 from training.chats import Chat
 
 
@@ -122,18 +122,18 @@ def weights(truth: Truth, guesses: Sequence[Guess], two: bool) -> tuple[float, f
     return min(ways, key=doubt)
 
 
-def taken(guesses: Iterable[Guess], bars: Bars, proposed: bool = False) -> list[Guess]:
+def taken(guesses: Iterable[Guess], bars: KeepThresholds, proposed: bool = False) -> list[Guess]:
     wanted = ("keep", "propose") if proposed else ("keep",)
     return [one for one in guesses if bars.verdict(dict(zip(LABELS, one.probabilities, strict=True))) in wanted]
 
 
-def choose(truth: Truth, guesses: Sequence[Guess], precision: float, harmed: float) -> Bars:
+def choose(truth: Truth, guesses: Sequence[Guess], precision: float, harmed: float) -> KeepThresholds:
     """The bars with the best recall of what is kept alone, at no less precision and no more harm."""
-    best, found = -1.0, Bars(0.95, 0.05, 0.5)
+    best, found = -1.0, KeepThresholds(0.95, 0.05, 0.5)
     for sure in (at / 100 for at in range(40, 98, 2)):
         for risk in (0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 1.0):
             got = truth.figures([one for one in guesses if one.keep >= sure and one.risk <= risk])
             if got.precision >= precision and got.harmed <= harmed and got.recall > best:
-                best, found = got.recall, Bars(sure, risk, 0.5)
+                best, found = got.recall, KeepThresholds(sure, risk, 0.5)
     f1 = {at / 50: truth.figures([one for one in guesses if one.keep >= at / 50]).f1 for at in range(8, 41)}
-    return Bars(found.sure, found.risk, max(f1, key=lambda at: (f1[at], at)))
+    return KeepThresholds(found.sure, found.risk, max(f1, key=lambda at: (f1[at], at)))

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from keepbook.models.notebook.decide import decide
+from keepbook.models.notebook.decide import decide_steps
 from keepbook.models.notebook.read import shared_moves, understand
 from keepbook.models.notebook.values import ChatTurn, Scene
 from keepbook.presets import load_preset
@@ -27,7 +27,7 @@ def stretches(text: str) -> Iterator[tuple[str, int, int]]:
     """What is kept or offered of a text: keep or offer, and its letters."""
     scene = Scene((ChatTurn(1, "user", text, None, NOW),), "chat", "UTC", NOW, load_preset("general"))
     moves = shared_moves()
-    for step in decide(scene, understand(scene), moves.bars):
+    for step in decide_steps(scene, understand(scene), moves.bars):
         for span in step.quotation.spans if step.quotation else ():
             if span.kind != "question":
                 yield step.act, span.start, span.end

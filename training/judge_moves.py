@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from keepbook.models.reader.choice import linear_move_reader, linear_reader, open_move_reader, open_reader
 from keepbook.models.reader.moves import DEEDS, MOVES, Move, MoveBars, MoveReader
-from keepbook.models.reader.values import Reader
+from keepbook.models.reader.values import ChatReader
 from training.move_cases import Case, cases
 from training.moves import HOME, Clause, load
 
@@ -270,7 +270,7 @@ def judge_deeds(readings: Iterable[Reading], bars: MoveBars) -> Tally:
 # The shipped readers on files of moves
 
 
-def read_with(reader: MoveReader, cutter: Reader, path: Path) -> list[Reading]:
+def read_with(reader: MoveReader, cutter: ChatReader, path: Path) -> list[Reading]:
     """A file as the product would read it: the reader's own cuts, then its moves."""
     found = []
     for case in (case for dialogue in load(path) for case in cases(dialogue)):

@@ -13,7 +13,7 @@ from torch.nn import functional as f
 
 from keepbook.models.reader import features
 from keepbook.models.reader.linear import OUTPUTS, LinearReader
-from keepbook.models.reader.values import LABELS, Bars, Chosen
+from keepbook.models.reader.values import LABELS, KeepThresholds, TrainedChoice
 from training.chats import Chat, until, varied
 from training.examples import SKIP, right_of, turns_of
 from training.judge import Guess
@@ -22,7 +22,7 @@ from training.net import OUTPUTS as SPLIT
 EPOCHS, BATCH, RATE, DECAY, VIEWS = 6, 128, 0.03, 2e-6, 3
 CUT_EPOCHS = 4
 CUT_BAR = 0.0
-PLAIN = Chosen(Bars(0.8, 0.1, 0.5))
+PLAIN = TrainedChoice(KeepThresholds(0.8, 0.1, 0.5))
 
 
 def train(chats: list[Chat], device: str, seed: int = 0) -> bytes:
@@ -70,7 +70,7 @@ def beside(weights: bytes, chats: list[Chat], cut: list[Guess]) -> list[Guess]:
     for chat in chats:
         places = lie.get(chat.id, {})
         keys = [(chat.id, turn, start) for turn in sorted(places) for start, _ in places[turn]]
-        said.update(zip(keys, reader.beside(turns_of(chat), places), strict=True))
+        said.update(zip(keys, reader.score_pieces(turns_of(chat), places), strict=True))
     return [replace(one, beside=tuple(said[one.chat, one.turn, one.start])) for one in cut]
 
 

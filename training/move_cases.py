@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from keepbook.models.reader.moves import Line
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.moves import MoveLine
+from keepbook.models.reader.values import ReaderTurn
 from keepbook.models.reader.windows import sentence_starts
 from training.moves import Asked, Clause, Dialogue, Stretch, Target
 
@@ -30,10 +30,10 @@ class Case:
 
     dialogue: str
     hand: str
-    turns: tuple[Turn, ...]
+    turns: tuple[ReaderTurn, ...]
     at: int
     clauses: tuple[Clause, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[MoveLine, ...]
     points: tuple[frozenset[str] | None, ...]
     olds: tuple[tuple[str, Stretch] | None, ...]
     """The line and the stretch of it that each clause exchanges."""
@@ -77,7 +77,7 @@ def _case(dialogue: Dialogue, at: int, chance: random.Random | None, strangers: 
     ids = [book.ids(one) for one in turn.clauses]
     points = [None if one is None else frozenset(one & known) for one in ids]
     olds = [book.old(one, known) for one in turn.clauses]
-    turns = tuple(Turn(one.role, one.text) for one in dialogue.turns[: at + 1])
+    turns = tuple(ReaderTurn(one.role, one.text) for one in dialogue.turns[: at + 1])
     return Case(dialogue.id, dialogue.hand, turns, at, turn.clauses, tuple(lines), tuple(points), tuple(olds))
 
 
@@ -124,11 +124,10 @@ class _Book:
             return None
         return one, clause.old[1]
 
-    def lines(self, chance: random.Random | None) -> list[Line]:
+    def lines(self, chance: random.Random | None) -> list[MoveLine]:
         """The book, then what this chat said before, then the open question."""
-        found = [
-            Line(one, self._content(one, content, chance), "memory") for one, content in self._dialogue.lines.items()
-        ]
+        lines = self._dialogue.lines.items()
+        found = [MoveLine(one, self._content(one, content, chance), "memory") for one, content in lines]
         for turn in range(self._at):
             for nth, clause in enumerate(self._dialogue.turns[turn].clauses):
                 one = f"{turn}:{clause.start}"
@@ -137,9 +136,9 @@ class _Book:
                 if _candidate(clause) or (chance and (one in self.meant or chance.random() < 0.1)):
                     kind = chance.choice(("memory", "said", "offered")) if chance else "said"
                     words = self._dialogue.words((turn, nth)).strip()
-                    found.append(Line(one, self._content(one, words, chance), kind))
+                    found.append(MoveLine(one, self._content(one, words, chance), kind))
         if asked := self._open():
-            found.append(Line(asked.id, _question(self._dialogue, asked), "question"))
+            found.append(MoveLine(asked.id, _question(self._dialogue, asked), "question"))
         return found
 
     def _content(self, one: str, words: str, chance: random.Random | None) -> str:
@@ -169,12 +168,12 @@ class _Book:
                     return asked
         return None
 
-    def choices(self, lines: Sequence[Line]) -> list[Line]:
+    def choices(self, lines: Sequence[MoveLine]) -> list[MoveLine]:
         asked = self._open()
         if asked is None or asked.id not in {line.id for line in lines}:
             return []
         contents = self._dialogue.lines
-        return [Line(f"{asked.id}/{one}", contents.get(one, one), "choice") for one in asked.choices[:4]]
+        return [MoveLine(f"{asked.id}/{one}", contents.get(one, one), "choice") for one in asked.choices[:4]]
 
 
 def _candidate(clause: Clause) -> bool:
@@ -188,11 +187,11 @@ def _question(dialogue: Dialogue, asked: Asked) -> str:
     return asks[-1] if asks else said
 
 
-def _mixed(lines: list[Line], meant: set[str], strangers: Sequence[str], chance: random.Random) -> list[Line]:
+def _mixed(lines: list[MoveLine], meant: set[str], strangers: Sequence[str], chance: random.Random) -> list[MoveLine]:
     """Other lines beside them, and some of them away."""
     kept = [line for line in lines if chance.random() > (DROPPED if line.id in meant else 0.08)]
     more = chance.choice((0, 0, 1, 2, 4, 6)) if strangers else 0
-    kept += [Line(f"x{at}", chance.choice(strangers), "memory") for at in range(more)]
+    kept += [MoveLine(f"x{at}", chance.choice(strangers), "memory") for at in range(more)]
     chance.shuffle(kept)
     kept.sort(key=lambda line: line.id in meant)  # what is meant is not cut off
     return kept

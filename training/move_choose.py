@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from keepbook.models.reader.model_files import ChosenMoves
 from keepbook.models.reader.move_doubt import doubt
 from keepbook.models.reader.move_encoder import CLOSER
 from keepbook.models.reader.move_linear import LinearMoveReader
-from keepbook.models.reader.move_signs import Asked
+from keepbook.models.reader.move_signs import MoveRequest
 from keepbook.models.reader.moves import DEEDS, Heat, MoveBars
-from keepbook.models.reader.shipped import ChosenMoves
-from keepbook.models.reader.values import Reader
+from keepbook.models.reader.values import ChatReader
 from training import move_doubt_fit
 from training.judge_moves import OUT_OF_REACH, START, WRONG, Reading, choose, judge, judge_deeds
 from training.move_cases import cases
@@ -39,7 +39,7 @@ def encoder(own: ByHand, given: ByHand) -> tuple[ChosenMoves, dict[str, Any]]:
 def doubted(reading: Reading, fitted: Mapping[str, Sequence[float]]) -> Reading:
     """As the runtime doubts what may be a deed."""
     case, moves = reading
-    asked = Asked(case.turns, case.at, [(move.start, move.end) for move in moves], case.lines)
+    asked = MoveRequest(case.turns, case.at, [(move.start, move.end) for move in moves], case.lines)
     return Reading(case, tuple(
         replace(move, unsure=doubt(asked, which, move, fitted))
         if sum(move.acts[act] for act in DEEDS) >= CLOSER else move
@@ -60,7 +60,7 @@ def linear(read: ByHand) -> tuple[ChosenMoves, dict[str, Any]]:
     return ChosenMoves(bars, Heat(), {}), figures(read, bars)
 
 
-def linear_readings(weights: bytes, cutter: Reader, dialogues: Sequence[Dialogue]) -> list[Reading]:
+def linear_readings(weights: bytes, cutter: ChatReader, dialogues: Sequence[Dialogue]) -> list[Reading]:
     reader = LinearMoveReader(weights)
     found = []
     for case in (case for dialogue in dialogues for case in cases(dialogue)):

@@ -8,11 +8,11 @@ import multiprocessing
 import sys
 from pathlib import Path
 
-from keepbook.models.minilm.inference import opened
-from keepbook.models.minilm.packaged import Base, found
+from keepbook.models.minilm.inference import open_minilm
+from keepbook.models.minilm.weight_files import Base, find_base
 from keepbook.models.reader.choice import linear_reader
 from keepbook.models.reader.encoder import EncoderReader
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.values import ReaderTurn
 from training import moves
 
 Cuts = dict[str, list[tuple[int, int]]]
@@ -32,10 +32,10 @@ def cuts(job: tuple[Path, Base | None]) -> Cuts:
     path, base = job
     if base is None:
         raise SystemExit("the base is not installed")
-    reader = EncoderReader(opened(base), linear_reader)
+    reader = EncoderReader(open_minilm(base), linear_reader)
     every: Cuts = {}
     for one in moves.load(path):
-        turns = [Turn(turn.role, turn.text) for turn in one.turns]
+        turns = [ReaderTurn(turn.role, turn.text) for turn in one.turns]
         for at, turn in enumerate(turns):
             if turn.role == "user":
                 pieces = reader.read(turns, upto=at + 1, only=at)
@@ -45,4 +45,4 @@ def cuts(job: tuple[Path, Base | None]) -> Cuts:
 
 if __name__ == "__main__":
     given = Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    main(Path(sys.argv[1]), Base(given / "model.onnx", given / "tokenizer.json") if given else found())
+    main(Path(sys.argv[1]), Base(given / "model.onnx", given / "tokenizer.json") if given else find_base())

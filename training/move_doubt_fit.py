@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from keepbook.models.reader import move_doubt
-from keepbook.models.reader.move_signs import Asked
+from keepbook.models.reader.move_signs import MoveRequest
 from training.judge_moves import Reading, how_right, names_of
 
 LEAST = 0.25
@@ -20,7 +20,7 @@ Fitted = dict[str, list[float]]
 def rows(readings: Sequence[Reading]) -> list[Row]:
     found = []
     for case, moves in readings:
-        asked = Asked(case.turns, case.at, [(move.start, move.end) for move in moves], case.lines)
+        asked = MoveRequest(case.turns, case.at, [(move.start, move.end) for move in moves], case.lines)
         same = names_of(case, moves)
         for which, move in enumerate(moves):
             done = move_doubt.deed(move)
@@ -28,7 +28,7 @@ def rows(readings: Sequence[Reading]) -> list[Row]:
                 continue
             act, lines = done
             right = how_right(case, move, act, frozenset(same.get(name, name) for name in lines)) != "wrong"
-            found.append((case.hand, act, move_doubt.marks(asked, which, move, act, lines), right))
+            found.append((case.hand, act, move_doubt.doubt_features(asked, which, move, act, lines), right))
     return found
 
 
@@ -36,7 +36,7 @@ def fit(given: Sequence[Row]) -> Fitted:
     """Logistic regression by Newton's method: no chance in it."""
     raw = np.array([numbers for _, _, numbers, _ in given])
     found: Fitted = {"middle": raw.mean(0).tolist(), "wide": (raw.std(0) + 1e-3).tolist()}
-    x = np.array([[*move_doubt.weighed(numbers, act, found), 1.0] for _, act, numbers, _ in given])
+    x = np.array([[*move_doubt.scale_features(numbers, act, found), 1.0] for _, act, numbers, _ in given])
     y = np.array([right for *_, right in given], float)
     w = np.zeros(x.shape[1])
     keep = np.full(len(w), DECAY)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keepbook.models.reader.move_heads import FLAGS, NEEDS, STRETCHES, need_tokens
-from keepbook.models.reader.move_signs import Asked as SignsAsked
-from keepbook.models.reader.move_signs import signs
+from keepbook.models.reader.move_signs import MoveRequest as SignsAsked
+from keepbook.models.reader.move_signs import move_features
 from keepbook.models.reader.move_windows import MoveCoder, MoveWindow
 from keepbook.models.reader.moves import MOVES, RESTS
 from keepbook.models.reader.values import LABELS
@@ -63,7 +63,7 @@ def _example(case: Case, window: MoveWindow) -> Example:
     clauses = [case.clauses[which] for which in judged]
     names = [line.id for line in case.lines] + [f"{case.at}:{case.clauses[which].start}" for which in seen]
     kinds = [{"question": 1, "choice": 2}.get(line.kind, 0) for line in case.lines] + [0] * len(seen)
-    every = signs(SignsAsked(case.turns, case.at, case.pieces, case.lines), seen, judged)
+    every = move_features(SignsAsked(case.turns, case.at, case.pieces, case.lines), seen, judged)
     pairs, visible = [], []
     for piece, (which, row) in enumerate(zip(judged, window.judged, strict=True)):
         meant = case.points[which]

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as f
 
-from keepbook.models.minilm.parts import Parts
-from keepbook.models.reader import shipped
+from keepbook.models.minilm.parts import BaseWeights
+from keepbook.models.reader import model_files
 from keepbook.models.reader.moves import MOVES
 from training.move_examples import UNKNOWN, Example
 from training.move_net import HEADS, STRETCHES, MoveNet, Pairs, Span
@@ -48,12 +48,12 @@ class Plan:
     seed: int = 0
 
 
-def train(base: Parts, told: Views, chats: Views, plan: Plan, device: str) -> MoveNet:
+def train(base: BaseWeights, told: Views, chats: Views, plan: Plan, device: str) -> MoveNet:
     torch.manual_seed(plan.seed)
     chance = random.Random(plan.seed)
     net = MoveNet(base, plan.rank, plan.drop)
     if plan.warm:
-        with np.load(io.BytesIO(shipped.read("encoder.npz"))) as file:
+        with np.load(io.BytesIO(model_files.read_pinned("encoder.npz"))) as file:
             warm(net, base, file)
     net = net.to(device).train()
     kept = deepcopy(net)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from keepbook.models.reader.move_heads import MoveHeads
-from keepbook.models.reader.move_signs import Asked
+from keepbook.models.reader.move_signs import MoveRequest
 from keepbook.models.reader.move_windows import MoveCoder
 from keepbook.models.reader.moves import Move
 from training.move_cases import Case
@@ -41,6 +41,6 @@ def guesses(
         hidden = net.encode([one.ids for _, one in batch], [one.types for _, one in batch]).cpu().numpy()
         for row, (at, window) in enumerate(batch):
             case = cases[at]
-            asked = Asked(case.turns, case.at, pieces[at], case.lines)
+            asked = MoveRequest(case.turns, case.at, pieces[at], case.lines)
             found[at] |= dict(heads.read(asked, window, hidden[row, : len(window.ids)].astype(np.float32)))
     return found

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as f
 
-from keepbook.models.reader.move_linear import OUTPUTS, ROWS, rows_of
-from keepbook.models.reader.move_signs import Asked
+from keepbook.models.reader.move_linear import OUTPUTS, ROWS, piece_rows
+from keepbook.models.reader.move_signs import MoveRequest
 from keepbook.models.reader.moves import MOVES
 from training.move_cases import cases, drawn
 from training.move_fit import act_loss
@@ -39,9 +39,9 @@ def _pieces(dialogues: list[Dialogue], chance: random.Random) -> tuple[list[list
         for _ in range(VIEWS if one.told else 0):
             views += drawn(one, (), chance)
         for case in views:
-            asked = Asked(case.turns, case.at, case.pieces, case.lines)
+            asked = MoveRequest(case.turns, case.at, case.pieces, case.lines)
             for which, clause in enumerate(case.clauses):
-                rows.append(rows_of(asked, which))
+                rows.append(piece_rows(asked, which))
                 acts.append([MOVES.index(act) for act in clause.acts])
                 ahead.append(UNKNOWN if clause.ahead is None else int(clause.ahead))
     return rows, acts, ahead

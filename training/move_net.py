@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as f
 
-from keepbook.models.minilm.parts import WIDTH, Parts
+from keepbook.models.minilm.parts import WIDTH, BaseWeights
 from keepbook.models.reader.move_heads import OUTPUTS, POINTS, STRETCHES
 from keepbook.models.reader.move_signs import SIGNS
 from training.net import Encoder, pooled
@@ -37,7 +37,7 @@ class Read(NamedTuple):
 
 
 class MoveNet(Encoder):
-    def __init__(self, base: Parts, rank: int | None = 16, drop: float = 0.1) -> None:
+    def __init__(self, base: BaseWeights, rank: int | None = 16, drop: float = 0.1) -> None:
         super().__init__(base, rank, drop)
         self.piece = nn.Linear(3 * WIDTH, HIDDEN)
         self.does = nn.Linear(HIDDEN, sum(OUTPUTS))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from keepbook.models.reader.shipped import ChosenMoves
+from keepbook.models.reader.model_files import ChosenMoves
 from training.train_reader import READER, pin
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as f
 
-from keepbook.models.minilm.parts import HEADS, LAYERS, MATRICES, WIDTH, Parts
+from keepbook.models.minilm.parts import HEADS, LAYERS, MATRICES, WIDTH, BaseWeights
 from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES
 
 OUTPUTS = (len(LABELS), *(len(names) for names in CATEGORIES.values()), len(ACTS))
@@ -39,7 +39,7 @@ class Adapted(nn.Module):
 
 
 class Layer(nn.Module):
-    def __init__(self, base: Parts, layer: int, rank: int | None, drop: float) -> None:
+    def __init__(self, base: BaseWeights, layer: int, rank: int | None, drop: float) -> None:
         super().__init__()
         self.matrices = nn.ModuleList(
             Adapted(torch.tensor(base.matrix(f"{layer}.{name}")), vector(base, f"{layer}.{name}.bias"), rank)
@@ -61,7 +61,7 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     """The base with adapters, without a head."""
 
-    def __init__(self, base: Parts, rank: int | None = 16, drop: float = 0.1) -> None:
+    def __init__(self, base: BaseWeights, rank: int | None = 16, drop: float = 0.1) -> None:
         super().__init__()
         tables = (base.table(name) for name in ("word", "position"))
         words, places = (torch.tensor(whole.astype("f4") * scale) for whole, scale in tables)
@@ -93,7 +93,7 @@ class Encoder(nn.Module):
 class Net(Encoder):
     """The encoder with the heads of the reader."""
 
-    def __init__(self, base: Parts, rank: int | None = 16, drop: float = 0.1) -> None:
+    def __init__(self, base: BaseWeights, rank: int | None = 16, drop: float = 0.1) -> None:
         super().__init__(base, rank, drop)
         self.piece = nn.Linear(3 * WIDTH, HIDDEN)
         self.said = nn.Linear(HIDDEN, sum(OUTPUTS))
@@ -113,11 +113,11 @@ class Net(Encoder):
         return self.tie(f.dropout(f.gelu(self.pair(v), approximate="tanh"), self.drop, self.training))
 
 
-def vector(base: Parts, name: str) -> Tensor:
+def vector(base: BaseWeights, name: str) -> Tensor:
     return torch.tensor(base.vector(name))
 
 
-def norm(base: Parts, name: str) -> nn.LayerNorm:
+def norm(base: BaseWeights, name: str) -> nn.LayerNorm:
     found = nn.LayerNorm(WIDTH, eps=1e-12)
     found.weight.data, found.bias.data = vector(base, f"{name}.weight"), vector(base, f"{name}.bias")
     return found
@@ -139,7 +139,7 @@ def pooled(hidden: Tensor, spans: list[tuple[int, int, int]]) -> tuple[Tensor, T
 HEADS_OF_READER = ("piece", "said", "cut", "pair", "tie")
 
 
-def learned(net: Encoder, base: Parts, heads: tuple[str, ...] = HEADS_OF_READER) -> dict[str, np.ndarray]:
+def learned(net: Encoder, base: BaseWeights, heads: tuple[str, ...] = HEADS_OF_READER) -> dict[str, np.ndarray]:
     """What the runtime needs of a network with adapters, in float16, by the names it knows."""
     found = {"type": net.types - vector(base, "type").to(net.types.device)}
 
@@ -161,7 +161,7 @@ def learned(net: Encoder, base: Parts, heads: tuple[str, ...] = HEADS_OF_READER)
     return {name: value.detach().cpu().numpy().astype("f2") for name, value in found.items()}
 
 
-def warm(net: Encoder, base: Parts, file: Any, heads: tuple[str, ...] = ()) -> None:
+def warm(net: Encoder, base: BaseWeights, file: Any, heads: tuple[str, ...] = ()) -> None:
     """Begin with what a reader has learned before instead of with the bare base."""
 
     def put(value: Tensor, name: str, start: Tensor | None = None, by: float = 1.0) -> None:

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from keepbook.models.reader.choice import linear_reader, open_reader
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.values import ReaderTurn
 
 SHORTEST = 4
 
@@ -27,7 +27,7 @@ def main() -> None:
     lines = []
     for line in given.chats.read_text(encoding="utf-8").splitlines():
         chat = json.loads(line)
-        pieces = reader.read([Turn(turn["role"], turn["text"]) for turn in chat["turns"]])
+        pieces = reader.read([ReaderTurn(turn["role"], turn["text"]) for turn in chat["turns"]])
         memories = [
             {"op": "add", "target": None, "content": piece.text.strip(), "category": piece.categories["advisor"]}
             for piece in pieces

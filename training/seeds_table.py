@@ -17,7 +17,7 @@ from typing import Any
 
 from keepbook import Book, Keepbook
 from keepbook.book.chats.face import Chat
-from keepbook.book.text.quotation import as_shown, shown
+from keepbook.book.text.quotation import as_shown, shown_text
 from keepbook.models.notebook.values import Deed, from_parts
 
 ANSWERED = {"keep": "kept", "change": "changed", "end": "ended", "withdraw": "forgotten", "repeat": "known already"}
@@ -79,7 +79,7 @@ def _row(book: Book, row: Row, deed: Deed) -> Row:
     if deed.memory is None:
         return Row(row.preset, row.context, row.text, outcome, "", deed.content or deed.hushed)
     memory = book.get(deed.memory)
-    return Row(row.preset, row.context, row.text, outcome, memory.category or "", shown(memory))
+    return Row(row.preset, row.context, row.text, outcome, memory.category or "", shown_text(memory))
 
 
 def markdown(rows: Iterator[Row]) -> Iterator[str]:

@@ -17,9 +17,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from keepbook.book.text import topic_words
-from keepbook.book.text.topic_meaning import Layer, Told, directions_of, layer_of, logistic, near, small, spread, told
+from keepbook.book.text.topic_meaning import (
+    Layer,
+    TopicExample,
+    directions_of,
+    layer_of,
+    logistic,
+    near,
+    spread,
+    to_int8,
+    topic_examples,
+)
 from keepbook.book.text.words import STOP_WORDS
-from keepbook.models.embedders.bundled import bundled
+from keepbook.models.embedders.bundled import find_bundled
 
 OUT = Path(topic_words.__file__).parent / "topics.json"
 PARTS, OFTEN, FREE, BOTH = 5, 12, 3.0, 10.0
@@ -46,19 +56,19 @@ def as_line(text: str) -> str | None:
     return None
 
 
-def with_lines(sentences: list[Told]) -> list[Told]:
+def with_lines(sentences: list[TopicExample]) -> list[TopicExample]:
     lines = [one._replace(text=line) for one in sentences if (line := as_line(one.text)) is not None]
     return [*sentences, *lines]
 
 
-def of_every_group(sentences: list[Told]) -> list[Told]:
+def of_every_group(sentences: list[TopicExample]) -> list[TopicExample]:
     """What is about none of them is so for each."""
     groups = sorted({one.group for one in sentences} - {NONE})
     return [one._replace(group=name) for one in sentences for name in (groups if one.group == NONE else [one.group])]
 
 
 class Words:
-    def __init__(self, of: list[Told]) -> None:
+    def __init__(self, of: list[TopicExample]) -> None:
         neutral = {one.text for one in with_lines(of) if one.group == NONE}
         sentences = of_every_group(with_lines(of))
         counts = Counter(word for one in with_lines(of) for word in topic_words.frame_words(one.text))
@@ -70,7 +80,7 @@ class Words:
         counts_for = np.array([ELSE if one.text in neutral else 1.0 for one in sentences])
         self.found = logistic(np.array([self.row(one) for one in sentences]), meant, counts_for, FREE)
 
-    def row(self, one: Told) -> list[float]:
+    def row(self, one: TopicExample) -> list[float]:
         given, said = topic_words.signals(one.text, one.group), topic_words.frame_words(one.text)
         return [
             *(given[name] for name in self.signals),
@@ -78,7 +88,7 @@ class Words:
             *(HALF * (word in said) for word in self.frame),
         ]
 
-    def score(self, one: Told) -> float:
+    def score(self, one: TopicExample) -> float:
         return float(np.dot(self.row(one), self.found[:-1]) + self.found[-1])
 
     def written(self) -> dict[str, object]:
@@ -90,19 +100,19 @@ class Words:
 
 
 def main() -> None:
-    embedder = bundled()
+    embedder = find_bundled()
     if embedder is None:
         raise SystemExit("needs keepbook[embed]")
-    sentences = list(told())
+    sentences = list(topic_examples())
     directions = dict(
         zip((one.text for one in sentences), embedder.embed([one.text for one in sentences]), strict=True)
     )
     groups = sorted({one.group for one in sentences} - {NONE})
     neutral = {one.text for one in sentences if one.group == NONE}
 
-    def layers(of: list[Told]) -> dict[str, Layer]:
+    def layers(of: list[TopicExample]) -> dict[str, Layer]:
         rows = np.array([directions[one.text] for one in of])
-        known = directions_of(small(spread(rows)))
+        known = directions_of(to_int8(spread(rows)))
         return {group: layer_of(of, rows, known, group) for group in groups}
 
     rows, meant, counts = [], [], []
@@ -125,7 +135,7 @@ def main() -> None:
 
 
 def write(words: Words, layers: dict[str, Layer], space: str, both: np.ndarray) -> None:
-    known = small(next(iter(layers.values())).known)
+    known = to_int8(next(iter(layers.values())).known)
     np.savez_compressed(
         OUT.with_suffix(".npz"), space=space, known=known, **{name: layer.weights for name, layer in layers.items()}
     )

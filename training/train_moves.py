@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import torch
 from tokenizers import Tokenizer
 
-from keepbook.models.minilm import packaged
-from keepbook.models.minilm.parts import Parts
+from keepbook.models.minilm import weight_files
+from keepbook.models.minilm.parts import BaseWeights
 from keepbook.models.reader.choice import linear_reader
 from keepbook.models.reader.move_windows import MoveCoder
 from training import judged, move_choose, move_fit, move_guess, move_linear_fit, move_ship, moves
@@ -56,7 +56,7 @@ def arguments() -> argparse.Namespace:
     if given.base:
         given.weights, given.words = given.base / "model.onnx", given.base / "tokenizer.json"
     else:
-        given.weights, given.words = packaged.WEIGHTS.path(), packaged.WORDS.path()
+        given.weights, given.words = weight_files.WEIGHTS.path(), weight_files.WORDS.path()
     return given
 
 
@@ -111,7 +111,7 @@ def ship(results: Path, hands: dict[str, list[moves.Dialogue]]) -> None:
 def work(job: Job) -> tuple[str, Any]:
     torch.set_num_threads(1 if job.given.workers > 1 else torch.get_num_threads())
     began = time.time()
-    base, coder = Parts(job.given.weights.read_bytes()), MoveCoder(Tokenizer.from_file(str(job.given.words)))
+    base, coder = BaseWeights(job.given.weights.read_bytes()), MoveCoder(Tokenizer.from_file(str(job.given.words)))
     made = pickle.loads((job.given.out / "views").read_bytes())
     chats = moves.by_hand(moves.CHATS)
     told = [one for hand, some in made.items() if hand not in chats and hand not in job.group for one in some]

@@ -22,9 +22,9 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional as f
 
-from keepbook.models.minilm import packaged
-from keepbook.models.minilm.parts import Parts
-from keepbook.models.reader.values import Chosen
+from keepbook.models.minilm import weight_files
+from keepbook.models.minilm.parts import BaseWeights
+from keepbook.models.reader.values import TrainedChoice
 from keepbook.models.reader.windows import Coder
 from training import chats, encoder_guess, fit, linear_fit, moves
 from training.figures import write
@@ -100,7 +100,7 @@ def arguments() -> argparse.Namespace:
     if given.base:
         given.weights, given.words = given.base / "model.onnx", given.base / "tokenizer.json"
     else:
-        given.weights, given.words = packaged.WEIGHTS.path(), packaged.WORDS.path()
+        given.weights, given.words = weight_files.WEIGHTS.path(), weight_files.WORDS.path()
     return given
 
 
@@ -118,7 +118,7 @@ class Job(NamedTuple):
 
 def encoder_without(job: Job) -> dict[str | None, Any]:
     torch.set_num_threads(1 if job.given.workers > 1 else torch.get_num_threads())
-    base, coder = Parts(job.given.weights.read_bytes()), Coder(Tokenizer.from_file(str(job.given.words)))
+    base, coder = BaseWeights(job.given.weights.read_bytes()), Coder(Tokenizer.from_file(str(job.given.words)))
     net = fit.train(base, job.others(), coder, PLAN, job.given.device)
     print(f"encoder without {job.group}: trained", flush=True)
     if not job.group:
@@ -170,7 +170,7 @@ def ship(found: Readings, out: Path) -> None:
         own, beside = weights(truth, [one for writer in fair for one in read[reader][writer]], two)
         read[reader] = {name: [one.weighed(own, beside) for one in held] for name, held in read[reader].items()}
         bars = choose(truth, [one for writer in fair for one in read[reader][writer]], precision, harmed)
-        chosen[reader] = Chosen(bars, own, beside, _sharpened(found, fair) if two else 1.0)
+        chosen[reader] = TrainedChoice(bars, own, beside, _sharpened(found, fair) if two else 1.0)
     folder = out / "weights"
     folder.mkdir(parents=True, exist_ok=True)
     packed = io.BytesIO()

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import due, leases
-from keepbook.book.ground.explained import explained
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.cover import cover
 from keepbook.book.ledger.ledger import Origin
@@ -29,19 +29,19 @@ from keepbook.errors import Invalid, KeepbookError
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
 from keepbook.storage.copies import copy as copy_database
-from keepbook.storage.copies import is_server, opened
-from keepbook.storage.database import Clock, Database
+from keepbook.storage.copies import is_server, open_copy
+from keepbook.storage.database import ClockFunction, Database
 from keepbook.storage.database import distribute as distribute_database
 from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
-    from keepbook.book.chats.closed import Closed
+    from keepbook.book.chats.closing_result import ClosingResult
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.recall.vectors import Meaning
     from keepbook.book.trading.market.face import Market
-    from keepbook.book.upkeep.imported import Imported
-    from keepbook.jobs import Queued, Swept
+    from keepbook.book.upkeep.import_answer import Imported
+    from keepbook.jobs import QueuedRun, SweepResult
     from keepbook.models.agents.runner import Runner
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
@@ -63,7 +63,7 @@ def distribute(db: str, shards: int = 32) -> "Spread":
 def differences(db: str) -> list[str]:
     """What in a database is not as this version installs it; PostgreSQL is asked as its administrator."""
     # Loaded when asked for: opening a book needs none of it.
-    from keepbook.storage.installed import differences as found
+    from keepbook.storage.schema_check import differences as found
 
     return found(db)
 
@@ -71,7 +71,7 @@ def differences(db: str) -> list[str]:
 def damage_of(file: Path, busy_seconds: float) -> list[str]:
     """What is wrong with the pages and keys of a SQLite file."""
     # As above.
-    from keepbook.storage.installed import damage_of as found
+    from keepbook.storage.schema_check import damage_of as found
 
     return found(file, busy_seconds)
 
@@ -79,13 +79,13 @@ def damage_of(file: Path, busy_seconds: float) -> list[str]:
 def put_back_guards(db: str) -> list[str]:
     """Put back the guards that are missing or altered; answers what was done."""
     # As above.
-    from keepbook.storage.installed import repair_guards
+    from keepbook.storage.schema_check import repair_guards
 
     return repair_guards(db)
 
 
 @dataclass(frozen=True, slots=True)
-class Proved:
+class CopyVerification:
     """Whether one owner's ledger holds in a copy."""
 
     owner: str
@@ -100,20 +100,20 @@ def back_up(db: str, target: Path, *, busy_seconds: float = 30.0) -> None:
     copy_database(db, target, busy_seconds)
 
 
-def prove(db: str, file: Path) -> list[Proved]:
+def prove(db: str, file: Path) -> list[CopyVerification]:
     """Open a copy aside and check the ledger of everybody in it."""
-    with opened(db, file) as (place, owners):
+    with open_copy(db, file) as (place, owners):
         settings = load_settings(db=place).but(allow_bypass_login=True)
         with Keepbook(place, settings=settings, embedder="none") as kb:
             found = [(owner, kb.book(owner).verify()) for owner in owners]
-    return [Proved(owner, one.ok, one.entries, one.links, one.why) for owner, one in found]
+    return [CopyVerification(owner, one.ok, one.entries, one.links, one.why) for owner, one in found]
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-@explained
+@explain_arguments
 class Keepbook:
     """An open installation: one database, many owners. Use it as a context manager, or close it.
 
@@ -128,16 +128,16 @@ class Keepbook:
         if not is_address(db):
             return super().__new__(cls)
         # Loaded for a server alone: a book here needs no connection to one.
-        from keepbook.client.elsewhere import Elsewhere
+        from keepbook.client.remote import RemoteKeepbook
 
-        return cast("Keepbook", Elsewhere(str(db), **given))
+        return cast("Keepbook", RemoteKeepbook(str(db), **given))
 
     def __init__(
         self,
         db: str | Path | None = None,
         *,
         preset: str | None = None,
-        clock: Clock = utc_now,
+        clock: ClockFunction = utc_now,
         settings: Settings | None = None,
         embedder: str | None = None,
         demo: bool = False,
@@ -212,11 +212,11 @@ class Keepbook:
         a skill, and for one of the book's agents those with which it records what it decides."""
         # Loaded with the first use, here and below: a book alone needs neither tools nor models.
         from keepbook.tools.agents import agent_tools
-        from keepbook.tools.catalogue import build
+        from keepbook.tools.catalogue import build_tools
 
         book = self.book(owner, by="agent")
         own = [] if agent is None else agent_tools(book, book.agents.get(agent).id)
-        return build(preset, book, thread_id=thread_id, turn_ids=turn_ids, mode=mode, extra=own)
+        return build_tools(preset, book, thread_id=thread_id, turn_ids=turn_ids, mode=mode, extra=own)
 
     def talk(self, chat: Chat, *, models: "Models | None" = None) -> "Talk":
         """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""
@@ -243,11 +243,11 @@ class Keepbook:
     def runner(self, book: Book, *, models: "Models | None" = None) -> "Runner":
         """What carries out the runs of a book's agents: `await kb.runner(book).run("Swing desk")`."""
         # See tools().
-        from keepbook.models.agents.claude_cli import Place
+        from keepbook.models.agents.claude_cli import ClaudeCliPlace
         from keepbook.models.agents.runner import Runner
 
         known = self.settings
-        place = Place(
+        place = ClaudeCliPlace(
             known.agent_command, known.agent_folder, self._place, book.owner, known.agent_timeout,
             programs=() if self.demo else known.agent_programs, env=known.agent_env,
             most_bytes=known.agent_output_bytes,
@@ -271,13 +271,13 @@ class Keepbook:
 
         return notebook_alone() if self.demo else models_under(self.settings)
 
-    def _pencil(self, opened: Opened, thread_id: str) -> "Sequence[Pencil]":
+    def _pencil(self, opened: OpenBook, thread_id: str) -> "Sequence[Pencil]":
         # See tools().
-        from keepbook.models.pencil import pencil
+        from keepbook.models.pencil import pencil_lines
 
-        return pencil(opened, thread_id)
+        return pencil_lines(opened, thread_id)
 
-    def _close(self, opened: Opened, thread_id: str, *, offline: bool = False) -> "Closed":
+    def _close(self, opened: OpenBook, thread_id: str, *, offline: bool = False) -> "ClosingResult":
         # See tools().
         from keepbook.models.chat import over_cap
         from keepbook.models.closing.close import LEASE_SECONDS, close
@@ -304,18 +304,18 @@ class Keepbook:
 
         return Market(self._database)
 
-    def sweep_in_turn(self, holder: str, seconds: float) -> "Swept | None":
+    def sweep_in_turn(self, holder: str, seconds: float) -> "SweepResult | None":
         """The sweep, unless another worker has it in hand; `holder` names this one and keeps it for `seconds`."""
         return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
 
-    def queue_runs_in_turn(self, holder: str, seconds: float) -> "Sequence[Queued]":
+    def queue_runs_in_turn(self, holder: str, seconds: float) -> "Sequence[QueuedRun]":
         """Begin the scheduled runs that are due, unless another worker has that in hand; the caller performs them."""
-        from keepbook.jobs import Swept, queue_runs  # see _sweep()
+        from keepbook.jobs import SweepResult, queue_runs  # see _sweep()
 
         taken = leases.take(self._database, "agents", holder, seconds)
-        return queue_runs(self._database, partial(self._book, by="job", door="jobs"), Swept()) if taken else ()
+        return queue_runs(self._database, partial(self._book, by="job", door="jobs"), SweepResult()) if taken else ()
 
-    def sweep(self) -> "Swept":
+    def sweep(self) -> "SweepResult":
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
         from keepbook.jobs import perform_runs, queue_runs  # see _sweep()
 
@@ -328,7 +328,7 @@ class Keepbook:
         """Carry a queued run of a book through, to its card or to its failure."""
         return await self.runner(book).perform(run_id)
 
-    def _sweep(self) -> "Swept":
+    def _sweep(self) -> "SweepResult":
         from keepbook.jobs import keep_copies, sweep  # loaded by whoever sweeps, here and above
 
         swept = sweep(self._database, partial(self._book, by="job", door="jobs"))
@@ -352,11 +352,11 @@ class Keepbook:
         written. Each book is written whole or not at all, one after the other: where one refuses, the error says what
         has come in, and the same import again completes it. Answers what was done in each book."""
         # Few move house.
-        from keepbook.book.upkeep.elsewhere.incoming import portions
-        from keepbook.book.upkeep.elsewhere.sources import look_at
-        from keepbook.book.upkeep.imported import say_what_came
+        from keepbook.book.upkeep.import_answer import say_what_came
+        from keepbook.book.upkeep.importers.incoming import portions
+        from keepbook.book.upkeep.importers.sources import read_path
 
-        found = portions(look_at(Path(place).expanduser()), owner, owner_map or {})
+        found = portions(read_path(Path(place).expanduser()), owner, owner_map or {})
         books = [(self.book(name, door=door), incoming) for name, incoming in found.items()]
         done: list[Imported] = []
         for book, incoming in books:
@@ -372,8 +372,8 @@ class Keepbook:
         """What has happened in this process, by name and kind; and under `due` and `due_seconds` what waits now."""
         now = self._database.clock()
         with self._database.unscoped() as conn:
-            waiting = due.waiting(conn, stamp(now))
-        found = dict(self._database.tally.seen())
+            waiting = due.due_counts(conn, stamp(now))
+        found = dict(self._database.tally.counts())
         for work, (number, since) in waiting.items():
             found["due", work] = number
             found["due_seconds", work] = (now - parse_stamp(since)).total_seconds()
@@ -388,7 +388,7 @@ class Keepbook:
         """What is open: engine, place, size, schema."""
         return self._database.backend.facts()
 
-    def copied(self, clock: Clock = utc_now) -> "Keepbook":
+    def copied(self, clock: ClockFunction = utc_now) -> "Keepbook":
         """Another installation in memory that begins with everything in this one, which is in memory too.
 
         clock: what tells the time there.

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from keepbook.app import Keepbook
 from keepbook.client.address import is_address
-from keepbook.client.off_loop import OffLoop, held
+from keepbook.client.off_loop import OffLoop, unwrap
 
 THREADS = 8
 
@@ -30,7 +30,7 @@ class AsyncKeepbook:
 
     def __init__(self, db: str | Path | None = None, **given: Any) -> None:
         self._pool = ThreadPoolExecutor(THREADS, "keepbook")
-        self._kb: Any = _elsewhere(str(db), given) if is_address(db) else Keepbook(db, **given)
+        self._kb: Any = _open_remote(str(db), given) if is_address(db) else Keepbook(db, **given)
         self._elsewhere = is_address(db)
 
     def __repr__(self) -> str:
@@ -48,11 +48,11 @@ class AsyncKeepbook:
 
     @wraps(Keepbook.talk)
     def talk(self, chat: Any, **given: Any) -> Any:
-        return self._kb.talk(held(chat), **given)
+        return self._kb.talk(unwrap(chat), **given)
 
     @wraps(Keepbook.runner)
     def runner(self, book: Any, **given: Any) -> Any:
-        return self._kb.runner(held(book), **given)
+        return self._kb.runner(unwrap(book), **given)
 
     async def run(self, work: Callable[..., Any], *args: Any) -> Any:
         """Run a function of your own beside the event loop, with the book itself: one transaction, many steps.
@@ -60,7 +60,7 @@ class AsyncKeepbook:
         work: a function; it is called beside the event loop
         args: what that function is given; a book stands for the book itself
         """
-        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(work, *map(held, args)))
+        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(work, *map(unwrap, args)))
 
     async def close(self) -> None:
         """Close what is open; nothing answers any more."""
@@ -77,8 +77,8 @@ class AsyncKeepbook:
         await self.close()
 
 
-def _elsewhere(address: str, given: dict[str, Any]) -> Any:
+def _open_remote(address: str, given: dict[str, Any]) -> Any:
     # Loaded for a server alone.
-    from keepbook.client.elsewhere import Elsewhere
+    from keepbook.client.remote import RemoteKeepbook
 
-    return Elsewhere(address, awaits=True, **given)
+    return RemoteKeepbook(address, awaits=True, **given)

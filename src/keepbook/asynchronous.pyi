@@ -13,11 +13,11 @@ import keepbook.book.agents.agents
 import keepbook.book.agents.calibration
 import keepbook.book.agents.cards.types
 import keepbook.book.agents.decisions
-import keepbook.book.agents.recorded
+import keepbook.book.agents.recording
 import keepbook.book.agents.results
 import keepbook.book.agents.runs
 import keepbook.book.agents.second_looks
-import keepbook.book.chats.closed
+import keepbook.book.chats.closing_result
 import keepbook.book.chats.notes
 import keepbook.book.chats.pencil
 import keepbook.book.chats.threads
@@ -49,7 +49,7 @@ import keepbook.book.trading.skills
 import keepbook.book.trading.trades
 import keepbook.book.upkeep.audit
 import keepbook.book.upkeep.erase
-import keepbook.book.upkeep.imported
+import keepbook.book.upkeep.import_answer
 import keepbook.jobs
 import keepbook.models.agents.runner
 import keepbook.models.chat
@@ -151,7 +151,7 @@ class AsyncChat:
         hidden: told to the model with it, shown nowhere
         parts: what a model made the message of, to send it again as it was
         """
-    async def close(self, offline: bool = False) -> keepbook.book.chats.closed.Closed:
+    async def close(self, offline: bool = False) -> keepbook.book.chats.closing_result.ClosingResult:
         """Read what is new for memories, once; the chat rests after that until something is said again. With `offline`
         Keepbook's own reader does it, whatever model is set: where that is down, say.
         """
@@ -347,13 +347,13 @@ class AsyncAgents:
     @property
     def cards(self) -> Awaitable[keepbook.book.agents.cards.types.CardTypes]:
         """The card types in force, and the files that are none."""
-    async def claim(self, id: str, *, lease_seconds: float) -> keepbook.book.agents.agents.Turn | None:
+    async def claim(self, id: str, *, lease_seconds: float) -> keepbook.book.agents.agents.SessionLease | None:
         """The turn to work with the shared session; None while somebody else has it.
 
         id: its id, eight characters
         lease_seconds: for how long
         """
-    async def compress(self, held: keepbook.book.agents.agents.Turn, through: int, summary: str) -> None:
+    async def compress(self, held: keepbook.book.agents.agents.SessionLease, through: int, summary: str) -> None:
         """From here on `summary` stands for the steps of the session through this one.
 
         held: the turn that `claim` gave
@@ -368,7 +368,7 @@ class AsyncAgents:
         """
     async def decisions(
         self, ref: str, limit: int = 5
-    ) -> collections.abc.Sequence[keepbook.book.agents.decisions.Past]:
+    ) -> collections.abc.Sequence[keepbook.book.agents.decisions.PastCard]:
         """The agent's own last cards, newest first: what `get_my_decisions` answers.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
@@ -386,7 +386,7 @@ class AsyncAgents:
         """
     async def get(self, ref: str) -> keepbook.book.agents.agents.Agent:
         """ref: its id, or a piece of what exactly one says; of an agent its name"""
-    async def give_back(self, held: keepbook.book.agents.agents.Turn) -> None:
+    async def give_back(self, held: keepbook.book.agents.agents.SessionLease) -> None:
         """The turn is free for the next one.
 
         held: the turn that `claim` gave
@@ -399,7 +399,7 @@ class AsyncAgents:
         """
     async def list(self) -> collections.abc.Sequence[keepbook.book.agents.agents.Agent]:
         """In the order in which they were made."""
-    async def renew(self, held: keepbook.book.agents.agents.Turn, *, lease_seconds: float) -> bool:
+    async def renew(self, held: keepbook.book.agents.agents.SessionLease, *, lease_seconds: float) -> bool:
         """Keep the turn a while longer; False where somebody else has it by now.
 
         held: the turn that `claim` gave
@@ -425,9 +425,9 @@ class AsyncAgents:
 class AsyncRuns:
     """The runs of a book: `book.runs`."""
     async def carried(
-        self, turn: keepbook.book.agents.agents.Turn
+        self, turn: keepbook.book.agents.agents.SessionLease
     ) -> collections.abc.Sequence[
-        tuple[int, keepbook.book.agents.runs.Run, collections.abc.Sequence[keepbook.book.agents.runs.Line]]
+        tuple[int, keepbook.book.agents.runs.Run, collections.abc.Sequence[keepbook.book.agents.runs.TranscriptTurn]]
     ]:
         """The stored session since its last fresh start, past what was compressed: step, run and transcript.
 
@@ -479,7 +479,9 @@ class AsyncRuns:
         run_id: the id of the run
         lease_seconds: for how long
         """
-    async def say(self, run_id: str, role: str, text: str, *, parts: Any = None) -> keepbook.book.agents.runs.Line:
+    async def say(
+        self, run_id: str, role: str, text: str, *, parts: Any = None
+    ) -> keepbook.book.agents.runs.TranscriptTurn:
         """run_id: the id of the run
         role: who speaks: user, assistant, tool or system
         text: the words themselves
@@ -501,7 +503,7 @@ class AsyncRuns:
         adapter: str,
         model: str | None,
         lease_seconds: float,
-        turn: keepbook.book.agents.agents.Turn | None = None,
+        turn: keepbook.book.agents.agents.SessionLease | None = None,
     ) -> keepbook.book.agents.runs.Run:
         """run_id: the id of the run
         adapter: how the run is carried out: native or claude-cli
@@ -518,7 +520,7 @@ class AsyncRuns:
         slots: what the card says, by the names of its slots
         told: made_at, key, transcript and link, as in `record`
         """
-    async def transcript(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.Line]:
+    async def transcript(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.TranscriptTurn]:
         """run_id: the id of the run"""
 
 class AsyncDecisions:
@@ -601,7 +603,7 @@ class AsyncDecisions:
         key: str | None = None,
         transcript: str | collections.abc.Sequence[collections.abc.Mapping[str, Any]] | None = None,
         link: str | None = None,
-    ) -> keepbook.book.agents.recorded.Recorded:
+    ) -> keepbook.book.agents.recording.RecordedDecision:
         """Write down a card of the agent's type that was made elsewhere. The same key with the same card is replayed,
         with another it is a `Conflict`.
 
@@ -614,7 +616,7 @@ class AsyncDecisions:
         """
     async def record_second_look(
         self, run_id: str, card: collections.abc.Mapping[str, Any], **told: Any
-    ) -> keepbook.book.agents.recorded.Recorded:
+    ) -> keepbook.book.agents.recording.RecordedDecision:
         """Write down a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`.
 
         run_id: the id of the run
@@ -679,7 +681,7 @@ class AsyncTrading:
         """
     async def equity(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Any = None
-    ) -> collections.abc.Sequence[keepbook.book.trading.performance.Point]:
+    ) -> collections.abc.Sequence[keepbook.book.trading.performance.EquityPoint]:
         """The equity curve, a point for every day from the first exit to the last.
 
         skill: one of the skills: its name or id
@@ -707,7 +709,7 @@ class AsyncTrading:
         """
     async def field_history(
         self, ref: str, field: str | None = None
-    ) -> collections.abc.Sequence[keepbook.book.trading.skills.Field]:
+    ) -> collections.abc.Sequence[keepbook.book.trading.skills.FieldVersion]:
         """ref: its id, or a piece of what exactly one says; of an agent its name
         field: strategy, schedule or chat
         """
@@ -728,7 +730,7 @@ class AsyncTrading:
         *,
         deployment: str | None = None,
         progress: collections.abc.Callable[[int], None] | None = None,
-    ) -> keepbook.book.trading.files.Loaded:
+    ) -> keepbook.book.trading.files.LoadedFile:
         """Take in a file of trades, positions, skills or deployments, or freqtrade's trade database.
 
         kind: which: of a token person, agent or service; of a file what it holds; of a run what began it
@@ -795,7 +797,7 @@ class AsyncTrading:
         """
     async def set_field(
         self, ref: str, field: str, value: str, *, expect_version: int | None = None
-    ) -> keepbook.book.trading.skills.Field:
+    ) -> keepbook.book.trading.skills.FieldVersion:
         """A new version of what a skill says; the earlier ones stay.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
@@ -843,7 +845,7 @@ class AsyncMarket:
         symbol: str | None = None,
         timeframe: str | None = None,
         progress: collections.abc.Callable[[int], None] | None = None,
-    ) -> keepbook.book.trading.files.Loaded:
+    ) -> keepbook.book.trading.files.LoadedFile:
         """Bars from a file: CSV, JSON Lines, Parquet or ccxt's OHLCV, which needs the two names beside it.
 
         source: the path of a file, or its lines
@@ -856,7 +858,7 @@ class AsyncMarket:
         source: str | os.PathLike[str] | collections.abc.Iterable[str],
         *,
         progress: collections.abc.Callable[[int], None] | None = None,
-    ) -> keepbook.book.trading.files.Loaded:
+    ) -> keepbook.book.trading.files.LoadedFile:
         """Events from a file: CSV, JSON Lines or Parquet.
 
         source: the path of a file, or its lines
@@ -972,7 +974,7 @@ class AsyncBook:
         reason: why: user_deleted, user_corrected or agent_forget
         expect_version: refuse if the memory is at another version by now
         """
-    async def get(self, id: str) -> keepbook.book.memory.links.Detailed:
+    async def get(self, id: str) -> keepbook.book.memory.links.MemoryDetail:
         """A memory with its versions and links, in whatever state it is.
 
         id: its id, eight characters
@@ -988,7 +990,7 @@ class AsyncBook:
         merge: bool = False,
         dry_run: bool = False,
         theirs: str | None = None,
-    ) -> keepbook.book.upkeep.imported.Imported:
+    ) -> keepbook.book.upkeep.import_answer.Imported:
         """Restore an export into an empty book, or merge memories from it; or take over what another program kept,
         known by looking at it. `theirs` says which person of a file that holds several. With `dry_run` it only says
         what would come in.
@@ -1157,7 +1159,7 @@ class AsyncBook:
         """
     async def rendered(
         self, *, preset: str | None = None, scope: str | None = None, known: Any = None, valid: Any = None
-    ) -> keepbook.book.memory.block.Rendered:
+    ) -> keepbook.book.memory.block.ComposedBlock:
         """The block with what it shows, and why each other memory is not in it.
 
         preset: the vocabulary and policy to go by; by default the one in force
@@ -1311,7 +1313,7 @@ class AsyncKeepbook:
         """Everybody who has a book here."""
     async def facts(self) -> builtins.dict[str, str]:
         """What is open: engine, place, size, schema."""
-    async def sweep(self) -> keepbook.jobs.Swept:
+    async def sweep(self) -> keepbook.jobs.SweepResult:
         """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
     async def chat_with(self, book: AsyncBook, agent: str) -> AsyncChat:
         """The one chat with an agent, for `talk`; begun if need be.
@@ -1328,7 +1330,7 @@ class AsyncKeepbook:
         dry_run: bool = False,
         door: str = "python",
         progress: collections.abc.Callable[[int], None] = ...,
-    ) -> tuple[keepbook.book.upkeep.imported.Imported, ...]:
+    ) -> tuple[keepbook.book.upkeep.import_answer.Imported, ...]:
         """Bring in a file or folder of another program. What it knows of one person goes into the owner's book; where
         it holds several, `owner_map` says whose book here each of them goes into, and without an answer nothing is
         written. Each book is written whole or not at all, one after the other: where one refuses, the error says what

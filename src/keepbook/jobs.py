@@ -46,7 +46,7 @@ LOOKED_AFTER, EMBEDDED = 1000, 2000
 
 
 @dataclass(slots=True)
-class Swept:
+class SweepResult:
     """How often each kind of work was done, and what failed (ids and codes, never contents)."""
 
     done: dict[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Swept:
         self.failed.append(f"{item.work} {item.id}: {code}")
 
 
-class Queued(NamedTuple):
+class QueuedRun(NamedTuple):
     """A run that waits to be carried out."""
 
     book: Book
@@ -72,9 +72,9 @@ Perform = Callable[[Book, str], Awaitable[Run]]
 """Carries a queued run of a book through, with the installation's models."""
 
 
-def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
+def sweep(database: Database, open_book: Callable[[str], Book]) -> SweepResult:
     """Everything that is due, once, but for the runs of agents."""
-    swept = Swept()
+    swept = SweepResult()
     now = stamp(database.clock())
     work: dict[str, Callable[[Book, Due], bool]] = {
         due.CLOSE: _close,
@@ -102,7 +102,7 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> Swept:
     return swept
 
 
-def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, swept: Swept) -> None:
+def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, swept: SweepResult) -> None:
     """Copy the whole database where the last copy is old enough, and remove the copies beyond those to keep. A copy
     takes its name when it is whole; two sweeps at once make one each, which is harmless."""
     pattern = f"keepbook-*{ending(address)}"
@@ -133,9 +133,9 @@ def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, s
 _COPIED = "%Y%m%dT%H%M%SZ"
 
 
-def queue_runs(database: Database, open_book: Callable[[str], Book], swept: Swept) -> list[Queued]:
+def queue_runs(database: Database, open_book: Callable[[str], Book], swept: SweepResult) -> list[QueuedRun]:
     """Begin the runs whose hour has come; who queued one carries it out."""
-    queued: list[Queued] = []
+    queued: list[QueuedRun] = []
     for item in _waiting(database, stamp(database.clock()), due.RUN):
         book = open_book(item.owner)
         try:
@@ -143,15 +143,15 @@ def queue_runs(database: Database, open_book: Callable[[str], Book], swept: Swep
         except Exception as error:  # noqa: BLE001  see sweep()
             swept.failed_at(item, error)
         else:
-            queued += [] if run_id is None else [Queued(book, run_id)]
+            queued += [] if run_id is None else [QueuedRun(book, run_id)]
     return queued
 
 
-async def perform_runs(queued: Sequence[Queued], perform: Perform, swept: Swept) -> None:
+async def perform_runs(queued: Sequence[QueuedRun], perform: Perform, swept: SweepResult) -> None:
     """Carry them out, a few at once."""
     room = asyncio.Semaphore(AT_ONCE)
 
-    async def one(each: Queued) -> None:
+    async def one(each: QueuedRun) -> None:
         async with room:
             try:
                 status = (await perform(*each)).status
@@ -175,9 +175,9 @@ def _queue(book: Book, item: Due) -> str | None:
             return None
         if not arming.is_armed(tx, item.id):  # imported, and nobody here has said that it may
             return None
-        if agents.reminded(tx, item.id) is None:
+        if agents.schedule_next_run(tx, item.id) is None:
             return None
-        agent = agents.get(tx, item.id)
+        agent = agents.get_agent(tx, item.id)
         return runs.queue(tx, now, book.agents.cards, agent.id, "scheduled", prompt=agent.default_prompt).id
 
 
@@ -193,13 +193,13 @@ def _follow(book: Book, item: Due) -> bool:
 
 def _answer(book: Book, item: Due) -> bool:
     with book.writing() as (tx, _):
-        return forecasts.settle(tx, book.agents.cards, item.id)
+        return forecasts.settle_forecast(tx, book.agents.cards, item.id)
 
 
-def _fold_again(database: Database, open_book: Callable[[str], Book], swept: Swept) -> None:
+def _fold_again(database: Database, open_book: Callable[[str], Book], swept: SweepResult) -> None:
     """Where bars came in: the decisions of everybody that they touch. What fails stays to be done."""
     with database.unscoped() as conn:
-        through, spans = batches.unsettled(conn)
+        through, spans = batches.unsettled_spans(conn)
         everyone = owners.everyone(conn) if spans else []
     if not through:
         return
@@ -208,7 +208,7 @@ def _fold_again(database: Database, open_book: Callable[[str], Book], swept: Swe
         book = open_book(owner)
         try:
             with book.writing() as (tx, _):
-                changed = forecasts.fold_again(tx, book.agents.cards, spans)
+                changed = forecasts.resolve_all_anew(tx, book.agents.cards, spans)
         except Exception as error:  # noqa: BLE001  see sweep()
             swept.failed_at(Due(owner, FOLD_AGAIN, "bars", ""), error)
         else:
@@ -216,10 +216,10 @@ def _fold_again(database: Database, open_book: Callable[[str], Book], swept: Swe
                 swept.did(FOLD_AGAIN, changed)
     if len(swept.failed) == failed:
         with database.unscoped(writes=True) as conn:
-            batches.settled(conn, through)
+            batches.mark_settled(conn, through)
 
 
-def _embed(database: Database, open_book: Callable[[str], Book], swept: Swept) -> None:
+def _embed(database: Database, open_book: Callable[[str], Book], swept: SweepResult) -> None:
     """What programs left that wrote and ended, or a crash. Nobody keeps a list of it: asking an owner costs little."""
     with database.unscoped() as conn:
         everyone = owners.everyone(conn)
@@ -265,7 +265,7 @@ def _close(book: Book, item: Due) -> bool:
 def _archive(book: Book, item: Due) -> bool:
     with book.writing() as (tx, _):
         due.cancel(tx, due.ARCHIVE, item.id)
-        if threads.get(tx, item.id).state != "idle":
+        if threads.get_thread(tx, item.id).state != "idle":
             return False
         threads.archive(tx, item.id)
     return True
@@ -285,9 +285,9 @@ def _purge(book: Book, item: Due) -> bool:
 def _purge_chat(book: Book, item: Due) -> bool:
     with book.writing() as (tx, _):
         due.cancel(tx, due.PURGE_CHAT, item.id)
-        if not threads.in_trash(tx, item.id):
+        if not threads.is_thread_in_trash(tx, item.id):
             return False
-        threads.remove(tx, item.id)
+        threads.delete_thread(tx, item.id)
         tx.compact = False
     return True
 

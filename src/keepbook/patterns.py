@@ -15,7 +15,7 @@ _LOOKING = frozenset(["search", "sub", "subn", "split", "findall", "finditer"])
 _ENDLESS = re.compile(r"(?<!\\)(?:\\\\)*(?:[*+]|\{\d*,\})")
 
 
-class Made(NamedTuple):
+class PatternSource(NamedTuple):
     """A pattern of the package: its text, its flags, the module and line that made it, and whether it only looks at
     where a text begins."""
 
@@ -25,7 +25,7 @@ class Made(NamedTuple):
     anchored: bool
 
 
-_made: dict[tuple[str, int, bool], Made] = {}
+_made: dict[tuple[str, int, bool], PatternSource] = {}
 
 
 def regex(text: str, flags: int = 0, *, anchored: bool = False) -> re.Pattern[str]:
@@ -33,8 +33,8 @@ def regex(text: str, flags: int = 0, *, anchored: bool = False) -> re.Pattern[st
     may need the rest of the text at each letter, so it is tried at one of them only."""
     frame = sys._getframe(1)  # the module `inspect` has a public way, and would cost each command 10 ms
     where = f"{frame.f_globals['__name__']}:{frame.f_lineno}"
-    _made.setdefault((text, int(flags), anchored), Made(text, int(flags), where, anchored))
-    return cast("re.Pattern[str]", _Uncompiled(text, flags, anchored))
+    _made.setdefault((text, int(flags), anchored), PatternSource(text, int(flags), where, anchored))
+    return cast("re.Pattern[str]", _LazyPattern(text, flags, anchored))
 
 
 @lru_cache(maxsize=256)
@@ -46,12 +46,12 @@ def words_regex(text: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(text, flags)
 
 
-def made() -> list[Made]:
+def all_patterns() -> list[PatternSource]:
     """The patterns that were made so far: those of every module that is loaded."""
     return list(_made.values())
 
 
-class _Uncompiled:
+class _LazyPattern:
     def __init__(self, text: str, flags: int, anchored: bool) -> None:
         self._source = text, flags
         self._anchored = anchored

@@ -21,7 +21,7 @@ from types import NoneType
 from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from keepbook.errors import Invalid
-from keepbook.strict_toml import NotToml, nearest, parse
+from keepbook.strict_toml import NotToml, nearest_name, parse_toml
 
 HOME = Path("~/.keepbook")
 
@@ -37,7 +37,7 @@ class Allowance(NamedTuple):
 UNLIMITED = Allowance()
 
 
-class Secret:
+class SecretSetting:
     """A key, shown only to whom asks for it by name."""
 
     __slots__ = ("_held",)
@@ -52,7 +52,7 @@ class Secret:
         return "'**********'"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and other._held == self._held
+        return isinstance(other, SecretSetting) and other._held == self._held
 
     def __hash__(self) -> int:
         return hash(self._held)
@@ -64,7 +64,7 @@ class Several(tuple[str, ...]):
     __slots__ = ()
 
 
-class Chats(dict[int, str]):
+class ChatOwners(dict[int, str]):
     """Chat ids and their owners: `12345=alice,678=bob`, or in the config file also a table."""
 
 
@@ -101,9 +101,9 @@ class Settings:
     cheap_model: str | None = _setting("For titles; the chat model where none is named.", None)
     reader_model: str | None = _setting("Reads chats that close; the chat model where none is named.", None)
     openai_base_url: str | None = _setting("Any OpenAI-compatible endpoint: OpenRouter, Ollama, vLLM, llama.cpp.", None)
-    openai_key: Secret | None = _setting("Its key; at OpenAI itself also OPENAI_API_KEY.", None)
+    openai_key: SecretSetting | None = _setting("Its key; at OpenAI itself also OPENAI_API_KEY.", None)
     anthropic_base_url: str | None = _setting("Another endpoint that speaks Anthropic's format.", None)
-    anthropic_key: Secret | None = _setting("Its key; at Anthropic itself also ANTHROPIC_API_KEY.", None)
+    anthropic_key: SecretSetting | None = _setting("Its key; at Anthropic itself also ANTHROPIC_API_KEY.", None)
     model_timeout: float = _setting("How long a model may take to answer, in seconds.", 120.0, above=0, most=3600)
     context_tokens: int = _setting("The context budget of a chat, at characters / 4.", 32_000, least=1000)
     compress_at: float = _setting("Past which share of it older turns are summarised.", 0.8, above=0, most=1)
@@ -148,8 +148,8 @@ class Settings:
     streams_per_token: int = _setting("Streams that one token may hold open to a worker.", 10, least=1)
     streams: int = _setting("Streams that a worker holds open in all.", 200, least=1)
     busy_seconds: float = _setting("How long a writer waits for its turn.", 30.0, above=0, most=600)
-    telegram_token: Secret | None = _setting("The token of your bot, from @BotFather.", None)
-    telegram_chats: Chats = _setting("Which chats are served, and as whom: 12345=alice,678=bob.", make=Chats)
+    telegram_token: SecretSetting | None = _setting("The token of your bot, from @BotFather.", None)
+    telegram_chats: ChatOwners = _setting("Which chats are served, and as whom: 12345=alice,678=bob.", make=ChatOwners)
     telegram_base_url: str | None = _setting("A Bot API server of your own.", None)
 
     def __init__(self, **given: Any) -> None:
@@ -164,13 +164,13 @@ class Settings:
 
     def but(self, **changed: Any) -> Self:
         """The same settings but for these."""
-        return self.of_nobody(**{name: getattr(self, name) for name in known()} | changed)
+        return self.of_nobody(**{name: getattr(self, name) for name in known_settings()} | changed)
 
     def _set(self, given: Mapping[str, Any]) -> None:
         for name in given:
-            if name not in known():
-                raise Invalid(f"setting {name!r}: there is none of that name{_meant(name)}", field=name)
-        for name, (one, kind) in known().items():
+            if name not in known_settings():
+                raise Invalid(f"setting {name!r}: there is none of that name{_suggestion(name)}", field=name)
+        for name, (one, kind) in known_settings().items():
             try:
                 value = _read_as(kind, given[name], one) if name in given else default_of(name)
             except _Unfit as error:
@@ -183,14 +183,14 @@ class Settings:
 
 
 @cache
-def known() -> Mapping[str, tuple["Field[Any]", Any]]:
+def known_settings() -> Mapping[str, tuple["Field[Any]", Any]]:
     """Every setting by name, with its type."""
     kinds = get_type_hints(Settings)
     return {one.name: (one, kinds[one.name]) for one in fields(Settings)}
 
 
 def from_environment() -> dict[str, Any]:
-    named = {name: os.environ.get(f"KEEPBOOK_{name.upper()}") for name in known()}
+    named = {name: os.environ.get(f"KEEPBOOK_{name.upper()}") for name in known_settings()}
     return {name: value for name, value in named.items() if value is not None}
 
 
@@ -235,7 +235,7 @@ def write_config(changes: Mapping[str, str | None]) -> None:
     new = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in changes.items() if value is not None]
     text = "\n".join([*kept, *new, *lines[head:]]) + "\n"
     try:
-        same = parse(text) == wanted
+        same = parse_toml(text) == wanted
     except NotToml:
         same = False
     if not same:
@@ -264,13 +264,13 @@ def _write_private(path: Path, text: str) -> None:
         raise
 
 
-def _meant(name: str) -> str:
-    close = nearest(name, known())
+def _suggestion(name: str) -> str:
+    close = nearest_name(name, known_settings())
     return f"; did you mean {close!r}?" if close else ""
 
 
 def default_of(name: str) -> Any:
-    one, _ = known()[name]
+    one, _ = known_settings()[name]
     return one.default if one.default_factory is MISSING else one.default_factory()
 
 
@@ -333,13 +333,13 @@ def _several(given: Any) -> Several:
     return Several(told)
 
 
-def _chats(given: Any) -> Chats:
+def _chats(given: Any) -> ChatOwners:
     pairs = list(given.items()) if isinstance(given, dict) else [pair.split("=", 1) for pair in str(given).split(",")]
     pairs = [] if given == "" else pairs
     try:
-        chats = Chats({int(chat): str(owner).strip() for chat, owner in pairs})
+        chats = ChatOwners({int(chat): str(owner).strip() for chat, owner in pairs})
     except ValueError:
-        chats = Chats()
+        chats = ChatOwners()
     if len(chats) != len(pairs) or not all(chats.values()):
         raise _Unfit("each chat id once, with its owner, as in 12345=alice,678=bob; ids are whole numbers")
     return chats
@@ -348,10 +348,10 @@ def _chats(given: Any) -> Chats:
 _READ: Mapping[Any, Callable[[Any], Any]] = {
     str: _from_text(str),
     Path: _from_text(Path),
-    Secret: _from_text(Secret),
+    SecretSetting: _from_text(SecretSetting),
     bool: _switch,
     Several: _several,
-    Chats: _chats,
+    ChatOwners: _chats,
 }
 
 
@@ -370,13 +370,13 @@ def _with_usual_keys(settings: Settings) -> Settings:
         key = os.environ.get(f"{provider.upper()}_API_KEY")
         alone = getattr(settings, f"{provider}_key") is None and getattr(settings, f"{provider}_base_url") is None
         if key and alone:
-            usual[f"{provider}_key"] = Secret(key)
+            usual[f"{provider}_key"] = SecretSetting(key)
     return settings.but(**usual) if usual else settings
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return parse(path.read_text(encoding="utf-8"))
+        return parse_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, NotToml) as error:

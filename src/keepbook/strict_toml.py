@@ -18,8 +18,8 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_
 
 NotToml = tomllib.TOMLDecodeError
 Value = TypeVar("Value")
-Key = tuple[str | int, ...]
-Table = Mapping[str, Value]
+TomlKey = tuple[str | int, ...]
+TomlTable = Mapping[str, Value]
 """A table whose keys are the file's own."""
 
 _BELONGS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
@@ -29,8 +29,8 @@ _KINDS = ("unknown", "missing", "mistyped")
 class Wrong(Exception):
     """What does not fit the shape: a key that is unknown or missing, or one that holds something else."""
 
-    def __init__(self, kind: Literal["unknown", "missing", "mistyped"], key: Key, belongs: str) -> None:
-        super().__init__(f"{dotted(key)}: expected {belongs}")
+    def __init__(self, kind: Literal["unknown", "missing", "mistyped"], key: TomlKey, belongs: str) -> None:
+        super().__init__(f"{dotted_key(key)}: expected {belongs}")
         self.kind = kind
         self.key = key
         self.belongs = belongs
@@ -39,17 +39,17 @@ class Wrong(Exception):
     @property
     def nearest(self) -> str | None:
         """The known key that an unknown one was probably meant to be."""
-        return nearest(str(self.key[-1]), self.known)
+        return nearest_name(str(self.key[-1]), self.known)
 
 
-def parse(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
     """What a file holds, before it is held against anything."""
     return tomllib.loads(text)
 
 
-def read(shape: type[Value], data: Mapping[str, Any]) -> Value:
+def fit_to_shape(shape: type[Value], data: Mapping[str, Any]) -> Value:
     """The data in this shape; `Wrong` for what fits least: an unknown key before a missing one before a value."""
-    value, found = _held(shape, data, ())
+    value, found = _fit(shape, data, ())
     if found:
         # A misspelt key is also a missing one; the word with the hint comes first.
         raise min(found, key=lambda wrong: _KINDS.index(wrong.kind))
@@ -64,60 +64,60 @@ class Expecting:
     fits: Callable[[Any], object] = lambda _: True
 
 
-def dotted(key: Key) -> str:
+def dotted_key(key: TomlKey) -> str:
     """A key as one says it: `tools[0].arguments.limit`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key).removeprefix(".")
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """The name that was probably meant."""
     return next(iter(get_close_matches(name, list(known), n=1)), None)
 
 
-_Held = tuple[Any, list[Wrong]]
+_Fitted = tuple[Any, list[Wrong]]
 """A value in its shape, and what of it does not fit."""
 
 
-def _held(shape: Any, given: Any, at: Key) -> _Held:
+def _fit(shape: Any, given: Any, at: TomlKey) -> _Fitted:
     origin, inner = get_origin(shape), get_args(shape)
     if is_dataclass(shape):
-        return _table(shape, given, at) if isinstance(given, dict) else _mistyped(at, "a table")
+        return _table(shape, given, at) if isinstance(given, dict) else _mistyped_value(at, "a table")
     if origin is Annotated:
-        value, found = _held(inner[0], given, at)
-        return (value, []) if not found and inner[1].fits(value) else _mistyped(at, inner[1].words)
+        value, found = _fit(inner[0], given, at)
+        return (value, []) if not found and inner[1].fits(value) else _mistyped_value(at, inner[1].words)
     if origin in (Union, UnionType):
-        tried = [_held(kind, given, at) for kind in inner if kind is not NoneType]
+        tried = [_fit(kind, given, at) for kind in inner if kind is not NoneType]
         return next((one for one in tried if not one[1]), tried[0])
     if origin is Literal:
-        return (given, []) if given in inner else _mistyped(at, " or ".join(f'"{choice}"' for choice in inner))
+        return (given, []) if given in inner else _mistyped_value(at, " or ".join(f'"{choice}"' for choice in inner))
     if origin is tuple:
         if not isinstance(given, list):
-            return _mistyped(at, "a list")
-        return _each(inner[0], enumerate(given), at, lambda held: tuple(held.values()))
+            return _mistyped_value(at, "a list")
+        return _fit_items(inner[0], enumerate(given), at, lambda held: tuple(held.values()))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return (
-            _each(inner[1], given.items(), at, MappingProxyType)
+            _fit_items(inner[1], given.items(), at, MappingProxyType)
             if isinstance(given, dict)
-            else _mistyped(at, "a table")
+            else _mistyped_value(at, "a table")
         )
     if shape is float and type(given) is int:
         return float(given), []
-    return (given, []) if type(given) is shape else _mistyped(at, _BELONGS[shape])
+    return (given, []) if type(given) is shape else _mistyped_value(at, _BELONGS[shape])
 
 
-def _mistyped(at: Key, belongs: str) -> _Held:
+def _mistyped_value(at: TomlKey, belongs: str) -> _Fitted:
     return None, [Wrong("mistyped", at, belongs)]
 
 
-def _each(
-    shape: Any, items: Iterable[tuple[str | int, Any]], at: Key, make: Callable[[dict[str | int, Any]], Any]
-) -> _Held:
-    held = {name: _held(shape, item, (*at, name)) for name, item in items}
+def _fit_items(
+    shape: Any, items: Iterable[tuple[str | int, Any]], at: TomlKey, make: Callable[[dict[str | int, Any]], Any]
+) -> _Fitted:
+    held = {name: _fit(shape, item, (*at, name)) for name, item in items}
     found = [wrong for _, wrongs in held.values() for wrong in wrongs]
     return (None, found) if found else (make({name: value for name, (value, _) in held.items()}), [])
 
 
-def _table(shape: Any, given: dict[str, Any], at: Key) -> _Held:
+def _table(shape: Any, given: dict[str, Any], at: TomlKey) -> _Fitted:
     known = _keys(shape)
     values, found = dict[str, Any](), list[Wrong]()
     for key in (key for key in given if key not in known):
@@ -126,7 +126,7 @@ def _table(shape: Any, given: dict[str, Any], at: Key) -> _Held:
         found.append(wrong)
     for key, (name, kind, required) in known.items():
         if key in given:
-            values[name], wrongs = _held(kind, given[key], (*at, key))
+            values[name], wrongs = _fit(kind, given[key], (*at, key))
             found += wrongs
         elif required:
             found.append(Wrong("missing", (*at, key), "this key, which is missing"))

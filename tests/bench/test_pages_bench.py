@@ -14,6 +14,6 @@ def test_it_asks_each_page_and_judges(capsys: pytest.CaptureFixture[str], monkey
     assert [(one["page"], one["rows"]) for one in told["pages"]] == [
         ("results", 20), ("deployment", 300), ("deployment in parts", 300), ("its trades", 300), ("trading", 300),
     ]  # fmt: skip
-    slow = pages.Asked("results", 1, 1.5, 2.0, 10)
+    slow = pages.PageCost("results", 1, 1.5, 2.0, 10)
     monkeypatch.setattr(pages, "measure", lambda *_: iter([slow]))
     assert not pages.main(False, create_app, 1, 1)

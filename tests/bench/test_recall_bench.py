@@ -10,7 +10,7 @@ import pytest
 
 from keepbook import Invalid, NotFound
 from keepbook.bench import recall, recall_peers, recall_scale
-from keepbook.bench.recall_sets import Question, conversations
+from keepbook.bench.recall_sets import EvaluationQuestion, conversations
 
 
 def sample(pet: str) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def test_our_questions_stand_beside_the_chats_of_their_writers(tmp_path: Path) -
     (written,) = conversations(str(path))
     assert written.reports
     assert [turn.text for turn in written.sessions["X2"]] == ["Always answer in metric.", "I will.", "Thanks."]
-    assert written.questions == [Question("Which units?", "instruction", frozenset({("X2", 1)}))]
+    assert written.questions == [EvaluationQuestion("Which units?", "instruction", frozenset({("X2", 1)}))]
     (letters,) = conversations(str(path), joined=2)
     assert {id: len(turns) for id, turns in letters.sessions.items()} == {"X1": 2, "X3": 2}
     assert letters.sessions["X3"][0].text == "Always answer in metric.\n\nThanks."
@@ -84,10 +84,10 @@ def test_every_question_of_ours_has_its_turn() -> None:
 
 
 def test_judging_counts_what_was_found_and_how_high_up() -> None:
-    question = Question("?", "multi-hop", frozenset({("a", 1), ("a", 2)}))
-    perfect = recall.judged(question, [("a", 2), ("a", 1)])
-    half = recall.judged(question, [("b", 1)] * 7 + [("a", 1)])
-    none = recall.judged(question, [])
+    question = EvaluationQuestion("?", "multi-hop", frozenset({("a", 1), ("a", 2)}))
+    perfect = recall.score_question(question, [("a", 2), ("a", 1)])
+    half = recall.score_question(question, [("b", 1)] * 7 + [("a", 1)])
+    none = recall.score_question(question, [])
     assert (perfect.recall, perfect.hit, perfect.ndcg) == ((1, 1, 1), 1, 1)
     assert half.recall == (0, 0.5, 0.5)
     assert half.hit == 1
@@ -111,7 +111,7 @@ def test_the_product_and_the_baselines_are_measured_on_both_halves(
 
 
 def test_without_an_embedder_the_table_says_what_is_missing(data: str) -> None:
-    lines = list(recall.shown(recall.measure(data, embedder="none")))
+    lines = list(recall.score_table(recall.measure(data, embedder="none")))
     assert any("keepbook[embed]" in line for line in lines)
     assert not any(line.startswith("hybrid") for line in lines)
 
@@ -126,7 +126,7 @@ def test_a_missing_or_strange_file_is_said_plainly(tmp_path: Path) -> None:
 
 
 def test_the_growth_is_measured_on_a_book_that_finds_its_facts() -> None:
-    told = recall_scale.report(recall_scale.measure((50, 200), ()))
+    told = recall_scale.scale_report(recall_scale.measure((50, 200), ()))
     assert set(told["ms"]) == set(told["cpu_ms"]) == {"words", "hybrid", recall_scale.FIRST}
     assert set(told["growth"]) == {"words", "hybrid"}
     assert all(set(sizes) == {50, 200} for sizes in told["ms"].values())
@@ -136,14 +136,14 @@ def test_a_peer_is_measured_beside_us_and_named_where_it_is_faster(monkeypatch: 
     asked: list[str] = []
 
     @contextmanager
-    def instant(filled: recall_peers.Filled) -> Iterator[Any]:
+    def instant(filled: recall_peers.PeerData) -> Iterator[Any]:
         assert len(filled.texts) == len(filled.rows) == 60
         assert [len(some) for some in filled.batches()] == [60]
         yield asked.append
 
     peers = {"instant": (instant, ("json",)), "absent": (instant, ("no_such_module.here",))}
     monkeypatch.setattr(recall_scale, "PEERS", peers)
-    told = recall_scale.report(recall_scale.measure((30, 60), (60,)))
+    told = recall_scale.scale_report(recall_scale.measure((30, 60), (60,)))
     assert asked
     assert told["slower_than_a_peer"] == ["words is slower than instant at 60", "hybrid is slower than instant at 60"]
     assert told["peers_not_installed"] == ["absent"]

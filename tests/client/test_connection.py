@@ -12,7 +12,7 @@ from keepbook import AsyncKeepbook, Conflict, Invalid, Keepbook, KeepbookError, 
 from keepbook.client import connection as connections
 from keepbook.client.books import open_book
 from keepbook.client.connection import AsyncConnection, Connection
-from keepbook.models.chat import Kept
+from keepbook.models.chat import ReplyStored
 from keepbook.models.model import TextDelta
 
 
@@ -145,7 +145,7 @@ def test_a_reply_comes_in_pieces(place: str, places: Callable[[str], Any], owner
         return [told async for told in kb.talk(chat).say("I have two dogs called Bo and Kit")]
 
     told = asyncio.run(say())
-    assert isinstance(told[-1], Kept)
+    assert isinstance(told[-1], ReplyStored)
     assert "".join(piece.text for piece in told if isinstance(piece, TextDelta)) == told[-1].message.text
     assert [message.role for message in chat.messages()] == ["user", "assistant"]
 

@@ -23,9 +23,9 @@ from keepbook import (
     Written,
     to_json,
 )
-from keepbook.book.chats.closed import Closed
+from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.ledger.loads import Load
-from keepbook.book.memory.links import Detailed
+from keepbook.book.memory.links import MemoryDetail
 
 
 def test_memories_are_kept_changed_and_looked_at(book: Any) -> None:
@@ -45,7 +45,7 @@ def test_memories_are_kept_changed_and_looked_at(book: Any) -> None:
     assert book.update(made.id, changed.content, valid_until="", expect_version=2).valid_until is None
 
     found = book.get(made.id)
-    assert type(found) is Detailed
+    assert type(found) is MemoryDetail
     assert [type(version) for version in found.versions] == [Version] * 3
     assert book.history("Bergen / Åsane") == found.versions
     assert book.find("Bergen") == made.id
@@ -194,7 +194,7 @@ def test_a_chat_is_recorded_and_closed(book: Any) -> None:
     assert [message.text for message in chat.messages()] == ["I have two dogs called Bo and Kit"]
     assert [type(line).__name__ for line in chat.pencil()] == ["Pencil"]
     closed = chat.close(offline=True)
-    assert (type(closed), closed.status, len(closed.written)) == (Closed, "closed", 1)
+    assert (type(closed), closed.status, len(closed.written)) == (ClosingResult, "closed", 1)
     assert book.list(limit=1)[0].thread_id == chat.id
     assert chat.thread.state in ("idle", "archived")
     own = book.threads.start(preset="advisor")

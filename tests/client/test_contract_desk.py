@@ -14,12 +14,12 @@ from keepbook.book.agents.cards import CardTypes
 from keepbook.book.agents.decisions import Decision
 from keepbook.book.trading.breakdown import Breakdown
 from keepbook.book.trading.exposure import Coming
-from keepbook.book.trading.files import Loaded
-from keepbook.book.trading.imports.load import Imported
+from keepbook.book.trading.files import LoadedFile
+from keepbook.book.trading.imports.load import ImportedTrades
 from keepbook.book.trading.lessons import Lesson
-from keepbook.book.trading.performance import Performance, Point
+from keepbook.book.trading.performance import EquityPoint, Performance
 from keepbook.book.trading.reflection import Reflection
-from keepbook.book.trading.skills import Deployment, Field, Skill
+from keepbook.book.trading.skills import Deployment, FieldVersion, Skill
 from keepbook.book.trading.trades import Position, Trade
 
 POSITION = {
@@ -40,7 +40,7 @@ def test_skills_say_what_they_do(desk: Any) -> None:
     skill = trading.skill("Swing")
     assert (type(skill), skill.strategy, [one.id for one in trading.skills()]) == (Skill, "Buy dips", [skill.id])
     told = trading.set_field("Swing", "strategy", "Buy deep dips", expect_version=1)
-    assert (type(told), told.version, told.actor) == (Field, 2, "person")
+    assert (type(told), told.version, told.actor) == (FieldVersion, 2, "person")
     with pytest.raises(Conflict) as stale:
         trading.set_field("Swing", "strategy", "Sell rallies", expect_version=1)
     assert stale.value.code == "version"
@@ -69,7 +69,7 @@ def test_what_was_traded_comes_in_and_is_measured(desk: Any, tmp_path: Path) -> 
     file = tmp_path / "trades.jsonl"
     file.write_text("\n".join(lines(many_trades(5, 60))), encoding="utf-8")
     loaded = trading.load("trades", file, deployment="Swing live", progress=heard.append)
-    assert (type(loaded), loaded.added, loaded.wrong, heard[-1]) == (Loaded, 60, 0, 60)
+    assert (type(loaded), loaded.added, loaded.wrong, heard[-1]) == (LoadedFile, 60, 0, 60)
     assert trading.load("trades", file, deployment="Swing live").unchanged == 60
     assert trading.load("positions", lines([POSITION]), deployment="Swing live").added == 1
     assert [(type(one), one.symbol, one.closed_at) for one in trading.positions()] == [(Position, "BTC/USDT", None)]
@@ -85,7 +85,7 @@ def test_what_was_traded_comes_in_and_is_measured(desk: Any, tmp_path: Path) -> 
     assert trading.performance(since="2026-01-12", known_at=figures.known_at).since == datetime(2026, 1, 12, tzinfo=UTC)
     parts = trading.breakdown(skill="Swing")
     assert (type(parts), parts.trades, sum(one.trades for one in parts.by_symbol)) == (Breakdown, 60, 60)
-    assert {type(one) for one in trading.equity(deployment="Swing live")} == {Point}
+    assert {type(one) for one in trading.equity(deployment="Swing live")} == {EquityPoint}
     with pytest.raises(Invalid) as kind:
         trading.load("stamps", [])
     assert kind.value.field == "kind"
@@ -97,7 +97,7 @@ def test_a_brokers_file_is_recognised(desk: Any) -> None:
             "2026-02-01T12:00:00Z,BTC/USDT,sell,1,110,0\n"]  # fmt: skip
     columns = {"time": "when", "symbol": "what", "side": "way", "quantity": "size", "price": "at", "fee": "paid"}
     seen = trading.bring_in(rows, deployment="Swing live", columns=columns, format="My broker", dry_run=True)
-    assert (type(seen), seen.trades, seen.profit, trading.trades().total) == (Imported, 1, 10.0, 0)
+    assert (type(seen), seen.trades, seen.profit, trading.trades().total) == (ImportedTrades, 1, 10.0, 0)
     kept = trading.bring_in(rows, deployment="Swing live", columns=columns, format="My broker")
     assert (kept.trades, trading.trades().total, dict(trading.mappings()["My broker"])) == (1, 1, columns)
 

@@ -8,7 +8,7 @@ import pytest
 from keepbook import Keepbook, NotAllowed
 from keepbook.client.books import BOOK, CHAT, CHATS, DECISIONS, JOURNAL, RUNS
 from keepbook.client.connection import Connection
-from keepbook.client.elsewhere import HERE_ONLY, Elsewhere
+from keepbook.client.remote import HERE_ONLY, RemoteKeepbook
 from keepbook.client.tokens import TOKENS
 from keepbook.client.trading import MARKET
 
@@ -66,9 +66,9 @@ def test_the_list_of_what_works_only_here_is_whole(name: str) -> None:
 def test_an_installation_elsewhere_says_what_it_is_not() -> None:
     kb: Any
     with Keepbook(ADDRESS, token="kb_x") as kb:
-        assert type(kb) is Elsewhere
+        assert type(kb) is RemoteKeepbook
         public = {name for name in vars(Keepbook) if not name.startswith("_")} | {"settings", "demo"}
-        assert " ".join(sorted(public - set(vars(Elsewhere)))) == INSTALLATION
+        assert " ".join(sorted(public - set(vars(RemoteKeepbook)))) == INSTALLATION
         assert set(INSTALLATION.split()) == HERE_ONLY
         for name in INSTALLATION.split():
             with pytest.raises(NotAllowed) as no:
@@ -83,7 +83,7 @@ def test_an_installation_elsewhere_says_what_it_is_not() -> None:
 
 
 def test_what_has_the_name_of_a_local_method_takes_the_same_arguments() -> None:
-    for name in set(vars(Keepbook)) & set(vars(Elsewhere)):
-        here, there = getattr(Keepbook, name), getattr(Elsewhere, name)
+    for name in set(vars(Keepbook)) & set(vars(RemoteKeepbook)):
+        here, there = getattr(Keepbook, name), getattr(RemoteKeepbook, name)
         if not name.startswith("_") and callable(here):
             assert list(inspect.signature(here).parameters) == list(inspect.signature(there).parameters), name

@@ -11,7 +11,7 @@ from tests.models.notebook.talking import moved_by
 from keepbook import Keepbook
 from keepbook.errors import ModelFailed
 from keepbook.models.choose import Models
-from keepbook.models.model import Replied, Usage
+from keepbook.models.model import ReplyFinished, Usage
 from keepbook.models.offline.model import OfflineModel
 
 ORDERS = (
@@ -34,7 +34,7 @@ class Obedient:
     async def reply(self, conversation: Any, tools: Any) -> Any:
         for id in self._ids:
             tools.call("forget", {"memory": id})
-        yield Replied("Done.", (), Usage(0, 0))
+        yield ReplyFinished("Done.", (), Usage(0, 0))
 
 
 class Breaks(Obedient):

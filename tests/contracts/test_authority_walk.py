@@ -22,7 +22,7 @@ from keepbook.doors.auth import Caller
 from keepbook.doors.cli import command_line
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.web.routes import ROUTERS
-from keepbook.doors.mcp.server import _called, _Handlers, _listed
+from keepbook.doors.mcp.server import _call_tool, _Handlers, _list_tools
 from keepbook.errors import KeepbookError
 
 
@@ -282,7 +282,7 @@ def test_every_tool_answers_every_key_as_it_is_written(house: House) -> None:
     before, seen = house.state(), set()
     for key in house.keys:
         tools = desk._tools(key.caller)
-        listed = {schema["name"] for schema in _listed(tools, key.caller)}
+        listed = {schema["name"] for schema in _list_tools(tools, key.caller)}
         expected = set()
         for name, said in EXPECTED["tools"].items():
             scope, kinds = line(said)
@@ -293,7 +293,7 @@ def test_every_tool_answers_every_key_as_it_is_written(house: House) -> None:
         for name in seen - expected:
             if name in tools:
                 with pytest.raises(KeepbookError) as refused:
-                    _called(tools, key.caller, name, {"content": "Votes green"})
+                    _call_tool(tools, key.caller, name, {"content": "Votes green"})
                 assert refused.value.code == "scope"
             over_http = key.client.post(f"/api/tools/{name}", json={"content": "Votes green"})
             assert over_http.status_code in (403, 404), (key.name, name, over_http.text)
@@ -321,9 +321,9 @@ def test_every_command_has_a_line_and_acts_as_it_is_written() -> None:
 def test_the_command_line_is_the_person_and_mcp_an_agent(
     kb: Keepbook, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from keepbook.doors.cli.terminal.command import Given, Invocation  # here: it loads the command line
+    from keepbook.doors.cli.terminal.command import GlobalOptions, Invocation  # here: it loads the command line
 
-    desk = Invocation(Given(db=str(tmp_path / "line.db"), owner="alice"))
+    desk = Invocation(GlobalOptions(db=str(tmp_path / "line.db"), owner="alice"))
     try:
         assert desk.book.hand.kind == "person"
         assert desk.book.hand.scopes == frozenset(ALL)

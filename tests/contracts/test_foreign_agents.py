@@ -20,7 +20,7 @@ from keepbook.adapters.pydantic_ai import MemoryToolset
 from keepbook.book.ground.when import stamp
 from keepbook.doors.auth import Caller
 from keepbook.doors.http.app import create_app
-from keepbook.doors.mcp.server import build
+from keepbook.doors.mcp.server import build_server
 
 ORACLE, DESK = "Oracle", "Desk"
 TRADE = {
@@ -77,7 +77,7 @@ class Protocolled:
         caller = Caller("alice", kind="agent", agent=bound)
 
         async def work() -> Told:
-            async with Client(build(self.kb, lambda _: caller)) as client:
+            async with Client(build_server(self.kb, lambda _: caller)) as client:
                 answer = await client.call_tool(name, arguments)
                 assert not answer.is_error, answer.content
                 told: Told = answer.structured_content

@@ -19,9 +19,9 @@ from tests.deciding import busy_desk
 from keepbook import Keepbook
 from keepbook.doors.auth import Caller
 from keepbook.doors.http.app import create_app
-from keepbook.doors.mcp.server import build as build_mcp
+from keepbook.doors.mcp.server import build_server as build_mcp
 from keepbook.errors import KeepbookError
-from keepbook.tools.catalogue import build as build_tools
+from keepbook.tools.catalogue import build_tools
 
 OWNERS = ("ann", "anna", "ann%", "ann_", "Ann", "аnn", "ann\u0301", "änn", "ann'", 'ann"', "*", "ann/../anna", "アン")
 STEPS = 340

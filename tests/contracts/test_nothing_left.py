@@ -16,9 +16,9 @@ from tests.furnished import furnished
 
 from keepbook import Keepbook
 from keepbook.book.ledger import batch
-from keepbook.book.ledger.cover import row_digest, said
+from keepbook.book.ledger.cover import row_digest, values_to_seal
 from keepbook.book.memory.labels import keys_of
-from keepbook.storage.covered import COVERED, key_of
+from keepbook.storage.cover_rules import COVERED, row_key
 from keepbook.storage.tables import metadata, seals
 
 WORDS = ("xanthoquill", "brumblewick", "sorrowfjell", "kvadrantel")
@@ -85,14 +85,14 @@ INSTANT = re.compile(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?")
 def states(conn: Connection) -> list[tuple[str, str, list[Any]]]:
     """Every covered row of the owner as it stands, and every batch: what somebody might know and try later."""
     rows = [
-        (name, key_of(table, row._mapping), said(table, row._mapping))
+        (name, row_key(table, row._mapping), values_to_seal(table, row._mapping))
         for name, table in COVERED.items()
         for row in conn.execute(select(table).where(table.c.owner == OWNER))
     ]
     batches = [
         (what, str(nth), [total.digest()])
         for what, kind in batch.KINDS.items()
-        for nth, total in batch.totals(conn, kind, OWNER).items()
+        for nth, total in batch.batch_digests(conn, kind, OWNER).items()
     ]
     return [*rows, *batches]
 

@@ -12,21 +12,31 @@ from keepbook import Keepbook
 from keepbook.bench import trading
 from keepbook.book.trading.face import Trading
 from keepbook.demo import market
-from keepbook.demo.market import DESKS, KINDS, REGIMES, Bar, Closed, Held, World, bars, played
+from keepbook.demo.market import (
+    DESKS,
+    KINDS,
+    REGIMES,
+    GeneratedBar,
+    GeneratedTrade,
+    OpenPosition,
+    World,
+    generate_bars,
+    play_strategy,
+)
 
 WORLD = World(seed=3, days=60)
 STEP = WORLD.minutes * 60
 
 
 @pytest.fixture(scope="module")
-def prices() -> dict[str, list[Bar]]:
-    return {symbol: list(bars(WORLD, symbol)) for symbol in WORLD.symbols}
+def prices() -> dict[str, list[GeneratedBar]]:
+    return {symbol: list(generate_bars(WORLD, symbol)) for symbol in WORLD.symbols}
 
 
 def test_a_seed_is_always_the_same_market() -> None:
     small = {"symbols": ("BTC/USDT",), "days": 3.0}
     first, again, other = World(seed=1, **small), World(seed=1, **small), World(seed=2, **small)
-    for lines in (market.bar_lines, market.event_lines, market.trade_lines, market.position_lines):
+    for lines in (market.bar_lines, market.event_lines, market.market_trade_lines, market.position_lines):
         assert list(lines(first)) == list(lines(again))
     assert list(market.bar_lines(first)) != list(market.bar_lines(other))
     assert list(market.bar_lines(first))[:2] == [
@@ -35,7 +45,7 @@ def test_a_seed_is_always_the_same_market() -> None:
     ]
 
 
-def test_bars_hold_together_and_hours_are_missing(prices: dict[str, list[Bar]]) -> None:
+def test_bars_hold_together_and_hours_are_missing(prices: dict[str, list[GeneratedBar]]) -> None:
     whole = int(WORLD.days * 96)
     for found in prices.values():
         assert all(0 < bar.low <= min(bar.open, bar.close) <= max(bar.open, bar.close) <= bar.high for bar in found)
@@ -44,7 +54,7 @@ def test_bars_hold_together_and_hours_are_missing(prices: dict[str, list[Bar]]) 
         assert {bar.regime for bar in found} == set(REGIMES)
 
 
-def test_tails_are_fat_and_volatility_comes_in_clusters(prices: dict[str, list[Bar]]) -> None:
+def test_tails_are_fat_and_volatility_comes_in_clusters(prices: dict[str, list[GeneratedBar]]) -> None:
     for found in prices.values():
         moves = [math.log(bar.close / bar.open) for bar in found]
         spread = statistics.pstdev(moves)
@@ -53,9 +63,9 @@ def test_tails_are_fat_and_volatility_comes_in_clusters(prices: dict[str, list[B
         assert statistics.correlation(sizes[:-1], sizes[1:]) > 0.1
 
 
-def test_events_move_prices_and_quiet_ones_less(prices: dict[str, list[Bar]]) -> None:
+def test_events_move_prices_and_quiet_ones_less(prices: dict[str, list[GeneratedBar]]) -> None:
     world = World(seed=5, symbols=("BTC/USDT",), days=900, minutes=60, outages=0)
-    by_time = {bar.time: abs(math.log(bar.close / bar.open)) for bar in bars(world, "BTC/USDT")}
+    by_time = {bar.time: abs(math.log(bar.close / bar.open)) for bar in generate_bars(world, "BTC/USDT")}
     moved: dict[str, list[float]] = defaultdict(list)
     for event in world.events:
         first = -(-event.time // 3600) * 3600
@@ -69,12 +79,12 @@ def test_events_move_prices_and_quiet_ones_less(prices: dict[str, list[Bar]]) ->
     assert max(event.time for event in world.events) > world.ends
 
 
-def test_every_trade_stands_on_its_bars(prices: dict[str, list[Bar]]) -> None:
+def test_every_trade_stands_on_its_bars(prices: dict[str, list[GeneratedBar]]) -> None:
     for desk in DESKS:
         strategy = desk.strategy
         for symbol, found in prices.items():
             ended = {bar.time + STEP: bar for bar in found}
-            trades = [one for one in played(strategy, found, STEP) if isinstance(one, Closed)]
+            trades = [one for one in play_strategy(strategy, found, STEP) if isinstance(one, GeneratedTrade)]
             assert trades
             for one in trades:
                 held, last = one.held, ended[one.exit_time]
@@ -91,17 +101,17 @@ def test_every_trade_stands_on_its_bars(prices: dict[str, list[Bar]]) -> None:
             assert {one.reason for one in trades} == {"stop", "target", "time"}
 
 
-def test_what_a_strategy_earns_depends_on_the_regime(prices: dict[str, list[Bar]]) -> None:
+def test_what_a_strategy_earns_depends_on_the_regime(prices: dict[str, list[GeneratedBar]]) -> None:
     follow, fade = (_by_regime(desk.strategy, prices) for desk in DESKS)
     assert follow["trend_up"] > 0 > follow["chop"]
     assert fade["chop"] > 0 > fade["trend_up"]
 
 
-def _by_regime(strategy: Any, prices: dict[str, list[Bar]]) -> dict[str, float]:
+def _by_regime(strategy: Any, prices: dict[str, list[GeneratedBar]]) -> dict[str, float]:
     earned: dict[str, list[float]] = defaultdict(list)
     for found in prices.values():
-        for one in played(strategy, found, STEP):
-            if isinstance(one, Closed):
+        for one in play_strategy(strategy, found, STEP):
+            if isinstance(one, GeneratedTrade):
                 sign = 1 if one.held.side == "long" else -1
                 earned[one.held.regime].append(sign * (one.exit_price / one.held.entry_price - 1))
     return {regime: statistics.fmean(moves) for regime, moves in earned.items()}
@@ -109,7 +119,7 @@ def _by_regime(strategy: Any, prices: dict[str, list[Bar]]) -> dict[str, float]:
 
 def test_many_years_neither_end_in_nothing_nor_in_riches() -> None:
     world = World(seed=9, symbols=("DOGE/USDT",), days=4000, minutes=240)
-    closes = [bar.close for bar in bars(world, "DOGE/USDT")]
+    closes = [bar.close for bar in generate_bars(world, "DOGE/USDT")]
     assert 0.005 < min(closes) < max(closes) < 3
 
 
@@ -120,24 +130,32 @@ def test_all_its_files_load_without_a_wrong_row() -> None:
         loads = [
             kb.market.load(market.bar_lines(WORLD)), kb.market.load_events(market.event_lines(WORLD)),
             book.load("skills", market.skill_lines()), book.load("deployments", market.deployment_lines(WORLD)),
-            book.load("trades", market.trade_lines(WORLD)), book.load("positions", market.position_lines(WORLD)),
+            book.load("trades", market.market_trade_lines(WORLD)), book.load("positions", market.position_lines(WORLD)),
         ]  # fmt: skip
         assert [(loaded.wrong, loaded.changed, loaded.unchanged) for loaded in loads] == [(0, 0, 0)] * 6
-        closed = [one for desk in DESKS for one in market._played(WORLD, desk) if isinstance(one, Closed)]
-        open_now = [one for desk in DESKS for one in market._played(WORLD, desk) if isinstance(one, Held)]
+        closed = [one for desk in DESKS for one in market._play_desk(WORLD, desk) if isinstance(one, GeneratedTrade)]
+        open_now = [one for desk in DESKS for one in market._play_desk(WORLD, desk) if isinstance(one, OpenPosition)]
         assert book.trades().total == loads[4].added == len(closed)
         assert len(book.positions()) == loads[5].added == len(open_now)
 
 
 def test_the_bench_measures_and_judges(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trading, "each", lambda sizes, trades: (trading.measure(size, trades) for size in sizes))
+    monkeypatch.setattr(
+        trading, "measure_sizes", lambda sizes, trades: (trading.measure(size, trades) for size in sizes)
+    )
     monkeypatch.setattr(trading, "ASKED", 1)
     found = trading.measure(2_000, 50)
     assert (found.bars, found.trades, found.rows > 0) == (2_000, 50, True)
-    small = trading.Measured(10, 1.0, 10.0, 1, 1.0, 0.0, 1.0, 2.0, 2.0, 1)
-    large = trading.Measured(1000, 1.0, 20.0, 1, 1.0, 0.0, 1.0, 2.8, 2.0, 1)
-    assert trading.report([small, large])["ok"] is True
-    assert trading.report([small, trading.Measured(1000, 1.0, 20.0, 1, 1.0, 0.0, 1.0, 3.2, 2.0, 1)])["ok"] is False
-    assert trading.report([small, trading.Measured(1000, 1.0, 99.0, 1, 1.0, 0.0, 1.0, 2.0, 2.0, 1)])["ok"] is False
+    small = trading.SizeMeasurement(10, 1.0, 10.0, 1, 1.0, 0.0, 1.0, 2.0, 2.0, 1)
+    large = trading.SizeMeasurement(1000, 1.0, 20.0, 1, 1.0, 0.0, 1.0, 2.8, 2.0, 1)
+    assert trading.trading_report([small, large])["ok"] is True
+    assert (
+        trading.trading_report([small, trading.SizeMeasurement(1000, 1.0, 20.0, 1, 1.0, 0.0, 1.0, 3.2, 2.0, 1)])["ok"]
+        is False
+    )
+    assert (
+        trading.trading_report([small, trading.SizeMeasurement(1000, 1.0, 99.0, 1, 1.0, 0.0, 1.0, 2.0, 2.0, 1)])["ok"]
+        is False
+    )
     trading.main(True, [1_000], 0)
     assert '"exposure_ratio": 1.0' in capsys.readouterr().out

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from keepbook import Keepbook
-from keepbook.demo.packed import open_story
+from keepbook.demo.packed_story import open_story
 from keepbook.demo.stage import ENDS, OWNER, demo_settings
 from keepbook.demo.story import ZONE, tell
 from keepbook.demo.trades import DOLLARS, FIRST, MAIN, QUICK

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from keepbook.doors.cli import main
-from keepbook.settings import known
+from keepbook.settings import known_settings
 
 ROOT = Path(__file__).parents[2]
 FILES = ("Dockerfile", "compose.yaml", "deploy/keepbook.service", "docs/production.md")
@@ -28,7 +28,7 @@ def lines(pattern: str, name: str) -> list[str]:
 @pytest.mark.parametrize("name", FILES)
 def test_every_variable_is_a_setting(name: str) -> None:
     named = set(re.findall(r"KEEPBOOK_[A-Z_]+\b(?!…)", read(name))) - PARAMETERS
-    assert named <= {f"KEEPBOOK_{each.upper()}" for each in known()}
+    assert named <= {f"KEEPBOOK_{each.upper()}" for each in known_settings()}
 
 
 def test_the_image_installs_extras_that_there_are() -> None:

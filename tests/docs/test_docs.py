@@ -34,8 +34,8 @@ from tests.docs.pages import (
 from tests.sources import tree
 
 from keepbook import Keepbook
-from keepbook.book.book import Book, Detailed
-from keepbook.book.chats.closed import Closed
+from keepbook.book.book import Book, MemoryDetail
+from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.links import RELATIONS, Link
 from keepbook.book.memory.memories import REASONS, STATES, Memory, Version, Written
@@ -45,10 +45,10 @@ from keepbook.doors.cli import command_line
 from keepbook.doors.http.app import create_app
 from keepbook.models.prompt import MODES
 from keepbook.models.providers.failures import _CAUSES
-from keepbook.presets import Argument, Line, Preset, Selection, Tool, load_preset, preset_names
-from keepbook.settings import default_of, known
+from keepbook.presets import Argument, LineFormat, Preset, PresetTool, Selection, load_preset, preset_names
+from keepbook.settings import default_of, known_settings
 from keepbook.storage.tables import metadata
-from keepbook.tools.definition import Answer, define
+from keepbook.tools.definition import ToolAnswer, define
 from keepbook.tools.memory import OPERATIONS
 
 SOURCE = ROOT / "src" / "keepbook"
@@ -233,7 +233,7 @@ def _default(name: str) -> str:
 
 def test_every_setting_is_told_with_its_variable_and_default() -> None:
     told = {cells[0]: cells[1:3] for cells in rows(section(REFERENCE, "Settings"))}
-    real = {f"`{name}`": [f"`KEEPBOOK_{name.upper()}`", _default(name)] for name in known()}
+    real = {f"`{name}`": [f"`KEEPBOOK_{name.upper()}`", _default(name)] for name in known_settings()}
     assert told == real
 
 
@@ -286,7 +286,7 @@ def test_every_cause_of_a_failing_model_is_told() -> None:
         ("A memory", Memory, None),
         ("Answers to writes", Written, Memory),
         ("A hit", Hit, Memory),
-        ("A full memory", Detailed, Memory),
+        ("A full memory", MemoryDetail, Memory),
         ("A version", Version, None),
         ("A link", Link, None),
         ("An entry", Entry, None),
@@ -304,12 +304,16 @@ def test_every_method_of_a_book_is_told() -> None:
 
 
 def test_every_field_of_an_answer_is_told() -> None:
-    assert named(section(TOOLS, "The answer"))[: len(fields(Answer))] == [field.name for field in fields(Answer)]
+    assert named(section(TOOLS, "The answer"))[: len(fields(ToolAnswer))] == [
+        field.name for field in fields(ToolAnswer)
+    ]
 
 
 def test_every_way_a_closing_can_end_is_told() -> None:
     told = set(named(section(SESSIONS, "What closing does"))) - {"status"}
-    assert told == set(re.findall(r"\b(\w+)\b(?= \(|,|\.)", str(Closed.__doc__).partition("`status`:")[2])) - {"said"}
+    assert told == set(re.findall(r"\b(\w+)\b(?= \(|,|\.)", str(ClosingResult.__doc__).partition("`status`:")[2])) - {
+        "said"
+    }
 
 
 # --- presets and tools -----------------------------------------------------------------------------------
@@ -331,7 +335,7 @@ def _keys(kind: Any, path: str = "") -> Iterator[str]:
 def test_every_key_of_a_preset_is_told() -> None:
     table = section(PRESETS, "Every key").partition("`does` is one of")[0]
     told = named(table)
-    assert {Selection, Line, Tool, Argument} <= set(map(type, _parts(SHIPPED[0])))
+    assert {Selection, LineFormat, PresetTool, Argument} <= set(map(type, _parts(SHIPPED[0])))
     assert set(told) == set(_keys(Preset))
     assert len(told) == len(set(told))
 
@@ -366,7 +370,7 @@ def test_every_operation_is_told_with_its_arguments() -> None:
     assert set(OPERATIONS) <= set(re.findall(r"`(\w+)`", table.partition("\n\n")[0]))
 
 
-def _signature(tool: Tool) -> str:
+def _signature(tool: PresetTool) -> str:
     def shown(name: str, argument: Argument) -> str:
         if argument.default is None:
             return name if argument.required else f"{name}?"

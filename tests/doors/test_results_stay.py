@@ -19,7 +19,7 @@ from tests.doors.conftest import Run
 
 from keepbook.doors.auth import Caller
 from keepbook.doors.http.app import create_app
-from keepbook.doors.mcp.server import build as build_mcp
+from keepbook.doors.mcp.server import build_server as build_mcp
 from keepbook.errors import KeepbookError
 
 OTHER = LONG | {"action": "SHORT", "stop": 110.0, "target": 80.0}

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from keepbook.errors import Invalid, ModelFailed
-from keepbook.models.choose import OVER_CAP, Models, ModelSettings, choose
-from keepbook.models.model import Conversation, Event, Extraction, Model, Reading, Toolbox, Turn, Usage
+from keepbook.models.choose import OVER_CAP, Models, ModelSettings, choose_models
+from keepbook.models.model import ClosingChat, Conversation, DialogueTurn, Extraction, Model, ReplyEvent, Toolbox, Usage
 from keepbook.models.providers.remote import RemoteModel
 
-TURNS = (Turn(1, "user", "I moved to Lisbon"),)
-READING = Reading(TURNS, (), (), "UTC", datetime(2026, 3, 1, tzinfo=UTC))
+TURNS = (DialogueTurn(1, "user", "I moved to Lisbon"),)
+READING = ClosingChat(TURNS, (), (), "UTC", datetime(2026, 3, 1, tzinfo=UTC))
 
 
 class Stand:
@@ -29,17 +29,17 @@ class Stand:
             raise ModelFailed(f"the model {self.name} is asleep")
         return f"{what} by {self.name}"
 
-    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         raise NotImplementedError
         yield
 
-    async def extract(self, reading: Reading) -> Extraction:
+    async def extract(self, reading: ClosingChat) -> Extraction:
         return Extraction((), self._did("reading"), self.name)
 
-    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def summarise(self, previous: str | None, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         return self._did("summary"), Usage(7, 1)
 
-    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         return self._did("title"), Usage(5, 1)
 
 
@@ -49,7 +49,7 @@ def models(chat: Model, cheap: Model) -> Models:
 
 def test_without_settings_everything_is_offline() -> None:
     offline = Stand("offline")
-    chosen = choose(ModelSettings(), offline)
+    chosen = choose_models(ModelSettings(), offline)
     assert (chosen.chat, chosen.cheap, chosen.extractor, chosen.offline) == (offline, offline, offline, offline)
 
 
@@ -58,7 +58,7 @@ def test_each_tier_goes_to_its_own_provider_with_its_own_key() -> None:
         model="anthropic:claude-sonnet", cheap_model="openai:qwen3:4b", openai_base_url="http://127.0.0.1:11434/v1",
         openai_key="sk-o", anthropic_key="sk-a", model_timeout=33, context_tokens=9_000,
     )  # fmt: skip
-    chosen = choose(settings, Stand("offline"))
+    chosen = choose_models(settings, Stand("offline"))
     chat, cheap = chosen.chat, chosen.cheap
     assert isinstance(chat, RemoteModel)
     assert isinstance(cheap, RemoteModel)
@@ -73,25 +73,25 @@ def test_each_tier_goes_to_its_own_provider_with_its_own_key() -> None:
 
 
 def test_without_a_cheap_model_the_chat_model_does_its_work() -> None:
-    chosen = choose(ModelSettings(model="openai:x"), Stand("offline"))
+    chosen = choose_models(ModelSettings(model="openai:x"), Stand("offline"))
     assert chosen.cheap is chosen.chat
 
 
 def test_the_cheap_tier_may_be_offline_beside_a_remote_chat_model() -> None:
     offline = Stand("offline")
-    assert choose(ModelSettings(model="openai:x", cheap_model="offline"), offline).cheap is offline
+    assert choose_models(ModelSettings(model="openai:x", cheap_model="offline"), offline).cheap is offline
 
 
 @pytest.mark.parametrize("name", ["gpt-5", "openai:", "mistral:small", "", ":x"])
 def test_a_name_that_is_no_model_is_refused_with_what_to_write(name: str) -> None:
     with pytest.raises(Invalid, match="openai:NAME") as refused:
-        choose(ModelSettings(model=name), Stand("offline"))
+        choose_models(ModelSettings(model=name), Stand("offline"))
     assert refused.value.field == "model"
 
 
 def test_a_base_url_without_its_scheme_is_refused() -> None:
     with pytest.raises(Invalid, match="http://") as refused:
-        choose(ModelSettings(model="openai:x", openai_base_url="localhost:11434/v1"), Stand("offline"))
+        choose_models(ModelSettings(model="openai:x", openai_base_url="localhost:11434/v1"), Stand("offline"))
     assert refused.value.field == "openai_base_url"
 
 

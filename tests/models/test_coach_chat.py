@@ -12,13 +12,13 @@ from tests.conftest import Clock
 from tests.desks import DESKS, SCALPER, market, traded, world
 
 from keepbook import Book, Keepbook
-from keepbook.demo.market import Desk, position_lines
-from keepbook.models.model import Called, TextDelta
+from keepbook.demo.market import StrategyDesk, position_lines
+from keepbook.models.model import TextDelta, ToolCalled
 from keepbook.models.offline.model import OfflineModel
 
 WORLD = world()
 BTC, ETH = (desk.name for desk in DESKS)
-LONE = (Desk("BTC scalper main", SCALPER, 10_000.0, ("BTC/USDT",)),)
+LONE = (StrategyDesk("BTC scalper main", SCALPER, 10_000.0, ("BTC/USDT",)),)
 
 
 class Coach:
@@ -34,7 +34,7 @@ class Coach:
         async def heard() -> str:
             said, self.calls = "", []
             async for event in self._kb.talk(self.chat).say(text):
-                if isinstance(event, Called):
+                if isinstance(event, ToolCalled):
                     self.calls.append((event.call.name, dict(event.call.arguments)))
                 elif isinstance(event, TextDelta):
                     said += event.text

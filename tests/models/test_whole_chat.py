@@ -16,14 +16,14 @@ from tests.models.wire import CUT, DROP, GARBAGE, HANG, Call, Received, Say, Sta
 from keepbook import Keepbook
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
-from keepbook.book.chats.threads import estimate, standing
+from keepbook.book.chats.threads import current_messages, estimate
 from keepbook.book.ground.when import stamp
 from keepbook.errors import Conflict, Invalid, ModelFailed
-from keepbook.models.chat import NOTEBOOK_TURNS, Kept, Notice
+from keepbook.models.chat import NOTEBOOK_TURNS, Notice, ReplyStored
 from keepbook.models.choose import OVER_CAP, Models
 from keepbook.models.closing import prompt as sheets
 from keepbook.models.compress import size
-from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox
+from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled
 from keepbook.models.offline.model import OfflineModel
 from keepbook.models.prompt import MEMORY_OFF
 from keepbook.settings import Settings
@@ -115,12 +115,12 @@ def test_a_whole_chat_is_streamed_saved_titled_and_read_once(wire: Wire, opened:
     assert len(pieces) > 2
     assert "".join(pieces) == "Night shifts are hard. How do you sleep?"
     replied, kept = first[-2:]
-    assert isinstance(replied, Replied)
-    assert isinstance(kept, Kept)
+    assert isinstance(replied, ReplyFinished)
+    assert isinstance(kept, ReplyStored)
     assert (kept.message.turn, kept.message.text, kept.titled) == (2, replied.text, "Night shifts and sleep")
 
     second = heard(kb, chat, "Remember that I drink green tea")
-    (called,) = [event.call for event in second if isinstance(event, Called)]
+    (called,) = [event.call for event in second if isinstance(event, ToolCalled)]
     tea = next(iter(alice.list()))
     event = called.memory_event
     assert event is not None
@@ -276,8 +276,8 @@ def test_a_failing_model_loses_nothing_and_the_turn_is_tried_again(wire: Wire, o
     assert len(said(chat)) == 3 + len(pieces)
     wire.script += [Say("Noted."), Say("Home")]
     again = heard(kb, chat, None)
-    assert isinstance(again[-1], Kept)
-    stands = [(one.role, one.text) for one in standing(chat.messages())]
+    assert isinstance(again[-1], ReplyStored)
+    stands = [(one.role, one.text) for one in current_messages(chat.messages())]
     assert stands[2:] == [("user", "I live in Oslo"), ("assistant", "Noted.")]
     first, failing, second = chats(wire)
     assert second.body == failing.body
@@ -399,7 +399,7 @@ def test_a_title_that_fails_costs_no_turn(wire: Wire, opened: Open, odd: Step) -
     chat = kb.book("alice").threads.start()
     wire.script += [Say("Bees need water."), odd]
     told = heard(kb, chat, "How do I look after my hives in summer?")
-    assert isinstance(told[-1], Kept)
+    assert isinstance(told[-1], ReplyStored)
     assert len(said(chat)) == 2
     title = chat.thread.title
     assert title is None or 0 < len(title) <= threads.TITLE_LIMIT
@@ -460,7 +460,7 @@ class Spy(OfflineModel):
     def __init__(self) -> None:
         self.given: list[Conversation] = []
 
-    def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         self.given.append(conversation)
         return super().reply(conversation, tools)
 
@@ -468,7 +468,7 @@ class Spy(OfflineModel):
 def test_a_whole_chat_works_without_any_model(kb: Any, alice: Any) -> None:
     chat = alice.threads.start()
     first = heard(kb, chat, "Remember that I live in Oslo")
-    (called,) = [event.call for event in first if isinstance(event, Called) and event.call.memory_event]
+    (called,) = [event.call for event in first if isinstance(event, ToolCalled) and event.call.memory_event]
     home = next(iter(alice.list()))
     assert called.memory_event is not None
     assert (called.memory_event["op"], called.memory_event["id"]) == ("remember", home.id)
@@ -520,7 +520,7 @@ def test_a_new_chat_waits_for_a_closing_so_that_its_block_is_up_to_date(kb: Any,
     old = alice.threads.start()
     old.add("user", "I live in Oslo")
     with kb._database.write("alice") as tx:
-        held = threads.claim(tx, old.id, stamp(kb._database.clock()), lease_seconds=3600)
+        held = threads.claim_closing(tx, old.id, stamp(kb._database.clock()), lease_seconds=3600)
     assert held is not None
 
     def finish() -> None:
@@ -544,10 +544,10 @@ def test_a_chat_that_goes_on_does_not_wait_for_another_ones_closing(kb: Any, ali
     old = alice.threads.start()
     old.add("user", "I live in Oslo")
     with kb._database.write("alice") as tx:
-        threads.claim(tx, old.id, stamp(kb._database.clock()), lease_seconds=3600)
+        threads.claim_closing(tx, old.id, stamp(kb._database.clock()), lease_seconds=3600)
 
     async def no_sleep(seconds: float) -> None:
         raise AssertionError("it waits")
 
     monkeypatch.setattr(asyncio, "sleep", no_sleep)
-    assert isinstance(heard(kb, chat, "And on")[-1], Kept)
+    assert isinstance(heard(kb, chat, "And on")[-1], ReplyStored)

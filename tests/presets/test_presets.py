@@ -10,7 +10,7 @@ import pytest
 
 import keepbook.presets
 from keepbook.errors import Invalid
-from keepbook.presets import Preset, Tool, load_preset, preset_names
+from keepbook.presets import Preset, PresetTool, load_preset, preset_names
 
 GENERAL = (Path(keepbook.presets.__file__).parent / "general.toml").read_text(encoding="utf-8")
 
@@ -99,7 +99,7 @@ POLICY: dict[str, dict[str, Any]] = {
 SHIPPED = sorted(POLICY)
 
 
-def signature(tool: Tool) -> str:
+def signature(tool: PresetTool) -> str:
     words = []
     for name, argument in tool.arguments.items():
         ending = "" if argument.required else "?" if argument.default is None else f"={argument.default!r}"

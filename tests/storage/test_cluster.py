@@ -21,10 +21,10 @@ from keepbook import Keepbook
 from keepbook.errors import Conflict, Invalid
 from keepbook.storage import cluster
 from keepbook.storage.database import distribute, upgrade
-from keepbook.storage.installed import differences, repair_guards
+from keepbook.storage.schema_check import differences, repair_guards
 from keepbook.storage.tables import metadata
 
-BY_OWNER = [table.name for table in metadata.sorted_tables if cluster.place_of(table) == "owner"]
+BY_OWNER = [table.name for table in metadata.sorted_tables if cluster.placement_of(table) == "owner"]
 UNSCOPED = {"owners", "due"}
 
 

@@ -22,7 +22,7 @@ import pytest
 from tests.databases import nodes
 
 from keepbook import Keepbook, KeepbookError
-from keepbook.storage.installed import differences
+from keepbook.storage.schema_check import differences
 
 pytestmark = pytest.mark.process
 OWNERS = [f"writer-{number}" for number in range(3)]

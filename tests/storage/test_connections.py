@@ -11,7 +11,7 @@ import pytest
 from psycopg.pq import TransactionStatus
 
 from keepbook import Keepbook, KeepbookError
-from keepbook.storage.prepared import driver_of
+from keepbook.storage.prepared_statement import driver_of
 
 ON_A_SERVER = pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
 
@@ -42,17 +42,17 @@ def ways(kb: Keepbook, place: Path) -> Iterator[list[str]]:
             sent += [one for one in told if one.split("\t")[1:2] == ["F"] and ("Query" in one or "Sync" in one)]
 
 
-def test_a_glance_is_no_transaction(kb: Any) -> None:
+def test_a_single_query_is_no_transaction(kb: Any) -> None:
     def ask(conn: Any) -> bool:
         driver: Any = driver_of(conn)
         if isinstance(driver, sqlite3.Connection):
             return driver.in_transaction
         return bool(driver.info.transaction_status != TransactionStatus.IDLE)
 
-    assert kb._database.glance(ask) is False
+    assert kb._database.query_once(ask) is False
     with pytest.raises(ZeroDivisionError):
-        kb._database.glance(lambda _: 1 // 0)
-    assert kb._database.glance(ask) is False
+        kb._database.query_once(lambda _: 1 // 0)
+    assert kb._database.query_once(ask) is False
 
 
 @ON_A_SERVER

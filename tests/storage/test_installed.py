@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from keepbook import Keepbook
-from keepbook.storage.installed import differences, repair_guards
+from keepbook.storage.schema_check import differences, repair_guards
 
 SQLITE = {
     "DROP TRIGGER ledger_appends": "trigger ledger_appends is missing",

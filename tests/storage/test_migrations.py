@@ -91,7 +91,7 @@ def test_a_changed_migration_has_another_fingerprint(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(schema, "frozen", lambda _, engine, changed=changed: changed[engine])
         seen.add(schema.fingerprint.__wrapped__("0001"))
     assert len(seen) == 3
-    assert schema.mark("0001") == schema.HEAD
+    assert schema.schema_mark("0001") == schema.HEAD
 
 
 @pytest.mark.parametrize("engine", schema.ENGINES)
@@ -99,4 +99,4 @@ def test_the_open_migration_is_what_the_tables_and_guards_say(engine: str) -> No
     """If this fails: `python scripts/schema.py write`."""
     newest = schema.REVISIONS[-1]
     if newest not in schema.PINNED:
-        assert schema.frozen(newest, engine) == schema.written(engine)
+        assert schema.frozen(newest, engine) == schema.schema_sql(engine)

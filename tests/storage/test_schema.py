@@ -106,7 +106,7 @@ def made_anew(url: str) -> None:
         tables.metadata.create_all(conn)
         for statement in split(schema.guards(conn.dialect.name)):
             conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
-        schema.stamp(conn)
+        schema.stamp_revision(conn)
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)

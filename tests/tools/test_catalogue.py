@@ -9,8 +9,8 @@ import pytest
 from keepbook import Book, Keepbook, Written
 from keepbook.errors import Invalid, NotFound
 from keepbook.presets import load_preset
-from keepbook.tools.catalogue import ToolSet, build
-from keepbook.tools.definition import READS, Answer, Tool, define
+from keepbook.tools.catalogue import ToolSet, build_tools
+from keepbook.tools.definition import READS, Tool, ToolAnswer, define
 
 CONTRACT = {
     "coach": [
@@ -75,9 +75,9 @@ def signature(schema: dict[str, Any]) -> str:
 
 
 def other(name: str) -> Tool:
-    def answer() -> Answer:
+    def answer() -> ToolAnswer:
         """Something of the host's."""
-        return Answer("yes")
+        return ToolAnswer("yes")
 
     return define(answer, name=name, annotations=READS)
 
@@ -88,13 +88,13 @@ def others(count: int) -> list[Tool]:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_names_arguments_order_defaults_and_required_are_the_contracts(preset: str, book: Book) -> None:
-    schemas = build(preset, book).schemas("openai")
+    schemas = build_tools(preset, book).schemas("openai")
     assert [signature(schema["function"]) for schema in schemas] == CONTRACT[preset]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_schema_is_whole(preset: str, book: Book) -> None:
-    for tool in build(preset, book):
+    for tool in build_tools(preset, book):
         schema = json.loads(json.dumps(tool.parameters))
         assert set(schema) == {"type", "properties", "required", "additionalProperties"}
         assert schema["type"] == "object"
@@ -115,7 +115,7 @@ def test_every_schema_is_whole(preset: str, book: Book) -> None:
 def test_a_closed_list_of_categories_is_a_choice_and_an_open_one_is_text(preset: str, book: Book) -> None:
     closed = list(load_preset(preset).categories)
     found = 0
-    for tool in build(preset, book):
+    for tool in build_tools(preset, book):
         for name, argument in tool.arguments.items():
             if argument.is_ == "category":
                 found += 1
@@ -125,7 +125,7 @@ def test_a_closed_list_of_categories_is_a_choice_and_an_open_one_is_text(preset:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_annotations_risk_and_tags_tell_what_a_tool_does(preset: str, book: Book) -> None:
-    for tool in build(preset, book):
+    for tool in build_tools(preset, book):
         assert tool.annotations.read_only == (tool.name in READ_ONLY)
         assert tool.annotations.destructive == (tool.name in DESTRUCTIVE)
         assert tool.annotations.idempotent != tool.name.startswith("confirm")
@@ -176,7 +176,7 @@ GOLDEN = {
 
 @pytest.mark.parametrize("form", GOLDEN)
 def test_a_tool_in_each_form(form: Any, book: Book) -> None:
-    shown = build("coach", book).schemas(form)[1]
+    shown = build_tools("coach", book).schemas(form)[1]
     said = shown["function"] if form == "openai" else shown
     assert said["description"].startswith("Take a fact out of the notes when the person corrects it")
     said["description"] = "…"
@@ -188,41 +188,41 @@ def test_a_tool_in_each_form(form: Any, book: Book) -> None:
 
 def test_an_unknown_form_is_refused(book: Book) -> None:
     with pytest.raises(Invalid, match="openai, anthropic, mcp"):
-        build("coach", book).schemas("xml")  # type: ignore[arg-type]
+        build_tools("coach", book).schemas("xml")  # type: ignore[arg-type]
 
 
 def test_a_schema_given_out_can_be_changed_without_changing_the_tool(book: Book) -> None:
-    tools = build("coach", book)
+    tools = build_tools("coach", book)
     tools.schemas("anthropic")[0]["input_schema"]["properties"].clear()
     assert tools.schemas("anthropic")[0]["input_schema"]["properties"]
-    assert build("coach", book).schemas("anthropic") == tools.schemas("anthropic")
+    assert build_tools("coach", book).schemas("anthropic") == tools.schemas("anthropic")
 
 
 def test_the_coach_may_have_sixteen_tools_with_its_memory_tools_counted(book: Book) -> None:
-    assert len(build("coach", book, extra=others(9))) == 16
+    assert len(build_tools("coach", book, extra=others(9))) == 16
     with pytest.raises(Invalid, match=r"17 tools are more than the 16 allowed here; .*remember, forget, get_sk") as no:
-        build("coach", book, extra=others(10))
+        build_tools("coach", book, extra=others(10))
     assert no.value.field == "tools"
     with pytest.raises(Invalid, match="16 allowed"):
-        build("coach", book, extra=others(10), ceiling=40)
+        build_tools("coach", book, extra=others(10), ceiling=40)
     with pytest.raises(Invalid, match="8 tools are more than the 7"):
-        build("coach", book, extra=others(1), ceiling=7)
-    assert len(build("coach", book, extra=others(6), mode="authoring")) == 16
+        build_tools("coach", book, extra=others(1), ceiling=7)
+    assert len(build_tools("coach", book, extra=others(6), mode="authoring")) == 16
     with pytest.raises(Invalid, match=r"17 tools are more than the 16 allowed here"):
-        build("coach", book, extra=others(7), mode="authoring")
+        build_tools("coach", book, extra=others(7), mode="authoring")
 
 
 @pytest.mark.parametrize("preset", ["advisor", "assistant", "general"])
 def test_elsewhere_memory_tools_do_not_count_against_a_hosts_limit(preset: str, book: Book) -> None:
-    tools = build(preset, book, extra=others(3), ceiling=3)
+    tools = build_tools(preset, book, extra=others(3), ceiling=3)
     assert [tool.name for tool in tools][-3:] == ["other_0", "other_1", "other_2"]
     with pytest.raises(Invalid, match="4 tools are more than the 3 allowed here; leave some out of: other_0, other_1"):
-        build(preset, book, extra=others(4), ceiling=3)
-    assert len(build(preset, book, extra=others(40))) == 40 + len(CONTRACT[preset])
+        build_tools(preset, book, extra=others(4), ceiling=3)
+    assert len(build_tools(preset, book, extra=others(40))) == 40 + len(CONTRACT[preset])
 
 
 def test_a_tool_of_the_host_is_called_like_any_other(book: Book) -> None:
-    tools = build("general", book, extra=[other("weather")])
+    tools = build_tools("general", book, extra=[other("weather")])
     assert tools.call("weather", "").text == "yes"
     assert "weather" in tools
     assert tools.schemas("openai")[-1]["function"]["description"] == "Something of the host's."
@@ -230,11 +230,11 @@ def test_a_tool_of_the_host_is_called_like_any_other(book: Book) -> None:
 
 def test_two_tools_of_one_name_are_refused(book: Book) -> None:
     with pytest.raises(Invalid, match="two tools called 'recall'"):
-        build("general", book, extra=[other("recall")])
+        build_tools("general", book, extra=[other("recall")])
 
 
 def test_a_tool_is_found_by_its_name(book: Book) -> None:
-    tools = build("general", book)
+    tools = build_tools("general", book)
     assert tools["recall"].name == "recall"
     with pytest.raises(NotFound, match="no tool 'recal'; the tools are remember, update"):
         tools["recal"]
@@ -252,12 +252,12 @@ def test_a_preset_that_names_no_operation_is_refused(book: Book, tmp_path: Any) 
     )
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     with pytest.raises(Invalid, match="tool 'dream' does 'dream', which is none of remember, update"):
-        build(load_preset("mine", [tmp_path]), book)
+        build_tools(load_preset("mine", [tmp_path]), book)
 
 
 def test_the_preset_is_the_books_own_when_none_is_given(tmp_path: Any) -> None:
     with Keepbook(tmp_path / "book.db") as kb:
-        names = partial(build, None)
+        names = partial(build_tools, None)
         assert "list_memories" in names(kb.book("alice"))
         kb.book("alice").configure(preset="advisor")
         assert "list_preferences" in names(kb.book("alice"))

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from keepbook.errors import Invalid
 from keepbook.presets import Argument
-from keepbook.tools.definition import READS, Annotations, Answer, Tool, define
+from keepbook.tools.definition import READS, Annotations, Tool, ToolAnswer, define
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,17 @@ def upcoming(
     closed: bool = False,
     *,
     turn_ids: tuple[str, ...] = (),
-) -> Answer:
+) -> ToolAnswer:
     """What is coming up.
 
     Use it before you answer.
     """
-    return Answer("", [book, kind, hours, symbols, share, closed, turn_ids])
+    return ToolAnswer("", [book, kind, hours, symbols, share, closed, turn_ids])
 
 
-def record(turns: list[Turn]) -> Answer:
+def record(turns: list[Turn]) -> ToolAnswer:
     """Keep turns."""
-    return Answer("", turns)
+    return ToolAnswer("", turns)
 
 
 @pytest.fixture

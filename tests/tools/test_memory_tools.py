@@ -13,22 +13,22 @@ from keepbook.book.memory import quotes
 from keepbook.book.memory.changes import Statement
 from keepbook.book.text.quotation import Span
 from keepbook.tools import memory
-from keepbook.tools.catalogue import ToolSet, build
-from keepbook.tools.definition import Answer
+from keepbook.tools.catalogue import ToolSet, build_tools
+from keepbook.tools.definition import ToolAnswer
 
 
 def tools_of(kb: Keepbook, preset: str, **given: Any) -> ToolSet:
-    return build(preset, kb.book("alice"), **given)
+    return build_tools(preset, kb.book("alice"), **given)
 
 
-def said(tools: ToolSet, name: str, **arguments: Any) -> Answer:
+def said(tools: ToolSet, name: str, **arguments: Any) -> ToolAnswer:
     """A call that must do what it says."""
     answer = tools.call(name, json.dumps(arguments))
     assert answer.error is None, answer.text
     return answer
 
 
-def refused(tools: ToolSet, name: str, code: str, **arguments: Any) -> Answer:
+def refused(tools: ToolSet, name: str, code: str, **arguments: Any) -> ToolAnswer:
     answer = tools.call(name, json.dumps(arguments))
     assert answer.error == code, answer.text
     assert answer.data["code"] == code
@@ -445,7 +445,7 @@ def test_an_agent_in_a_chat_may_change_the_persons_word(kb: Keepbook, alice: Boo
 
 def test_an_agent_outside_leaves_a_proposal_where_it_would_overrule_the_person(kb: Keepbook, alice: Book) -> None:
     known = alice.remember("Lives in Oslo")
-    outside = build("general", kb.book("alice", by="agent"), thread_id="chat-1", turn_ids=["3"])
+    outside = build_tools("general", kb.book("alice", by="agent"), thread_id="chat-1", turn_ids=["3"])
     refused(outside, "update", "persons_word", memory=known.id, content="Lives in Bergen")
     refused(outside, "forget", "persons_word", memory=known.id)
     assert alice.get(known.id).content == "Lives in Oslo"
@@ -460,7 +460,7 @@ def test_an_agent_outside_leaves_a_proposal_where_it_would_overrule_the_person(k
 
 def test_an_agent_on_its_own_may_not_overrule_the_person(kb: Keepbook, alice: Book) -> None:
     known = alice.remember("Lives in Oslo")
-    alone = build("general", alice.acting(source="inferred"))
+    alone = build_tools("general", alice.acting(source="inferred"))
     no = refused(alone, "update", "persons_word", memory=known.id, content="Lives in Bergen")
     assert no.text == (
         f"Memory {known.id} is the person's own word; what you want is left for them to decide.\n"

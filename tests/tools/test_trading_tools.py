@@ -11,9 +11,9 @@ import pytest
 from tests.desks import DESKS, NOW, market, traded, world
 
 from keepbook import Book, Keepbook
-from keepbook.demo.market import Closed, _played, bars
+from keepbook.demo.market import GeneratedTrade, _play_desk, generate_bars
 from keepbook.tools.agents import toolbox
-from keepbook.tools.catalogue import ToolSet, build
+from keepbook.tools.catalogue import ToolSet, build_tools
 
 WRITERS = ("set_strategy", "set_schedule", "set_chat")
 WORLD = world()
@@ -37,12 +37,12 @@ def alice(kb: Keepbook) -> Book:
 
 @pytest.fixture
 def tools(alice: Book) -> ToolSet:
-    return build("coach", alice)
+    return build_tools("coach", alice)
 
 
 def pnls(nth: int) -> list[float]:
     """What a desk earned, trade by trade in the order of exits, worked out here once more."""
-    closed = [one for one in _played(WORLD, DESKS[nth]) if isinstance(one, Closed)]
+    closed = [one for one in _play_desk(WORLD, DESKS[nth]) if isinstance(one, GeneratedTrade)]
     sign = {"long": 1, "short": -1}
     return [
         sign[one.held.side] * (one.exit_price - one.held.entry_price) * one.held.quantity - one.fees
@@ -121,7 +121,7 @@ def test_coming_events_and_what_they_may_do_to_what_is_open(alice: Book, tools: 
 def closes(symbol: str) -> dict[int, float]:
     """By the end of each bar."""
 
-    return {bar.time + WORLD.minutes * 60: bar.close for bar in bars(WORLD, symbol)}
+    return {bar.time + WORLD.minutes * 60: bar.close for bar in generate_bars(WORLD, symbol)}
 
 
 def moves(kind: str, symbol: str) -> list[float]:
@@ -182,7 +182,7 @@ def test_what_has_no_figure_is_null_and_never_zero(kb: Keepbook) -> None:
     book = kb.book("carol")
     skill = book.trading.create_skill("Idle")
     book.trading.create_deployment("Idle main", skill.id)
-    tools = build("coach", book)
+    tools = build_tools("coach", book)
     answer = tools.call("get_skill_performance", {"skill_id": "Idle", "detail": "full"})
     found = answer.data["performance"]
     empty = ("return_pct", "sharpe", "max_drawdown_pct", "win_rate", "profit_factor", "expectancy", "best", "worst")
@@ -190,7 +190,7 @@ def test_what_has_no_figure_is_null_and_never_zero(kb: Keepbook) -> None:
     assert (answer.data["trades"], answer.data["lessons"]) == ([], [])
     assert "No closed trades yet" in answer.text
     assert tools.call("list_my_skills").data["skills"][0]["deployments"][0]["name"] == "Idle main"
-    assert build("coach", kb.book("dave")).call("list_my_skills").text == "There are no skills in this book yet."
+    assert build_tools("coach", kb.book("dave")).call("list_my_skills").text == "There are no skills in this book yet."
 
 
 # --- drafts
@@ -246,7 +246,7 @@ def test_a_draft_of_nothing_is_refused(tools: ToolSet, given: dict[str, Any], co
 
 
 def test_in_authoring_a_skill_is_written_version_by_version_on_the_agents_word(alice: Book) -> None:
-    tools = build("coach", alice, thread_id="chat-7", mode="authoring")
+    tools = build_tools("coach", alice, thread_id="chat-7", mode="authoring")
     first = tools.call("set_strategy", {"skill_id": "ETH swing", "text": "Fade moves over 2 %."})
     again = tools.call("set_strategy", {"skill_id": "ETH swing", "text": "Fade moves over 2 %."})
     assert (first.data["unchanged"], again.data["unchanged"]) == (False, True)
@@ -262,15 +262,15 @@ def test_in_authoring_a_skill_is_written_version_by_version_on_the_agents_word(a
 def test_the_writers_are_in_authoring_with_a_trading_preset_alone(alice: Book) -> None:
     agent = alice.agents.create("Desk", use_block=True)
     sets: dict[str, Callable[[], ToolSet]] = {
-        "coach": lambda: build("coach", alice),
-        "coaching": lambda: build("coach", alice, mode="coach"),
-        "general": lambda: build("general", alice, mode="authoring"),
-        "advisor": lambda: build("advisor", alice, mode="authoring"),
+        "coach": lambda: build_tools("coach", alice),
+        "coaching": lambda: build_tools("coach", alice, mode="coach"),
+        "general": lambda: build_tools("general", alice, mode="authoring"),
+        "advisor": lambda: build_tools("advisor", alice, mode="authoring"),
         "specialist": lambda: toolbox(alice, agent, blind=True),
         "agent": lambda: toolbox(alice, agent),
     }
     assert not [(name, each) for name, make in sets.items() for each in WRITERS if each in make()]
-    assert all(each in build("coach", alice, mode="authoring") for each in WRITERS)
+    assert all(each in build_tools("coach", alice, mode="authoring") for each in WRITERS)
 
 
 def test_a_blind_specialist_of_a_coach_knows_nothing_of_positions(alice: Book) -> None:
@@ -281,7 +281,7 @@ def test_a_blind_specialist_of_a_coach_knows_nothing_of_positions(alice: Book) -
 
 
 def test_nobody_else_sees_it(kb: Keepbook, alice: Book) -> None:
-    tools = build("coach", kb.book("bob"), mode="authoring")
+    tools = build_tools("coach", kb.book("bob"), mode="authoring")
     skill, running = alice.trading.skills()[0].id, alice.trading.deployments()[0].id
     assert tools.call("get_skill_performance", {"skill_id": skill}).error == "not_found"
     assert tools.call("get_upcoming_events", {"deployment_id": running}).error == "not_found"

@@ -5,7 +5,7 @@ a ledger entry for every write, and undo. A framework that is not installed is n
 """
 
 
-def missing(framework: str, extra: str | None = None, *, package: str | None = None) -> ImportError:
+def missing_framework(framework: str, extra: str | None = None, *, package: str | None = None) -> ImportError:
     """What to raise where a framework cannot be imported: the extra that brings it, or the package where its pins and
     ours are for each program to settle."""
     wanted = f"'keepbook[{extra}]'" if package is None else package

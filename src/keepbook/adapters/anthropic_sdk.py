@@ -7,14 +7,14 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from keepbook.adapters import missing
+from keepbook.adapters import missing_framework
 
 try:
     from anthropic import BaseModel
     from anthropic.lib.tools import BetaFunctionToolResultType
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 except ImportError as error:
-    raise missing("Anthropic's SDK", "anthropic") from error
+    raise missing_framework("Anthropic's SDK", "anthropic") from error
 
 from keepbook.adapters.memory_files import Files, Refused
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anthropic.types.beta import BetaCacheControlEphemeralParam
 
 
-def _done(files: Files, command: object) -> str:
+def _run_command(files: Files, command: object) -> str:
     # The whole input, as the model gave it: the SDK's own reading of it trips over an argument that is missing.
     given = command.to_dict(mode="json") if isinstance(command, BaseModel) else command
     try:
@@ -39,10 +39,10 @@ class MemoryTool(BetaAbstractMemoryTool):
         self._files = files
 
     def call(self, input: object) -> BetaFunctionToolResultType:
-        return _done(self._files, input)
+        return _run_command(self._files, input)
 
     def _do(self, command: BaseModel) -> BetaFunctionToolResultType:
-        return _done(self._files, command)
+        return _run_command(self._files, command)
 
     view = create = str_replace = insert = delete = rename = _do
 
@@ -58,10 +58,10 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self._files = files
 
     async def call(self, input: object) -> BetaFunctionToolResultType:
-        return await asyncio.to_thread(_done, self._files, input)
+        return await asyncio.to_thread(_run_command, self._files, input)
 
     async def _do(self, command: BaseModel) -> BetaFunctionToolResultType:
-        return await asyncio.to_thread(_done, self._files, command)
+        return await asyncio.to_thread(_run_command, self._files, command)
 
     view = create = str_replace = insert = delete = rename = _do
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from keepbook.adapters import missing
+from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.owners.choices import heed
-from keepbook.book.text.quotation import shown
+from keepbook.book.text.quotation import shown_text
 
 try:
     from google.adk.memory import BaseMemoryService
@@ -24,7 +24,7 @@ try:
     from google.adk.memory.memory_entry import MemoryEntry
     from google.genai import types
 except ImportError as error:
-    raise missing("Google ADK", package="google-adk") from error
+    raise missing_framework("Google ADK", package="google-adk") from error
 
 MOST = 10
 """Memories, and turns of chats, that a search answers with."""
@@ -64,7 +64,7 @@ class KeepbookMemoryService(BaseMemoryService):
         await asyncio.to_thread(self._keep, user_id, [(_text(one.content), one.timestamp) for one in memories])
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        return SearchMemoryResponse(memories=await asyncio.to_thread(self._found, user_id, query))
+        return SearchMemoryResponse(memories=await asyncio.to_thread(self._search, user_id, query))
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         if memory_id is not None:
@@ -89,13 +89,16 @@ class KeepbookMemoryService(BaseMemoryService):
                 heed(book.choices, text)
                 book.remember(text, valid_from=at, force=True)
 
-    def _found(self, user: str, query: str) -> list[MemoryEntry]:
+    def _search(self, user: str, query: str) -> list[MemoryEntry]:
         book = self._book(user)
         if not book.choices.memory:
             return []
         kept = [
             MemoryEntry(
-                id=hit.id, content=_content("user", shown(hit)), author="user", timestamp=hit.valid_from.isoformat()
+                id=hit.id,
+                content=_content("user", shown_text(hit)),
+                author="user",
+                timestamp=hit.valid_from.isoformat(),
             )
             for hit in book.recall(query, MOST)
         ]

@@ -12,7 +12,7 @@ of the run.
 from collections.abc import Callable
 from typing import Any
 
-from keepbook.adapters import missing
+from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.tools.definition import Tool
 
@@ -20,20 +20,20 @@ try:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.tools import BaseTool, StructuredTool, ToolException
 except ImportError as error:
-    raise missing("LangChain", "langchain") from error
+    raise missing_framework("LangChain", "langchain") from error
 
-Chosen = str | Callable[[RunnableConfig], str]
+ConfiguredText = str | Callable[[RunnableConfig], str]
 """A name, or how to read it from the config of a run, so that one agent serves many people."""
 
 
 def memory_tools(
-    kb: Keepbook, preset: str | None = None, *, owner: Chosen, session: Chosen | None = None
+    kb: Keepbook, preset: str | None = None, *, owner: ConfiguredText, session: ConfiguredText | None = None
 ) -> list[BaseTool]:
     """A preset's tools over the book of whoever a run is for. Without a preset, and with an owner that only a run
     knows, they are those of `general`. `session` is noted with what is saved in it."""
     named = preset or (None if isinstance(owner, str) else "general")
     defined = kb.tools(named, owner=owner if isinstance(owner, str) else "nobody")
-    return [_made(kb, tool, named, owner, session) for tool in defined]
+    return [_to_langchain_tool(kb, tool, named, owner, session) for tool in defined]
 
 
 def memory_block(kb: Keepbook, *, owner: str, session: str, preset: str | None = None) -> str:
@@ -41,7 +41,9 @@ def memory_block(kb: Keepbook, *, owner: str, session: str, preset: str | None =
     return kb.book(owner, by="agent", door="langchain").inject(session, preset=preset)
 
 
-def _made(kb: Keepbook, tool: Tool, preset: str | None, owner: Chosen, session: Chosen | None) -> BaseTool:
+def _to_langchain_tool(
+    kb: Keepbook, tool: Tool, preset: str | None, owner: ConfiguredText, session: ConfiguredText | None
+) -> BaseTool:
     def call(config: RunnableConfig, **arguments: Any) -> tuple[str, dict[str, Any]]:
         thread = None if session is None else _chosen(session, config)
         answer = kb.tools(preset, owner=_chosen(owner, config), thread_id=thread).call(tool.name, arguments)
@@ -60,5 +62,5 @@ def _made(kb: Keepbook, tool: Tool, preset: str | None, owner: Chosen, session: 
     )
 
 
-def _chosen(chosen: Chosen, config: RunnableConfig) -> str:
+def _chosen(chosen: ConfiguredText, config: RunnableConfig) -> str:
     return chosen if isinstance(chosen, str) else chosen(config)

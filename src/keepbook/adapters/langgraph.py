@@ -17,11 +17,11 @@ from datetime import timedelta
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
-from keepbook.adapters import missing
+from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.ground.patterns import regex
-from keepbook.book.memory import named
+from keepbook.book.memory import named_texts
 from keepbook.book.memory.memories import BELOW, Memory
 from keepbook.book.owners.choices import heed
 from keepbook.book.recall.memories import Hit
@@ -45,7 +45,7 @@ try:
         get_text_at_path,
     )
 except ImportError as error:
-    raise missing("LangGraph", "langgraph") from error
+    raise missing_framework("LangGraph", "langgraph") from error
 
 ROOT = "langgraph"
 """The scope of everything a graph keeps; the labels of a namespace follow, parted by dots."""
@@ -125,8 +125,8 @@ class KeepbookStore(BaseStore):
         swept = 0
         for owner in [self._owner] if self._owner is not None else self._kb.owners():
             book = self._book(owner)
-            for memory in named.within(book, ROOT):
-                if _expired(memory, book):
+            for memory in named_texts.within(book, ROOT):
+                if _is_expired(memory, book):
                     book.delete(memory.id)
                     swept += 1
         return swept
@@ -135,8 +135,8 @@ class KeepbookStore(BaseStore):
 
     def _get(self, op: GetOp) -> Item | None:
         book = self._book(self._owner_of(op.namespace))
-        memory = named.find(book, self._scope(op.namespace), op.key)
-        if memory is None or _expired(memory, book):
+        memory = named_texts.find_named(book, self._scope(op.namespace), op.key)
+        if memory is None or _is_expired(memory, book):
             return None
         if op.refresh_ttl:
             _refresh(book, memory)
@@ -145,19 +145,19 @@ class KeepbookStore(BaseStore):
     def _put(self, book: Book, op: PutOp) -> None:
         if op.ttl is not None and op.ttl <= 0:
             raise Invalid("ttl is minutes, more than 0", field="ttl")
-        scope, key = self._scope(op.namespace), named.exact(op.key, "key")
+        scope, key = self._scope(op.namespace), named_texts.exact(op.key, "key")
         if op.value is None:
-            for memory in named.all_named(book, scope, key):
+            for memory in named_texts.all_named(book, scope, key):
                 book.delete(memory.id)
             return
-        value, index = _plain(op.value), self._fields if op.index is None else op.index
-        known = named.find(book, scope, key)
+        value, index = _as_json_value(op.value), self._fields if op.index is None else op.index
+        known = named_texts.find_named(book, scope, key)
         if known is not None and op.ttl is None and (_value(known), _index(known), _ttl(known)) == (value, index, None):
             return
         heed(book.choices, json.dumps(value, ensure_ascii=False))
-        line = named.line_for(book, scope, key, _said(value, index), known=known)
+        line = named_texts.line_for(book, scope, key, _text_of(value, index), known=known)
         more = {"index": index, "ttl": op.ttl}
-        body = _dumped({"value": value, "line": line} | {name: one for name, one in more.items() if one is not None})
+        body = _dump_item({"value": value, "line": line} | {name: one for name, one in more.items() if one is not None})
         until = None if op.ttl is None else book.now + timedelta(minutes=op.ttl)
         if known is not None:
             book.update(known.id, line, body=body, valid_until=until or "")
@@ -174,11 +174,11 @@ class KeepbookStore(BaseStore):
             hits = book.recall(op.query, MOST_HITS, scope=scope + BELOW)
             found = ((hit, hit.relevance) for hit in hits if hit.subject and _answers(hit, op.query))
         else:
-            found = ((memory, None) for memory in named.within(book, scope))
+            found = ((memory, None) for memory in named_texts.within(book, scope))
         fitting = [
             (memory, score)
             for memory, score in found
-            if _fits(_value(memory), op.filter or {}) and not _expired(memory, book)
+            if _fits(_value(memory), op.filter or {}) and not _is_expired(memory, book)
         ][op.offset : op.offset + op.limit]
         if op.refresh_ttl:
             for memory, _ in fitting:
@@ -194,7 +194,7 @@ class KeepbookStore(BaseStore):
                 "whose namespaces? A store never lists all owners: give a prefix that names one", field="prefix"
             )
         book = self._book(owner)
-        every = (self._namespace(book, scope) for scope in named.scopes_within(book, ROOT))
+        every = (self._namespace(book, scope) for scope in named_texts.scopes_within(book, ROOT))
         found = (each for each in every if all(_matches(condition, each) for condition in conditions))
         return sorted({each[: op.max_depth] for each in found})[op.offset : op.offset + op.limit]
 
@@ -220,7 +220,7 @@ class KeepbookStore(BaseStore):
         labels = list(namespace)
         if self._owner is None:
             del labels[self._owner_at]
-        return named.exact(".".join([ROOT, *labels]), "namespace")
+        return named_texts.exact(".".join([ROOT, *labels]), "namespace")
 
     def _namespace(self, book: Book, scope: str) -> Namespace:
         labels = scope.split(".")[1:]
@@ -241,7 +241,7 @@ class KeepbookStore(BaseStore):
 # Values
 
 
-def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+def _as_json_value(value: Mapping[str, Any]) -> dict[str, Any]:
     """The value as JSON keeps it, and so as it is read again."""
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(value)))
@@ -250,13 +250,13 @@ def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _dumped(kept: Mapping[str, Any]) -> str:
+def _dump_item(kept: Mapping[str, Any]) -> str:
     text = json.dumps(kept, ensure_ascii=False)
     # Readable and searchable where the book can hold it, else escaped.
     return json.dumps(kept) if _UNKEEPABLE.search(text) else text
 
 
-def _kept(memory: Memory) -> dict[str, Any]:
+def _item_of(memory: Memory) -> dict[str, Any]:
     with suppress(ValueError):
         kept = json.loads(memory.body or "")
         if isinstance(kept, dict) and isinstance(kept.get("value"), dict):
@@ -265,7 +265,7 @@ def _kept(memory: Memory) -> dict[str, Any]:
 
 
 def _index(memory: Memory) -> Any:
-    return _kept(memory).get("index")
+    return _item_of(memory).get("index")
 
 
 def _answers(hit: Hit, query: str) -> bool:
@@ -277,11 +277,11 @@ def _answers(hit: Hit, query: str) -> bool:
     return bool(words & set(query_terms(query))) or any(reason.startswith("meaning") for reason in hit.reasons)
 
 
-def _said(value: Mapping[str, Any], index: Sequence[str] | bool | None) -> str:
+def _text_of(value: Mapping[str, Any], index: Sequence[str] | bool | None) -> str:
     """What a value says, in words: by its indexed fields where they are named."""
     if isinstance(index, list) and (texts := _texts(value, index)):
         return " ".join(texts)
-    return _at(value, path) if (path := _text_path(value)) else json.dumps(value, ensure_ascii=False)
+    return _value_at(value, path) if (path := _text_path(value)) else json.dumps(value, ensure_ascii=False)
 
 
 def _texts(value: Mapping[str, Any], index: Sequence[str]) -> list[str]:
@@ -289,11 +289,11 @@ def _texts(value: Mapping[str, Any], index: Sequence[str]) -> list[str]:
 
 
 def _ttl(memory: Memory) -> float | None:
-    found = _kept(memory).get("ttl")
+    found = _item_of(memory).get("ttl")
     return found if isinstance(found, int | float) else None
 
 
-def _expired(memory: Memory, book: Book) -> bool:
+def _is_expired(memory: Memory, book: Book) -> bool:
     return _ttl(memory) is not None and memory.valid_until is not None and memory.valid_until <= book.now
 
 
@@ -306,12 +306,12 @@ def _refresh(book: Book, memory: Memory) -> None:
 
 def _value(memory: Memory) -> dict[str, Any]:
     """The value as it was put; where its line said all of its text and was rewritten in the book, with the new text."""
-    kept = _kept(memory)
+    kept = _item_of(memory)
     value: dict[str, Any] = kept["value"]
     line, path = str(kept.get("line")), _text_path(value)
-    if line == memory.content or not path or not line.startswith(named.one_line(_at(value, path))):
+    if line == memory.content or not path or not line.startswith(named_texts.one_line(_value_at(value, path))):
         return value
-    return _with(value, path, memory.content.removesuffix(f" [{memory.subject}]"))
+    return _with_value_at(value, path, memory.content.removesuffix(f" [{memory.subject}]"))
 
 
 def _text_path(value: Mapping[str, Any]) -> tuple[str, ...]:
@@ -325,15 +325,15 @@ def _text_path(value: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def _at(value: Any, path: Sequence[str]) -> str:
+def _value_at(value: Any, path: Sequence[str]) -> str:
     for name in path:
         value = value[name]
     return str(value)
 
 
-def _with(value: Mapping[str, Any], path: Sequence[str], text: str) -> dict[str, Any]:
+def _with_value_at(value: Mapping[str, Any], path: Sequence[str], text: str) -> dict[str, Any]:
     first, *rest = path
-    return {**value, first: _with(value[first], rest, text) if rest else text}
+    return {**value, first: _with_value_at(value[first], rest, text) if rest else text}
 
 
 # Conditions

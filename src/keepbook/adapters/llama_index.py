@@ -11,7 +11,7 @@ is found again with what was said in it.
 
 from typing import Any
 
-from keepbook.adapters import missing
+from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.book.chats.face import Chat
 
@@ -20,7 +20,7 @@ try:
     from llama_index.core.bridge.pydantic import PrivateAttr
     from llama_index.core.memory import BaseMemory
 except ImportError as error:
-    raise missing("LlamaIndex", package="llama-index-core") from error
+    raise missing_framework("LlamaIndex", package="llama-index-core") from error
 
 SAID = {MessageRole.USER: "user", MessageRole.ASSISTANT: "assistant"}
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from keepbook.app import Keepbook
 from keepbook.book.ground.patterns import regex
-from keepbook.book.memory import named
+from keepbook.book.memory import named_texts
 from keepbook.book.memory.memories import Memory
 from keepbook.book.owners.choices import heed
 from keepbook.errors import KeepbookError
@@ -55,7 +55,7 @@ class Files:
 
     def __init__(self, kb: Keepbook, *, owner: str, scope: str = SCOPE) -> None:
         self._book = kb.book(owner, by="agent", door="memory-tool")
-        self._scope = named.exact(scope, "scope")
+        self._scope = named_texts.exact(scope, "scope")
 
     def run(self, command: Mapping[str, Any]) -> str:
         """Carry out a tool call; what the model got wrong is answered in words too."""
@@ -66,7 +66,7 @@ class Files:
 
     def do(self, command: Mapping[str, Any]) -> str:
         """The same, but a refusal is raised, so that it can be marked as one."""
-        name, given = _checked(command)
+        name, given = _check_arguments(command)
         try:
             with self._book.transaction():
                 answer: str = getattr(self, f"_{name}")(**given)
@@ -77,7 +77,7 @@ class Files:
     def clear(self) -> str:
         """Put every file into the trash."""
         with self._book.transaction():
-            for memory in named.below(self._book, self._scope, f"{ROOT}/"):
+            for memory in named_texts.below(self._book, self._scope, f"{ROOT}/"):
                 self._book.delete(memory.id)
         return "All memory cleared"
 
@@ -87,7 +87,7 @@ class Files:
         path = clean_path(path)
         if (memory := self._file(path)) is not None:
             return _numbered_file(path, memory.body or "", view_range)
-        inside = named.below(self._book, self._scope, f"{path}/")
+        inside = named_texts.below(self._book, self._scope, f"{path}/")
         if not inside and path != ROOT:
             raise Refused(f"The path {path} does not exist. Please provide a valid path.")
         return _directory(path, {memory.subject or "": _size(memory) for memory in inside})
@@ -113,7 +113,7 @@ class Files:
         self._write(path, edited, added=new_str, known=memory)
         first = text.count("\n", 0, places[0])
         last = first + new_str.count("\n")
-        shown = _numbered(_lines(edited), max(0, first - AROUND), last + 1 + AROUND)
+        shown = _number_lines(_lines(edited), max(0, first - AROUND), last + 1 + AROUND)
         return "\n".join(["The memory file has been edited. The lines around the change:", *shown])
 
     def _insert(self, path: str, insert_line: int, insert_text: str) -> str:
@@ -157,11 +157,14 @@ class Files:
     # Files
 
     def _file(self, path: str) -> Memory | None:
-        return named.find(self._book, self._scope, path)
+        return named_texts.find_named(self._book, self._scope, path)
 
     def _files_of(self, path: str) -> Sequence[Memory]:
         """The file of that path, or all that lie below it."""
-        found = [*named.all_named(self._book, self._scope, path), *named.below(self._book, self._scope, f"{path}/")]
+        found = [
+            *named_texts.all_named(self._book, self._scope, path),
+            *named_texts.below(self._book, self._scope, f"{path}/"),
+        ]
         if not found:
             raise Refused(f"Error: The path {path} does not exist")
         return found
@@ -170,14 +173,14 @@ class Files:
         path = clean_path(path)
         if (memory := self._file(path)) is not None:
             return path, memory
-        if path == ROOT or named.below(self._book, self._scope, f"{path}/"):
+        if path == ROOT or named_texts.below(self._book, self._scope, f"{path}/"):
             raise Refused(f"Error: The path {path} is a directory, not a file.")
         raise Refused(f"Error: The path {path} does not exist. Please provide a valid path.")
 
     def _vacant(self, path: str, taken: str) -> str:
         """A path where a file can be: nothing is there, and nothing above it is a file."""
         path = clean_path(path)
-        if path == ROOT or self._file(path) is not None or named.below(self._book, self._scope, f"{path}/"):
+        if path == ROOT or self._file(path) is not None or named_texts.below(self._book, self._scope, f"{path}/"):
             raise Refused(taken)
         above = path.rpartition("/")[0]
         while above != ROOT:
@@ -195,7 +198,7 @@ class Files:
         if added:
             heed(self._book.choices, added)
         first = next((line for line in text.splitlines() if line.strip()), "(empty)")
-        line = named.line_for(self._book, self._scope, path, f"{path}: {first}", known=known)
+        line = named_texts.line_for(self._book, self._scope, path, f"{path}: {first}", known=known)
         if known is None:
             self._book.remember(line, subject=path, scope=self._scope, body=text, force=True)
         else:
@@ -220,15 +223,17 @@ def clean_path(path: str) -> str:
     clean = _SLASHES.sub("/", path).rstrip("/")
     if clean != ROOT and not clean.startswith(f"{ROOT}/"):
         raise Refused(f"Error: Path must start with {ROOT}, got: {path}")
-    if len(clean) > named.LONGEST_NAME:
-        raise Refused(f"Error: The path has {len(clean)} characters; a path here has at most {named.LONGEST_NAME}")
+    if len(clean) > named_texts.LONGEST_NAME:
+        raise Refused(
+            f"Error: The path has {len(clean)} characters; a path here has at most {named_texts.LONGEST_NAME}"
+        )
     try:
-        return named.exact(clean, "path")
+        return named_texts.exact(clean, "path")
     except KeepbookError as error:
         raise Refused(f"Error: {error.message}") from error
 
 
-def _checked(command: object) -> tuple[str, dict[str, Any]]:
+def _check_arguments(command: object) -> tuple[str, dict[str, Any]]:
     name = command.get("command") if isinstance(command, Mapping) else None
     if not isinstance(command, Mapping) or not isinstance(name, str) or name not in _ARGUMENTS:
         raise Refused(f"Error: Unknown command: {name}. The commands are {', '.join(_ARGUMENTS)}")
@@ -261,7 +266,7 @@ def _lines(text: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _numbered(lines: Sequence[str], start: int, end: int) -> list[str]:
+def _number_lines(lines: Sequence[str], start: int, end: int) -> list[str]:
     return [f"{number:>6}\t{line}" for number, line in enumerate(lines[start:end], start + 1)]
 
 
@@ -279,7 +284,7 @@ def _numbered_file(path: str, text: str, view_range: Sequence[int] | None) -> st
                 f"Error: Invalid `view_range` parameter: {list(view_range)}. "
                 f"It should be within the range of lines of the file: [1, {len(lines)}]"
             )
-    return "\n".join([f"Here's the content of {path} with line numbers:", *_numbered(lines, start - 1, end)])
+    return "\n".join([f"Here's the content of {path} with line numbers:", *_number_lines(lines, start - 1, end)])
 
 
 def _directory(path: str, sizes: Mapping[str, int]) -> str:

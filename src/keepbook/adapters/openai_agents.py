@@ -15,7 +15,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from keepbook.adapters import missing
+from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, Message
@@ -25,10 +25,10 @@ try:
     from agents import TResponseInputItem
     from agents.memory import SessionSettings
 except ImportError as error:
-    raise missing("the OpenAI Agents SDK", "openai-agents") from error
+    raise missing_framework("the OpenAI Agents SDK", "openai-agents") from error
 
 if TYPE_CHECKING:
-    from keepbook.book.chats.closed import Closed
+    from keepbook.book.chats.closing_result import ClosingResult
 
 LONGEST_ID = 190
 """What leaves room in the name of a chat for the mark of those that follow after a clearing."""
@@ -102,10 +102,10 @@ class KeepbookSession:
         """The memory block for this conversation's instructions: rendered once, then the same bytes."""
         return await self._in_turn(lambda now: now.chat.inject())
 
-    async def close(self) -> "Closed":
+    async def close(self) -> "ClosingResult":
         """The conversation is over for now: read what is new in it for memories."""
         chat = await self._in_turn(lambda now: now.chat)
-        closed: Closed = await asyncio.to_thread(chat.close)
+        closed: ClosingResult = await asyncio.to_thread(chat.close)
         return closed
 
     async def _in_turn(self, act: "Callable[[_Present], Answered]") -> Answered:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic_core import SchemaValidator, core_schema
 
-from keepbook.adapters import missing
+from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.tools.catalogue import ToolSet
 
@@ -23,9 +23,9 @@ try:
     from pydantic_ai.tools import AgentDepsT
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 except ImportError as error:
-    raise missing("Pydantic AI", "pydantic-ai") from error
+    raise missing_framework("Pydantic AI", "pydantic-ai") from error
 
-Chosen = str | Callable[[RunContext[AgentDepsT]], str]
+ContextText = str | Callable[[RunContext[AgentDepsT]], str]
 """A name, or how to read it from a run, so that one agent serves many people."""
 
 # The tools check their own arguments, kindly, and answer all that is wrong with them at once.
@@ -41,9 +41,9 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
         kb: Keepbook,
         preset: str | None = None,
         *,
-        owner: Chosen[AgentDepsT],
-        session: Chosen[AgentDepsT] | None = None,
-        agent: Chosen[AgentDepsT] | None = None,
+        owner: ContextText[AgentDepsT],
+        session: ContextText[AgentDepsT] | None = None,
+        agent: ContextText[AgentDepsT] | None = None,
         id: str | None = "keepbook",
     ) -> None:
         self._kb = kb
@@ -92,8 +92,8 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
 def memory_block(
     kb: Keepbook,
     *,
-    owner: Chosen[AgentDepsT],
-    session: Chosen[AgentDepsT],
+    owner: ContextText[AgentDepsT],
+    session: ContextText[AgentDepsT],
     preset: str | None = None,
     scope: str | None = None,
 ) -> Callable[[RunContext[AgentDepsT]], Awaitable[str | None]]:
@@ -107,5 +107,5 @@ def memory_block(
     return block
 
 
-def _chosen(chosen: Chosen[AgentDepsT], ctx: RunContext[AgentDepsT]) -> str:
+def _chosen(chosen: ContextText[AgentDepsT], ctx: RunContext[AgentDepsT]) -> str:
     return chosen if isinstance(chosen, str) else chosen(ctx)

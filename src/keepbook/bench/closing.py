@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from keepbook.models.embedders.bundled import bundled
-from keepbook.models.model import Reading, Turn
+from keepbook.models.embedders.bundled import find_bundled
+from keepbook.models.model import ClosingChat, DialogueTurn
 from keepbook.models.notebook.extract import extract
 
 TURNS, CHARACTERS = 200, 200_000
@@ -62,14 +62,14 @@ def main(*, json: bool, turns: int = TURNS, characters: int = CHARACTERS) -> boo
     return all(cost.is_fine for cost in costs)
 
 
-def reading_of(texts: list[str]) -> Reading:
-    turns = tuple(Turn(str(at), "user", text) for at, text in enumerate(texts))
-    return Reading(turns, (), ("profile", "fact"), "UTC", datetime(2026, 1, 5, tzinfo=UTC))
+def reading_of(texts: list[str]) -> ClosingChat:
+    turns = tuple(DialogueTurn(str(at), "user", text) for at, text in enumerate(texts))
+    return ClosingChat(turns, (), ("profile", "fact"), "UTC", datetime(2026, 1, 5, tzinfo=UTC))
 
 
 def _chat(turns: int) -> list[Cost]:
     texts = [SAID[at % len(SAID)].format(number=30 + at) for at in range(turns)]
-    embedder = bundled()
+    embedder = find_bundled()
     embedding = 0.0
     if embedder is not None:
         embedder.embed(texts[:1])

@@ -23,7 +23,7 @@ WORDS = [
 ]
 
 
-def rows(crowd: int, first: int = 0) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
+def crowd_rows(crowd: int, first: int = 0) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
     """The rows of the crowd, in batches of owners, by table and in an order the guards accept; `first` are there."""
     for start in range(first, crowd, 5000):
         found: dict[str, list[tuple[Any, ...]]] = {
@@ -78,7 +78,7 @@ COLUMNS = {
 def fill_sqlite(path: Path, crowd: int) -> None:
     conn = sqlite3.connect(path, isolation_level=None)
     conn.execute("PRAGMA synchronous = OFF")
-    for batch in rows(crowd):
+    for batch in crowd_rows(crowd):
         conn.execute("BEGIN IMMEDIATE")
         for table, columns in COLUMNS.items():
             marks = ", ".join("?" * len(columns.split(", ")))
@@ -95,7 +95,7 @@ def fill_postgres(address: str, crowd: int) -> None:
 
     with psycopg.connect(address, autocommit=True) as conn:
         conn.execute("SET session_replication_role = replica")
-        for batch in rows(crowd):
+        for batch in crowd_rows(crowd):
             for table, columns in COLUMNS.items():
                 with conn.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
                     for row in batch[table]:

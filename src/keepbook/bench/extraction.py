@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from keepbook.book.text.block_lines import lines_in_text
-from keepbook.models.closing.checks import judge
-from keepbook.models.model import Extraction, Known, Reading, Turn
+from keepbook.models.closing.checks import judge_candidates
+from keepbook.models.model import ClosingChat, DialogueTurn, Extraction, KnownMemory
 from keepbook.models.notebook.extract import extract
 
 VOCABULARY = {
@@ -25,17 +25,17 @@ VOCABULARY = {
 _SOURCE = {"user_tool": "profile", "advisor_tool": "chat", "extracted": "extracted"}
 
 
-def memories(chat: dict[str, Any]) -> list[dict[str, Any]]:
+def extracted_memories(chat: dict[str, Any]) -> list[dict[str, Any]]:
     """What the extractor would do with one chat, in the scorer's shape."""
     existing = tuple(
-        Known(
+        KnownMemory(
             e["id"], e["category"], None, e["content"], _SOURCE[e["source"]], e.get("confidence"),
             e["source"] != "extracted",
         )
         for e in chat.get("existing", [])
     )  # fmt: skip
-    turns = tuple(Turn(t["id"], t["role"], t["text"]) for t in chat["turns"])
-    reading = Reading(
+    turns = tuple(DialogueTurn(t["id"], t["role"], t["text"]) for t in chat["turns"])
+    reading = ClosingChat(
         turns,
         existing,
         VOCABULARY[chat["persona"]],
@@ -43,7 +43,7 @@ def memories(chat: dict[str, Any]) -> list[dict[str, Any]]:
         datetime.now(UTC),
         block=lines_in_text(chat.get("injected_block") or ""),
     )
-    judged = judge(reading, Extraction(tuple(extract(reading)), "", "offline"))
+    judged = judge_candidates(reading, Extraction(tuple(extract(reading)), "", "offline"))
     return [
         {
             "op": one.op if why is None else "skip",
@@ -60,7 +60,7 @@ def predict(path_in: str | Path, path_out: str | Path) -> int:
     """Write one line of predictions per chat; returns how many chats were read."""
     lines = [line for line in Path(path_in).read_text(encoding="utf-8").splitlines() if line.strip()]
     chats = [json.loads(line) for line in lines]
-    out = [json.dumps({"id": c["id"], "memories": memories(c)}, ensure_ascii=False) for c in chats]
+    out = [json.dumps({"id": c["id"], "memories": extracted_memories(c)}, ensure_ascii=False) for c in chats]
     Path(path_out).write_text("\n".join(out) + "\n", encoding="utf-8")
     return len(chats)
 

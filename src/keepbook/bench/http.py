@@ -47,7 +47,7 @@ Requests = dict[str, Callable[[], tuple[str, str, dict[str, str] | None]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class RequestRate:
     """One kind of request beside the empty route, in requests a second over one connection."""
 
     name: str
@@ -76,7 +76,7 @@ def main(as_json: bool = False, rounds: int = ROUNDS) -> bool:
     return True
 
 
-def measure(rounds: int) -> Iterator[Figure]:
+def measure(rounds: int) -> Iterator[RequestRate]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         bare = stack.enter_context(_server(["-m", "keepbook.bench.empty"]))
@@ -86,7 +86,7 @@ def measure(rounds: int) -> Iterator[Figure]:
         yield from _of_pages(str(folder / "one.db"), bare, rounds)
 
 
-def _of_the_api(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
+def _of_the_api(db: str, bare: "RunningServer", rounds: int) -> Iterator[RequestRate]:
     numbered = iter(range(10**9))
     requests: Requests = {
         "block": lambda: ("GET", "/api/memory/block", None),
@@ -97,7 +97,7 @@ def _of_the_api(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
     yield from _for_many(db, bare, requests, rounds)
 
 
-def _of_meaning(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
+def _of_meaning(db: str, bare: "RunningServer", rounds: int) -> Iterator[RequestRate]:
     """Recall by words and meaning: what was asked before, by anybody, is not embedded again."""
     numbered = iter(range(10**9))
     requests: Requests = {
@@ -107,13 +107,15 @@ def _of_meaning(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
     yield from _for_many(db, bare, requests, rounds, embedder=MEANT)
 
 
-def _for_many(db: str, bare: "Served", requests: Requests, rounds: int, embedder: str = "none") -> Iterator[Figure]:
+def _for_many(
+    db: str, bare: "RunningServer", requests: Requests, rounds: int, embedder: str = "none"
+) -> Iterator[RequestRate]:
     """Each request for a thousand owners in turn."""
     with Keepbook(db, embedder="none") as kb:
         first = kb.settings.owner
         token = kb.tokens.create(kind="service", scopes=("read", "write")).token
     _fill(db, range(MEMORIES), embedder)
-    everybody = [first, *_copied(db, first)]
+    everybody = [first, *_copy_book(db, first)]
     _unpack(db, everybody, embedder)
     owners = itertools.cycle(everybody)
     with _server(_serving(db), embedder) as ours:
@@ -124,10 +126,10 @@ def _for_many(db: str, bare: "Served", requests: Requests, rounds: int, embedder
             def for_the_next(make: Any = make) -> Any:
                 return *make(), {"Authorization": f"Bearer {token}", "X-Keepbook-Owner": next(owners)}
 
-            yield _beside(name, ours, bare, for_the_next, rounds)
+            yield _compare_with_bare(name, ours, bare, for_the_next, rounds)
 
 
-def _meet(server: "Served", token: str, owners: Iterator[str]) -> None:
+def _meet(server: "RunningServer", token: str, owners: Iterator[str]) -> None:
     """Whoever asks for the first time has their vectors fetched, and a little later looked through for what is missing:
     once, and until that is done the server has more to do than what it is asked."""
     for owner in itertools.islice(owners, OWNERS):
@@ -139,13 +141,13 @@ def _meet(server: "Served", token: str, owners: Iterator[str]) -> None:
         time.sleep(1.0)
 
 
-def _of_pages(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
+def _of_pages(db: str, bare: "RunningServer", rounds: int) -> Iterator[RequestRate]:
     id, chat = _fill(db, range(LARGE)), _talk(db)
     rounds = max(10, rounds // 5)
     with _server(_serving(db)) as ours, Keepbook(db, embedder="none") as kb:
         for page in PAGES:
             asked: Any = ("GET", page.format(id=id, chat=chat), None, {})
-            yield _beside(f"page {page}", ours, bare, lambda asked=asked: asked, rounds)
+            yield _compare_with_bare(f"page {page}", ours, bare, lambda asked=asked: asked, rounds)
         book, numbered = kb.book(kb.settings.owner), iter(range(10**9))
 
         def changed() -> Any:
@@ -153,14 +155,14 @@ def _of_pages(db: str, bare: "Served", rounds: int) -> Iterator[Figure]:
             book.remember(f"Keeps the number {next(numbered)} in mind", force=True)
             return "GET", "/profile/facts", None, {}
 
-        yield _beside("page /profile/facts after a write", ours, bare, changed, rounds)
+        yield _compare_with_bare("page /profile/facts after a write", ours, bare, changed, rounds)
 
 
 def _serving(db: str) -> list[str]:
     return ["-m", "keepbook", "--db", db, "--json", "serve", "--port", "0", "--no-open"]
 
 
-def _copied(db: str, first: str) -> list[str]:
+def _copy_book(db: str, first: str) -> list[str]:
     """The same book for every other owner, row by row: no hash covers an owner's name, so each of them is true."""
     others = [f"owner-{number:04d}" for number in range(1, OWNERS)]
     with closing(sqlite3.connect(db, isolation_level=None)) as conn:
@@ -216,7 +218,7 @@ def _talk(db: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class RunningServer:
     """A server that answers, and the process it is."""
 
     connection: HTTPConnection
@@ -228,7 +230,7 @@ class Served:
 
 
 @contextmanager
-def _server(command: list[str], embedder: str = "none") -> Iterator[Served]:
+def _server(command: list[str], embedder: str = "none") -> Iterator[RunningServer]:
     # Making vectors beside it would be counted as its own, so there are none or all are made; nobody asks too often.
     alone = {**os.environ, "KEEPBOOK_EMBEDDER": embedder, "KEEPBOOK_RATE_PER_MINUTE": "0"}
     server = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True, env=alone)
@@ -239,7 +241,7 @@ def _server(command: list[str], embedder: str = "none") -> Iterator[Served]:
             raise NotAllowed("the server did not start; is keepbook[serve] installed?", code="missing_extra")
         address = urlsplit(json.loads(line)["address"] if line.startswith("{") else line)
         connection = HTTPConnection(address.hostname or "", address.port, timeout=60)
-        yield Served(connection, server.pid)
+        yield RunningServer(connection, server.pid)
         connection.close()
     finally:
         server.terminate()
@@ -248,7 +250,7 @@ def _server(command: list[str], embedder: str = "none") -> Iterator[Served]:
             server.stdout.close()
 
 
-def _beside(name: str, ours: Served, bare: Served, make: Any, rounds: int) -> Figure:
+def _compare_with_bare(name: str, ours: RunningServer, bare: RunningServer, make: Any, rounds: int) -> RequestRate:
     times: dict[str, list[float]] = {"ours": [], "bare": []}
     marks: dict[str, list[float]] = {"ours": [], "bare": []}  # what each had used when it was asked
     for server in (ours, bare):
@@ -262,7 +264,7 @@ def _beside(name: str, ours: Served, bare: Served, make: Any, rounds: int) -> Fi
             if number >= 10:
                 times[side].append(time.perf_counter() - began)
     mine, empty = (statistics.median(times[side]) for side in ("ours", "bare"))
-    return Figure(name, 1 / mine, 1 / empty, mine * 1000, _in_empty_routes(marks["ours"], marks["bare"]))
+    return RequestRate(name, 1 / mine, 1 / empty, mine * 1000, _in_empty_routes(marks["ours"], marks["bare"]))
 
 
 def _in_empty_routes(*marks: list[float]) -> float | None:

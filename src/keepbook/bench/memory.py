@@ -92,7 +92,7 @@ BARE_BLOCK = """
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MemoryRatio:
     """One ratio: what was measured, against what, and the bar it has to clear."""
 
     name: str
@@ -106,26 +106,26 @@ class Figure:
         return self.ratio <= self.at_most
 
 
-def figure(name: str, ours: list[float], bare: list[float], at_most: float) -> Figure:
+def ratio_of(name: str, ours: list[float], bare: list[float], at_most: float) -> MemoryRatio:
     one, other = statistics.median(ours) * 1000, statistics.median(bare) * 1000
-    return Figure(name, round(one, 4), round(other, 4), round(one / other, 2), at_most)
+    return MemoryRatio(name, round(one, 4), round(other, 4), round(one / other, 2), at_most)
 
 
-def sentence(chance: random.Random) -> str:
+def random_sentence(chance: random.Random) -> str:
     (first, second), place = chance.sample(TOPICS, 2), chance.choice(PLACES)
     return f"{chance.choice(VERBS).capitalize()} {first} and {second} in {place}, visit {chance.randrange(100_000)}"
 
 
-def timed(work: Callable[[], Any]) -> float:
+def seconds_of(work: Callable[[], Any]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
-def fill(book: Book, count: int, chance: random.Random) -> None:
+def fill_book(book: Book, count: int, chance: random.Random) -> None:
     with book.transaction():
         for _ in range(count):
-            book.remember(sentence(chance), category=chance.choice(CATEGORIES))
+            book.remember(random_sentence(chance), category=chance.choice(CATEGORIES))
 
 
 def bare_connection(path: Path) -> sqlite3.Connection:
@@ -138,41 +138,41 @@ def bare_connection(path: Path) -> sqlite3.Connection:
 # What one chat and one write cost
 
 
-def block_beside_bare(folder: Path, rounds: int) -> Figure:
+def block_beside_bare(folder: Path, rounds: int) -> MemoryRatio:
     path = folder / "block.db"
     chance = random.Random(7)
     with Keepbook(path, embedder="none") as kb:
         book = kb.book("alice")
-        fill(book, 1000, chance)
+        fill_book(book, 1000, chance)
         conn = bare_connection(path)
         ours, bare = [], []
         for _ in range(rounds):
-            ours.append(timed(book.block))
-            bare.append(timed(lambda: conn.execute(BARE_BLOCK, ("alice",)).fetchall()))
+            ours.append(seconds_of(book.block))
+            bare.append(seconds_of(lambda: conn.execute(BARE_BLOCK, ("alice",)).fetchall()))
         conn.close()
-    return figure("block, 1,000 memories / bare SELECT of the same rows", ours, bare, 3.0)
+    return ratio_of("block, 1,000 memories / bare SELECT of the same rows", ours, bare, 3.0)
 
 
-def remember_beside_bare(folder: Path, rounds: int) -> Figure:
+def remember_beside_bare(folder: Path, rounds: int) -> MemoryRatio:
     path, twin = folder / "remember.db", folder / "twin.db"
     chance = random.Random(11)
     with Keepbook(path, embedder="none") as kb:
-        fill(kb.book("alice"), 1000, chance)
+        fill_book(kb.book("alice"), 1000, chance)
     shutil.copy(path, twin)  # closed: the log is folded into the file
     ours: list[float] = []
     bare: list[float] = []
     with Keepbook(path, embedder="none") as kb:
         book = kb.book("alice")
-        book.remember(sentence(chance))  # warm
+        book.remember(random_sentence(chance))  # warm
         reader, writer = bare_connection(path), bare_connection(twin)
         _copy_rows(reader, writer, [])
         for _ in range(rounds):
-            text = sentence(chance)
-            ours.append(timed(lambda text=text: book.remember(text)))  # type: ignore[misc]
+            text = random_sentence(chance)
+            ours.append(seconds_of(lambda text=text: book.remember(text)))  # type: ignore[misc]
             _copy_rows(reader, writer, bare)
         reader.close()
         writer.close()
-    return figure("remember / bare transaction with the same rows", ours, bare, 3.0)
+    return ratio_of("remember / bare transaction with the same rows", ours, bare, 3.0)
 
 
 def _copy_rows(reader: sqlite3.Connection, writer: sqlite3.Connection, times: list[float]) -> None:
@@ -204,44 +204,44 @@ def _copy_rows(reader: sqlite3.Connection, writer: sqlite3.Connection, times: li
             writer.executemany(insert, rows[table])
         writer.execute("COMMIT")
 
-    times.append(timed(write))
+    times.append(seconds_of(write))
 
 
 # What other owners cost
 
 
-def growth(few: Book, many: Book, crowd: int, rounds: int, engine: str) -> Iterator[Figure]:
+def growth(few: Book, many: Book, crowd: int, rounds: int, engine: str) -> Iterator[MemoryRatio]:
     """The same book, alone and in a crowd, measured in turns."""
     for name in ("block", "list"):
         alone, crowded = _reading(few, name), _reading(many, name)
         for _ in range(10):
             alone()
             crowded()
-        times = [(timed(crowded), timed(alone)) for _ in range(rounds)]
+        times = [(seconds_of(crowded), seconds_of(alone)) for _ in range(rounds)]
         among, by_itself = [pair[0] for pair in times], [pair[1] for pair in times]
-        yield figure(f"{name} among {crowd:,} owners / alone ({engine})", among, by_itself, 1.3)
+        yield ratio_of(f"{name} among {crowd:,} owners / alone ({engine})", among, by_itself, 1.3)
 
 
 def _reading(book: Book, name: str) -> Callable[[], object]:
     return book.block if name == "block" else lambda: book.list(limit=50)
 
 
-def growth_on_sqlite(folder: Path, crowd: int, rounds: int) -> Iterator[Figure]:
+def growth_on_sqlite(folder: Path, crowd: int, rounds: int) -> Iterator[MemoryRatio]:
     paths = [folder / "few.db", folder / "many.db"]
     for path in paths:
         with Keepbook(path, embedder="none") as kb:
-            fill(kb.book("alice"), 100, random.Random(3))
+            fill_book(kb.book("alice"), 100, random.Random(3))
     fill_sqlite(paths[1], crowd)
     with Keepbook(paths[0], embedder="none") as few, Keepbook(paths[1], embedder="none") as many:
         yield from growth(few.book("alice"), many.book("alice"), crowd, rounds, "SQLite")
 
 
-def growth_on_postgres(admin: str, crowd: int, rounds: int) -> Iterator[Figure]:
+def growth_on_postgres(admin: str, crowd: int, rounds: int) -> Iterator[MemoryRatio]:
     # Loaded lazily: only this measurement needs the PostgreSQL driver.
     import psycopg
 
     names = ("keepbook_bench_few", "keepbook_bench_many")
-    addresses = [_named(admin, name) for name in names]
+    addresses = [_address_of(admin, name) for name in names]
     with psycopg.connect(admin, autocommit=True) as conn:
         for name in names:
             conn.execute(f"DROP DATABASE IF EXISTS {name}")
@@ -250,7 +250,7 @@ def growth_on_postgres(admin: str, crowd: int, rounds: int) -> Iterator[Figure]:
             for address in addresses:
                 upgrade(address)
                 with _as_admin(address) as kb:
-                    fill(kb.book("alice"), 100, random.Random(3))
+                    fill_book(kb.book("alice"), 100, random.Random(3))
             fill_postgres(addresses[1], crowd)
             with _as_admin(addresses[0]) as few, _as_admin(addresses[1]) as many:
                 yield from growth(few.book("alice"), many.book("alice"), crowd, rounds, "PostgreSQL")
@@ -264,7 +264,7 @@ def _as_admin(address: str) -> Keepbook:
     return Keepbook(address, settings=Settings(db=address, allow_bypass_login=True), embedder="none")
 
 
-def _named(address: str, database: str) -> str:
+def _address_of(address: str, database: str) -> str:
     # Loaded lazily: only this measurement needs it.
     from sqlalchemy import make_url
 
@@ -291,7 +291,7 @@ def a_server(given: str | None, folder: Path) -> Iterator[str | None]:
         yield server.get_uri()
 
 
-def measure(owners: int, postgres: str | None, quick: bool) -> Iterator[Figure]:
+def measure(owners: int, postgres: str | None, quick: bool) -> Iterator[MemoryRatio]:
     rounds = 60 if quick else 400
     with tempfile.TemporaryDirectory(prefix="keepbook-bench-") as name:
         folder = Path(name)
@@ -316,5 +316,5 @@ def main(owners: int = 100_000, postgres: str | None = None, json: bool = False,
     return all(found.ok for found in figures)
 
 
-def _print_json(figures: list[Figure]) -> None:
+def _print_json(figures: list[MemoryRatio]) -> None:
     print(json.dumps([asdict(found) | {"ok": found.ok} for found in figures], indent=2))

@@ -29,7 +29,7 @@ MOST_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageCost:
     """One page: how large its subject is, and what it took of the processor and by the clock."""
 
     page: str
@@ -39,7 +39,7 @@ class Asked:
     bytes: int
 
 
-def trade_lines(count: int) -> Iterator[str]:
+def trade_csv_lines(count: int) -> Iterator[str]:
     """Closed one after the other, by day and by night."""
     draw, step = Random(5), timedelta(days=DAYS) / max(count, 1)
     yield "id,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price,fees,entry_regime_tag\n"
@@ -53,7 +53,7 @@ def trade_lines(count: int) -> Iterator[str]:
         )
 
 
-def decide(book: Book, count: int, left_open: int) -> None:
+def record_decisions(book: Book, count: int, left_open: int) -> None:
     """Decisions from elsewhere, each third of them looked at again."""
     draw = Random(7)
     agent = book.agents.create("Desk", card_type="trade-decision", adapter="external").id
@@ -78,7 +78,7 @@ def decide(book: Book, count: int, left_open: int) -> None:
 # Asking
 
 
-def ask(app: Any, path: str) -> bytes:
+def get_page(app: Any, path: str) -> bytes:
     """One GET, as the server would hand it to the application."""
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http",
@@ -99,33 +99,33 @@ def ask(app: Any, path: str) -> bytes:
     return b"".join(one.get("body", b"") for one in told[1:])
 
 
-def measured(app: Any, path: str, rows: int, name: str) -> Asked:
+def measure_page(app: Any, path: str, rows: int, name: str) -> PageCost:
     tries = []
     for _ in range(TRIES + 1):
         start, worked = time.perf_counter(), time.process_time()
-        body = ask(app, path)
+        body = get_page(app, path)
         tries.append((time.process_time() - worked, time.perf_counter() - start))
     cpu, wall = min(tries[1:])
-    return Asked(name, rows, round(cpu, 3), round(wall, 3), len(body))
+    return PageCost(name, rows, round(cpu, 3), round(wall, 3), len(body))
 
 
-def measure(create: Callable[[Keepbook], Any], trades: int, decisions: int, left_open: int) -> Iterator[Asked]:
+def measure(create: Callable[[Keepbook], Any], trades: int, decisions: int, left_open: int) -> Iterator[PageCost]:
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         kb = stack.enter_context(closing(Keepbook(Path(folder) / "bench.db", clock=lambda: NOW, embedder="none")))
         book = kb.book(kb.settings.owner)
         app = create(kb)
-        decide(book, decisions, left_open)
-        yield measured(app, "/results/trade-decisions", decisions, "results")
+        record_decisions(book, decisions, left_open)
+        yield measure_page(app, "/results/trade-decisions", decisions, "results")
         book.trading.create_skill("In and out")
         place = book.trading.create_deployment("Bench", "In and out", capital=100_000.0)
         file = Path(folder) / "trades.csv"
         with file.open("w", encoding="utf-8") as out:
-            out.writelines(trade_lines(trades))
+            out.writelines(trade_csv_lines(trades))
         book.trading.load("trades", file, deployment="Bench")
         for path, name in (("", "deployment"), ("?parts=1", "deployment in parts"), ("/trades", "its trades")):
-            yield measured(app, f"/trading/{place.id}{path}", trades, name)
-        yield measured(app, "/trading", trades, "trading")
+            yield measure_page(app, f"/trading/{place.id}{path}", trades, name)
+        yield measure_page(app, "/trading", trades, "trading")
 
 
 def main(json: bool, create: Callable[[Keepbook], Any], trades: int = TRADES, decisions: int = DECISIONS) -> bool:

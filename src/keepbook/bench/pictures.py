@@ -17,7 +17,7 @@ DASHES = ("", "6 3", "2 3")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlotLine:
     """A name, its points, and the group that gives it its colour; within a group lines differ by their dashes."""
 
     name: str
@@ -25,7 +25,7 @@ class Line:
     group: str
 
 
-def chart(title: str, across: str, up: str, lines: Sequence[Line]) -> str:
+def chart(title: str, across: str, up: str, lines: Sequence[PlotLine]) -> str:
     xs = _span([x for line in lines for x, _ in line.points])
     ys = _span([y for line in lines for _, y in line.points])
 
@@ -48,11 +48,13 @@ def chart(title: str, across: str, up: str, lines: Sequence[Line]) -> str:
     for power in range(ys[0], ys[1] + 1):
         x, y = place(10.0 ** xs[0], 10.0**power)
         parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDE - RIGHT}" y2="{y:.1f}" class="grid"/>')
-        parts.append(f'<text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{_told(power)} {escape(up)}</text>')
-    return "\n".join([*parts, *_drawn(lines, place), "</svg>", ""])
+        parts.append(
+            f'<text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{_power_label(power)} {escape(up)}</text>'
+        )
+    return "\n".join([*parts, *_draw_lines(lines, place), "</svg>", ""])
 
 
-def _drawn(lines: Sequence[Line], place: Callable[[float, float], tuple[float, float]]) -> list[str]:
+def _draw_lines(lines: Sequence[PlotLine], place: Callable[[float, float], tuple[float, float]]) -> list[str]:
     groups = list(dict.fromkeys(line.group for line in lines))
     seen: dict[str, int] = {}
     parts = []
@@ -69,7 +71,7 @@ def _drawn(lines: Sequence[Line], place: Callable[[float, float], tuple[float, f
     return parts
 
 
-def _told(power: int) -> str:
+def _power_label(power: int) -> str:
     return f"{10**power:,}" if power >= 0 else f"{10.0**power:g}"
 
 

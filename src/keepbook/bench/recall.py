@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepbook.app import Keepbook
-from keepbook.bench.recall_sets import Conversation, Question, Said, Turn, conversations
+from keepbook.bench.recall_sets import EvaluationConversation, EvaluationQuestion, SpokenTurn, TurnKey, conversations
 from keepbook.book.book import Book
 from keepbook.book.recall.vectors import Embedder
 from keepbook.book.text.words import tokens
@@ -24,10 +24,10 @@ from keepbook.models.embedders import choose_embedder
 DEPTHS = (5, 10, 20)
 MACHINES = {"assistant", "ai", "bot", "chatbot", "model", "system"}
 
-Finder = Callable[[str], Sequence[Turn]]
+Finder = Callable[[str], Sequence[TurnKey]]
 
 
-class Found(NamedTuple):
+class QuestionScore(NamedTuple):
     """How much of one question's evidence was found, by depth, and how high up."""
 
     kind: str
@@ -56,7 +56,7 @@ class Remembering:
         return self.embed([text])[0]
 
 
-def keep(book: Book, told: Conversation) -> None:
+def store_conversation(book: Book, told: EvaluationConversation) -> None:
     """Put a conversation into a book as chats."""
     for session, turns in told.sessions.items():
         with book.transaction():
@@ -67,19 +67,19 @@ def keep(book: Book, told: Conversation) -> None:
 
 
 def of_product(book: Book) -> Finder:
-    def find(question: str) -> list[Turn]:
+    def find(question: str) -> list[TurnKey]:
         return [(hit.session or "", hit.turn) for hit in book.recall_chats(question, DEPTHS[-1])]
 
     return find
 
 
-def of_fts5(told: Conversation) -> Finder:
+def of_fts5(told: EvaluationConversation) -> Finder:
     """What one gets for nothing: SQLite's own index, porter stems, any of the words."""
     base = sqlite3.connect(":memory:")
     base.execute("CREATE VIRTUAL TABLE said USING fts5(text, session UNINDEXED, nth UNINDEXED, tokenize='porter')")
     base.executemany("INSERT INTO said VALUES (?, ?, ?)", [(_line(turn), *key) for key, turn in _turns(told)])
 
-    def find(question: str) -> list[Turn]:
+    def find(question: str) -> list[TurnKey]:
         words = " OR ".join(f'"{word}"' for word in tokens(question))
         query = "SELECT session, nth FROM said WHERE said MATCH ? ORDER BY bm25(said) LIMIT ?"
         return [(session, nth) for session, nth in base.execute(query, (words, DEPTHS[-1]))] if words else []
@@ -87,12 +87,12 @@ def of_fts5(told: Conversation) -> Finder:
     return find
 
 
-def of_meaning(told: Conversation, embedder: Embedder) -> Finder:
+def of_meaning(told: EvaluationConversation, embedder: Embedder) -> Finder:
     """The embedder alone, as most stores use one."""
     keys = [key for key, _ in _turns(told)]
     rows = embedder.embed([_line(turn) for _, turn in _turns(told)])
 
-    def find(question: str) -> list[Turn]:
+    def find(question: str) -> list[TurnKey]:
         asked = embedder.ask(question)
         likeness = [float(row @ asked) for row in rows]
         return [keys[at] for at in sorted(range(len(keys)), key=lambda at: -likeness[at])[: DEPTHS[-1]]]
@@ -100,12 +100,12 @@ def of_meaning(told: Conversation, embedder: Embedder) -> Finder:
     return find
 
 
-def _line(turn: Said) -> str:
+def _line(turn: SpokenTurn) -> str:
     """A turn as one would hand it to a store that knows nothing of speakers."""
     return f"{turn.speaker}: {turn.text}"
 
 
-def _turns(told: Conversation) -> Iterator[tuple[Turn, Said]]:
+def _turns(told: EvaluationConversation) -> Iterator[tuple[TurnKey, SpokenTurn]]:
     for session, turns in told.sessions.items():
         for nth, turn in enumerate(turns, 1):
             yield (session, nth), turn
@@ -114,22 +114,22 @@ def _turns(told: Conversation) -> Iterator[tuple[Turn, Said]]:
 # Measuring
 
 
-def judged(question: Question, found: Sequence[Turn]) -> Found:
+def score_question(question: EvaluationQuestion, found: Sequence[TurnKey]) -> QuestionScore:
     whole = len(question.evidence)
     gain = sum(1 / math.log2(at + 2) for at, turn in enumerate(found[:10]) if turn in question.evidence)
     best = sum(1 / math.log2(at + 2) for at in range(min(10, whole)))
     recall = tuple(len(question.evidence.intersection(found[:depth])) / whole for depth in DEPTHS)
-    return Found(question.kind, recall, float(bool(recall[1])), gain / best)
+    return QuestionScore(question.kind, recall, float(bool(recall[1])), gain / best)
 
 
-def summed(found: Sequence[Found]) -> dict[str, Any]:
+def mean_scores(found: Sequence[QuestionScore]) -> dict[str, Any]:
     """The figures of one half; `by_category` holds the same for each kind of question."""
     figures = _means(found)
     kinds = sorted({one.kind for one in found})
     return figures | {"by_category": {kind: _means([one for one in found if one.kind == kind]) for kind in kinds}}
 
 
-def _means(found: Sequence[Found]) -> dict[str, Any]:
+def _means(found: Sequence[QuestionScore]) -> dict[str, Any]:
     many = max(1, len(found))
     means: dict[str, Any] = {
         f"recall@{depth}": round(sum(one.recall[at] for one in found) / many, 4) for at, depth in enumerate(DEPTHS)
@@ -144,7 +144,7 @@ def measure(path: str, embedder: str = "auto", joined: int = 0) -> dict[str, Any
     told = conversations(path, joined)
     model = Remembering(chosen) if (chosen := choose_embedder(embedder)) else None
     ways = ["words", "fts5", *(["hybrid", "dense"] if model else [])]
-    found: dict[str, tuple[list[Found], list[Found]]] = {way: ([], []) for way in ways}
+    found: dict[str, tuple[list[QuestionScore], list[QuestionScore]]] = {way: ([], []) for way in ways}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "bench.db"
         with closing(Keepbook(place, embedder="none")) as words, closing(Keepbook(place, embedder=embedder)) as hybrid:
@@ -153,15 +153,15 @@ def measure(path: str, embedder: str = "auto", joined: int = 0) -> dict[str, Any
             for number, conversation in enumerate(told):
                 finders = {"fts5": of_fts5(conversation)}
                 owner = f"conversation {number + 1}"
-                keep(words.book(owner), conversation)
+                store_conversation(words.book(owner), conversation)
                 finders["words"] = of_product(words.book(owner))
                 if model is not None:
                     hybrid.book(owner).reindex()
                     finders |= {"hybrid": of_product(hybrid.book(owner)), "dense": of_meaning(conversation, model)}
                 for question in conversation.questions:
                     for way, find in finders.items():
-                        found[way][conversation.reports].append(judged(question, find(question.text)))
-    figures = {way: {"tuning": summed(found[way][0]), "report": summed(found[way][1])} for way in ways}
+                        found[way][conversation.reports].append(score_question(question, find(question.text)))
+    figures = {way: {"tuning": mean_scores(found[way][0]), "report": mean_scores(found[way][1])} for way in ways}
     product: dict[str, Any] = {way: figures.pop(way) for way in ("words", "hybrid") if way in figures}
     return {**product, "baselines": figures}
 
@@ -169,7 +169,7 @@ def measure(path: str, embedder: str = "auto", joined: int = 0) -> dict[str, Any
 # Showing
 
 
-def shown(figures: Mapping[str, Any]) -> Iterator[str]:
+def score_table(figures: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'':16}{'half':8}{'R@5':>7}{'R@10':>7}{'R@20':>7}{'hit@10':>8}{'NDCG@10':>9}{'n':>6}"
     ways = {name: halves for name, halves in figures.items() if name in ("words", "hybrid")}
     for name, halves in {**ways, **figures["baselines"]}.items():
@@ -195,5 +195,5 @@ def main(data: str, json: bool, scale: bool, joined: int = 0) -> bool:
     if json:
         print(json_module.dumps(figures))
     else:
-        print("\n".join(shown(figures)))
+        print("\n".join(score_table(figures)))
     return True

@@ -31,7 +31,7 @@ TOGETHER = 1000
 """So many are put in at once where a peer takes several."""
 
 
-class Filled(NamedTuple):
+class PeerData(NamedTuple):
     """What a peer is filled with, and where it may write."""
 
     folder: Path
@@ -45,10 +45,10 @@ class Filled(NamedTuple):
 
 
 class Peer(Protocol):
-    def __call__(self, filled: Filled, /) -> AbstractContextManager[Ask]: ...
+    def __call__(self, filled: PeerData, /) -> AbstractContextManager[Ask]: ...
 
 
-def installed(*modules: str) -> bool:
+def are_installed(*modules: str) -> bool:
     try:
         return all(importlib.util.find_spec(module) is not None for module in modules)
     except ModuleNotFoundError:  # the package above it is missing
@@ -56,9 +56,9 @@ def installed(*modules: str) -> bool:
 
 
 @contextmanager
-def _chroma(filled: Filled) -> Iterator[Ask]:
+def _chroma(filled: PeerData) -> Iterator[Ask]:
     """One collection for all users, and a filter by user."""
-    chromadb = _loaded("chromadb")
+    chromadb = _import_peer("chromadb")
     client = chromadb.PersistentClient(str(filled.folder), chromadb.Settings(anonymized_telemetry=False))
     kept = client.create_collection("bench", metadata={"hnsw:space": "cosine"})
     for some in filled.batches():
@@ -77,34 +77,34 @@ def _chroma(filled: Filled) -> Iterator[Ask]:
 
 
 @contextmanager
-def _langgraph_memory(filled: Filled) -> Iterator[Ask]:
+def _langgraph_memory(filled: PeerData) -> Iterator[Ask]:
     """A namespace for each user; it has no disk."""
     index = {"dims": filled.rows.shape[1], "embed": _lists(filled.embedder), "fields": ["text"]}
-    yield _asked_by_namespace(_loaded("langgraph.store.memory").InMemoryStore(index=index), filled)
+    yield _asked_by_namespace(_import_peer("langgraph.store.memory").InMemoryStore(index=index), filled)
 
 
 @contextmanager
-def _langgraph_sqlite(filled: Filled) -> Iterator[Ask]:
+def _langgraph_sqlite(filled: PeerData) -> Iterator[Ask]:
     """The same on disk. Its vectors need a sqlite3 that loads extensions; where this Python's does not, pysqlite3."""
-    library = sqlite3 if hasattr(sqlite3.Connection, "enable_load_extension") else _loaded("pysqlite3")
+    library = sqlite3 if hasattr(sqlite3.Connection, "enable_load_extension") else _import_peer("pysqlite3")
     place = str(filled.folder / "store.db")
     # It reads `text_fields`, whatever its documents say of `fields`.
     index = {"dims": filled.rows.shape[1], "embed": _lists(filled.embedder), "text_fields": ["text"]}
     with closing(library.connect(place, check_same_thread=False, isolation_level=None)) as conn:
-        store = _loaded("langgraph.store.sqlite").SqliteStore(conn, index=index)
+        store = _import_peer("langgraph.store.sqlite").SqliteStore(conn, index=index)
         store.setup()
         yield _asked_by_namespace(store, filled)
 
 
-def _asked_by_namespace(store: Any, filled: Filled) -> Ask:
-    put, mine = _loaded("langgraph.store.base").PutOp, ("memories", USER)
+def _asked_by_namespace(store: Any, filled: PeerData) -> Ask:
+    put, mine = _import_peer("langgraph.store.base").PutOp, ("memories", USER)
     for some in filled.batches():
         store.batch([put(mine, str(at), {"text": filled.texts[at]}) for at in some])
     return lambda question: store.search(mine, query=question, limit=LIMIT)
 
 
 @contextmanager
-def _mem0(filled: Filled) -> Iterator[Ask]:
+def _mem0(filled: PeerData) -> Iterator[Ask]:
     """Its default store (Qdrant) on disk, asked through its own search; see `NOTES` for how it is filled."""
     os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(filled.folder / "home")}
     logging.getLogger("mem0").setLevel(logging.ERROR)
@@ -117,7 +117,7 @@ def _mem0(filled: Filled) -> Iterator[Ask]:
         "vector_store": {"provider": "qdrant", "config": store}, "llm": unused, "embedder": unused,
         "history_db_path": str(filled.folder / "history.db"),
     }  # fmt: skip
-    memory = _loaded("mem0").Memory.from_config(config)
+    memory = _import_peer("mem0").Memory.from_config(config)
     memory.embedding_model = SimpleNamespace(embed=lambda text, *_, **__: filled.embedder.ask(text).tolist())
     at_once = datetime.now(UTC).isoformat()
     for some in filled.batches():
@@ -137,7 +137,7 @@ def _mem0(filled: Filled) -> Iterator[Ask]:
     memory.vector_store.client.close()
 
 
-def _loaded(module: str) -> Any:
+def _import_peer(module: str) -> Any:
     """A peer is loaded only to be measured, and most machines have none."""
     return importlib.import_module(module)
 

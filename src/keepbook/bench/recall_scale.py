@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from keepbook.app import Keepbook
 from keepbook.bench.crowd import COLUMNS
-from keepbook.bench.recall_peers import NOTES, PEERS, Filled, installed
+from keepbook.bench.recall_peers import NOTES, PEERS, PeerData, are_installed
 from keepbook.book.book import Book
 from keepbook.book.ground.when import stamp
 from keepbook.book.recall.vectors import Meaning
-from keepbook.book.text.indexes.word_index import Said, term_weights
+from keepbook.book.text.indexes.word_index import IndexedText, term_weights
 
 Floats = NDArray[np.float32]
 
@@ -46,7 +46,7 @@ PATIENCE, FEWEST = 20.0, 8
 DIMS = 384
 
 
-class Timed(NamedTuple):
+class QuestionTime(NamedTuple):
     """Milliseconds a question takes, in the middle, of one way at one size: by the clock, and of a processor's work."""
 
     way: str
@@ -80,7 +80,7 @@ class Directions:
 # What is in the book
 
 
-def texts(seed: int) -> Iterator[str]:
+def synthetic_facts(seed: int) -> Iterator[str]:
     """Facts with the words of a language: a few common ones, and ever rarer ones."""
     chance = random.Random(seed)
     syllables = [one + two for one in "bdfgklmnprstv" for two in "aeiou"]
@@ -107,7 +107,7 @@ def grow(path: Path, owner: str, held: int, facts: Sequence[str]) -> None:
             ):
                 columns = COLUMNS[table]
                 conn.execute(f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(row))})", row)
-            weights = term_weights(Said(None, None, content, None, None))
+            weights = term_weights(IndexedText(None, None, content, None, None))
             rows = [(owner, term, id, weight) for term, weight in weights.items()]
             conn.executemany(f"INSERT INTO terms ({COLUMNS['terms']}) VALUES (?, ?, ?, ?)", rows)
         conn.execute("COMMIT")
@@ -116,7 +116,7 @@ def grow(path: Path, owner: str, held: int, facts: Sequence[str]) -> None:
 # Measuring
 
 
-def timed(way: str, size: int, ask: Callable[[str], Any], questions: Sequence[str]) -> Timed:
+def time_questions(way: str, size: int, ask: Callable[[str], Any], questions: Sequence[str]) -> QuestionTime:
     """The quickest of three for each question, since what else runs on the machine is not recall's; in the middle."""
     ask(questions[0])
     walls, works, began = [], [], time.perf_counter()
@@ -130,12 +130,12 @@ def timed(way: str, size: int, ask: Callable[[str], Any], questions: Sequence[st
         works.append(min(work for _, work in tries))
         if time.perf_counter() - began > PATIENCE and len(walls) >= FEWEST:
             break
-    return Timed(way, size, statistics.median(walls) * 1000, statistics.median(works) * 1000)
+    return QuestionTime(way, size, statistics.median(walls) * 1000, statistics.median(works) * 1000)
 
 
-def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> Iterator[Timed]:
+def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> Iterator[QuestionTime]:
     """Each figure as soon as it is there: peers take minutes to fill."""
-    facts, written = texts(1), list[str]()
+    facts, written = synthetic_facts(1), list[str]()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         kb = stack.enter_context(closing(Keepbook(folder / "bench.db", embedder="none")))
@@ -149,24 +149,24 @@ def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> Ite
             hybrid.reindex()
             chance = random.Random(size)
             questions = [" ".join(chance.sample(chance.choice(written).split(), 4)) for _ in range(ASKED)]
-            yield timed("words", size, words.recall, questions)
-            yield timed("hybrid", size, hybrid.recall, questions)
+            yield time_questions("words", size, words.recall, questions)
+            yield time_questions("hybrid", size, hybrid.recall, questions)
             yield _first(size, folder / "bench.db", questions[0])
             if size in beside:
                 rows = meaning.embedder.embed(written)
                 for name, (peer, modules) in PEERS.items():
-                    if installed(*modules):
+                    if are_installed(*modules):
                         place = folder / f"{name} {size}"
                         place.mkdir()
-                        with peer(Filled(place, written, rows, meaning.embedder)) as ask:
-                            yield timed(name, size, ask, questions)
+                        with peer(PeerData(place, written, rows, meaning.embedder)) as ask:
+                            yield time_questions(name, size, ask, questions)
 
 
 def _with_meaning(kb: Keepbook, meaning: Meaning) -> Book:
     return Book(kb._database, "grower", kb.book("grower").origin, kb._presets, meaning=meaning)
 
 
-def _first(size: int, path: Path, question: str) -> Timed:
+def _first(size: int, path: Path, question: str) -> QuestionTime:
     """Until a program that has just opened the book has its first answer."""
     start, worked = time.perf_counter(), time.process_time()
     with (
@@ -174,15 +174,15 @@ def _first(size: int, path: Path, question: str) -> Timed:
         closing(Meaning(kb._database, Directions())) as meaning,
     ):
         _with_meaning(kb, meaning).recall(question)
-        return Timed(FIRST, size, (time.perf_counter() - start) * 1000, (time.process_time() - worked) * 1000)
+        return QuestionTime(FIRST, size, (time.perf_counter() - start) * 1000, (time.process_time() - worked) * 1000)
 
 
 # Showing
 
 
-def report(found: Iterable[Timed]) -> dict[str, Any]:
+def scale_report(found: Iterable[QuestionTime]) -> dict[str, Any]:
     found = list(found)
-    ms, work = _by_way(found, "ms"), _by_way(found, "work")
+    ms, work = _group_by_way(found, "ms"), _group_by_way(found, "work")
     growth = {way: round(ms[way][max(ms[way])] / ms[way][min(ms[way])], 2) for way in OURS}
     slower = [
         f"{way} is slower than {peer} at {size:,}"
@@ -198,14 +198,14 @@ def report(found: Iterable[Timed]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _by_way(found: Sequence[Timed], which: str) -> dict[str, dict[int, float]]:
+def _group_by_way(found: Sequence[QuestionTime], which: str) -> dict[str, dict[int, float]]:
     by_way: dict[str, dict[int, float]] = {}
     for one in found:
         by_way.setdefault(one.way, {})[one.size] = round(getattr(one, which), 3)
     return by_way
 
 
-def _told(found: Iterable[Timed]) -> Iterator[Timed]:
+def _print_times(found: Iterable[QuestionTime]) -> Iterator[QuestionTime]:
     for one in found:
         print(f"{one.size:>8,} {one.way}: {one.ms:.2f} ms", file=sys.stderr)
         yield one
@@ -213,7 +213,7 @@ def _told(found: Iterable[Timed]) -> Iterator[Timed]:
 
 def main(json: bool) -> bool:
     """Print what was measured; true where recall grows at most tenfold and no peer is faster."""
-    told = report(_told(measure()))
+    told = scale_report(_print_times(measure()))
     if json:
         print(json_module.dumps(told))
     else:

@@ -22,30 +22,30 @@ HALVES = ("tuning", "report")
 FIRST_DAY = datetime(2024, 1, 1, 12, tzinfo=UTC)
 """Our chats have no date; they are kept a day apart."""
 
-Turn = tuple[str, int]
+TurnKey = tuple[str, int]
 
 
-class Question(NamedTuple):
+class EvaluationQuestion(NamedTuple):
     text: str
     kind: str
-    evidence: frozenset[Turn]
+    evidence: frozenset[TurnKey]
 
 
-class Said(NamedTuple):
+class SpokenTurn(NamedTuple):
     speaker: str
     text: str
     at: datetime | None
 
 
-class Conversation(NamedTuple):
+class EvaluationConversation(NamedTuple):
     """Sessions by name, each a list of turns; a turn is known by its session and its number from 1."""
 
-    sessions: dict[str, list[Said]]
-    questions: list[Question]
+    sessions: dict[str, list[SpokenTurn]]
+    questions: list[EvaluationQuestion]
     reports: bool
 
 
-def conversations(path: str, joined: int = 0) -> list[Conversation]:
+def conversations(path: str, joined: int = 0) -> list[EvaluationConversation]:
     if not Path(path).is_file():
         raise NotFound(f"there is no file {path}; name the data with --data FILE", field="data")
     try:
@@ -64,14 +64,14 @@ def conversations(path: str, joined: int = 0) -> list[Conversation]:
 _SESSION = regex(r"session_(\d+)")
 
 
-def _of_two(sample: Mapping[str, Any], reports: bool) -> Conversation:
+def _of_two(sample: Mapping[str, Any], reports: bool) -> EvaluationConversation:
     told = sample["conversation"]
     numbers = sorted(int(match[1]) for name in told if (match := _SESSION.fullmatch(name)))
     sessions, place = {}, {}
     for number in numbers:
         turns = told[f"session_{number}"] or []
         at = _moment(told.get(f"session_{number}_date_time"))
-        sessions[f"session {number}"] = [Said(turn["speaker"], turn["text"], at) for turn in turns]
+        sessions[f"session {number}"] = [SpokenTurn(turn["speaker"], turn["text"], at) for turn in turns]
         for nth, turn in enumerate(turns, 1):
             place[_evidence_ids(turn["dia_id"])[0]] = (f"session {number}", nth)
     questions = []
@@ -80,8 +80,8 @@ def _of_two(sample: Mapping[str, Any], reports: bool) -> Conversation:
         named = [id for text in asked.get("evidence") or [] for id in _evidence_ids(str(text))]
         evidence = frozenset(place[id] for id in named if id in place)
         if kind and evidence:
-            questions.append(Question(str(asked["question"]), kind, evidence))
-    return Conversation(sessions, questions, reports)
+            questions.append(EvaluationQuestion(str(asked["question"]), kind, evidence))
+    return EvaluationConversation(sessions, questions, reports)
 
 
 _EVIDENCE = regex(r"D:?(\d+):(\d+)")
@@ -104,7 +104,7 @@ def _moment(text: str | None) -> datetime | None:
 # Ours
 
 
-def _of_writers(asked: Sequence[Mapping[str, Any]], folder: Path, joined: int) -> list[Conversation]:
+def _of_writers(asked: Sequence[Mapping[str, Any]], folder: Path, joined: int) -> list[EvaluationConversation]:
     found = []
     by = "half" if joined else "writer"
     for book in dict.fromkeys(question[by] for question in asked):
@@ -115,9 +115,10 @@ def _of_writers(asked: Sequence[Mapping[str, Any]], folder: Path, joined: int) -
             chats |= {chat["id"]: _turns(chat) for chat in map(json_module.loads, lines)}
         sessions, place = _letters(chats, joined) if joined else _as_written(chats)
         questions = [
-            Question(one["question"], one["kind"], frozenset({place[one["chat"], one["turn"]]})) for one in about
+            EvaluationQuestion(one["question"], one["kind"], frozenset({place[one["chat"], one["turn"]]}))
+            for one in about
         ]
-        found.append(Conversation(sessions, questions, bool(HALVES.index(about[0]["half"]))))
+        found.append(EvaluationConversation(sessions, questions, bool(HALVES.index(about[0]["half"]))))
     return found
 
 
@@ -128,9 +129,11 @@ def _turns(chat: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _as_written(chats: Mapping[str, Sequence[tuple[str, str]]]) -> tuple[dict[str, list[Said]], dict[Turn, Turn]]:
+def _as_written(
+    chats: Mapping[str, Sequence[tuple[str, str]]],
+) -> tuple[dict[str, list[SpokenTurn]], dict[TurnKey, TurnKey]]:
     sessions = {
-        id: [Said(role, text, FIRST_DAY + timedelta(days=nth)) for role, text in turns]
+        id: [SpokenTurn(role, text, FIRST_DAY + timedelta(days=nth)) for role, text in turns]
         for nth, (id, turns) in enumerate(chats.items())
     }
     return sessions, {(id, nth): (id, nth) for id, turns in chats.items() for nth in range(1, len(turns) + 1)}
@@ -138,10 +141,10 @@ def _as_written(chats: Mapping[str, Sequence[tuple[str, str]]]) -> tuple[dict[st
 
 def _letters(
     chats: Mapping[str, Sequence[tuple[str, str]]], joined: int
-) -> tuple[dict[str, list[Said]], dict[Turn, Turn]]:
+) -> tuple[dict[str, list[SpokenTurn]], dict[TurnKey, TurnKey]]:
     """So many chats become a letter and its answer."""
-    sessions: dict[str, list[Said]] = {}
-    place: dict[Turn, Turn] = {}
+    sessions: dict[str, list[SpokenTurn]] = {}
+    place: dict[TurnKey, TurnKey] = {}
     ids = list(chats)
     for start in range(0, len(ids), joined):
         some = ids[start : start + joined]
@@ -149,7 +152,7 @@ def _letters(
             (side, "\n\n".join(text for id in some for role, text in chats[id] if role == side))
             for side in ("user", "assistant")
         ]
-        sessions[some[0]] = [Said(side, text, FIRST_DAY + timedelta(days=start)) for side, text in told]
+        sessions[some[0]] = [SpokenTurn(side, text, FIRST_DAY + timedelta(days=start)) for side, text in told]
         for id in some:
             place |= {(id, nth): (some[0], 1 + (role != "user")) for nth, (role, _) in enumerate(chats[id], 1)}
     return sessions, place

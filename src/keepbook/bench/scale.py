@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from keepbook.app import Keepbook
-from keepbook.bench.crowd import COLUMNS, rows
-from keepbook.bench.memory import a_server, sentence, timed
-from keepbook.bench.pictures import Line, chart
+from keepbook.bench.crowd import COLUMNS, crowd_rows
+from keepbook.bench.memory import a_server, random_sentence, seconds_of
+from keepbook.bench.pictures import PlotLine, chart
 from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.errors import KeepbookError
@@ -35,7 +35,7 @@ DATABASE = "keepbook_bench_scale"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class MedianTime:
     """One median: on which engine, what was done, and among how many of what."""
 
     engine: str
@@ -53,25 +53,27 @@ def true_books(path: Path, memories: Sequence[int], messages: Sequence[int]) -> 
     chance = random.Random(5)
     with Keepbook(path, embedder="none") as kb:
         for size in memories:
-            _written(kb.book(f"memories-{size}"), size, lambda book: book.remember(sentence(chance), force=True))
+            _write_in_batches(
+                kb.book(f"memories-{size}"), size, lambda book: book.remember(random_sentence(chance), force=True)
+            )
         for size in messages:
             book = kb.book(f"messages-{size}")
             chats = itertools.cycle([book.threads.start() for _ in range(max(1, size // 1_000))])
-            _written(book, size, _saying(chats, chance))
+            _write_in_batches(book, size, _saying(chats, chance))
 
 
 def _saying(chats: Iterator[Chat], chance: random.Random) -> Callable[[Book], object]:
-    return lambda _: next(chats).add("user", sentence(chance))
+    return lambda _: next(chats).add("user", random_sentence(chance))
 
 
-def _written(book: Book, size: int, write: Callable[[Book], object]) -> None:
+def _write_in_batches(book: Book, size: int, write: Callable[[Book], object]) -> None:
     for start in range(0, size, 1_000):
         with book.transaction():
             for _ in range(min(1_000, size - start)):
                 write(book)
 
 
-def copied(path: Path, address: str) -> None:
+def copy_to_server(path: Path, address: str) -> None:
     """Every row of a SQLite book, as it is, into an empty server."""
     # Loaded lazily: SQLite alone must not need the PostgreSQL driver.
     import psycopg
@@ -94,19 +96,19 @@ def crowd(place: str, first: int, until: int) -> None:
     if not is_postgresql(place):
         with closing(sqlite3.connect(place, isolation_level=None)) as conn:
             conn.execute("PRAGMA synchronous = OFF")
-            for batch in rows(until, first):
+            for batch in crowd_rows(until, first):
                 conn.execute("BEGIN IMMEDIATE")
                 for table, columns in COLUMNS.items():
                     marks = ", ".join("?" * len(columns.split(", ")))
                     conn.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", batch[table])
                 conn.execute("COMMIT")
         return
-    # As in `copied`.
+    # As in `copy_to_server`.
     import psycopg
 
     with psycopg.connect(place) as conn:
         conn.execute("SET LOCAL session_replication_role = replica")
-        for batch in rows(until, first):
+        for batch in crowd_rows(until, first):
             for table, columns in COLUMNS.items():
                 with conn.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
                     for row in batch[table]:
@@ -123,8 +125,8 @@ def daily(book: Book, chance: random.Random) -> dict[str, Callable[[], object]]:
     return {
         "block": book.block,
         "list": lambda: book.list(limit=50),
-        "recall": lambda: book.recall(sentence(chance)),
-        "remember": lambda: book.remember(sentence(chance), force=True),
+        "recall": lambda: book.recall(random_sentence(chance)),
+        "remember": lambda: book.remember(random_sentence(chance), force=True),
     }
 
 
@@ -132,44 +134,48 @@ def rarely(book: Book, chance: random.Random) -> dict[str, Callable[[], object]]
     def close() -> None:
         chat = book.threads.start()
         for _ in range(4):
-            chat.add("user", f"I moved to {chance.choice(('Oslo', 'Lima', 'Graz'))} and {sentence(chance).lower()}")
+            chat.add(
+                "user", f"I moved to {chance.choice(('Oslo', 'Lima', 'Graz'))} and {random_sentence(chance).lower()}"
+            )
         chat.close()
 
     return {"verify": book.verify, "export": lambda: book.export(io.StringIO()), "close": close}
 
 
-def talking(book: Book, chance: random.Random) -> dict[str, Callable[[], object]]:
+def chat_works(book: Book, chance: random.Random) -> dict[str, Callable[[], object]]:
     chat = book.threads.start()
     return {
-        "say": lambda: chat.add("user", sentence(chance)),
-        "recall of chats": lambda: book.recall_chats(sentence(chance)),
+        "say": lambda: chat.add("user", random_sentence(chance)),
+        "recall of chats": lambda: book.recall_chats(random_sentence(chance)),
     }
 
 
-def asked(engine: str, among: str, size: int, works: dict[str, Callable[[], object]], rounds: int) -> Iterator[Point]:
+def time_works(
+    engine: str, among: str, size: int, works: dict[str, Callable[[], object]], rounds: int
+) -> Iterator[MedianTime]:
     for name, work in works.items():
         if rounds > 1:
             work()
-        times = [timed(work) for _ in range(rounds)]
-        yield Point(engine, among, size, name, round(statistics.median(times) * 1000, 3))
+        times = [seconds_of(work) for _ in range(rounds)]
+        yield MedianTime(engine, among, size, name, round(statistics.median(times) * 1000, 3))
 
 
-def measured(engine: str, place: str, sizes: dict[str, list[int]], rounds: int) -> Iterator[Point]:
+def measure_engine(engine: str, place: str, sizes: dict[str, list[int]], rounds: int) -> Iterator[MedianTime]:
     """All that is asked of one engine; the books are there already."""
     chance = random.Random(9)
     with Keepbook(place, settings=Settings(db=place, allow_bypass_login=True), embedder="none") as kb:
         rarely(kb.book("nobody"), chance)["close"]()  # what reads chats is loaded by the first that closes
         for size in sizes["memories"]:
             book = kb.book(f"memories-{size}")
-            yield from asked(engine, "memories", size, daily(book, chance), rounds)
-            yield from asked(engine, "memories", size, rarely(book, chance), 1)
+            yield from time_works(engine, "memories", size, daily(book, chance), rounds)
+            yield from time_works(engine, "memories", size, rarely(book, chance), 1)
         for size in sizes["messages"]:
-            yield from asked(engine, "messages", size, talking(kb.book(f"messages-{size}"), chance), rounds)
+            yield from time_works(engine, "messages", size, chat_works(kb.book(f"messages-{size}"), chance), rounds)
         first, least = 0, kb.book(f"memories-{sizes['memories'][0]}")
         for size in sizes["owners"]:
             crowd(place, first, size)
             first = size
-            yield from asked(engine, "owners", size, daily(least, chance), rounds)
+            yield from time_works(engine, "owners", size, daily(least, chance), rounds)
 
 
 # The engines
@@ -178,7 +184,7 @@ def measured(engine: str, place: str, sizes: dict[str, list[int]], rounds: int) 
 @contextmanager
 def on_a_server(admin: str, shards: int | None) -> Iterator[str]:
     """An empty database of its own on one PostgreSQL; on a cluster the one that is given, which must be empty."""
-    # As in `copied`.
+    # As in `copy_to_server`.
     import psycopg
     from sqlalchemy import make_url
 
@@ -200,7 +206,7 @@ def on_a_server(admin: str, shards: int | None) -> Iterator[str]:
 
 def measure(
     sizes: dict[str, list[int]], rounds: int, postgres: str | None, cluster: str | None, shards: int
-) -> Iterator[Point]:
+) -> Iterator[MedianTime]:
     with tempfile.TemporaryDirectory(prefix="keepbook-bench-") as name:
         folder = Path(name)
         true_books(folder / "books.db", sizes["memories"], sizes["messages"])
@@ -208,15 +214,15 @@ def measure(
             for engine, admin, parts in (("PostgreSQL", server, None), ("cluster", cluster, shards)):
                 if admin is not None:
                     with on_a_server(admin, parts) as place:
-                        copied(folder / "books.db", place)
-                        yield from measured(engine, place, sizes, rounds)
-        yield from measured("SQLite", str(folder / "books.db"), sizes, rounds)
+                        copy_to_server(folder / "books.db", place)
+                        yield from measure_engine(engine, place, sizes, rounds)
+        yield from measure_engine("SQLite", str(folder / "books.db"), sizes, rounds)
 
 
 # Telling
 
 
-def ratios(points: Sequence[Point]) -> list[dict[str, Any]]:
+def ratios(points: Sequence[MedianTime]) -> list[dict[str, Any]]:
     """Each beside the smallest size of its kind."""
     least: dict[tuple[str, str, str], float] = {}
     for point in sorted(points, key=lambda each: each.size):
@@ -224,13 +230,13 @@ def ratios(points: Sequence[Point]) -> list[dict[str, Any]]:
     return [asdict(each) | {"ratio": round(each.ms / least[each.engine, each.among, each.work], 2)} for each in points]
 
 
-def pictures(points: Sequence[Point], folder: Path) -> list[Path]:
+def pictures(points: Sequence[MedianTime], folder: Path) -> list[Path]:
     """One for each thing that grows: milliseconds by size, both in powers of ten."""
     made = []
     for among in dict.fromkeys(point.among for point in points):
         here = [point for point in points if point.among == among]
         lines = [
-            Line(f"{work}, {engine}", [(p.size, p.ms) for p in here if (p.work, p.engine) == (work, engine)], work)
+            PlotLine(f"{work}, {engine}", [(p.size, p.ms) for p in here if (p.work, p.engine) == (work, engine)], work)
             for work, engine in dict.fromkeys((point.work, point.engine) for point in here)
         ]
         made.append(folder / f"scale-{among}.svg")
@@ -250,7 +256,7 @@ def main(
 ) -> bool:
     """Print every median as it is measured, with its ratio to the smallest; answers that all was measured."""
     steps = {name: [step for step in STEPS if step < most] + [most] for name, most in sizes.items()}
-    points: list[Point] = []
+    points: list[MedianTime] = []
     try:
         for point in measure(steps, rounds, postgres, cluster, shards):
             points.append(point)

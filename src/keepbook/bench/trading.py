@@ -23,17 +23,17 @@ from pathlib import Path
 
 from keepbook.app import Keepbook
 from keepbook.book.trading.face import Trading
-from keepbook.book.trading.files import Loaded
+from keepbook.book.trading.files import LoadedFile
 from keepbook.demo.market import (
     FIRST_PRICES,
-    Desk,
     Strategy,
+    StrategyDesk,
     World,
     bar_lines,
     deployment_lines,
     event_lines,
+    market_trade_lines,
     skill_lines,
-    trade_lines,
 )
 
 SIZES = (100_000, 1_000_000)
@@ -49,11 +49,11 @@ MOST_RATIO = 1.5
 MOST_MORE_MB = 48.0
 """So much more memory the largest load may take than the smallest: less than a batch and the cache of the database."""
 QUICK = Strategy("In and out", follows=True, looks_back=3, threshold=0.0005, stop=0.004, target=0.004, patience=3)
-DESK = Desk("Bench", QUICK)
+DESK = StrategyDesk("Bench", QUICK)
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SizeMeasurement:
     """What one size took. `grown` is by how much the process grew at its peak, in MB; `ms` is for one question."""
 
     bars: int
@@ -68,7 +68,7 @@ class Measured:
     rows: int
 
 
-def measure(bars: int, trades: int) -> Measured:
+def measure(bars: int, trades: int) -> SizeMeasurement:
     """One size, in a folder that goes when it is done."""
     recent = World(seed=7, symbols=SYMBOLS, start=NOW - timedelta(days=RECENT_DAYS), days=RECENT_DAYS, minutes=MINUTES)
     days = bars / len(SYMBOLS) * MINUTES / (24 * 60)
@@ -81,15 +81,15 @@ def measure(bars: int, trades: int) -> Measured:
             trading.load("skills", skill_lines([DESK]))
             trading.load("deployments", deployment_lines(world, [DESK]))
             trading.load("positions", _positions())
-            taken, seconds, grown = _loaded(Path(folder) / "bars.csv", bar_lines(world), kb.market.load)
-            sold, took, swollen = _loaded(
+            taken, seconds, grown = _measure_load(Path(folder) / "bars.csv", bar_lines(world), kb.market.load)
+            sold, took, swollen = _measure_load(
                 Path(folder) / "trades.csv",
-                islice(trade_lines(_long_enough(trades), [DESK]), trades + 1),
+                islice(market_trade_lines(_long_enough(trades), [DESK]), trades + 1),
                 lambda file: trading.load("trades", file),
             )
-            ms, cpu_ms, rows = _asked(trading)
+            ms, cpu_ms, rows = _time_exposure(trading)
         size = sum(path.stat().st_size for path in Path(folder).glob("bench.db*")) / 1e6
-    return Measured(
+    return SizeMeasurement(
         taken, taken / seconds, grown, sold, sold / took if sold else 0.0, swollen, size, ms, cpu_ms, rows
     )  # fmt: skip
 
@@ -108,7 +108,7 @@ def _positions() -> Iterator[str]:
         yield f"{DESK.name},{symbol},{'short' if nth % 3 == 0 else 'long'},{1000 / price:.6g},{entered},{price}\n"
 
 
-def _loaded(file: Path, lines: Iterable[str], load: Callable[[Path], Loaded]) -> tuple[int, float, float]:
+def _measure_load(file: Path, lines: Iterable[str], load: Callable[[Path], LoadedFile]) -> tuple[int, float, float]:
     """How many rows were taken, in how many seconds, and by how many MB the process grew at its peak."""
     with file.open("w", encoding="utf-8") as out:
         out.writelines(lines)
@@ -121,7 +121,7 @@ def _loaded(file: Path, lines: Iterable[str], load: Callable[[Path], Loaded]) ->
     return loaded.added, seconds, grown
 
 
-def _asked(trading: Trading) -> tuple[float, float, int]:
+def _time_exposure(trading: Trading) -> tuple[float, float, int]:
     """What the question takes, in the middle of the quickest of a few, and how many rows of exposure it answers."""
     walls, works, rows = [], [], 0
     for _ in range(ASKED):
@@ -145,13 +145,13 @@ def _peak() -> float:
 # Showing
 
 
-def each(sizes: Sequence[int], trades: int) -> Iterator[Measured]:
+def measure_sizes(sizes: Sequence[int], trades: int) -> Iterator[SizeMeasurement]:
     for size in sizes:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as alone:
             yield alone.submit(measure, max(size, LEAST), trades).result()
 
 
-def report(found: Sequence[Measured]) -> dict[str, object]:
+def trading_report(found: Sequence[SizeMeasurement]) -> dict[str, object]:
     first, last = min(found, key=lambda one: one.bars), max(found, key=lambda one: one.bars)
     ratio = last.ms / first.ms
     return {
@@ -166,7 +166,7 @@ def report(found: Sequence[Measured]) -> dict[str, object]:
 def main(json: bool, sizes: Sequence[int] = SIZES, trades: int = TRADES) -> bool:
     """Print what was measured; true where memory stays flat and the question costs the same at every size."""
     found = []
-    for one in each(sizes, trades):
+    for one in measure_sizes(sizes, trades):
         found.append(one)
         if not json:
             print(
@@ -175,7 +175,7 @@ def main(json: bool, sizes: Sequence[int] = SIZES, trades: int = TRADES) -> bool
                 f"book {one.book_mb:,.0f} MB; exposure ({one.rows} rows) {one.ms:.2f} ms ({one.cpu_ms:.2f})",
                 flush=True,
             )
-    told = report(found)
+    told = trading_report(found)
     if json:
         print(json_module.dumps(told))
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat, Chats, Journal
-from keepbook.book.ground.explained import explained
+from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.room import Room
 from keepbook.book.ground.to_json import Page
@@ -22,12 +22,12 @@ from keepbook.book.ledger import anchors, ledger
 from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.verify import Verification, verify
 from keepbook.book.memory import injections, links
-from keepbook.book.memory.block import Rendered
-from keepbook.book.memory.labels import Metadata, Tags, wanted
-from keepbook.book.memory.links import Detailed
+from keepbook.book.memory.block import ComposedBlock
+from keepbook.book.memory.history.as_of import as_of
+from keepbook.book.memory.labels import Metadata, Tags, label_filter
+from keepbook.book.memory.links import MemoryDetail
 from keepbook.book.memory.listing import list_page
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_version, version_rows
-from keepbook.book.memory.past.as_of import as_of
 from keepbook.book.memory.review import Review
 from keepbook.book.owners import choices
 from keepbook.book.owners.choices import Choices
@@ -35,7 +35,7 @@ from keepbook.book.owners.spending import Spending
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit, recall, recall_past
 from keepbook.book.recall.rebuild import Index
-from keepbook.book.text.topics import touched
+from keepbook.book.text.topics import find_topics
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase
 from keepbook.book.writing import Writing
@@ -43,13 +43,13 @@ from keepbook.book.writing import Writing
 if TYPE_CHECKING:
     from keepbook.book.agents.face import Agents, Decisions, Runs
     from keepbook.book.trading.face import Trading
-    from keepbook.book.upkeep.elsewhere.incoming import Incoming
-    from keepbook.book.upkeep.imported import Imported
+    from keepbook.book.upkeep.import_answer import Imported
+    from keepbook.book.upkeep.importers.incoming import Incoming
 
-__all__ = ["Book", "Detailed"]
+__all__ = ["Book", "MemoryDetail"]
 
 
-@explained
+@explain_arguments
 class Book(Writing):
     """One owner's memory. Get one from `Keepbook.book(owner)`."""
 
@@ -64,10 +64,10 @@ class Book(Writing):
 
     # Reading
 
-    def get(self, id: str) -> Detailed:
+    def get(self, id: str) -> MemoryDetail:
         """A memory with its versions and links, in whatever state it is."""
         with self.reading() as (tx, preset, now):
-            return links.detailed(tx, id, now, preset)
+            return links.memory_detail(tx, id, now, preset)
 
     def list(
         self,
@@ -85,7 +85,7 @@ class Book(Writing):
         with self.reading() as (tx, preset, now):
             return list_page(
                 tx, preset, now, category=category, subject=subject, scope=scope, state=state, limit=limit,
-                cursor=cursor, q=q, labels=wanted(metadata, tags),
+                cursor=cursor, q=q, labels=label_filter(metadata, tags),
             )  # fmt: skip
 
     def history(self, ref: str) -> tuple[Version, ...]:
@@ -123,7 +123,7 @@ class Book(Writing):
     ) -> Sequence[Hit]:
         """The memories that answer a question, best first, each with its reasons."""
         with self.reading() as (tx, preset, now):
-            where: Any = {"category": category, "scope": scope, "labels": wanted(metadata, tags)}
+            where: Any = {"category": category, "scope": scope, "labels": label_filter(metadata, tags)}
             if known is None and valid is None:
                 return recall(tx, preset, now, query, limit=limit, meaning=self.meaning, **where)
             return recall_past(tx, preset, *self._instants(known, valid, now), query, limit=limit, **where)
@@ -146,7 +146,7 @@ class Book(Writing):
         scope: str | None = None,
         known: Moment = None,
         valid: Moment = None,
-    ) -> Rendered:
+    ) -> ComposedBlock:
         """The block with what it shows, and why each other memory is not in it."""
         with self.reading(preset) as (tx, chosen, now):
             if known is None and valid is None:
@@ -157,19 +157,19 @@ class Book(Writing):
         """The block of a session: rendered at its first call, then the same bytes for as long as it lasts."""
         session = clean_line(session, "session", 1, 200)
         with self._database.read(self.owner) as tx:
-            kept = injections.stored(tx, session)
+            kept = injections.find_injection(tx, session)
             preset = preset or self._presets.chosen or (kept and kept.preset)
             if kept is not None and kept.block is not None and kept.preset == preset and kept.scope == scope:
                 return str(kept.block)
         with self.writing(preset) as (tx, chosen):
-            wanted = choices.chosen(tx).memory and not threads.is_incognito(tx, session)
+            wanted = choices.get_choices(tx).memory and not threads.is_incognito(tx, session)
             return injections.inject(tx, chosen, ledger.present(tx), session, scope=scope) if wanted else ""
 
     def replay(self, session: str) -> str:
         """The block of a session rendered again from the ledger, as of the entry it knew: the bytes it was given."""
         session = clean_line(session, "session", 1, 200)
         with self._database.read(self.owner) as tx:
-            kept = injections.stored(tx, session)
+            kept = injections.find_injection(tx, session)
             return injections.replay(tx, self._presets.of(tx, kept and kept.preset), session).text
 
     def as_of(self, known: Moment = None, valid: Moment = None) -> Sequence[Memory]:
@@ -184,10 +184,10 @@ class Book(Writing):
         if anchor is None:
             with self._database.read(self.owner) as tx:
                 return verify(tx, progress)
-        noted = anchors.read(Path(anchor))
-        held = anchors.Held(noted, self.owner)
+        noted = anchors.read_anchors(Path(anchor))
+        held = anchors.AnchorCheck(noted, self.owner)
         with self._database.read(self.owner) as tx:
-            result = held.judged(verify(tx, progress, held.seen))
+            result = held.check_result(verify(tx, progress, held.see_link))
         if result.ok and result.links:
             new = anchors.Anchor(self.owner, result.links, result.hash, stamp(self._database.clock()))
             anchors.extend(Path(anchor), noted, new)
@@ -227,15 +227,15 @@ class Book(Writing):
     ) -> "Imported":
         """Take over what another program kept of one person, as `Keepbook.look` or an importer of one's own reads it.
         With `dry_run` it only says what would come in."""
-        from keepbook.book.upkeep.importing import bring_in  # as in `export`
+        from keepbook.book.upkeep.importing import import_incoming  # as in `export`
 
-        return bring_in(self, incoming, dry_run=dry_run, progress=progress)
+        return import_incoming(self, incoming, dry_run=dry_run, progress=progress)
 
     def loads(self, limit: int = 100) -> Sequence[Load]:
         """The files that came in, memories, chats and trades, the newest first; also those that were taken back."""
-        from keepbook.book.upkeep.take_back import told  # as in `export`
+        from keepbook.book.upkeep.take_back import list_loads_told  # as in `export`
 
-        return told(self, limit)
+        return list_loads_told(self, limit)
 
     def take_back(self, load: int) -> Load:
         """Take out again what a file brought, with what was read out of its chats; what something newer changed stays.
@@ -294,16 +294,16 @@ class Book(Writing):
         """The owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""
         self.ask("choices.change")
         with self._database.write(self.owner) as tx:
-            return choices.choose(tx, **chosen)
+            return choices.change_choices(tx, **chosen)
 
     def never_of(self, text: str) -> Sequence[str]:
         """Which of the topics never to be remembered a text touches; a pure read."""
-        return touched(text, self.choices.never, self.meaning)
+        return find_topics(text, self.choices.never, self.meaning)
 
     @property
     def choices(self) -> Choices:
         with self._database.read(self.owner) as tx:
-            return choices.chosen(tx)
+            return choices.get_choices(tx)
 
     def find(self, ref: str) -> str:
         """The id behind a reference: an exact id, else a piece of what one active memory says."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from keepbook.book.ground.explained import explained
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import Moment, stamp
 from keepbook.book.ledger import undo as undoing
 from keepbook.book.memory import changes, links
@@ -25,8 +25,8 @@ from keepbook.errors import NotAllowed
 OVER_PERSON = "an agent wanted this; it is your own word, so you decide"
 
 
-@explained
-class Writing(Opened):
+@explain_arguments
+class Writing(OpenBook):
     """What a book lets one write."""
 
     def _after_refusal(self, refused: NotAllowed) -> None:
@@ -127,7 +127,7 @@ class Writing(Opened):
     def restore(self, ref: str, expect_version: int | None = None) -> Written:
         """Back from the trash to where it was, or from the archive."""
         with self.writing() as (tx, preset):
-            return changes.restore(tx, self.origin, preset, ref, expect_version=expect_version)
+            return changes.restore_memory(tx, self.origin, preset, ref, expect_version=expect_version)
 
     def confirm(self, ref: str) -> Written:
         """Still true: its fading starts anew."""

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from keepbook.errors import Invalid
 
 
-def checked(address: str) -> str:
+def check_address(address: str) -> str:
     """An address without its last slash; unencrypted only on this machine."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:

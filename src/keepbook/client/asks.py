@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from keepbook.book.ground.ids import ID_LENGTH
 from keepbook.client.connection import Request, Steps
-from keepbook.client.values import plain, value_of
+from keepbook.client.values import to_json_argument, value_of
 
 FIND = "/api/memory/find"
 
@@ -42,7 +42,9 @@ class Asks:
     def request(self, given: Mapping[str, Any]) -> Request:
         inside = [name for _, name, _, _ in Formatter().parse(self.path) if name]
         path = self.path.format(**{name: quote(str(given[name]), safe="") for name in inside})
-        told = {self.named.get(name, name): plain(value) for name, value in given.items() if name not in inside}
+        told = {
+            self.named.get(name, name): to_json_argument(value) for name, value in given.items() if name not in inside
+        }
         told |= self.fixed
         if self.verb in ("GET", "DELETE"):
             return Request(self.verb, path, _pairs(told), again=self.again)

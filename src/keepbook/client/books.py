@@ -7,15 +7,15 @@ from typing import Any, TextIO
 from keepbook.book.agents.agents import Agent
 from keepbook.book.agents.calibration import Calibration
 from keepbook.book.agents.cards.types import Broken, CardType, CardTypes
-from keepbook.book.agents.decisions import Decision, Past
+from keepbook.book.agents.decisions import Decision, PastCard
 from keepbook.book.agents.face import Agents, Decisions, Runs
-from keepbook.book.agents.recorded import Recorded
+from keepbook.book.agents.recording import RecordedDecision
 from keepbook.book.agents.results import Former
-from keepbook.book.agents.runs import Line as Said
 from keepbook.book.agents.runs import Run
+from keepbook.book.agents.runs import TranscriptTurn as Said
 from keepbook.book.agents.second_looks import SecondLook
-from keepbook.book.book import Book, Detailed
-from keepbook.book.chats.closed import Closed
+from keepbook.book.book import Book, MemoryDetail
+from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.face import Chat, Chats, Journal
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
@@ -24,7 +24,7 @@ from keepbook.book.ground.to_json import Page
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.verify import Verification
-from keepbook.book.memory.block import Rendered
+from keepbook.book.memory.block import ComposedBlock
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Memory, Version, Written
 from keepbook.book.memory.proposals import Proposal
@@ -37,10 +37,10 @@ from keepbook.book.recall.memories import Hit
 from keepbook.book.recall.rebuild import Index
 from keepbook.book.upkeep.audit import Audit
 from keepbook.book.upkeep.erase import Receipt
-from keepbook.book.upkeep.imported import Imported
+from keepbook.book.upkeep.import_answer import Imported
 from keepbook.client.asks import Asks
 from keepbook.client.connection import AsyncConnection, Connection, Request, Steps
-from keepbook.client.faces import LOCAL_ONLY, Face, Way, face_of
+from keepbook.client.faces import LOCAL_ONLY, RemoteFace, RequestWay, remote_face_of
 from keepbook.client.trading import TRADING_ROOM
 from keepbook.client.values import value_of
 from keepbook.errors import Invalid, NotAllowed
@@ -53,27 +53,27 @@ def _verb(name: str) -> Asks:
     return Asks("POST", f"{MEMORY}/{name}", Written, refs=("ref",))
 
 
-def _configure(_: Face, **given: Any) -> Steps[None]:
+def _configure(_: RemoteFace, **given: Any) -> Steps[None]:
     yield Request("PATCH", "/api/me", body=given)
 
 
-def _choose(_: Face, **given: Any) -> Steps[Choices]:
+def _choose(_: RemoteFace, **given: Any) -> Steps[Choices]:
     told = {name: list(value) if name == "never" and value is not None else value for name, value in given.items()}
     return value_of(Choices, (yield Request("PATCH", "/api/me", body=told)))  # type: ignore[no-any-return]
 
 
-def _delete(_: Face, ref: str, forever: bool = False) -> Steps[Written | None]:
+def _delete(_: RemoteFace, ref: str, forever: bool = False) -> Steps[Written | None]:
     """For good it is gone by its id alone, or by a piece of text that fits it, as here."""
     way = Asks("DELETE", MEMORY, Written, refs=("ref",))
     return (yield from way.steps({"ref": ref} | ({"forever": True} if forever else {})))  # type: ignore[no-any-return]
 
 
-def _history(_: Face, ref: str) -> Steps[tuple[Version, ...]]:
+def _history(_: RemoteFace, ref: str) -> Steps[tuple[Version, ...]]:
     way = Asks("GET", f"{MEMORY}/history", tuple[Version, ...], "versions", refs=("ref",))
     return (yield from way.steps({"ref": ref}))  # type: ignore[no-any-return]
 
 
-def _ledger(_: Face, after: int = 0, **given: Any) -> Steps[list[Entry]]:
+def _ledger(_: RemoteFace, after: int = 0, **given: Any) -> Steps[list[Entry]]:
     """A server gives a thousand at most; more are asked for page by page."""
     wanted = given.pop("limit", 100) if "limit" in given else 100
     found: list[Entry] = []
@@ -91,20 +91,20 @@ def _ledger(_: Face, after: int = 0, **given: Any) -> Steps[list[Entry]]:
 _LEDGER = Asks("GET", "/api/memory/ledger", list[Entry], "entries")
 
 
-def _verify(_: Face, anchor: object = None, progress: object = None) -> Steps[Verification]:
+def _verify(_: RemoteFace, anchor: object = None, progress: object = None) -> Steps[Verification]:
     if anchor is not None or progress is not None:
         raise NotAllowed("a server checks its ledger without an anchor of yours; run keepbook verify there",
                          code=LOCAL_ONLY)  # fmt: skip
     return value_of(Verification, (yield Request("GET", "/api/memory/verify")))  # type: ignore[no-any-return]
 
 
-def _export(_: Face, stream: TextIO) -> Steps[int]:
+def _export(_: RemoteFace, stream: TextIO) -> Steps[int]:
     text = yield Request("GET", "/api/export", headers={"Accept": "application/jsonl"})
     return stream.write(text) and text.count("\n")
 
 
 def _import(
-    _: Face, stream: Iterable[str], merge: bool = False, dry_run: bool = False, theirs: str | None = None
+    _: RemoteFace, stream: Iterable[str], merge: bool = False, dry_run: bool = False, theirs: str | None = None
 ) -> Steps[Imported]:
     query = tuple((name, "true") for name, on in (("merge", merge), ("dry_run", dry_run)) if on)
     query += () if theirs is None else (("theirs", theirs),)
@@ -113,8 +113,8 @@ def _import(
     return value_of(Imported, told)  # type: ignore[no-any-return]
 
 
-def _chat(way: Asks) -> Way:
-    def opened(face: Face, **given: Any) -> Steps[Any]:
+def _chat(way: Asks) -> RequestWay:
+    def opened(face: RemoteFace, **given: Any) -> Steps[Any]:
         thread = yield from way.steps(given)
         return CHAT(face._connection, face.owner, id=thread.id, session=thread.session)
 
@@ -125,11 +125,11 @@ chat_with = _chat(Asks("POST", "/api/agents/{agent}/chat", Thread))
 """The one chat with an agent of a book."""
 
 
-def _rename(_: Face, thread_id: str, title: str, **__: Any) -> Steps[Thread]:
+def _rename(_: RemoteFace, thread_id: str, title: str, **__: Any) -> Steps[Thread]:
     return (yield from Asks("PATCH", THREAD, Thread).steps({"thread_id": thread_id, "title": title}))  # type: ignore[no-any-return]
 
 
-def _on_chat(way: Asks) -> Way:
+def _on_chat(way: Asks) -> RequestWay:
     """A method of a chat: its id goes into the path."""
     return lambda chat, **given: way.steps({"thread_id": chat.id, **given})
 
@@ -142,12 +142,12 @@ def _add(chat: Any, role: str, text: str, at: Any = None, speaker: str | None = 
     return (yield from way.steps(given))  # type: ignore[no-any-return]
 
 
-def _list_runs(_: Face, agent: str | None = None, **filters: Any) -> Steps[list[Run]]:
+def _list_runs(_: RemoteFace, agent: str | None = None, **filters: Any) -> Steps[list[Run]]:
     path = "/api/runs" if agent is None else "/api/agents/{agent}/runs"
     return (yield from Asks("GET", path, list[Run], "runs").steps({"agent": agent, **filters}))  # type: ignore[no-any-return]
 
 
-def _cards(_: Face) -> Steps[CardTypes]:
+def _cards(_: RemoteFace) -> Steps[CardTypes]:
     told = yield Request("GET", "/api/agents/card-types")
     types = value_of(list[CardType], told["types"])
     return CardTypes({one.name: one for one in types}, value_of(tuple[Broken, ...], told["files"]))
@@ -156,7 +156,7 @@ def _cards(_: Face) -> Steps[CardTypes]:
 RUN, AGENT, NOTE = "/api/runs/{run_id}", "/api/agents/{ref}", "/api/journal/{id}"
 ME = "/api/me"
 
-CHAT = face_of(
+CHAT = remote_face_of(
     Chat,
     {
         "thread": _on_chat(Asks("GET", THREAD, Thread, "thread")),
@@ -166,10 +166,10 @@ CHAT = face_of(
         "pencil": _on_chat(Asks("GET", f"{THREAD}/pencil", list[Pencil], "pencil")),
         "decline": _on_chat(Asks("POST", THREAD + "/pencil/{key}/no", Pencil)),
         "keep": _on_chat(Asks("POST", THREAD + "/pencil/{key}/keep", Written, query=("both",))),
-        "close": _on_chat(Asks("POST", f"{THREAD}/close", Closed, query=("offline",))),
+        "close": _on_chat(Asks("POST", f"{THREAD}/close", ClosingResult, query=("offline",))),
     },
 )
-CHATS = face_of(
+CHATS = remote_face_of(
     Chats,
     {
         "start": _chat(Asks("POST", "/api/chat/threads", Thread)),
@@ -184,7 +184,7 @@ CHATS = face_of(
         "recall": Asks("GET", "/api/memory/recall-chats", list[ChatHit], "turns", {"query": "q"}),
     },
 )
-JOURNAL = face_of(
+JOURNAL = remote_face_of(
     Journal,
     {
         "bookmark": Asks("POST", "/api/journal", Note),
@@ -195,7 +195,7 @@ JOURNAL = face_of(
         "delete": Asks("DELETE", NOTE, Note),
     },
 )
-REVIEW = face_of(
+REVIEW = remote_face_of(
     Review,
     {
         "list": Asks("GET", "/api/memory/proposals", list[Proposal], "proposals"),
@@ -206,11 +206,11 @@ REVIEW = face_of(
         "reopen": Asks("POST", "/api/memory/proposals/{id}/reopen", Proposal),
     },
 )
-SPENDING = face_of(
+SPENDING = remote_face_of(
     Spending,
     {"list": Asks("GET", ME, list[Spent], "spent"), "this_month": Asks("GET", ME, int, "spent_this_month")},
 )
-AGENTS = face_of(
+AGENTS = remote_face_of(
     Agents,
     {
         "cards": _cards,
@@ -223,10 +223,10 @@ AGENTS = face_of(
         "reset": Asks("POST", f"{AGENT}/memory/reset", Agent),
         "arm": Asks("POST", f"{AGENT}/arm", Agent),
         "disarm": Asks("POST", f"{AGENT}/disarm", Agent),
-        "decisions": Asks("GET", f"{AGENT}/decisions", list[Past], "decisions"),
+        "decisions": Asks("GET", f"{AGENT}/decisions", list[PastCard], "decisions"),
     },
 )
-RUNS = face_of(
+RUNS = remote_face_of(
     Runs,
     {
         "get": Asks("GET", RUN, Run),
@@ -237,7 +237,7 @@ RUNS = face_of(
         "re_examinations": Asks("GET", f"{RUN}/re-examinations", list[Run]),
     },
 )
-DECISIONS = face_of(
+DECISIONS = remote_face_of(
     Decisions,
     {
         "list": Asks("GET", "/api/decisions", list[Decision], "decisions"),
@@ -247,14 +247,14 @@ DECISIONS = face_of(
         "count": Asks("GET", "/api/decisions/count", dict[str, int], "counts"),
         "first_resolved": Asks("GET", "/api/decisions/count", datetime | None, "first_resolved"),
         "calibration": Asks("GET", "/api/decisions/calibration", Calibration),
-        "record": Asks("POST", "/api/agents/{agent}/decisions", Recorded),
-        "record_second_look": Asks("POST", f"{RUN}/re-examinations", Recorded),
+        "record": Asks("POST", "/api/agents/{agent}/decisions", RecordedDecision),
+        "record_second_look": Asks("POST", f"{RUN}/re-examinations", RecordedDecision),
         "second_look": Asks("GET", f"{RUN}/re-examine", SecondLook),
         "exit": Asks("POST", f"{RUN}/resolve", Decision),
         "answer": Asks("POST", f"{RUN}/resolve", Decision),
     },
 )
-BOOK = face_of(
+BOOK = remote_face_of(
     Book,
     {
         "remember": Asks("POST", "/api/memory/", Written),
@@ -269,14 +269,14 @@ BOOK = face_of(
         "unlink": Asks("DELETE", "/api/memory/links/{link_id}", Link),
         "undo": Asks("POST", "/api/memory/undo/{event}", Written | Link),
         "configure": _configure,
-        "get": Asks("GET", "/api/memory/{id}", Detailed),
+        "get": Asks("GET", "/api/memory/{id}", MemoryDetail),
         "list": Asks("GET", "/api/memory/", Page[Memory], named=LABELS),
         "history": _history,
         "ledger": _ledger,
         "recall": Asks("GET", "/api/memory/recall", list[Hit], "memories", {"query": "q", **LABELS}),
         "recall_chats": Asks("GET", "/api/memory/recall-chats", list[ChatHit], "turns", {"query": "q"}),
         "block": Asks("GET", "/api/memory/block", str, "block"),
-        "rendered": Asks("GET", "/api/memory/rendered", Rendered),
+        "rendered": Asks("GET", "/api/memory/rendered", ComposedBlock),
         "inject": Asks("POST", "/api/memory/inject", str, "block"),
         "replay": Asks("GET", "/api/memory/replay", str, "block"),
         "as_of": Asks("GET", "/api/memory/as-of", list[Memory], "memories"),
@@ -296,7 +296,7 @@ BOOK = face_of(
     },
     {
         "threads": CHATS, "notes": JOURNAL, "proposals": REVIEW, "spending": SPENDING, "agents": AGENTS, "runs": RUNS,
-        "decisions": DECISIONS, "index": face_of(Index, {}), "trading": TRADING_ROOM,
+        "decisions": DECISIONS, "index": remote_face_of(Index, {}), "trading": TRADING_ROOM,
     },
 )  # fmt: skip
 

@@ -16,8 +16,8 @@ from typing import Any, Self, TypeVar
 
 import httpx
 
-from keepbook.client.address import checked
-from keepbook.client.refusals import refusal
+from keepbook.client.address import check_address
+from keepbook.client.refusals import error_from_problem
 from keepbook.errors import KeepbookError
 
 Value = TypeVar("Value")
@@ -64,7 +64,7 @@ class Carrier:
     """
 
     def __init__(self, address: str, token: str | None) -> None:
-        self.address = checked(address)
+        self.address = check_address(address)
         self._said: dict[str, str | bytes] = {"Authorization": f"Bearer {token}"} if token else {}
 
     def speaking(self, owner: str, by: str) -> Self:
@@ -75,7 +75,7 @@ class Carrier:
 
     def stream(self, request: Request) -> AsyncIterator[str]:
         """The lines of a stream. It is read where there is an event loop, whichever connection opened the book."""
-        return streamed(self._try(request))
+        return stream_lines(self._try(request))
 
     def _doing(self, steps: Steps[Value]) -> Generator[Try | float, Any, Value]:
         answer: Any = None
@@ -85,9 +85,9 @@ class Carrier:
             except StopIteration as done:
                 value: Value = done.value
                 return value
-            answer = yield from self._tried(request)
+            answer = yield from self._try_request(request)
 
-    def _tried(self, request: Request) -> Generator[Try | float, Any, Any]:
+    def _try_request(self, request: Request) -> Generator[Try | float, Any, Any]:
         one = self._try(request)
         pauses = _pauses(request)
         while True:
@@ -100,7 +100,7 @@ class Carrier:
                 continue
             wait = turned_away(came)
             if wait is None or pause is None:
-                return answered(came)
+                return read_answer(came)
             yield max(wait, pause)
 
     def _try(self, request: Request) -> Try:
@@ -121,7 +121,7 @@ def _pauses(request: Request) -> Iterator[float]:
         yield PAUSE * 2**nth * random.uniform(0.75, 1.25)
 
 
-def answered(response: httpx.Response) -> Any:
+def read_answer(response: httpx.Response) -> Any:
     """What a server said: JSON, text, or nothing; a refusal is raised."""
     kind = response.headers.get("content-type", "").partition(";")[0]
     if response.is_success:
@@ -129,7 +129,7 @@ def answered(response: httpx.Response) -> Any:
             return None
         return response.json() if kind == JSON else response.text
     told = response.json() if kind.endswith("json") else None
-    raise refusal(response.status_code, told)
+    raise error_from_problem(response.status_code, told)
 
 
 def turned_away(response: httpx.Response) -> float | None:
@@ -153,16 +153,16 @@ class Connection(Carrier):
         super().__init__(address, token)
         self._client = client or httpx.Client(timeout=TIMEOUT)
 
-    def carry(self, steps: Steps[Value]) -> Value:
+    def run(self, steps: Steps[Value]) -> Value:
         doing, came = self._doing(steps), None
         while True:
             try:
-                came = self._done(doing.send(came))
+                came = self._perform(doing.send(came))
             except StopIteration as done:
                 value: Value = done.value
                 return value
 
-    def _done(self, one: Try | float) -> Any:
+    def _perform(self, one: Try | float) -> Any:
         if isinstance(one, float):
             return rest(one)
         try:
@@ -181,16 +181,16 @@ class AsyncConnection(Carrier):
         super().__init__(address, token)
         self._client = client or httpx.AsyncClient(timeout=TIMEOUT)
 
-    async def carry(self, steps: Steps[Value]) -> Value:
+    async def run(self, steps: Steps[Value]) -> Value:
         doing, came = self._doing(steps), None
         while True:
             try:
-                came = await self._done(doing.send(came))
+                came = await self._perform(doing.send(came))
             except StopIteration as done:
                 value: Value = done.value
                 return value
 
-    async def _done(self, one: Try | float) -> Any:
+    async def _perform(self, one: Try | float) -> Any:
         if isinstance(one, float):
             return await rest_async(one)
         try:
@@ -202,7 +202,7 @@ class AsyncConnection(Carrier):
         await self._client.aclose()
 
 
-async def streamed(one: Try) -> AsyncIterator[str]:
+async def stream_lines(one: Try) -> AsyncIterator[str]:
     one.more["headers"]["Accept"] = "text/event-stream"
     try:
         async with (
@@ -211,7 +211,7 @@ async def streamed(one: Try) -> AsyncIterator[str]:
         ):
             if not response.is_success:
                 await response.aread()
-                answered(response)
+                read_answer(response)
             async for line in response.aiter_lines():
                 yield line
     except httpx.TransportError as error:

@@ -14,11 +14,11 @@ from keepbook.client.connection import AsyncConnection, Connection, Steps
 from keepbook.errors import NotAllowed
 
 LOCAL_ONLY = "local_only"
-Way = Asks | Callable[..., Steps[Any]]
+RequestWay = Asks | Callable[..., Steps[Any]]
 """How a method is carried out: what it asks, or steps of its own that take the face and the arguments."""
 
 
-class Face:
+class RemoteFace:
     """Something of a book elsewhere: the connection to it, and as whom it asks."""
 
     def __init__(self, connection: Connection | AsyncConnection, owner: str, **known: Any) -> None:
@@ -29,11 +29,11 @@ class Face:
         return f"<{type(self).__name__} of {self.owner!r} at {self._connection.address}>"
 
     def _ask(self, steps: Steps[Any]) -> Any:
-        return self._connection.carry(steps)
+        return self._connection.run(steps)
 
 
-def face_of(
-    local: type, ways: Mapping[str, Way], rooms: Mapping[str, type] | None = None, *, alike: bool = True
+def remote_face_of(
+    local: type, ways: Mapping[str, RequestWay], rooms: Mapping[str, type] | None = None, *, alike: bool = True
 ) -> type:
     """A class like `local` whose methods go the given ways; `rooms` are faces that hang on it."""
     made: dict[str, Any] = {"__module__": __name__, "__doc__": local.__doc__, "__slots__": ("__dict__",)}
@@ -50,24 +50,24 @@ def face_of(
         else:
             made[name] = _only_local(f"{local.__name__}.{name}", own)
     made["__slots__"] = ()
-    bases = (Face, local) if alike else (Face,)
+    bases = (RemoteFace, local) if alike else (RemoteFace,)
     return type(local.__name__, bases, made)
 
 
-def _room(face: type) -> Callable[[Face], Any]:
+def _room(face: type) -> Callable[[RemoteFace], Any]:
     return lambda book: face(book._connection, book.owner)
 
 
-def _read(way: Way) -> Callable[[Face], Any]:
+def _read(way: RequestWay) -> Callable[[RemoteFace], Any]:
     return lambda face: face._ask(_steps(way, face, {}))
 
 
-def _method(local: Callable[..., Any], way: Way) -> Callable[..., Any]:
+def _method(local: Callable[..., Any], way: RequestWay) -> Callable[..., Any]:
     signature = inspect.signature(local)
     spread = next((name for name, one in signature.parameters.items() if one.kind is one.VAR_KEYWORD), None)
 
     @wraps(local)
-    def asked(self: Face, *args: Any, **given: Any) -> Any:
+    def asked(self: RemoteFace, *args: Any, **given: Any) -> Any:
         arguments = dict(signature.bind(self, *args, **given).arguments)
         arguments.pop("self")
         arguments |= arguments.pop(spread, {}) if spread else {}
@@ -76,7 +76,7 @@ def _method(local: Callable[..., Any], way: Way) -> Callable[..., Any]:
     return asked
 
 
-def _steps(way: Way, face: Face, arguments: Mapping[str, Any]) -> Steps[Any]:
+def _steps(way: RequestWay, face: RemoteFace, arguments: Mapping[str, Any]) -> Steps[Any]:
     return way.steps(arguments) if isinstance(way, Asks) else way(face, **arguments)
 
 

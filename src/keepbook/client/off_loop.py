@@ -12,7 +12,7 @@ from functools import cached_property, partial, wraps
 from typing import Any
 
 from keepbook.book.chats.face import Chat
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.room import Room
 from keepbook.errors import NotAllowed
 
@@ -39,26 +39,26 @@ class OffLoop:
         if own is None:
             return getattr(self._held, name)  # a plain value, as `chat.id`
         if name in LOCKED:
-            return _locked(name)
+            return _refuse_locked(name)
         if inspect.isfunction(own):
-            return self._awaited(getattr(self._held, name))
+            return self._as_coroutine(getattr(self._held, name))
         if is_room(own):
             return OffLoop(getattr(self._held, name), self._pool)
         return self._run(partial(getattr, self._held, name))
 
-    def _awaited(self, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _as_coroutine(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
         def call(*args: Any, **given: Any) -> Any:
-            return self._run(partial(method, *(map(held, args)), **given))
+            return self._run(partial(method, *(map(unwrap, args)), **given))
 
         return call
 
     async def _run(self, work: Callable[[], Any]) -> Any:
         value = await asyncio.get_running_loop().run_in_executor(self._pool, work)
-        return OffLoop(value, self._pool) if isinstance(value, Opened | Chat) else value
+        return OffLoop(value, self._pool) if isinstance(value, OpenBook | Chat) else value
 
 
-def held(value: Any) -> Any:
+def unwrap(value: Any) -> Any:
     """What a stand-in stands for; anything else is itself."""
     return value._held if isinstance(value, OffLoop) else value
 
@@ -75,7 +75,7 @@ def is_room(own: Any) -> bool:
 ROOMS = ("Chats", "Journal", "Review", "Spending", "Index", "Tokens", "Market")
 
 
-def _locked(name: str) -> Callable[..., Any]:
+def _refuse_locked(name: str) -> Callable[..., Any]:
     def refused(*_: Any, **__: Any) -> Any:
         raise NotAllowed(
             f"{name} would hold the database while your program awaits; do it in one function and give that to "

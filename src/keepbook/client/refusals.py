@@ -13,7 +13,7 @@ _BY_STATUS: dict[int, type[KeepbookError]] = {
 }  # fmt: skip
 
 
-def refusal(status: int, told: Any) -> KeepbookError:
+def error_from_problem(status: int, told: Any) -> KeepbookError:
     """The error behind a problem document; of a proxy's own page only the status is known."""
     if not isinstance(told, dict) or "code" not in told:
         return KeepbookError(f"the server answered {status} and no reason; its log may say why", code="unavailable")

@@ -6,17 +6,17 @@ from typing import Any
 
 from keepbook.book.agents.runs import Run
 from keepbook.client.asks import Asks
-from keepbook.client.faces import Face
+from keepbook.client.faces import RemoteFace
 
 WAIT = 300
 """Seconds that the server is asked to wait for the end; a run that takes longer is asked for again."""
 OVER = ("succeeded", "failed")
 
 
-class RunnerElsewhere:
+class RemoteRunner:
     """Has the agents of a book run where the book is."""
 
-    def __init__(self, book: Face) -> None:
+    def __init__(self, book: RemoteFace) -> None:
         self.book: Any = book
 
     async def run(self, ref: str, prompt: str | None = None) -> Run:
@@ -25,7 +25,7 @@ class RunnerElsewhere:
         ref: its id, or its name. prompt: what it is asked instead of its default prompt.
         """
         way = Asks("POST", "/api/agents/{ref}/runs", Run, fixed={"wait": WAIT}, query=("wait",))
-        return await self._ended(way, {"ref": ref, "prompt": prompt})
+        return await self._wait_until_over(way, {"ref": ref, "prompt": prompt})
 
     async def re_examine(self, run_id: str) -> Run:
         """Look again at what a run concluded.
@@ -33,18 +33,18 @@ class RunnerElsewhere:
         run_id: the id of the run.
         """
         way = Asks("POST", "/api/runs/{run_id}/re-examine", Run, fixed={"wait": WAIT}, query=("wait",))
-        return await self._ended(way, {"run_id": run_id})
+        return await self._wait_until_over(way, {"run_id": run_id})
 
-    async def _ended(self, way: Asks, given: dict[str, Any]) -> Run:
-        run = await self._asked(way, given)
+    async def _wait_until_over(self, way: Asks, given: dict[str, Any]) -> Run:
+        run = await self._ask(way, given)
         while run.status not in OVER:
             await asyncio.sleep(1)
-            run = await self._asked(Asks("GET", "/api/runs/{run_id}", Run), {"run_id": run.id})
+            run = await self._ask(Asks("GET", "/api/runs/{run_id}", Run), {"run_id": run.id})
         return run
 
-    async def _asked(self, way: Asks, given: dict[str, Any]) -> Run:
+    async def _ask(self, way: Asks, given: dict[str, Any]) -> Run:
         """A connection that waits does so beside the event loop."""
-        carry = self.book._connection.carry
+        carry = self.book._connection.run
         if inspect.iscoroutinefunction(carry):
             found: Run = await carry(way.steps(given))
             return found

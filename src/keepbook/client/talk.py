@@ -6,23 +6,23 @@ from typing import Any
 
 from keepbook.book.chats.threads import Message
 from keepbook.client.connection import Request
-from keepbook.client.faces import Face
-from keepbook.client.refusals import refusal
+from keepbook.client.faces import RemoteFace
+from keepbook.client.refusals import error_from_problem
 from keepbook.client.values import value_of
 from keepbook.errors import KeepbookError
-from keepbook.models.chat import Kept, Notice
-from keepbook.models.model import Called, TextDelta, ToolCall
+from keepbook.models.chat import Notice, ReplyStored
+from keepbook.models.model import TextDelta, ToolCall, ToolCalled
 
-Told = TextDelta | Called | Notice | Kept
+TalkEvent = TextDelta | ToolCalled | Notice | ReplyStored
 
 
-class TalkElsewhere:
+class RemoteTalk:
     """A chat on a server, with the models that answer in it there."""
 
     def __init__(self, chat: Any) -> None:
-        self.chat: Face = chat
+        self.chat: RemoteFace = chat
 
-    async def say(self, text: str, *, hidden: str | None = None) -> AsyncIterator[Told]:
+    async def say(self, text: str, *, hidden: str | None = None) -> AsyncIterator[TalkEvent]:
         """Say something; the reply comes in pieces.
 
         text: what the person says. hidden: told to the model with it, shown nowhere.
@@ -35,23 +35,23 @@ class TalkElsewhere:
             if line.startswith("event: "):
                 name = line.removeprefix("event: ")
             elif line.startswith("data: "):
-                yield _told(name, json.loads(line.removeprefix("data: ")))
+                yield _to_event(name, json.loads(line.removeprefix("data: ")))
                 if name == "kept":
                     return
         raise KeepbookError("the reply broke off; what was said is in the chat", code="unavailable")
 
 
-def _told(name: str, data: Any) -> Told:
+def _to_event(name: str, data: Any) -> TalkEvent:
     if name == "problem":
-        raise refusal(data["status"], data)
+        raise error_from_problem(data["status"], data)
     return _EVENTS[name](data)
 
 
-_EVENTS: dict[str, Callable[[Any], Told]] = {
+_EVENTS: dict[str, Callable[[Any], TalkEvent]] = {
     "text": lambda data: TextDelta(data["text"]),
-    "tool": lambda data: Called(
+    "tool": lambda data: ToolCalled(
         ToolCall(id="", name=data["name"], arguments={}, answer=data["answer"], memory_event=data["memory_event"])
     ),
     "notice": lambda data: Notice(data["text"]),
-    "kept": lambda data: Kept(value_of(Message, data["message"]), data["title"]),
+    "kept": lambda data: ReplyStored(value_of(Message, data["message"]), data["title"]),
 }

@@ -5,30 +5,32 @@ from urllib.parse import quote
 
 from keepbook.book.owners.tokens import NewToken, Token, Tokens
 from keepbook.client.connection import Request, Steps
-from keepbook.client.faces import Face, face_of
-from keepbook.client.values import plain, value_of
+from keepbook.client.faces import RemoteFace, remote_face_of
+from keepbook.client.values import to_json_argument, value_of
 
 
-def _create(_: Face, owner: str | None = None, **wanted: Any) -> Steps[NewToken]:
+def _create(_: RemoteFace, owner: str | None = None, **wanted: Any) -> Steps[NewToken]:
     """Not tried twice: a key that nobody has seen would be left behind."""
-    made = yield Request("POST", "/api/tokens", body=plain(wanted), headers=_of(owner), again=False)
-    known = yield Request("GET", "/api/tokens", headers=_of(owner))
+    made = yield Request(
+        "POST", "/api/tokens", body=to_json_argument(wanted), headers=_owner_header(owner), again=False
+    )
+    known = yield Request("GET", "/api/tokens", headers=_owner_header(owner))
     kept = next(one for one in known["tokens"] if one["id"] == made["id"])
     return NewToken(made["token"], value_of(Token, kept))
 
 
-def _list(_: Face, owner: str | None = None) -> Steps[list[Token]]:
-    told = yield Request("GET", "/api/tokens", headers=_of(owner))
+def _list(_: RemoteFace, owner: str | None = None) -> Steps[list[Token]]:
+    told = yield Request("GET", "/api/tokens", headers=_owner_header(owner))
     return value_of(list[Token], told["tokens"])  # type: ignore[no-any-return]
 
 
-def _revoke(_: Face, id: str, owner: str | None = None) -> Steps[Token]:
-    told = yield Request("DELETE", f"/api/tokens/{quote(id, safe='')}", headers=_of(owner))
+def _revoke(_: RemoteFace, id: str, owner: str | None = None) -> Steps[Token]:
+    told = yield Request("DELETE", f"/api/tokens/{quote(id, safe='')}", headers=_owner_header(owner))
     return value_of(Token, told)  # type: ignore[no-any-return]
 
 
-def _of(owner: str | None) -> dict[str, Any]:
+def _owner_header(owner: str | None) -> dict[str, Any]:
     return {} if owner is None else {"X-Keepbook-Owner": owner.encode()}
 
 
-TOKENS = face_of(Tokens, {"create": _create, "list": _list, "revoke": _revoke})
+TOKENS = remote_face_of(Tokens, {"create": _create, "list": _list, "revoke": _revoke})

@@ -10,20 +10,20 @@ from keepbook.book.ledger.loads import Load
 from keepbook.book.trading.breakdown import Breakdown
 from keepbook.book.trading.exposure import Coming
 from keepbook.book.trading.face import Trading
-from keepbook.book.trading.files import Loaded
-from keepbook.book.trading.imports.load import Imported
+from keepbook.book.trading.files import LoadedFile
+from keepbook.book.trading.imports.load import ImportedTrades
 from keepbook.book.trading.lessons import Lesson
 from keepbook.book.trading.market.bars import Bar
 from keepbook.book.trading.market.events import Event
 from keepbook.book.trading.market.face import Market
-from keepbook.book.trading.performance import Performance, Point
+from keepbook.book.trading.performance import EquityPoint, Performance
 from keepbook.book.trading.reflection import Reflection
-from keepbook.book.trading.skills import Deployment, Field, Skill
+from keepbook.book.trading.skills import Deployment, FieldVersion, Skill
 from keepbook.book.trading.trades import Position, Trade
 from keepbook.client.asks import Asks
 from keepbook.client.connection import Request, Steps
-from keepbook.client.faces import LOCAL_ONLY, Face, face_of
-from keepbook.client.values import plain, value_of
+from keepbook.client.faces import LOCAL_ONLY, RemoteFace, remote_face_of
+from keepbook.client.values import to_json_argument, value_of
 from keepbook.errors import Invalid, NotAllowed
 
 TRADING = "/api/trading"
@@ -57,23 +57,23 @@ def _file(kind: str, source: Any, **told: Any) -> Request:
     return Request("POST", f"{TRADING}/import", tuple(query), text=_bytes(source), headers=headers)
 
 
-def _loaded(request: Request, progress: Callable[[int], None] | None) -> Steps[Loaded]:
-    loaded: Loaded = value_of(Loaded, (yield request))
+def _load_with_progress(request: Request, progress: Callable[[int], None] | None) -> Steps[LoadedFile]:
+    loaded: LoadedFile = value_of(LoadedFile, (yield request))
     if progress is not None:
         progress(loaded.added + loaded.changed + loaded.unchanged + loaded.wrong)
     return loaded
 
 
 def _load(
-    _: Face, kind: str, source: Any, deployment: str | None = None, progress: Callable[[int], None] | None = None
-) -> Steps[Loaded]:
+    _: RemoteFace, kind: str, source: Any, deployment: str | None = None, progress: Callable[[int], None] | None = None
+) -> Steps[LoadedFile]:
     if kind in SHARED:
         raise Invalid(f"{kind} are shared by everybody: load them with kb.market", field="kind")
-    return (yield from _loaded(_file(kind, source, deployment_id=deployment, brokers="false"), progress))
+    return (yield from _load_with_progress(_file(kind, source, deployment_id=deployment, brokers="false"), progress))
 
 
 def _bring_in(
-    _: Face,
+    _: RemoteFace,
     source: Any,
     columns: Mapping[str, str] | None = None,
     multipliers: Mapping[str, float] | None = None,
@@ -81,31 +81,33 @@ def _bring_in(
     dry_run: bool = False,
     progress: Callable[[int], None] | None = None,
     **told: Any,
-) -> Steps[Imported]:
+) -> Steps[ImportedTrades]:
     pairs = {
         name: [f"{ours}={theirs}" for ours, theirs in (given or {}).items()]
         for name, given in (("map", columns), ("multiplier", multipliers))
     }
     told |= {"deployment_id": deployment, "dry_run": str(dry_run).lower(), "brokers": "true"}
-    found: Imported = value_of(Imported, (yield _file("trades", source, **pairs, **told)))
+    found: ImportedTrades = value_of(ImportedTrades, (yield _file("trades", source, **pairs, **told)))
     if progress is not None:
         progress(found.rows)
     return found
 
 
-def _set_field(_: Face, ref: str, field: str, value: str, expect_version: int | None = None) -> Steps[Field]:
-    way = Asks("PUT", SKILL + "/fields/{field}", Field)
+def _set_field(
+    _: RemoteFace, ref: str, field: str, value: str, expect_version: int | None = None
+) -> Steps[FieldVersion]:
+    way = Asks("PUT", SKILL + "/fields/{field}", FieldVersion)
     given = {"ref": ref, "field": field, "value": value, "expect_version": expect_version}
     return (yield from way.steps(given))  # type: ignore[no-any-return]
 
 
-def _change_deployment(_: Face, ref: str, **given: Any) -> Steps[Deployment]:
+def _change_deployment(_: RemoteFace, ref: str, **given: Any) -> Steps[Deployment]:
     """What is given as nothing becomes nothing, so it is sent too."""
     path = Asks("PATCH", DEPLOYMENT).request({"ref": ref}).path
-    return value_of(Deployment, (yield Request("PATCH", path, body=plain(given))))  # type: ignore[no-any-return]
+    return value_of(Deployment, (yield Request("PATCH", path, body=to_json_argument(given))))  # type: ignore[no-any-return]
 
 
-def _reflect(_: Face, words: object = None, **given: Any) -> Steps[Reflection]:
+def _reflect(_: RemoteFace, words: object = None, **given: Any) -> Steps[Reflection]:
     if words is not None:
         raise NotAllowed("in which words a lesson is told is the server's to say", code=LOCAL_ONLY)
     return (yield from Asks("POST", f"{TRADING}/lessons/reflect", Reflection, named=OF).steps(given))  # type: ignore[no-any-return]
@@ -116,27 +118,27 @@ def _lesson(verb: str) -> Asks:
 
 
 def _bars(
-    _: Face,
+    _: RemoteFace,
     source: Any,
     symbol: str | None = None,
     timeframe: str | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Steps[Loaded]:
-    return (yield from _loaded(_file("bars", source, symbol=symbol, timeframe=timeframe), progress))
+) -> Steps[LoadedFile]:
+    return (yield from _load_with_progress(_file("bars", source, symbol=symbol, timeframe=timeframe), progress))
 
 
-def _events(_: Face, source: Any, progress: Callable[[int], None] | None = None) -> Steps[Loaded]:
-    return (yield from _loaded(_file("events", source), progress))
+def _events(_: RemoteFace, source: Any, progress: Callable[[int], None] | None = None) -> Steps[LoadedFile]:
+    return (yield from _load_with_progress(_file("events", source), progress))
 
 
-TRADING_ROOM = face_of(
+TRADING_ROOM = remote_face_of(
     Trading,
     {
         "skills": Asks("GET", f"{TRADING}/skills", list[Skill], "skills"),
         "skill": Asks("GET", SKILL, Skill, "skill"),
         "create_skill": Asks("POST", f"{TRADING}/skills", Skill),
         "set_field": _set_field,
-        "field_history": Asks("GET", f"{SKILL}/fields", list[Field], "fields"),
+        "field_history": Asks("GET", f"{SKILL}/fields", list[FieldVersion], "fields"),
         "deployments": Asks("GET", f"{TRADING}/deployments", list[Deployment], "deployments", OF),
         "deployment": Asks("GET", DEPLOYMENT, Deployment, "deployment"),
         "create_deployment": Asks("POST", f"{TRADING}/deployments", Deployment, named=OF),
@@ -150,7 +152,7 @@ TRADING_ROOM = face_of(
         "trades": Asks("GET", f"{TRADING}/trades", Page[Trade], named=OF),
         "performance": Asks("GET", f"{TRADING}/performance", Performance, named=OF),
         "breakdown": Asks("GET", f"{TRADING}/breakdown", Breakdown, named=OF),
-        "equity": Asks("GET", f"{TRADING}/equity", list[Point], "equity", OF),
+        "equity": Asks("GET", f"{TRADING}/equity", list[EquityPoint], "equity", OF),
         "events": Asks("GET", f"{TRADING}/events", Coming, named=OF),
         "reflect": _reflect,
         "lessons": Asks("GET", f"{TRADING}/lessons", list[Lesson], "lessons", OF),
@@ -160,7 +162,7 @@ TRADING_ROOM = face_of(
         "restore_lesson": _lesson("restore"),
     },
 )
-MARKET = face_of(
+MARKET = remote_face_of(
     Market,
     {
         "load": _bars,

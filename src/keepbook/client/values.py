@@ -18,7 +18,7 @@ def value_of(kind: Any, told: Any) -> Any:
     """The value of this type that was told as JSON."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return _one_of(inner, told)
+        return _matching_kind(inner, told)
     if told is None or kind is Any:
         return told
     if origin is Page:
@@ -44,7 +44,7 @@ def _many(origin: Any, inner: tuple[Any, ...], told: Any) -> Any:
     return [value_of(inner[0], item) for item in told] if issubclass(origin, Sequence) else told
 
 
-def _one_of(kinds: tuple[Any, ...], told: Any) -> Any:
+def _matching_kind(kinds: tuple[Any, ...], told: Any) -> Any:
     """Of several kinds of object the one that has all its fields there."""
     if told is None:
         return None
@@ -69,16 +69,16 @@ def _names(kind: Any) -> Iterable[str]:
     return kind.__dataclass_fields__ if is_dataclass(kind) else kind._fields
 
 
-def plain(given: Any) -> Any:
+def to_json_argument(given: Any) -> Any:
     """An argument as JSON."""
     if isinstance(given, datetime):
         return stamp(given) if given.tzinfo is not None else given.isoformat()
     if isinstance(given, Path | Enum):
         return str(given)
     if isinstance(given, Mapping):
-        return {key: plain(item) for key, item in given.items()}
+        return {key: to_json_argument(item) for key, item in given.items()}
     if isinstance(given, list | tuple | AbstractSet):
-        return [plain(item) for item in given]
+        return [to_json_argument(item) for item in given]
     if hasattr(given, "isoformat"):
         return given.isoformat()
     return given

@@ -19,15 +19,25 @@ from keepbook.book.agents.cards import RE_EXAMINATION
 from keepbook.book.agents.runs import Run
 from keepbook.book.chats.threads import estimate
 from keepbook.book.ground.when import stamp
-from keepbook.demo.life import OFFLINE, AtOnce, Clock, Life, Step
+from keepbook.demo.life import OFFLINE, AtOnce, Life, StoryClock, StoryStep
 from keepbook.demo.plays import Calendar
-from keepbook.demo.prices import FALLING, PAIRS, bars
+from keepbook.demo.prices import FALLING, PAIRS, price_lines
 from keepbook.errors import ModelFailed
 from keepbook.models.agents.runner import Runner
 from keepbook.models.choose import Models
-from keepbook.models.model import Conversation, Event, Extraction, Reading, Replied, Toolbox, ToolCall, Turn, Usage
+from keepbook.models.model import (
+    ClosingChat,
+    Conversation,
+    DialogueTurn,
+    Extraction,
+    ReplyEvent,
+    ReplyFinished,
+    Toolbox,
+    ToolCall,
+    Usage,
+)
 
-Answer = str | dict[str, Any]
+ScriptedAnswer = str | dict[str, Any]
 DESK, RATES, SUNDAY = "Swing desk", "Rate watch", "Sunday numbers"
 HOURS = "30 7 * * 1-4"
 WEEKDAYS = (0, 1, 2, 3)
@@ -47,7 +57,7 @@ TEAM = (
     {"name": "Central bank", "instructions": "Reads what the central bank says and does, and what markets expect."},
     {"name": "Offers", "instructions": "Reads what banks ask for ten and fifteen years fixed, and at what fees."},
 )
-THESES: tuple[tuple[str, dict[str, Answer]], ...] = (
+THESES: tuple[tuple[str, dict[str, ScriptedAnswer]], ...] = (
     (
         "-40 19:20",
         {
@@ -75,7 +85,7 @@ THESES: tuple[tuple[str, dict[str, Answer]], ...] = (
         },
     ),
 )  # fmt: skip
-SECOND_THOUGHTS: dict[str, Answer] = {
+SECOND_THOUGHTS: dict[str, ScriptedAnswer] = {
     "Central bank": "A member of the council spoke against a second cut; markets gave back half of it.",
     "Offers": "Nothing new since the 3.0 % of last week.",
     RATES: {
@@ -89,7 +99,7 @@ SUNDAYS = (
 )
 
 
-class Trade(NamedTuple):
+class TradeIdea(NamedTuple):
     """A trade that she asks for; stop and target as shares of the entry."""
 
     symbol: str
@@ -101,16 +111,16 @@ class Trade(NamedTuple):
 
 
 TRADES = {
-    BUY: Trade(
+    BUY: TradeIdea(
         FALLING, 78, 0.92, 1.16, "five higher closes, the low far below",
         "Five days in a row closed above the one before, after a month of going nowhere. The last low is far enough "
         "below to be wrong only once.",
     ),
-    KEPT: Trade(
+    KEPT: TradeIdea(
         "BTC/EUR", 58, 0.91, 1.14, "quiet for days above its last low",
         "It has gone sideways above its last low for days. With a wide stop there is time to see which way it ends.",
     ),
-    LATEST: Trade(
+    LATEST: TradeIdea(
         "ETH/EUR", 63, 0.93, 1.11, "holds while the others give way",
         "The others gave back what they had gained this week and this one did not. Small, and with a stop below.",
     ),
@@ -121,14 +131,14 @@ TRADES = {
 class Cast:
     """A model that plays everybody: by name what stands on the list, else the desk by its rule."""
 
-    clock: Clock
-    words: dict[str, Answer] = field(default_factory=dict)
+    clock: StoryClock
+    words: dict[str, ScriptedAnswer] = field(default_factory=dict)
     dice: random.Random = field(default_factory=lambda: random.Random(DESK))
     name: str = "demo:agents"
     turn: int = 0
     calls: int = 0
 
-    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         who = conversation.system.removeprefix("You are ").split(".")[0].split(",")[0]
         self.clock.wait(7)
         made: list[ToolCall] = []
@@ -142,7 +152,7 @@ class Cast:
             answer = self._decide([said.text for said in conversation.said if said.role == "user"][-1], tools, made)
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         sent = estimate(conversation.system) + sum(estimate(said.text) for said in conversation.said)
-        yield Replied(text, tuple(made), Usage(sent, estimate(text)))
+        yield ReplyFinished(text, tuple(made), Usage(sent, estimate(text)))
 
     def _decide(self, prompt: str, tools: Toolbox | None, made: list[ToolCall]) -> dict[str, Any]:
         """On the pair that she names, else on the one whose turn it is."""
@@ -157,22 +167,22 @@ class Cast:
         found: list[dict[str, Any]] = answer.data["bars"]
         if trade is not None:
             return bought(trade, float(found[-1]["close"]), self.clock.now)
-        return decided(symbol, found, self.clock.now, self.dice.gauss(0, 4))
+        return trend_decision(symbol, found, self.clock.now, self.dice.gauss(0, 4))
 
-    async def extract(self, reading: Reading) -> Extraction:
+    async def extract(self, reading: ClosingChat) -> Extraction:
         return await OFFLINE.extract(reading)
 
-    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def summarise(self, previous: str | None, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         return await OFFLINE.summarise(previous, turns)
 
-    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         return await OFFLINE.title(turns)
 
 
 # What the desk decides
 
 
-def decided(symbol: str, found: Sequence[dict[str, Any]], now: datetime, mood: float) -> dict[str, Any]:
+def trend_decision(symbol: str, found: Sequence[dict[str, Any]], now: datetime, mood: float) -> dict[str, Any]:
     """With the drift of five days, against its daily range; the further it has gone, the surer."""
     closes = [float(bar["close"]) for bar in found]
     span = sum(float(bar["high"]) - float(bar["low"]) for bar in found) / len(found)
@@ -198,7 +208,7 @@ def decided(symbol: str, found: Sequence[dict[str, Any]], now: datetime, mood: f
     }  # fmt: skip
 
 
-def bought(trade: Trade, close: float, now: datetime) -> dict[str, Any]:
+def bought(trade: TradeIdea, close: float, now: datetime) -> dict[str, Any]:
     """One of hers, at the last close."""
     entry, stop, target = (float(f"{close * part:.5g}") for part in (1.0, trade.stop, trade.target))
     return {
@@ -212,37 +222,37 @@ def bought(trade: Trade, close: float, now: datetime) -> dict[str, Any]:
 # The chapter
 
 
-def working(calendar: Calendar) -> Iterator[Step]:
+def agent_steps(calendar: Calendar) -> Iterator[StoryStep]:
     """What her agents do, and what she does about it."""
-    at, cast = calendar.moment, Cast(Clock(calendar.now))
-    yield Step(at("-92 20:30"), _begin)
+    at, cast = calendar.moment, Cast(StoryClock(calendar.now))
+    yield StoryStep(at("-92 20:30"), _begin)
     for day in range(-91, 1):
         moment = at(f"{day:+d} 07:30")
         if moment.weekday() in WEEKDAYS and moment < calendar.now - timedelta(minutes=10):
-            yield Step(moment, partial(_scheduled, cast=cast))
+            yield StoryStep(moment, partial(_run_scheduled, cast=cast))
         elif moment.weekday() == 4 and day < -1:
-            yield Step(at(f"{day:+d} 18:00"), partial(_look_again, cast=cast, most=1))
-    yield Step(at("-41 20:10"), lambda life: life.book.agents.update(DESK, memory_enabled=True))
+            yield StoryStep(at(f"{day:+d} 18:00"), partial(_look_again, cast=cast, most=1))
+    yield StoryStep(at("-41 20:10"), lambda life: life.book.agents.update(DESK, memory_enabled=True))
     for day in range(-36, -20, 2):
-        yield Step(at(f"{day:+d} 19:30"), _get_out)
-    yield Step(at("-19 08:10"), partial(_run, cast=cast, ref=DESK, prompt=BUY))
-    yield Step(at("-7 08:40"), partial(_run, cast=cast, ref=DESK, prompt=KEPT))
-    yield Step(at("now-95m"), partial(_run, cast=cast, ref=DESK, prompt=LATEST))
+        yield StoryStep(at(f"{day:+d} 19:30"), _get_out)
+    yield StoryStep(at("-19 08:10"), partial(_run, cast=cast, ref=DESK, prompt=BUY))
+    yield StoryStep(at("-7 08:40"), partial(_run, cast=cast, ref=DESK, prompt=KEPT))
+    yield StoryStep(at("now-95m"), partial(_run, cast=cast, ref=DESK, prompt=LATEST))
     for day, (score, action, notes) in zip((-17, -15, -13), LOOKS, strict=True):
         look = {"conviction_score": score, "suggested_action": action, "notes": notes}
-        yield Step(at(f"{day:+d} 09:05"), partial(_doubt, cast=cast, look=look))
+        yield StoryStep(at(f"{day:+d} 09:05"), partial(_doubt, cast=cast, look=look))
     for when, words in THESES:
-        yield Step(at(when), partial(_run, cast=cast, ref=RATES, words=words))
-    yield Step(at("-4 20:15"), partial(_think_again, cast=cast))
+        yield StoryStep(at(when), partial(_run, cast=cast, ref=RATES, words=words))
+    yield StoryStep(at("-4 20:15"), partial(_think_again, cast=cast))
     for when, text in SUNDAYS:
-        yield Step(at(when), partial(_run, cast=cast, ref=SUNDAY, words={SUNDAY: text}))
-    yield Step(at("-1 18:20"), partial(_look_again, cast=cast, most=4))
-    yield Step(at("now-1m"), lambda life: life.book.decisions.follow())
+        yield StoryStep(at(when), partial(_run, cast=cast, ref=SUNDAY, words={SUNDAY: text}))
+    yield StoryStep(at("-1 18:20"), partial(_look_again, cast=cast, most=4))
+    yield StoryStep(at("now-1m"), lambda life: life.book.decisions.follow())
 
 
 def _begin(life: Life) -> None:
     """She makes her agents, and loads the prices that the desk goes by."""
-    life.kb.market.load(bars(life.calendar))
+    life.kb.market.load(price_lines(life.calendar))
     life.book.agents.create(
         DESK, card_type="trade-decision", schedule=HOURS, review_decisions=True,
         instructions="Trades on paper, to learn whether a stated conviction means anything; no money is in it.\n"
@@ -262,7 +272,7 @@ def _begin(life: Life) -> None:
     )  # fmt: skip
 
 
-def _carry_out(life: Life, cast: Cast, work: Callable[[Runner], Awaitable[Run]], words: dict[str, Answer]) -> Run:
+def _execute(life: Life, cast: Cast, work: Callable[[Runner], Awaitable[Run]], words: dict[str, ScriptedAnswer]) -> Run:
     cast.clock, cast.words = life.clock, words
 
     async def done() -> Run:
@@ -276,16 +286,18 @@ def _carry_out(life: Life, cast: Cast, work: Callable[[Runner], Awaitable[Run]],
     return run
 
 
-def _run(life: Life, cast: Cast, ref: str, prompt: str | None = None, words: dict[str, Answer] | None = None) -> Run:
-    return _carry_out(life, cast, lambda runner: runner.run(ref, prompt), words or {})
+def _run(
+    life: Life, cast: Cast, ref: str, prompt: str | None = None, words: dict[str, ScriptedAnswer] | None = None
+) -> Run:
+    return _execute(life, cast, lambda runner: runner.run(ref, prompt), words or {})
 
 
-def _scheduled(life: Life, cast: Cast) -> None:
+def _run_scheduled(life: Life, cast: Cast) -> None:
     """A run at its hour, and its next hour set: the story has nobody else who would keep it."""
     life.book.decisions.follow()
-    _carry_out(life, cast, lambda runner: runner.run(DESK, kind="scheduled"), {})
+    _execute(life, cast, lambda runner: runner.run(DESK, kind="scheduled"), {})
     with life.book.writing() as (tx, _):
-        agents.reminded(tx, agents.find(tx, DESK).id)
+        agents.schedule_next_run(tx, agents.find_agent(tx, DESK).id)
 
 
 def _look_again(life: Life, cast: Cast, most: int) -> None:
@@ -293,19 +305,19 @@ def _look_again(life: Life, cast: Cast, most: int) -> None:
     life.book.decisions.follow()
     held = [one for one in life.book.decisions.list(state="open", forecasts=False) if one.so_far_r is not None]
     for one in held[::-1][:most]:
-        _carry_out(life, cast, partial(Runner.re_examine, run_id=one.run_id), {})
+        _execute(life, cast, partial(Runner.re_examine, run_id=one.run_id), {})
         life.clock.wait(20)
 
 
 def _doubt(life: Life, cast: Cast, look: dict[str, Any]) -> None:
     life.book.decisions.follow()
     trade = next(run for run in life.book.runs.list(DESK, kind="manual") if run.prompt == BUY)
-    _carry_out(life, cast, partial(Runner.re_examine, run_id=trade.id), {DESK: look})
+    _execute(life, cast, partial(Runner.re_examine, run_id=trade.id), {DESK: look})
 
 
 def _think_again(life: Life, cast: Cast) -> None:
     thesis = life.book.runs.list(RATES, kind="manual", limit=1)[0]
-    _carry_out(life, cast, partial(Runner.re_examine, run_id=thesis.id), SECOND_THOUGHTS)
+    _execute(life, cast, partial(Runner.re_examine, run_id=thesis.id), SECOND_THOUGHTS)
 
 
 def _get_out(life: Life) -> None:

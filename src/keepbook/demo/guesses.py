@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from keepbook.book.agents.runs import Run
-from keepbook.demo.life import Life, Step
+from keepbook.demo.life import Life, StoryStep
 from keepbook.demo.plays import Calendar
 
 MYSELF, FRIEND = "Me", "Petra"
@@ -57,17 +57,17 @@ LOOKS = (
 )
 
 
-def guessing(calendar: Calendar) -> Iterator[Step]:
+def guessing(calendar: Calendar) -> Iterator[StoryStep]:
     """What is written down, looked at again, and answered on the evening after it was known."""
     at = calendar.moment
-    yield Step(at("-92 21:00"), _begin)
+    yield StoryStep(at("-92 21:00"), _begin)
     for guess in GUESSES:
-        yield Step(at(f"{guess.made:+d} 20:50"), partial(_write_down, guess=guess))
+        yield StoryStep(at(f"{guess.made:+d} 20:50"), partial(_write_down, guess=guess))
         if guess.came:
-            yield Step(at(f"{guess.due + 1:+d} 20:40"), partial(_answer, guess=guess))
+            yield StoryStep(at(f"{guess.due + 1:+d} 20:40"), partial(_answer, guess=guess))
     for when, likely, score, action, notes in LOOKS:
         look = {"conviction_score": score, "suggested_action": action, "notes": notes, "probability": likely}
-        yield Step(at(when), partial(_look_again, look=look))
+        yield StoryStep(at(when), partial(_look_again, look=look))
 
 
 def _begin(life: Life) -> None:
@@ -83,13 +83,13 @@ def _write_down(life: Life, guess: Guess) -> None:
 
 
 def _answer(life: Life, guess: Guess) -> None:
-    life.book.decisions.answer(_asked(life, guess.question).id, ANSWERS[guess.came])
+    life.book.decisions.answer(_run_asking(life, guess.question).id, ANSWERS[guess.came])
 
 
 def _look_again(life: Life, look: dict[str, object]) -> None:
-    life.book.decisions.record_second_look(_asked(life, OFFER).id, look)
+    life.book.decisions.record_second_look(_run_asking(life, OFFER).id, look)
 
 
-def _asked(life: Life, question: str) -> Run:
+def _run_asking(life: Life, question: str) -> Run:
     found = (run for by in (MYSELF, FRIEND) for run in life.book.runs.list(by, limit=100))
     return next(run for run in found if run.card is not None and run.card.slots.get("question") == question)

@@ -17,21 +17,21 @@ from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import estimate
-from keepbook.demo.plays import Calendar, Exchange, Finding, Play
+from keepbook.demo.plays import Calendar, Play, PlayExchange, PlayFinding
 from keepbook.errors import ModelFailed
 from keepbook.models.chat import Talk
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget
 from keepbook.models.model import (
     Candidate,
+    ClosingChat,
     Conversation,
-    Event,
+    DialogueTurn,
     Extraction,
-    Reading,
-    Replied,
+    ReplyEvent,
+    ReplyFinished,
     Toolbox,
     ToolCall,
-    Turn,
     Usage,
 )
 from keepbook.models.offline.model import OfflineModel
@@ -42,7 +42,7 @@ OFFLINE = OfflineModel()
 
 
 @dataclass(slots=True)
-class Clock:
+class StoryClock:
     """It shows what it is told to."""
 
     now: datetime
@@ -74,18 +74,18 @@ class Script:
     """A model that says what stands in a play."""
 
     play: Play
-    clock: Clock
+    clock: StoryClock
     pace: random.Random
     name: str = AGENT
     next: int = 0
 
-    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         exchange = self.play.exchanges[self.next]
         self.next += 1
         self.clock.wait(4 + self.pace.random() * 5)
         calls = tuple(self._call(tools, *call) for call in exchange.calls) if tools is not None else ()
         sent = estimate(conversation.system) + sum(estimate(said.text) for said in conversation.said)
-        yield Replied(exchange.reply, calls, Usage(sent, estimate(exchange.reply)))
+        yield ReplyFinished(exchange.reply, calls, Usage(sent, estimate(exchange.reply)))
 
     def _call(self, tools: Toolbox, name: str, arguments: dict[str, str]) -> ToolCall:
         answer = tools.call(name, arguments)
@@ -93,7 +93,7 @@ class Script:
             raise ModelFailed(f"{self.play.title}: {name} {arguments}: {answer.text}")
         return ToolCall(f"call_{self.next}_{name}", name, dict(arguments), answer.text, answer.memory_event)
 
-    async def extract(self, reading: Reading) -> Extraction:
+    async def extract(self, reading: ClosingChat) -> Extraction:
         found = tuple(
             _candidate(one, 2 * nth - 1, reading)
             for nth, exchange in enumerate(self.play.exchanges, 1)
@@ -102,14 +102,14 @@ class Script:
         summary, _ = await OFFLINE.summarise(reading.summary, reading.turns)
         return Extraction(found, summary, self.name)
 
-    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def summarise(self, previous: str | None, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         return self.play.summary.strip(), Usage(sum(estimate(turn.text) for turn in turns), estimate(self.play.summary))
 
-    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         return self.play.title or "", Usage(estimate(turns[0].text), 8)
 
 
-def _candidate(one: Finding, turn: int, reading: Reading) -> Candidate:
+def _candidate(one: PlayFinding, turn: int, reading: ClosingChat) -> Candidate:
     """What is new, or, with a piece of what is known in place of a category, what that should say instead."""
     if not one.category.startswith("~"):
         return Candidate("add", None, one.category, None, one.content, one.score, (turn,))
@@ -123,7 +123,7 @@ class Life:
 
     kb: Keepbook
     owner: str
-    clock: Clock
+    clock: StoryClock
     calendar: Calendar
     pace: random.Random
     chats: dict[str, Chat] = field(default_factory=dict)
@@ -153,21 +153,21 @@ class Life:
         self.chats[play.title or "incognito"] = chat
         return chat
 
-    async def _say(self, talk: Talk, exchanges: Sequence[Exchange]) -> None:
+    async def _say(self, talk: Talk, exchanges: Sequence[PlayExchange]) -> None:
         for exchange in exchanges:
             async for _ in talk.say(exchange.said):
                 pass
             self.clock.wait(15 + self.pace.random() * 60)
 
 
-Deed = Callable[[Life], object]
+StoryDeed = Callable[[Life], object]
 
 
-class Step(NamedTuple):
+class StoryStep(NamedTuple):
     """Something that happens at a moment."""
 
     at: datetime
-    do: Deed
+    do: StoryDeed
 
 
-Chapter = Callable[[Calendar], Iterator[Step]]
+Chapter = Callable[[Calendar], Iterator[StoryStep]]

@@ -55,7 +55,7 @@ _FOLLOWED_BY = {
 }
 
 
-class Kind(NamedTuple):
+class GeneratedEvent(NamedTuple):
     """A kind of event: how often in hours, at what hour of the day, how much it matters and how far it moves prices."""
 
     every: float
@@ -67,12 +67,12 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "rates": Kind(24 * 21, 18.0, 0.95, 0.020, "Rate decision"),
-    "inflation": Kind(24 * 14, 12.5, 0.85, 0.014, "Consumer prices"),
-    "jobs": Kind(24 * 14, 13.5, 0.70, 0.008, "Jobs report"),
-    "unlock": Kind(24 * 9, 8.0, 0.50, 0.011, "Tokens unlocked", everywhere=False),
-    "upgrade": Kind(24 * 30, 15.0, 0.45, 0.009, "Network upgrade", everywhere=False),
-    "minutes": Kind(24 * 10, 19.0, 0.25, 0.003, "Minutes published"),
+    "rates": GeneratedEvent(24 * 21, 18.0, 0.95, 0.020, "Rate decision"),
+    "inflation": GeneratedEvent(24 * 14, 12.5, 0.85, 0.014, "Consumer prices"),
+    "jobs": GeneratedEvent(24 * 14, 13.5, 0.70, 0.008, "Jobs report"),
+    "unlock": GeneratedEvent(24 * 9, 8.0, 0.50, 0.011, "Tokens unlocked", everywhere=False),
+    "upgrade": GeneratedEvent(24 * 30, 15.0, 0.45, 0.009, "Network upgrade", everywhere=False),
+    "minutes": GeneratedEvent(24 * 10, 19.0, 0.25, 0.003, "Minutes published"),
 }
 
 FIRST_PRICES = {
@@ -96,7 +96,7 @@ class Happening(NamedTuple):
     jump: float
 
 
-class Bar(NamedTuple):
+class GeneratedBar(NamedTuple):
     """A bar and the regime it is of; times are seconds since 1970."""
 
     symbol: str
@@ -168,7 +168,7 @@ class World:
 # Prices
 
 
-def bars(world: World, symbol: str) -> Iterator[Bar]:
+def generate_bars(world: World, symbol: str) -> Iterator[GeneratedBar]:
     """One symbol's bars, one after the other, without those of an outage."""
     dice = random.Random(f"{world.seed} {symbol}")
     tails = [_fat(dice) for _ in range(4096)]
@@ -198,7 +198,7 @@ def bars(world: World, symbol: str) -> Iterator[Bar]:
         volume = round(1000 * (0.3 + abs(tail) + clustered) / nature, 2)
         dark = dark - 1 if dark > 0 else (1 + pick(2) * HOUR // step if chance() < outage else 0)
         if not dark:
-            yield Bar(symbol, time, opened, top, bottom, close, volume, regime)
+            yield GeneratedBar(symbol, time, opened, top, bottom, close, volume, regime)
 
 
 def _jumps(world: World, symbol: str, nature: float) -> dict[int, float]:
@@ -241,7 +241,7 @@ FADE = Strategy("Fade it", follows=False, threshold=0.010, stop=0.014, target=0.
 
 
 @dataclass(frozen=True)
-class Desk:
+class StrategyDesk:
     """A strategy at work: a deployment of the skill that bears its name."""
 
     name: str
@@ -250,11 +250,11 @@ class Desk:
     symbols: tuple[str, ...] = ()
 
 
-DESKS = (Desk("Trend rider main", FOLLOW), Desk("Fade it main", FADE, capital=25_000.0))
+DESKS = (StrategyDesk("Trend rider main", FOLLOW), StrategyDesk("Fade it main", FADE, capital=25_000.0))
 
 
 @dataclass(slots=True)
-class Held:
+class OpenPosition:
     """A position, and how far the price has gone since it was entered."""
 
     symbol: str
@@ -268,7 +268,7 @@ class Held:
     lowest: float
     bars: int = field(default=0)
 
-    def leaves(self, strategy: Strategy, bar: Bar) -> tuple[float, str] | None:
+    def leaves(self, strategy: Strategy, bar: GeneratedBar) -> tuple[float, str] | None:
         """The price at which it is left in this bar, and why. Where both lie in one bar the stop came first."""
         sign = 1 if self.side == "long" else -1
         stop = self.entry_price * (1 - sign * strategy.stop)
@@ -281,10 +281,10 @@ class Held:
         return (bar.close, "time") if self.bars >= strategy.patience else None
 
 
-class Closed(NamedTuple):
+class GeneratedTrade(NamedTuple):
     """A trade; `mfe` and `mae` are shares of the entry, for it and (negative) against it."""
 
-    held: Held
+    held: OpenPosition
     exit_time: int
     exit_price: float
     fees: float
@@ -293,33 +293,37 @@ class Closed(NamedTuple):
     reason: str
 
 
-def played(strategy: Strategy, coming: Iterable[Bar], step: int) -> Iterator[Closed | Held]:
+def play_strategy(
+    strategy: Strategy, coming: Iterable[GeneratedBar], step: int
+) -> Iterator[GeneratedTrade | OpenPosition]:
     """What a strategy does on the bars of a symbol: its trades as they are closed, at last what it still holds."""
     seen: deque[float] = deque(maxlen=strategy.looks_back)
-    held: Held | None = None
+    held: OpenPosition | None = None
     for bar in coming:
         if held is not None:
             if (left := held.leaves(strategy, bar)) is not None:
-                yield _closed(strategy, held, bar.time + step, *left)
+                yield _close_position(strategy, held, bar.time + step, *left)
                 held = None
                 seen.clear()
         elif len(seen) == strategy.looks_back and abs(moved := bar.close / seen[0] - 1) >= strategy.threshold:
             side = "long" if (moved > 0) == strategy.follows else "short"
             reason = f"{moved:+.1%} in {strategy.looks_back} bars"
             amount = float(f"{strategy.stake / bar.close:.6g}")
-            held = Held(bar.symbol, side, amount, bar.time + step, bar.close, bar.regime, reason, bar.close, bar.close)
+            held = OpenPosition(
+                bar.symbol, side, amount, bar.time + step, bar.close, bar.regime, reason, bar.close, bar.close
+            )
         seen.append(bar.close)
     if held is not None:
         yield held
 
 
-def _closed(strategy: Strategy, held: Held, time: int, price: float, reason: str) -> Closed:
+def _close_position(strategy: Strategy, held: OpenPosition, time: int, price: float, reason: str) -> GeneratedTrade:
     price = float(f"{price:.8g}")
     fees = round(strategy.fee * held.quantity * (held.entry_price + price), 8)
     up = max(held.highest, price) / held.entry_price - 1
     down = min(held.lowest, price) / held.entry_price - 1
     best, worst = (up, down) if held.side == "long" else (-down, -up)
-    return Closed(held, time, price, fees, round(max(best, 0.0), 8), round(min(worst, 0.0), 8), reason)
+    return GeneratedTrade(held, time, price, fees, round(max(best, 0.0), 8), round(min(worst, 0.0), 8), reason)
 
 
 # Files
@@ -329,7 +333,7 @@ def iso(seconds: int) -> str:
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Clock:
+class InstantWriter:
     """Writes very many instants: days and times of day repeat."""
 
     def __init__(self) -> None:
@@ -348,9 +352,9 @@ class Clock:
 def bar_lines(world: World, symbols: Sequence[str] = ()) -> Iterator[str]:
     """A CSV file of the bars, symbol after symbol."""
     yield f"{BARS_HEADER}\n"
-    write, timeframe = Clock(), world.timeframe
+    write, timeframe = InstantWriter(), world.timeframe
     for symbol in symbols or world.symbols:
-        for _, time, opened, high, low, close, volume, _ in bars(world, symbol):
+        for _, time, opened, high, low, close, volume, _ in generate_bars(world, symbol):
             yield f"{symbol},{timeframe},{write(time)},{opened},{high},{low},{close},{volume}\n"
 
 
@@ -361,14 +365,14 @@ def event_lines(world: World) -> Iterator[str]:
         yield f"{one.id},{one.kind},{';'.join(one.symbols)},{iso(one.time)},{one.importance},{one.title},{known}\n"
 
 
-def trade_lines(world: World, desks: Sequence[Desk] = DESKS) -> Iterator[str]:
+def market_trade_lines(world: World, desks: Sequence[StrategyDesk] = DESKS) -> Iterator[str]:
     """A CSV file of what the desks traded."""
     yield f"{TRADES_HEADER}\n"
-    write = Clock()
+    write = InstantWriter()
     for desk in desks:
         count = 0
-        for one in _played(world, desk):
-            if isinstance(one, Closed):
+        for one in _play_desk(world, desk):
+            if isinstance(one, GeneratedTrade):
                 held, count = one.held, count + 1
                 yield (
                     f"{desk.name},{held.symbol},{held.side},{held.quantity},{write(held.entry_time)},"
@@ -377,17 +381,17 @@ def trade_lines(world: World, desks: Sequence[Desk] = DESKS) -> Iterator[str]:
                 )
 
 
-def position_lines(world: World, desks: Sequence[Desk] = DESKS) -> Iterator[str]:
+def position_lines(world: World, desks: Sequence[StrategyDesk] = DESKS) -> Iterator[str]:
     """A CSV file of what the desks hold at the end."""
     yield f"{POSITIONS_HEADER}\n"
     for desk in desks:
-        for one in _played(world, desk):
-            if isinstance(one, Held):
+        for one in _play_desk(world, desk):
+            if isinstance(one, OpenPosition):
                 entry = f"{iso(one.entry_time)},{one.entry_price}"
                 yield f"{desk.name},{one.symbol},{one.side},{one.quantity},{entry}\n"
 
 
-def skill_lines(desks: Sequence[Desk] = DESKS) -> Iterator[str]:
+def skill_lines(desks: Sequence[StrategyDesk] = DESKS) -> Iterator[str]:
     yield f"{SKILLS_HEADER}\n"
     for strategy in dict.fromkeys(desk.strategy for desk in desks):
         does = "Follows" if strategy.follows else "Fades"
@@ -395,12 +399,12 @@ def skill_lines(desks: Sequence[Desk] = DESKS) -> Iterator[str]:
         yield f"{strategy.name},{does} moves of {strategy.looks_back} bars,{says}\n"
 
 
-def deployment_lines(world: World, desks: Sequence[Desk] = DESKS) -> Iterator[str]:
+def deployment_lines(world: World, desks: Sequence[StrategyDesk] = DESKS) -> Iterator[str]:
     yield f"{DEPLOYMENTS_HEADER}\n"
     for desk in desks:
         yield f"{desk.name},{desk.strategy.name},paper,{desk.capital},USDT,{iso(world.begins)}\n"
 
 
-def _played(world: World, desk: Desk) -> Iterator[Closed | Held]:
+def _play_desk(world: World, desk: StrategyDesk) -> Iterator[GeneratedTrade | OpenPosition]:
     for symbol in desk.symbols or world.symbols:
-        yield from played(desk.strategy, bars(world, symbol), world.minutes * 60)
+        yield from play_strategy(desk.strategy, generate_bars(world, symbol), world.minutes * 60)

@@ -34,7 +34,7 @@ TOOLS = {
 """What a mark calls, and with which arguments: the tools of the preset `advisor`."""
 
 
-class Finding(NamedTuple):
+class PlayFinding(NamedTuple):
     """A fact that reading a chat finds."""
 
     category: str
@@ -43,13 +43,13 @@ class Finding(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class PlayExchange:
     """One turn of the person and the reply to it."""
 
     said: str
     reply: str = ""
     calls: tuple[tuple[str, dict[str, str]], ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[PlayFinding, ...] = ()
     bookmarked: bool = False
 
 
@@ -58,7 +58,7 @@ class Play:
     """One chat of the story. `window` is how many tokens its model may be sent, `summary` what it makes of the rest."""
 
     at: datetime
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[PlayExchange, ...]
     title: str | None = None
     preset: str = "advisor"
     incognito: bool = False
@@ -98,7 +98,7 @@ class Calendar:
         return datetime.combine(date, time(int(hour), int(minute)), self.now.tzinfo)
 
 
-def read(calendar: Calendar) -> list[Play]:
+def read_plays(calendar: Calendar) -> list[Play]:
     """Every chat there is."""
     folder = files(__package__).joinpath("chats")
     texts = [file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".toml")]
@@ -110,10 +110,10 @@ def _play(told: dict[str, Any], calendar: Calendar) -> Play:
     return Play(at=calendar.moment(told.pop("when")), exchanges=tuple(_exchanges(said)), **told)
 
 
-def _exchanges(said: str) -> list[Exchange]:
-    found: list[Exchange] = []
+def _exchanges(said: str) -> list[PlayExchange]:
+    found: list[PlayExchange] = []
     calls: list[tuple[str, dict[str, str]]] = []
-    findings: list[Finding] = []
+    findings: list[PlayFinding] = []
     for turn in _turns(said):
         parts = [part.strip() for part in turn.text.split("|")]
         if turn.mark in TOOLS:
@@ -121,11 +121,11 @@ def _exchanges(said: str) -> list[Exchange]:
             calls.append((tool, dict(zip(names, parts, strict=True))))
         elif turn.mark == "?":
             category, score, content = parts
-            findings.append(Finding(category, float(score), content))
+            findings.append(PlayFinding(category, float(score), content))
         elif turn.mark == "I":
-            found.append(Exchange(turn.text))
+            found.append(PlayExchange(turn.text))
         else:
-            found[-1] = Exchange(found[-1].said, turn.text, tuple(calls), tuple(findings), turn.mark == "A*")
+            found[-1] = PlayExchange(found[-1].said, turn.text, tuple(calls), tuple(findings), turn.mark == "A*")
             calls, findings = [], []
     return found
 

@@ -23,18 +23,18 @@ FALL = {
 _DRIFTS = (-0.009, -0.004, 0.004, 0.009)
 
 
-def bars(calendar: Calendar) -> Iterator[str]:
+def price_lines(calendar: Calendar) -> Iterator[str]:
     """A CSV file of them; none that is not complete when the story ends."""
     yield "symbol,timeframe,time,open,high,low,close"
     midnight = datetime.combine(calendar.now.date(), datetime.min.time(), UTC)
     for symbol, first in PAIRS.items():
-        for hours, *prices in _walk(symbol, first):
+        for hours, *prices in _random_walk(symbol, first):
             begins = midnight + timedelta(hours=hours)
             if begins + timedelta(hours=8) <= calendar.now:
                 yield f"{symbol},8h,{begins:%Y-%m-%dT%H:%M:%SZ},{','.join(f'{price:.6g}' for price in prices)}"
 
 
-def _walk(symbol: str, close: float) -> Iterator[tuple[int, float, float, float, float]]:
+def _random_walk(symbol: str, close: float) -> Iterator[tuple[int, float, float, float, float]]:
     """Hours from the last midnight, open, high, low, close."""
     dice, drift, bought = random.Random(symbol), 0.0, 0.0
     for day in range(-DAYS, 1):

@@ -14,10 +14,10 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from keepbook.app import Keepbook
-from keepbook.demo.desks import working
+from keepbook.demo.desks import agent_steps
 from keepbook.demo.guesses import guessing
-from keepbook.demo.life import Chapter, Clock, Deed, Life, Step
-from keepbook.demo.plays import Calendar, read
+from keepbook.demo.life import Chapter, Life, StoryClock, StoryDeed, StoryStep
+from keepbook.demo.plays import Calendar, read_plays
 from keepbook.demo.stage import OWNER, demo_settings
 from keepbook.demo.trades import trading
 
@@ -31,7 +31,7 @@ def tell(now: datetime, *, seed: int = SEED) -> Keepbook:
     """The whole story in a book in memory, as it stands at `now`."""
     local = now.astimezone(ZoneInfo(ZONE))
     calendar = _calendar(local)
-    clock = Clock(now - timedelta(days=DAYS))
+    clock = StoryClock(now - timedelta(days=DAYS))
     kb = Keepbook(":memory:", clock=clock, settings=demo_settings(), demo=True)
     life = Life(kb, OWNER, clock, calendar, random.Random(seed))
     steps = sorted((step for chapter in CHAPTERS for step in chapter(calendar)), key=lambda step: step.at)
@@ -60,16 +60,16 @@ def _calendar(now: datetime) -> Calendar:
 # Chapters
 
 
-def talking(calendar: Calendar) -> Iterator[Step]:
+def chat_steps(calendar: Calendar) -> Iterator[StoryStep]:
     """The chats."""
-    for play in read(calendar):
-        yield Step(play.at, partial(Life.perform, play=play))
+    for play in read_plays(calendar):
+        yield StoryStep(play.at, partial(Life.perform, play=play))
 
 
-def keeping(calendar: Calendar) -> Iterator[Step]:
+def keeping(calendar: Calendar) -> Iterator[StoryStep]:
     """What Ines does herself, on the pages of her book."""
     at, words = calendar.moment, calendar.words
-    deeds: dict[str, Deed] = {
+    deeds: dict[str, StoryDeed] = {
         "-96 20:02": lambda life: life.book.configure(zone=ZONE, preset="advisor"),
         "-96 20:04": lambda life: life.book.choose(tier="intermediate"),
         "-95 09:30": _bring_along,
@@ -96,10 +96,10 @@ def keeping(calendar: Calendar) -> Iterator[Step]:
         "now-30m": _link("six months of expenses", "relates_to", "€900 to a world index fund"),
     }
     for when, deed in deeds.items():
-        yield Step(at(when), deed)
+        yield StoryStep(at(when), deed)
 
 
-def answering(calendar: Calendar) -> Iterator[Step]:
+def review_steps(calendar: Calendar) -> Iterator[StoryStep]:
     """On some evenings she answers the questions of the review, and leaves others for later."""
     yes = {
         "-81 21:05": ("Salary arrives", "Lena is allergic"),
@@ -110,49 +110,51 @@ def answering(calendar: Calendar) -> Iterator[Step]:
     }
     for when, pieces in yes.items():
         for minutes, piece in enumerate(pieces):
-            yield Step(calendar.moment(when) + timedelta(minutes=minutes), _promote(piece))
-    yield Step(calendar.moment("-3 20:59"), _decline("Klara"))
+            yield StoryStep(calendar.moment(when) + timedelta(minutes=minutes), _promote(piece))
+    yield StoryStep(calendar.moment("-3 20:59"), _decline("Klara"))
 
 
-def reading_between_the_lines(calendar: Calendar) -> Iterator[Step]:
+def reading_between_the_lines(calendar: Calendar) -> Iterator[StoryStep]:
     """What an outside agent thinks it has understood, and what the sweeps do."""
     at = calendar.moment
-    yield Step(at("-15 06:30"), _infer("profile", "Does her banking late in the evening."))
-    yield Step(at("-3 06:30"), _infer("response_style", "Decides faster when she sees one list than several pages."))
+    yield StoryStep(at("-15 06:30"), _infer("profile", "Does her banking late in the evening."))
+    yield StoryStep(
+        at("-3 06:30"), _infer("response_style", "Decides faster when she sees one list than several pages.")
+    )
     for days in range(90, 0, -15):
-        yield Step(at(f"-{days} 04:00"), lambda life: life.kb.sweep())
+        yield StoryStep(at(f"-{days} 04:00"), lambda life: life.kb.sweep())
 
 
 CHAPTERS: tuple[Chapter, ...] = (
-    talking, keeping, answering, reading_between_the_lines, working, guessing, trading,
+    chat_steps, keeping, review_steps, reading_between_the_lines, agent_steps, guessing, trading,
 )  # fmt: skip
 
 
 # Deeds
 
 
-def _type(category: str, content: str, *, until: datetime | None = None) -> Deed:
+def _type(category: str, content: str, *, until: datetime | None = None) -> StoryDeed:
     """Written by hand on the Memory page."""
     return lambda life: life.book.remember(content, category=category, valid_until=until)
 
 
-def _reword(piece: str, content: str) -> Deed:
+def _reword(piece: str, content: str) -> StoryDeed:
     return lambda life: life.book.update(piece, content)
 
 
-def _promote(piece: str) -> Deed:
+def _promote(piece: str) -> StoryDeed:
     return lambda life: life.book.promote(piece)
 
 
-def _link(one: str, relation: str, other: str) -> Deed:
+def _link(one: str, relation: str, other: str) -> StoryDeed:
     return lambda life: life.book.link(one, other, relation)
 
 
-def _note(text: str) -> Deed:
+def _note(text: str) -> StoryDeed:
     return lambda life: life.book.notes.write(text)
 
 
-def _decline(piece: str) -> Deed:
+def _decline(piece: str) -> StoryDeed:
     def do(life: Life) -> None:
         asked = next(one for one in life.book.proposals.list() if piece in one.content)
         life.book.proposals.decline(asked.id)
@@ -160,7 +162,7 @@ def _decline(piece: str) -> Deed:
     return do
 
 
-def _infer(category: str, content: str) -> Deed:
+def _infer(category: str, content: str) -> StoryDeed:
     """An outside agent's own reading, in a session of its own."""
 
     def do(life: Life) -> None:

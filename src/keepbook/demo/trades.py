@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from keepbook.demo import market as markets
 from keepbook.demo import prices
-from keepbook.demo.life import Life, Step
-from keepbook.demo.market import DAY, HOUR, Bar, Closed, Happening, Strategy, World
+from keepbook.demo.life import Life, StoryStep
+from keepbook.demo.market import DAY, HOUR, GeneratedBar, GeneratedTrade, Happening, Strategy, World
 from keepbook.demo.plays import Calendar
 
 SEED = 20
@@ -45,7 +45,7 @@ SAYS = {
 }
 
 
-class Desk(NamedTuple):
+class DemoDesk(NamedTuple):
     """A deployment; `days` before the end it begins and, where it has ended, ends."""
 
     name: str
@@ -56,16 +56,16 @@ class Desk(NamedTuple):
     ended: int | None = None
 
 
-FIRST = Desk("Range breakout, first try", replace(BREAKOUT, threshold=0.02), PAIRS[:1], None, 94, 70)
-MAIN = Desk("Range breakout on Kraken, paper", BREAKOUT, PAIRS, 10_000.0, 90)
-QUICK = Desk("BTC scalper, paper", SCALPER, PAIRS[:1], 4_000.0, 61)
+FIRST = DemoDesk("Range breakout, first try", replace(BREAKOUT, threshold=0.02), PAIRS[:1], None, 94, 70)
+MAIN = DemoDesk("Range breakout on Kraken, paper", BREAKOUT, PAIRS, 10_000.0, 90)
+QUICK = DemoDesk("BTC scalper, paper", SCALPER, PAIRS[:1], 4_000.0, 61)
 DESKS = (FIRST, MAIN, QUICK)
 
 
-class Open(NamedTuple):
+class DemoPosition(NamedTuple):
     """What a desk holds at the end, entered `hours` before it or later."""
 
-    desk: Desk
+    desk: DemoDesk
     symbol: str
     side: str
     hours: int
@@ -73,10 +73,10 @@ class Open(NamedTuple):
 
 
 EXITS = {"stop": "stop", "target": "target", "time": "time limit"}
-OPEN = (Open(MAIN, "ETH/USDT", "long", 19, 2_300.0), Open(MAIN, "BTC/USDT", "short", 31, 1_800.0))
+OPEN = (DemoPosition(MAIN, "ETH/USDT", "long", 19, 2_300.0), DemoPosition(MAIN, "BTC/USDT", "short", 31, 1_800.0))
 
 
-class Kind(NamedTuple):
+class DemoEvent(NamedTuple):
     """A kind of event: what it touches, how far it moves prices, and how many days ago others were."""
 
     name: str
@@ -87,11 +87,11 @@ class Kind(NamedTuple):
     back: Sequence[int]
 
 
-PRICES = Kind("inflation", "US consumer prices", ("*",), 0.92, 0.017, (28, 56, 84))
-CLAIMS = Kind("claims", "US jobless claims", ("BTC", "ETH"), 0.44, 0.004, range(7, 85, 7))
-EXPIRY = Kind("expiry", "ETH options expiry", ("ETH",), 0.55, 0.012, (35, 70))
-UPGRADE = Kind("upgrade", "Solana network upgrade", ("SOL",), 0.48, 0.02, (60,))
-MINUTES = Kind("minutes", "Central bank minutes", ("*",), 0.25, 0.002, (42,))
+PRICES = DemoEvent("inflation", "US consumer prices", ("*",), 0.92, 0.017, (28, 56, 84))
+CLAIMS = DemoEvent("claims", "US jobless claims", ("BTC", "ETH"), 0.44, 0.004, range(7, 85, 7))
+EXPIRY = DemoEvent("expiry", "ETH options expiry", ("ETH",), 0.55, 0.012, (35, 70))
+UPGRADE = DemoEvent("upgrade", "Solana network upgrade", ("SOL",), 0.48, 0.02, (60,))
+MINUTES = DemoEvent("minutes", "Central bank minutes", ("*",), 0.25, 0.002, (42,))
 
 
 # The market
@@ -132,25 +132,25 @@ def _happenings(now: datetime) -> Iterator[Happening]:
             yield Happening(id, kind.name, kind.symbols, at, kind.importance, kind.title, at - 21 * DAY, jump)
 
 
-def bars(calendar: Calendar, made: Weeks) -> dict[str, list[Bar]]:
+def scaled_bars(calendar: Calendar, made: Weeks) -> dict[str, list[GeneratedBar]]:
     """Of each pair, so that it costs at the end what the desk's own prices say. A tamer market than the generator's."""
     ends = _last_closes(calendar)
     found = {}
     for pair in PAIRS:
-        raw = list(markets.bars(made, pair))
+        raw = list(markets.generate_bars(made, pair))
         end, last = ends[pair.partition("/")[0]] * DOLLARS, raw[-1].close
-        found[pair] = [_scaled(bar, end, last) for bar in raw]
+        found[pair] = [_scale_bar(bar, end, last) for bar in raw]
     return found
 
 
-def _scaled(bar: Bar, end: float, last: float) -> Bar:
+def _scale_bar(bar: GeneratedBar, end: float, last: float) -> GeneratedBar:
     opened, high, low, close = (float(f"{end * (value / last) ** TAMED:.6g}") for value in bar[2:6])
     return bar._replace(open=opened, high=high, low=low, close=close)
 
 
 def _last_closes(calendar: Calendar) -> dict[str, float]:
     found = {}
-    for line in list(prices.bars(calendar))[1:]:
+    for line in list(prices.price_lines(calendar))[1:]:
         symbol, *_, close = line.split(",")
         found[symbol.partition("/")[0]] = float(close)
     return found
@@ -160,7 +160,7 @@ def _last_closes(calendar: Calendar) -> dict[str, float]:
 
 
 @dataclass
-class Market:
+class DemoMarket:
     """The files of one telling, made when they are first asked for."""
 
     calendar: Calendar
@@ -170,17 +170,17 @@ class Market:
         return world(self.calendar.now)
 
     @cached_property
-    def bars(self) -> dict[str, list[Bar]]:
-        return bars(self.calendar, self.world)
+    def bars(self) -> dict[str, list[GeneratedBar]]:
+        return scaled_bars(self.calendar, self.world)
 
     @cached_property
     def _trades(self) -> list[tuple[int, str]]:
         """When each was closed, and its line."""
-        return [one for desk in DESKS for symbol in desk.symbols for one in self._closed(desk, symbol)]
+        return [one for desk in DESKS for symbol in desk.symbols for one in self._closed_trades(desk, symbol)]
 
     def bar_lines(self) -> Iterator[str]:
         yield markets.BARS_HEADER
-        write = markets.Clock()
+        write = markets.InstantWriter()
         for bar in (bar for series in self.bars.values() for bar in series):
             yield f"{bar.symbol},1h,{write(bar.time)},{bar.open},{bar.high},{bar.low},{bar.close},{bar.volume}"
 
@@ -192,11 +192,11 @@ class Market:
     def position_lines(self) -> Iterator[str]:
         yield markets.POSITIONS_HEADER
         for one in OPEN:
-            entered, price = self._entered(one)
+            entered, price = self._entry_of(one)
             told = f"{one.symbol},{one.side},{one.stake / price:.4g},{markets.iso(entered)},{price}"
             yield f'"{one.desk.name}",{told}'
 
-    def _entered(self, one: Open) -> tuple[int, float]:
+    def _entry_of(self, one: DemoPosition) -> tuple[int, float]:
         """At the close of which hour, and at what: the first from which on neither stop nor target was touched."""
         series = self.bars[one.symbol][-one.hours :]
         sign, strategy = 1 if one.side == "long" else -1, one.desk.strategy
@@ -206,15 +206,15 @@ class Market:
                 return bar.time + HOUR, bar.close
         raise AssertionError("the last bar has none after it")
 
-    def _closed(self, desk: Desk, symbol: str) -> Iterator[tuple[int, str]]:
+    def _closed_trades(self, desk: DemoDesk, symbol: str) -> Iterator[tuple[int, str]]:
         today = int(self.calendar.now.timestamp()) // DAY * DAY
         begins, ends = today - desk.begun * DAY, today + DAY if desk.ended is None else today - desk.ended * DAY
         # One position in each pair: nothing is closed after what is open was entered.
-        ends = min([ends, *(self._entered(one)[0] for one in OPEN if (one.desk, one.symbol) == (desk, symbol))])
+        ends = min([ends, *(self._entry_of(one)[0] for one in OPEN if (one.desk, one.symbol) == (desk, symbol))])
         series = (bar for bar in self.bars[symbol] if bar.time >= begins)
-        write = markets.Clock()
-        for nth, one in enumerate(markets.played(desk.strategy, series, HOUR)):
-            if isinstance(one, Closed) and one.exit_time <= ends:
+        write = markets.InstantWriter()
+        for nth, one in enumerate(markets.play_strategy(desk.strategy, series, HOUR)):
+            if isinstance(one, GeneratedTrade) and one.exit_time <= ends:
                 held = one.held
                 entry = f"{symbol},{held.side},{held.quantity},{write(held.entry_time)},{held.entry_price}"
                 left = f"{write(one.exit_time)},{one.exit_price},{one.fees},{one.mfe},{one.mae}"
@@ -225,21 +225,23 @@ class Market:
 # The chapter
 
 
-def trading(calendar: Calendar) -> Iterator[Step]:
+def trading(calendar: Calendar) -> Iterator[StoryStep]:
     """What trades, and what she does about it."""
-    at, market = calendar.moment, Market(calendar)
-    yield Step(at("-95 21:05"), partial(_begin, market=market))
+    at, market = calendar.moment, DemoMarket(calendar)
+    yield StoryStep(at("-95 21:05"), partial(_begin, market=market))
     for desk in DESKS:
-        yield Step(at(f"-{desk.begun} 21:20"), partial(_deploy, desk=desk))
-    yield Step(at("-70 21:10"), lambda life: life.book.trading.change_deployment(FIRST.name, ended_at=life.clock.now))
-    yield Step(at("-58 21:00"), _reword)
+        yield StoryStep(at(f"-{desk.begun} 21:20"), partial(_deploy, desk=desk))
+    yield StoryStep(
+        at("-70 21:10"), lambda life: life.book.trading.change_deployment(FIRST.name, ended_at=life.clock.now)
+    )
+    yield StoryStep(at("-58 21:00"), _reword)
     for days in (27, 2):
-        yield Step(at(f"-{days} 21:30"), partial(_look_back, market=market))
-    yield Step(at("-1 21:40"), _choose)
-    yield Step(at("now-20m"), partial(_load, market=market))
+        yield StoryStep(at(f"-{days} 21:30"), partial(_look_back, market=market))
+    yield StoryStep(at("-1 21:40"), _choose)
+    yield StoryStep(at("now-20m"), partial(_load, market=market))
 
 
-def _begin(life: Life, market: Market) -> None:
+def _begin(life: Life, market: DemoMarket) -> None:
     """Prices and events are there for everybody; skills are hers."""
     life.kb.market.load(market.bar_lines())
     life.kb.market.load_events(markets.event_lines(market.world))
@@ -248,7 +250,7 @@ def _begin(life: Life, market: Market) -> None:
         life.clock.wait(90)
 
 
-def _deploy(life: Life, desk: Desk) -> None:
+def _deploy(life: Life, desk: DemoDesk) -> None:
     life.book.trading.create_deployment(
         desk.name, desk.strategy.name, account="Kraken, paper", capital=desk.capital, started_at=life.clock.now
     )
@@ -262,7 +264,7 @@ def _reword(life: Life) -> None:
     trading.set_field(SCALPER.name, "chat", "Say first how many trades it made, and only then what they earned.")
 
 
-def _load(life: Life, market: Market) -> None:
+def _load(life: Life, market: DemoMarket) -> None:
     """The files that the programs leave."""
     trading = life.book.trading
     trading.load("trades", market.trade_lines(life.clock.now))
@@ -270,7 +272,7 @@ def _load(life: Life, market: Market) -> None:
         trading.load("positions", market.position_lines())
 
 
-def _look_back(life: Life, market: Market) -> None:
+def _look_back(life: Life, market: DemoMarket) -> None:
     _load(life, market)
     life.book.trading.reflect(deployment=MAIN.name)
 

@@ -21,7 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
-from keepbook.demo.packed import open_story
+from keepbook.demo.packed_story import open_story
 from keepbook.demo.stage import from_the_end
 from keepbook.errors import LimitReached
 
@@ -135,7 +135,7 @@ class Turnstile:
             return
         try:
             new = None if visitor.key == known else visitor.key
-            await self._app(_announced(scope, visitor.key), receive, _with_cookie(send, new, scope["scheme"]))
+            await self._app(_with_visitor_key(scope, visitor.key), receive, _with_cookie(send, new, scope["scheme"]))
         finally:
             self._visitors.leave(visitor)
 
@@ -148,7 +148,7 @@ def _key(headers: Headers) -> str | None:
     return cookie.value if cookie else None
 
 
-def _announced(scope: Scope, key: str) -> Scope:
+def _with_visitor_key(scope: Scope, key: str) -> Scope:
     """The request with the visitor's key in it. Wherever it comes from, in this book the visitor is at home."""
     headers = [(name, value) for name, value in scope["headers"] if name != HEADER]
     return {**scope, "client": None, "headers": [*headers, (HEADER, key.encode())]}

@@ -46,7 +46,7 @@ class Caller:
     """A service token with the scope `person`, whose request says that the person themself acts."""
 
     @cached_property
-    def hand(self) -> Actor:
+    def as_actor(self) -> Actor:
         """Who this is in the table of `owners.authority`."""
         kind = self.kind
         if kind == "service":
@@ -57,18 +57,18 @@ class Caller:
 
     @property
     def actor(self) -> str:
-        return "person" if self.hand.is_person else "agent"
+        return "person" if self.as_actor.is_person else "agent"
 
     def ask(self, operation: str, *, agent: str | None = None, given: bool = False) -> None:
         """Refuse unless this caller may."""
-        authority.ask(self.hand, operation, agent=agent, given=given)
+        authority.require_permission(self.as_actor, operation, agent=agent, given=given)
 
     def book(self, kb: Keepbook, door: str) -> Book:
-        return kb.book(self.owner, by=self.actor, door=door, hand=self.hand)
+        return kb.book(self.owner, by=self.actor, door=door, hand=self.as_actor)
 
     def tools_book(self, kb: Keepbook, door: str) -> Book:
         """For tools: whoever holds the key, what calls them is an agent's program."""
-        hand = self.hand if self.agent is not None else None
+        hand = self.as_actor if self.agent is not None else None
         return kb.book(self.owner, by="agent", door=door, hand=hand)
 
 
@@ -87,7 +87,7 @@ def is_local(address: str) -> bool:
         return False
 
 
-def unauthenticated(why: str) -> NotAllowed:
+def unauthenticated_error(why: str) -> NotAllowed:
     return NotAllowed(why, code="unauthenticated")
 
 
@@ -108,13 +108,13 @@ def caller_for(
         return Caller(kb.settings.owner, VISITOR)
     if secret is None:
         if not local or kb.tokens.asked_for():
-            raise unauthenticated("send a token: Authorization: Bearer kb_… (keepbook token create makes one)")
+            raise unauthenticated_error("send a token: Authorization: Bearer kb_… (keepbook token create makes one)")
         if named is not None and named != kb.settings.owner:
             raise NotAllowed("without tokens only the local owner is served; make a service token", code="other_owner")
         return Caller(kb.settings.owner, kind="agent" if acts == "agent" else "person")
     token = kb.tokens.of_session(secret) if page else kb.tokens.check(secret)
     if token is None:
-        raise unauthenticated("this token is unknown, revoked or expired; make a new one: keepbook token create")
+        raise unauthenticated_error("this token is unknown, revoked or expired; make a new one: keepbook token create")
     scopes = frozenset(token.scopes)
     if token.owner is None:
         if anyone:

@@ -14,20 +14,30 @@ from dataclasses import dataclass
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
-from keepbook.book.chats.threads import Made, Message, Thread
+from keepbook.book.chats.threads import Message, ModelUse, Thread
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.errors import Conflict, Invalid, ModelFailed, NotAllowed, NotFound
 from keepbook.models.choose import Models
-from keepbook.models.compress import ORDER, Budget, fixed, plan, to_parts
-from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, ToolCall, Turn, Usage
-from keepbook.models.notebook.missed import ask_what_was_missed
-from keepbook.models.notebook.scene import Loaded, load
+from keepbook.models.compress import ORDER, Budget, calls_to_parts, fixed_tokens_of, plan_messages
+from keepbook.models.model import (
+    Conversation,
+    DialogueTurn,
+    ReplyEvent,
+    ReplyFinished,
+    TextDelta,
+    Toolbox,
+    ToolCall,
+    ToolCalled,
+    Usage,
+)
+from keepbook.models.notebook.missed_orders import ask_what_was_missed
+from keepbook.models.notebook.scene import TurnContext, load_context
 from keepbook.models.notebook.turn import TurnTaken, read_again, record_turn, take_turn, view_of
 from keepbook.models.notebook.values import NOTEBOOK, Deed, from_parts, is_persons
 from keepbook.models.prompt import compose
-from keepbook.models.unfinished import Piece, about, being_written, going_on, until, whole_words
-from keepbook.tools.catalogue import build
+from keepbook.models.unfinished_replies import ReplyPiece, being_written, estimate_usage, going_on, until, whole_words
+from keepbook.tools.catalogue import build_tools
 
 CLOSING_WAIT_SECONDS = 3.0
 NOTEBOOK_TURNS = 8
@@ -42,7 +52,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ReplyStored:
     """The reply is stored: the last thing a turn tells. `titled` is the chat's new title, if it got one."""
 
     message: Message
@@ -73,7 +83,7 @@ class Talk:
 
     async def say(
         self, text: str, *, hidden: str | None = None, instead_of: int | None = None
-    ) -> AsyncIterator[Event | Notice | Kept]:
+    ) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
         """Say something; the reply comes in pieces. `instead_of` is the person's last turn, said anew: what it and its
         reply wrote is taken back, both stay readable, and closing reads the new one."""
         if not text.strip():
@@ -83,13 +93,13 @@ class Talk:
         loaded = await self._load(text, instead_of)
         taken = await asyncio.to_thread(self._take, text, hidden or _left_to_know(loaded), instead_of, loaded)
         for call in order_calls(taken.deeds):
-            yield Called(call)
+            yield ToolCalled(call)
         async for event in self._answer(taken):
             yield event
 
-    async def again(self, *, instead_of: int | None = None) -> AsyncIterator[Event | Notice | Kept]:
+    async def again(self, *, instead_of: int | None = None) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
         """Answer the person's last message: where a model failed to, or anew, in place of the last reply."""
-        messages = threads.standing(await asyncio.to_thread(self.chat.messages))
+        messages = threads.current_messages(await asyncio.to_thread(self.chat.messages))
         if instead_of is None and messages and messages[-1].broke_off:
             instead_of = messages[-1].turn
         if instead_of is not None:
@@ -101,9 +111,9 @@ class Talk:
         async for event in self._answer(taken, instead_of):
             yield event
 
-    async def go_on(self) -> AsyncIterator[Event | Notice | Kept]:
+    async def go_on(self) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
         """Go on with the last reply, which broke off: the whole one takes the place of the piece."""
-        stands = threads.standing(await asyncio.to_thread(self.chat.messages))[-2:]
+        stands = threads.current_messages(await asyncio.to_thread(self.chat.messages))[-2:]
         if [one.role for one in stands] != ["user", "assistant"] or stands[1].broke_off is None:
             raise Conflict("the last reply of this chat did not break off", code="answered")
         spoken, broken = stands
@@ -123,7 +133,7 @@ class Talk:
 
     def _make_way(self, turn: int, role: str) -> None:
         """Only what was said last is said anew; what that wrote is undone, as far as nothing newer stands on it."""
-        last = next((one for one in reversed(threads.standing(self.chat.messages())) if one.role == role), None)
+        last = next((one for one in reversed(threads.current_messages(self.chat.messages())) if one.role == role), None)
         if last is None or last.turn != turn:
             told = "your last message" if role == "user" else "the last reply"
             raise Conflict(f"only {told} can be replaced", code="not_last")
@@ -141,7 +151,7 @@ class Talk:
     def _drop_questions(self, turns: set[int]) -> None:
         """What turns asked that hold no longer is not asked any more."""
         with self.book.writing() as (tx, _):
-            for one in proposals.listed(tx, thread_id=self.chat.id):
+            for one in proposals.list_proposals(tx, thread_id=self.chat.id):
                 if any(turn.isdecimal() and int(turn) in turns for turn in one.turn_ids):
                     proposals.expire(tx, one.id, stamp(tx.clock()))
 
@@ -150,18 +160,18 @@ class Talk:
         """Whether the notebook answers here, not a model."""
         return self._models.chat is self._models.offline
 
-    async def _load(self, text: str, instead_of: int | None) -> Loaded:
+    async def _load(self, text: str, instead_of: int | None) -> TurnContext:
         """What the turn is read against. A chat that begins while another one is being read waits a moment, so that
         its block is up to date."""
         waited = 0.0
         while True:
-            loaded = await asyncio.to_thread(lambda: load(self.book, self.chat.id, text, before=instead_of))
+            loaded = await asyncio.to_thread(lambda: load_context(self.book, self.chat.id, text, before=instead_of))
             if not loaded.busy or waited >= CLOSING_WAIT_SECONDS:
                 return loaded
             await asyncio.sleep(0.1)
             waited += 0.1
 
-    def _take(self, text: str, hidden: str | None, instead_of: int | None, loaded: Loaded) -> TurnTaken:
+    def _take(self, text: str, hidden: str | None, instead_of: int | None, loaded: TurnContext) -> TurnTaken:
         """The turn, stored with what it does; an agent's is stored, and does nothing."""
         if self.book.origin.actor != "person" or not self._orders:
             taken = record_turn(self.book, self.chat, text, loaded, hidden=hidden, instead_of=instead_of)
@@ -174,8 +184,8 @@ class Talk:
         return taken
 
     async def _answer(
-        self, taken: TurnTaken, instead_of: int | None = None, begun: Piece | None = None
-    ) -> AsyncIterator[Event | Notice | Kept]:
+        self, taken: TurnTaken, instead_of: int | None = None, begun: ReplyPiece | None = None
+    ) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
         """The reply to a turn, `instead_of` an earlier one; going on with what is `begun`."""
         spoken = taken.message
         if self.by_notebook:
@@ -186,10 +196,10 @@ class Talk:
             async for notice in self._compress(thread, system, toolbox, spoken):
                 yield notice
             conversation = await asyncio.to_thread(self._conversation, taken, system)
-        written = Piece()
+        written = ReplyPiece()
         if begun is not None:
             conversation = going_on(conversation, begun)
-            written = Piece(begun.text, begun.calls)
+            written = ReplyPiece(begun.text, begun.calls)
             yield TextDelta(begun.text)
         turns = thread.turns if not self.by_notebook else spoken.turn
         piece = _Broken(self, turns, conversation, taken, instead_of)
@@ -197,11 +207,11 @@ class Talk:
             try:
                 async with aclosing(until(stop, self._models.chat.reply(conversation, toolbox))) as events:
                     async for event in events:
-                        if isinstance(event, Replied):
-                            whole = event if begun is None else begun.with_(event)
+                        if isinstance(event, ReplyFinished):
+                            whole = event if begun is None else begun.join(event)
                             message = await asyncio.to_thread(self._store, whole, taken, instead_of)
-                            yield Replied(whole.text, whole.calls, whole.usage)
-                            yield Kept(message, await self._title(spoken))
+                            yield ReplyFinished(whole.text, whole.calls, whole.usage)
+                            yield ReplyStored(message, await self._title(spoken))
                             return
                         written.add(event)
                         yield event
@@ -219,24 +229,24 @@ class Talk:
                 raise
             stopped = await asyncio.to_thread(piece.keep, written, "stopped")
             if stopped is not None:
-                yield Kept(stopped, await self._title(spoken))
+                yield ReplyStored(stopped, await self._title(spoken))
 
     def _for_notebook(self, taken: TurnTaken) -> Conversation:
         """What the notebook answers from: the last turns, what this one did, and what recall brought."""
         earlier = [one for one in taken.loaded.messages if one.turn < taken.message.turn][-NOTEBOOK_TURNS:]
-        said = plan([*earlier, taken.message]).said
+        said = plan_messages([*earlier, taken.message]).said
         view = view_of(taken, self.book.meaning)
         return Conversation("", said, preset=taken.loaded.preset, view=view if self._orders else None)
 
-    def _said(self, through: int) -> list[Message]:
+    def _current_messages(self, through: int) -> list[Message]:
         """What holds of the chat, up to a turn."""
-        return [one for one in threads.standing(self.chat.messages()) if one.turn <= through]
+        return [one for one in threads.current_messages(self.chat.messages()) if one.turn <= through]
 
     def _conversation(self, taken: TurnTaken, system: str) -> Conversation:
         """What the model is sent."""
-        through, summary = compressed(self.chat.thread)
-        stands = self._said(taken.message.turn)
-        said = plan(stands, compressed_through=through, summary=summary, budget=self._budget).said
+        through, summary = compressed_through(self.chat.thread)
+        stands = self._current_messages(taken.message.turn)
+        said = plan_messages(stands, compressed_through=through, summary=summary, budget=self._budget).said
         return Conversation(system, said, preset=taken.loaded.preset)
 
     def _set_table(self, taken: TurnTaken) -> tuple[Thread, Toolbox | None, str]:
@@ -247,11 +257,11 @@ class Talk:
         system = compose(preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=remembers)
         return thread, self._tools(taken.loaded, taken.message), system
 
-    def _tools(self, loaded: Loaded, spoken: Message) -> Toolbox | None:
+    def _tools(self, loaded: TurnContext, spoken: Message) -> Toolbox | None:
         if not loaded.remembers:
             return None
         book, turns = self._spoken_to(spoken), (str(spoken.turn),)
-        return build(loaded.preset, book, thread_id=loaded.thread.id, turn_ids=turns, mode=loaded.thread.mode)
+        return build_tools(loaded.preset, book, thread_id=loaded.thread.id, turn_ids=turns, mode=loaded.thread.mode)
 
     def _spoken_to(self, spoken: Message) -> Book:
         """The book as it is for who said this. What the person did not say here, tools do not do for them, also where
@@ -262,14 +272,14 @@ class Talk:
         self, thread: Thread, system: str, toolbox: Toolbox | None, spoken: Message
     ) -> AsyncIterator[Notice]:
         """Past the budget, older turns are summarised once for what is sent; the stored ones stay."""
-        messages = await asyncio.to_thread(self._said, spoken.turn)
-        through, summary = compressed(thread)
+        messages = await asyncio.to_thread(self._current_messages, spoken.turn)
+        through, summary = compressed_through(thread)
         tools = toolbox.schemas("openai") if toolbox else []
-        found = plan(
+        found = plan_messages(
             messages,
             compressed_through=through,
             summary=summary,
-            fixed_tokens=fixed(system, tools),
+            fixed_tokens=fixed_tokens_of(system, tools),
             budget=self._budget,
         )
         if found.through is None:
@@ -287,20 +297,20 @@ class Talk:
             threads.keep_compression(tx, self.chat.id, through, summary)
 
     def _store(
-        self, reply: Replied, taken: TurnTaken, instead_of: int | None = None, broke_off: str | None = None
+        self, reply: ReplyFinished, taken: TurnTaken, instead_of: int | None = None, broke_off: str | None = None
     ) -> Message:
         """The reply in the chat, and a question for each sure order that nothing has carried out."""
         counted = (reply.usage.tokens_in, reply.usage.tokens_out)
-        made = Made(self._models.chat.name, *(counted if broke_off is None else (None, None)))
+        made = ModelUse(self._models.chat.name, *(counted if broke_off is None else (None, None)))
         with self.book.transaction():
             self.book.spending.count("chat", self._models.chat.name, *counted)
             if taken.left and broke_off is None:
                 ask_what_was_missed(self.book, taken, reply.calls)
             with self.book.writing() as (tx, _):
-                return threads.add(
+                return threads.add_message(
                     tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()),
                     speaker=NOTEBOOK if self.by_notebook else None, made=made,
-                    parts=to_parts((*order_calls(taken.deeds), *reply.calls)), instead_of=instead_of,
+                    parts=calls_to_parts((*order_calls(taken.deeds), *reply.calls)), instead_of=instead_of,
                     broke_off=broke_off, close_after_hours=self.book.close_after_hours,
                 )  # fmt: skip
 
@@ -309,7 +319,7 @@ class Talk:
         by_rules, self._named = self._named, None
         if by_rules is None or self._models.cheap is self._models.offline:
             return by_rules
-        messages = threads.standing(await asyncio.to_thread(self.chat.messages))
+        messages = threads.current_messages(await asyncio.to_thread(self.chat.messages))
         turns = [_turn(one) for one in messages if one.turn >= spoken.turn or one.role == "user"]
         made = await self._models.title(turns, over_cap=await self._over_cap())
         await self._count("title", made.made_by, made.usage)
@@ -329,7 +339,7 @@ class Talk:
         return await asyncio.to_thread(over_cap, self.book, self._monthly_tokens)
 
 
-def _left_to_know(loaded: Loaded) -> str | None:
+def _left_to_know(loaded: TurnContext) -> str | None:
     """Hidden context on the agent's own question (which memory is to be changed) rides along with its answer."""
     last = loaded.messages[-1] if loaded.messages else None
     return last.hidden if last is not None and last.role == "assistant" else None
@@ -345,18 +355,18 @@ class _Broken:
     taken: TurnTaken
     instead_of: int | None
 
-    def keep(self, written: Piece, why: str) -> Message | None:
+    def keep(self, written: ReplyPiece, why: str) -> Message | None:
         if not written.text.strip():  # calls alone say nothing; what they wrote is in the book all the same
             return None
         with self.talk.book.transaction():
             if self.talk.chat.thread.turns != self.turns:
                 return None
-            cost = about(self.conversation, written)
-            reply = Replied(written.text, written.calls, cost)
+            cost = estimate_usage(self.conversation, written)
+            reply = ReplyFinished(written.text, written.calls, cost)
             return self.talk._store(reply, self.taken, self.instead_of, why)
 
 
-def compressed(thread: Thread) -> tuple[int, str | None]:
+def compressed_through(thread: Thread) -> tuple[int, str | None]:
     """How far what is sent is a summary, and which one: from the start again where it was erased with a memory."""
     return (0, None) if thread.compressed is None else (thread.compressed_through, thread.compressed)
 
@@ -378,5 +388,5 @@ def over_cap(book: Book, monthly_tokens: int | None) -> bool:
     return monthly_tokens is not None and book.spending.this_month() >= monthly_tokens
 
 
-def _turn(message: Message) -> Turn:
-    return Turn(message.turn, message.role, message.text, message.at, message.speaker)
+def _turn(message: Message) -> DialogueTurn:
+    return DialogueTurn(message.turn, message.role, message.text, message.at, message.speaker)

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from keepbook.errors import Invalid, ModelFailed
-from keepbook.models.model import Model, Turn, Usage
-from keepbook.models.providers.address import Address, own_name, parse
+from keepbook.models.model import DialogueTurn, Model, Usage
+from keepbook.models.providers.address import Address, own_name, parse_model_name
 from keepbook.models.providers.remote import RemoteModel
 
 OFFLINE = "offline"
@@ -35,7 +35,7 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeText:
     """A title or a summary, by whom it was made, and what should be said about that."""
 
     text: str
@@ -84,15 +84,17 @@ class Models:
         capped = over_cap and self.extractor is not self.offline
         return (self.offline, OVER_CAP) if capped else (self.extractor, None)
 
-    async def title(self, turns: Sequence[Turn], *, over_cap: bool = False) -> Made:
+    async def title(self, turns: Sequence[DialogueTurn], *, over_cap: bool = False) -> MadeText:
         return await self._first([self.cheap], lambda model: model.title(turns), over_cap)
 
-    async def summarise(self, previous: str | None, turns: Sequence[Turn], *, over_cap: bool = False) -> Made:
+    async def summarise(
+        self, previous: str | None, turns: Sequence[DialogueTurn], *, over_cap: bool = False
+    ) -> MadeText:
         return await self._first([self.chat, self.cheap], lambda model: model.summarise(previous, turns), over_cap)
 
     async def _first(
         self, models: Sequence[Model], ask: Callable[[Model], Awaitable[tuple[str, Usage]]], over_cap: bool
-    ) -> Made:
+    ) -> MadeText:
         """What the first of these models makes that does not fail; in the end the offline one."""
         remote = [model for at, model in enumerate(models) if model is not self.offline and model not in models[:at]]
         notice = OVER_CAP if remote and over_cap else None
@@ -102,12 +104,12 @@ class Models:
             except ModelFailed as error:
                 notice = f"{error.message}, so another model did this"
             else:
-                return Made(text, model.name, usage, notice)
+                return MadeText(text, model.name, usage, notice)
         text, usage = await ask(self.offline)
-        return Made(text, self.offline.name, usage, notice)
+        return MadeText(text, self.offline.name, usage, notice)
 
 
-def choose(settings: ModelSettings, offline: Model) -> Models:
+def choose_models(settings: ModelSettings, offline: Model) -> Models:
     """The models that the settings name; `Invalid` for a name that is none. Nothing is loaded or called yet."""
     chat = _model(settings.model, settings, offline)
     cheap, reader = (
@@ -120,7 +122,7 @@ def choose(settings: ModelSettings, offline: Model) -> Models:
 def _model(name: str, settings: ModelSettings, offline: Model) -> Model:
     if name == OFFLINE:
         return offline
-    kind, model = parse(name)
+    kind, model = parse_model_name(name)
     if kind == "openai":
         base_url, key = settings.openai_base_url, settings.openai_key
     else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from keepbook.book.chats.threads import Message, estimate
-from keepbook.models.model import Said, ToolCall, with_hidden
+from keepbook.models.model import PromptMessage, ToolCall, with_hidden
 
 SUMMARY_CHARS = 4_000
 KEPT = 0.5
@@ -36,10 +36,10 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SendPlan:
     """What is sent now, about how many tokens that is, and which turns it is time to summarise, if any."""
 
-    said: tuple[Said, ...]
+    said: tuple[PromptMessage, ...]
     tokens: int
     due: tuple[Message, ...] = ()
 
@@ -49,21 +49,22 @@ class Plan:
         return self.due[-1].turn if self.due else None
 
 
-def plan(
+def plan_messages(
     messages: Sequence[Message],
     *,
     compressed_through: int = 0,
     summary: str | None = None,
     fixed_tokens: int = 0,
     budget: Budget = Budget(),  # noqa: B008 - frozen
-) -> Plan:
-    """What to send of these messages, and whether some should be summarised first; `fixed_tokens` as by `fixed`."""
+) -> SendPlan:
+    """What to send of these messages, and whether some should be summarised first; `fixed_tokens` as by
+    `fixed_tokens_of`."""
     open_turns = [message for message in messages if message.turn > compressed_through]
-    said = _sent(open_turns, summary)
+    said = _messages_to_send(open_turns, summary)
     tokens = fixed_tokens + sum(map(size, said))
     if tokens <= budget.room:
-        return Plan(said, tokens)
-    return Plan(said, tokens, _due(open_turns, int((budget.room - fixed_tokens) * KEPT)))
+        return SendPlan(said, tokens)
+    return SendPlan(said, tokens, _due(open_turns, int((budget.room - fixed_tokens) * KEPT)))
 
 
 def _due(messages: Sequence[Message], keep: int) -> tuple[Message, ...]:
@@ -79,13 +80,13 @@ def _due(messages: Sequence[Message], keep: int) -> tuple[Message, ...]:
     return tuple(messages[:cut])
 
 
-def size(said: Said) -> int:
+def size(said: PromptMessage) -> int:
     """The tokens of one message, as everywhere here: characters / 4."""
     calls = sum(estimate(call.name + json.dumps(call.arguments) + (call.answer or "")) for call in said.calls)
     return estimate(with_hidden(said)) + calls
 
 
-def fixed(system: str, tools: Sequence[Mapping[str, Any]]) -> int:
+def fixed_tokens_of(system: str, tools: Sequence[Mapping[str, Any]]) -> int:
     """The tokens that go along with every request: the system prompt with its block, and the tools."""
     return estimate(system) + estimate(json.dumps(tools))
 
@@ -93,11 +94,11 @@ def fixed(system: str, tools: Sequence[Mapping[str, Any]]) -> int:
 # Messages as a model is sent them
 
 
-def _sent(messages: Sequence[Message], summary: str | None) -> tuple[Said, ...]:
+def _messages_to_send(messages: Sequence[Message], summary: str | None) -> tuple[PromptMessage, ...]:
     """The turns of the person and the assistant. A chat that the assistant began is sent as one the person began:
     providers and the templates of many models insist on that."""
     told = [f"{_EARLIER}\n{summary.strip()[:SUMMARY_CHARS]}"] if summary and summary.strip() else []
-    said: list[Said] = []
+    said: list[PromptMessage] = []
     for message in messages:
         one = to_said(message)
         if one is None:
@@ -112,15 +113,15 @@ def _sent(messages: Sequence[Message], summary: str | None) -> tuple[Said, ...]:
     return tuple(said)
 
 
-def to_said(message: Message) -> Said | None:
+def to_said(message: Message) -> PromptMessage | None:
     """A stored message as a model is sent it; None where it says nothing to a model."""
     stored = message.parts or () if message.role == "assistant" else ()
     calls = tuple(ToolCall(**part) for part in stored if part["name"] != ORDER)  # no model has that tool
     if message.role not in ("user", "assistant") or not (message.text.strip() or calls):
         return None
-    return Said(message.role, message.text, message.hidden, calls)
+    return PromptMessage(message.role, message.text, message.hidden, calls)
 
 
-def to_parts(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+def calls_to_parts(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
     """Calls as a message stores them in its `parts`."""
     return [{name: getattr(call, name) for name in ToolCall.__slots__} for call in calls]

@@ -1,6 +1,6 @@
 """The models of an installation, as its settings name them."""
 
-from keepbook.models.choose import Models, ModelSettings, choose
+from keepbook.models.choose import Models, ModelSettings, choose_models
 from keepbook.models.offline.model import OfflineModel
 from keepbook.settings import Settings
 
@@ -24,4 +24,4 @@ def models_under(known: Settings) -> Models:
         model_timeout=known.model_timeout,
         context_tokens=known.context_tokens,
     )
-    return choose(chosen, OfflineModel())
+    return choose_models(chosen, OfflineModel())

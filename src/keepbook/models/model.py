@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from keepbook.book.agents.cards import CardType
-from keepbook.book.text.block_lines import Line
+from keepbook.book.text.block_lines import BlockLine
 from keepbook.book.text.quotation import Span
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.models.notebook.reply.view import View
@@ -23,7 +23,7 @@ TurnId = int | str
 
 
 @dataclass(frozen=True)
-class Turn:
+class DialogueTurn:
     id: TurnId
     role: str
     text: str
@@ -32,7 +32,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownMemory:
     """A memory that is already in the book; `protected` means a person's own word."""
 
     id: str
@@ -104,7 +104,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PromptMessage:
     """One message as the model is sent it. `hidden` goes along with a user's text, before it."""
 
     role: str  # user, assistant
@@ -117,7 +117,7 @@ BREAK = "\n\n"
 """What parts the texts before and after a round of calls within one reply."""
 
 
-def with_hidden(said: Said) -> str:
+def with_hidden(said: PromptMessage) -> str:
     """A message as one text: the hidden context first, in its own part, then what the person wrote."""
     if not said.hidden:
         return said.text
@@ -135,11 +135,11 @@ class Conversation:
     """
 
     system: str
-    said: tuple[Said, ...]
+    said: tuple[PromptMessage, ...]
     card: CardType | None = None
     preset: Preset | None = None
     view: View | None = None
-    block: tuple[Line, ...] = ()
+    block: tuple[BlockLine, ...] = ()
     """The lines of the block that stands in `system`."""
 
 
@@ -152,14 +152,14 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ToolCalled:
     """A tool was called and has answered."""
 
     call: ToolCall
 
 
 @dataclass(frozen=True, slots=True)
-class Replied:
+class ReplyFinished:
     """The whole reply; always the last event."""
 
     text: str
@@ -167,20 +167,20 @@ class Replied:
     usage: Usage
 
 
-Event = TextDelta | Called | Replied
+ReplyEvent = TextDelta | ToolCalled | ReplyFinished
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClosingChat:
     """A closing chat as the extractor sees it: new turns only, with the summary of what came before."""
 
-    turns: tuple[Turn, ...]
-    known: tuple[Known, ...]
+    turns: tuple[DialogueTurn, ...]
+    known: tuple[KnownMemory, ...]
     categories: tuple[str, ...]
     zone: str
     now: datetime
     summary: str | None = None
-    block: tuple[Line, ...] = ()
+    block: tuple[BlockLine, ...] = ()
     """The lines of the block that the chat was given."""
     never: tuple[str, ...] = ()
     deeds: Mapping[TurnId, tuple[Deed, ...]] = field(default_factory=dict)
@@ -219,14 +219,14 @@ class Model(Protocol):
 
     name: str
 
-    def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         """Answer the last message, calling tools on the way."""
 
-    async def extract(self, reading: Reading) -> Extraction:
+    async def extract(self, reading: ClosingChat) -> Extraction:
         """Read a closing chat, in one call (a second only to repair an answer that does not fit)."""
 
-    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def summarise(self, previous: str | None, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         """The summary of a chat so far, for what a long chat no longer sends in full."""
 
-    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         """Three to five words for a chat."""

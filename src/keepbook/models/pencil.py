@@ -1,60 +1,60 @@
 """The pencil of an open chat: without a model what is only offered, with one what closing would keep."""
 
 from keepbook.book.book import Book
-from keepbook.book.chats.pencil import Pencil, key_of
-from keepbook.book.chats.threads import Message, Thread, standing
-from keepbook.book.ground.opened import Opened, viewing
+from keepbook.book.chats.pencil import Pencil, pencil_key
+from keepbook.book.chats.threads import Message, Thread, current_messages
+from keepbook.book.ground.open_book import OpenBook, viewing
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.owners import choices, owners
 from keepbook.book.text.quotation import spans_of
-from keepbook.book.text.words import fold
-from keepbook.models.closing.known import known_memories
-from keepbook.models.model import Candidate, Reading, Turn
+from keepbook.book.text.words import fold_text
+from keepbook.models.closing.known_memories import known_memories
+from keepbook.models.model import Candidate, ClosingChat, DialogueTurn
 from keepbook.models.notebook.extract import extract
 from keepbook.models.notebook.values import from_parts, is_kept_at_once, standing_deeds
 
 
-def pencil(opened: Opened, thread_id: str) -> list[Pencil]:
+def pencil_lines(opened: OpenBook, thread_id: str) -> list[Pencil]:
     """What waits of this chat; empty where it is closed, incognito, or memory is off."""
     book = Book.of(opened)
     with viewing(book), book.reading() as (tx, _, now):
         thread = book.threads.get(thread_id).thread
-        chosen = choices.chosen(tx)
+        chosen = choices.get_choices(tx)
         if thread.state != "active" or thread.deleted_at is not None or thread.incognito or not chosen.memory:
             return []
-        waiting = proposals.listed(tx, thread_id=thread_id)
-        declined = proposals.declined(tx)
-        messages = standing(book.threads.get(thread_id).messages())
+        waiting = proposals.list_proposals(tx, thread_id=thread_id)
+        declined = proposals.declined_contents(tx)
+        messages = current_messages(book.threads.get(thread_id).messages())
         unread = [one for one in messages if one.turn > thread.extracted_through]
-        reading = Reading(
+        reading = ClosingChat(
             turns=tuple(_turn(one) for one in messages if one.role in ("user", "assistant")),
             known=known_memories(tx), categories=book.preset(thread.preset).categories, zone=owners.zone_name(tx),
             now=parse_stamp(now), never=chosen.never, sense=book.meaning, thread_id=thread_id,
-            preset=book.preset(thread.preset), kept=_kept(messages, thread),
+            preset=book.preset(thread.preset), kept=_turns_not_read(messages, thread),
             deeds=dict(standing_deeds({one.turn: from_parts(one.parts) for one in messages}).items()),
         )  # fmt: skip
-    offered = [_offered(one) for one in waiting if one.question == "keep" and one.turn_ids]
+    offered = [_to_pencil(one) for one in waiting if one.question == "keep" and one.turn_ids]
     if not any(one.role == "user" and not is_kept_at_once(one.parts) for one in unread):
         return offered
-    refused = [fold(line) for line in declined]
-    found = [one for one in extract(reading) if one.op in ("add", "update") and fold(one.content) not in refused]
+    refused = [fold_text(line) for line in declined]
+    found = [one for one in extract(reading) if one.op in ("add", "update") and fold_text(one.content) not in refused]
     return [*offered, *map(_line, found)]
 
 
-def _kept(messages: list[Message], thread: Thread) -> frozenset[int | str]:
+def _turns_not_read(messages: list[Message], thread: Thread) -> frozenset[int | str]:
     """Turns that closing would not read for lines."""
     return frozenset(one.turn for one in messages if one.turn <= thread.extracted_through or is_kept_at_once(one.parts))
 
 
-def _turn(message: Message) -> Turn:
-    return Turn(message.turn, message.role, message.text, message.at, message.speaker)
+def _turn(message: Message) -> DialogueTurn:
+    return DialogueTurn(message.turn, message.role, message.text, message.at, message.speaker)
 
 
-def _offered(one: Proposal) -> Pencil:
+def _to_pencil(one: Proposal) -> Pencil:
     turn = int(one.turn_ids[-1]) if one.turn_ids[-1].isdecimal() else 0
-    key = key_of(turn, one.content)
+    key = pencil_key(turn, one.content)
     spans = tuple((span.turn, span.start, span.end, span.kind) for span in spans_of(one.spans))
     return Pencil(key, turn, one.content, one.category, "add", None, one.score or 0.0, False, spans, one.id)
 
@@ -63,5 +63,5 @@ def _line(one: Candidate) -> Pencil:
     turn = int(one.turn_ids[-1])
     spans = tuple((span.turn, span.start, span.end, span.kind) for span in one.spans)
     return Pencil(
-        key_of(turn, one.content), turn, one.content, one.category, one.op, one.target, one.score, one.sure, spans
+        pencil_key(turn, one.content), turn, one.content, one.category, one.op, one.target, one.score, one.sure, spans
     )

@@ -64,17 +64,17 @@ def compose(
     parts = [preset.persona.strip()]
     parts.append(f"## Your memory\n\n{preset.memory_rules.strip() if memory else MEMORY_OFF}")
     if tier is not None:
-        parts.append(f"## Whom you talk to\n\n{_one_of(TIER_WORDS, tier, 'tier')}")
+        parts.append(f"## Whom you talk to\n\n{_words_for(TIER_WORDS, tier, 'tier')}")
     if memory and block and block.strip():
         parts.append(block)
     if mode is not None:
-        parts.append(f"## What this chat is for\n\n{_one_of(MODE_WORDS, mode, 'mode')}")
+        parts.append(f"## What this chat is for\n\n{_words_for(MODE_WORDS, mode, 'mode')}")
     if focus and focus.strip():
         parts.append(f"## On the person's screen when this chat began\n\n<screen>\n{_safe(focus)}\n</screen>")
     return "\n\n".join([*parts, TRUST])
 
 
-def _one_of(words: dict[str, str], name: str, field: str) -> str:
+def _words_for(words: dict[str, str], name: str, field: str) -> str:
     if name not in words:
         raise Invalid(f"{field} is one of {', '.join(words)}, not {name!r}", field=field)
     return words[name]

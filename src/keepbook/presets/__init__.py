@@ -16,7 +16,16 @@ from typing import Annotated, Literal
 
 from keepbook.errors import Invalid
 from keepbook.patterns import regex
-from keepbook.strict_toml import Expecting, NotToml, Table, Wrong, dotted, nearest, parse, read
+from keepbook.strict_toml import (
+    Expecting,
+    NotToml,
+    TomlTable,
+    Wrong,
+    dotted_key,
+    fit_to_shape,
+    nearest_name,
+    parse_toml,
+)
 
 _SHIPPED = Path(__file__).parent
 _NAME = regex(r"[a-z][a-z0-9_-]{0,39}")
@@ -38,13 +47,13 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class PresetTool:
     """A name and argument names of this preset, bound to one operation of the tools package."""
 
     name: str
     does: str
     description: str
-    arguments: Table[Argument]
+    arguments: TomlTable[Argument]
     outside: bool = False
     """Only for agents outside: our own chats record their turns themselves."""
 
@@ -56,13 +65,13 @@ class Selection:
     kind: Literal["grouped", "ordered", "recent"]
     limit: int | None = None
     total: int | None = None
-    budgets: Table[int] = field(default_factory=lambda: MappingProxyType({}))
+    budgets: TomlTable[int] = field(default_factory=lambda: MappingProxyType({}))
     other: int | None = None
     """Beside the budgets: for categories that are none of this preset's, together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineFormat:
     """What a line shows besides the content: `short` ids are [Ab12Cd34], `labelled` ones [id:Ab12Cd34]."""
 
     id: Literal["none", "short", "labelled"]
@@ -88,9 +97,9 @@ class Preset:
     persona: str
     memory_rules: str
     selection: Selection
-    line: Line
-    tools: tuple[Tool, ...]
-    titles: Table[str] = field(default_factory=lambda: MappingProxyType({}))
+    line: LineFormat
+    tools: tuple[PresetTool, ...]
+    titles: TomlTable[str] = field(default_factory=lambda: MappingProxyType({}))
     default_category: str | None = None
     recall_tool: str | None = None
     most_tools: int | None = None
@@ -104,7 +113,7 @@ class Preset:
 
 def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
     """The preset of this name, shipped or from one of `folders`; one of these is read again when its file changed."""
-    found = [(f"{_SHIPPED}/{name}.toml", 0)] if name in _shipped() else []
+    found = [(f"{_SHIPPED}/{name}.toml", 0)] if name in _shipped_names() else []
     for folder in folders if _NAME.fullmatch(name) else ():
         path = f"{folder}/{name}.toml"
         try:  # every reading of a book comes by here
@@ -114,7 +123,7 @@ def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
     if not found:
         known = preset_names(folders)
         raise Invalid(
-            f"There is no preset {name!r}.{_meant(nearest(name, known))} Known presets: {', '.join(known)}.",
+            f"There is no preset {name!r}.{_suggestion(nearest_name(name, known))} Known presets: {', '.join(known)}.",
             field="preset",
         )
     if len(found) > 1:
@@ -126,25 +135,25 @@ def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
 
 
 @cache
-def _shipped() -> frozenset[str]:
+def _shipped_names() -> frozenset[str]:
     """What comes with the program changes with it, and never while it runs."""
     return frozenset(path.stem for path in _SHIPPED.glob("*.toml"))
 
 
 def preset_names(folders: Sequence[Path] = ()) -> tuple[str, ...]:
     """Every name that `load_preset` would look for, sorted."""
-    names = _shipped().union(path.stem for folder in folders for path in Path(folder).glob("*.toml"))
+    names = _shipped_names().union(path.stem for folder in folders for path in Path(folder).glob("*.toml"))
     return tuple(sorted(name for name in names if _NAME.fullmatch(name)))
 
 
 @lru_cache(maxsize=64)
 def _load(path: str, _mtime: int) -> Preset:
     try:
-        preset = read(Preset, parse(Path(path).read_text(encoding="utf-8")))
+        preset = fit_to_shape(Preset, parse_toml(Path(path).read_text(encoding="utf-8")))
     except (NotToml, UnicodeDecodeError) as error:
         raise Invalid(f"{path}: not valid TOML: {error}.", field="preset") from error
     except Wrong as error:
-        raise _refusal(path, dotted(error.key), error.belongs, _meant(error.nearest)) from None
+        raise _refusal(path, dotted_key(error.key), error.belongs, _suggestion(error.nearest)) from None
     for ok, key, expected in _rules(preset, Path(path).stem):
         if not ok:
             raise _refusal(path, key, expected)
@@ -211,5 +220,5 @@ def _rules_of_selection(selection: Selection, titled: set[str]) -> Rules:
     return rules + [(given is None or given > 0, f"selection.{key}", "1 or more") for key, given in amounts.items()]
 
 
-def _meant(name: str | None) -> str:
+def _suggestion(name: str | None) -> str:
     return f" Did you mean `{name}`?" if name else ""

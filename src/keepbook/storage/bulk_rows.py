@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, and_, bindparam, false, literal_column, or_, update
 
-Row = tuple[Any, ...]
+RowValues = tuple[Any, ...]
 _BATCH = "__batch__"
 """Where a statement names the batch."""
 
 
-class Kept(NamedTuple):
+class KeptCounts(NamedTuple):
     added: int
     changed: int
     unchanged: int
@@ -45,7 +45,7 @@ class BulkRows:
         )
         self._compiled: dict[str, tuple[str, Any, str, Any]] = {}
 
-    def add(self, conn: Connection, rows: Collection[Row], batch: int | None = None) -> int:
+    def add(self, conn: Connection, rows: Collection[RowValues], batch: int | None = None) -> int:
         """Only what is new; answers how many. The batch that rows come with, where the table has one as its last
         column, is not in them: it is the same for all, and stands in the statement."""
         if not rows:
@@ -55,7 +55,7 @@ class BulkRows:
             cursor.executemany(insert_sql.replace(_BATCH, str(batch)), lay_insert(rows))
             return int(cursor.rowcount)
 
-    def correct(self, conn: Connection, rows: Sequence[Row]) -> None:
+    def correct(self, conn: Connection, rows: Sequence[RowValues]) -> None:
         """Rows that are there, with other figures."""
         if rows:
             _, _, update_sql, lay_update = self._for(conn)
@@ -75,12 +75,14 @@ class BulkRows:
             compiled: list[Any] = []
             for statement, names in ((adding, given), (self._update, [f"new_{name}" for name in self._names])):
                 made: Any = statement.compile(dialect=conn.dialect)
-                compiled += [made.string, _laid(made.positiontup, names)]
+                compiled += [made.string, _in_statement_order(made.positiontup, names)]
             known = self._compiled[name] = (compiled[0], compiled[1], compiled[2], compiled[3])
         return known
 
 
-def _laid(order: Sequence[str] | None, names: Sequence[str]) -> Callable[[Iterable[Row]], Iterable[Any]]:
+def _in_statement_order(
+    order: Sequence[str] | None, names: Sequence[str]
+) -> Callable[[Iterable[RowValues]], Iterable[Any]]:
     """Rows as a statement wants them: by name where it has no order, else in its order."""
     if order is None:
         return lambda rows: [dict(zip(names, row, strict=True)) for row in rows]

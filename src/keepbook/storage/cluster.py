@@ -80,7 +80,7 @@ class Spread:
 # Rules
 
 
-def place_of(table: Table) -> str:
+def placement_of(table: Table) -> str:
     """Where a table's rows lie: `home`, `owner` (by owner) or `everywhere`."""
     if table.name in AT_HOME:
         return "home"
@@ -151,7 +151,7 @@ def distribute(conn: Connection, shards: int) -> Spread:
     done: dict[str, list[str]] = {"owner": [], "everywhere": []}
     first = next((name for name, method in already.items() if method == "h"), None)
     for table in metadata.sorted_tables:
-        place = place_of(table)
+        place = placement_of(table)
         if place == "home" or table.name in already:
             continue
         _spread_one(conn, table.name, place, first)
@@ -171,22 +171,22 @@ def differences(conn: Connection) -> list[str]:
     found = [
         f"table {table.name} does not lie where it should"
         for table in metadata.sorted_tables
-        if already.get(table.name) != {"home": None, "owner": "h", "everywhere": "n"}[place_of(table)]
+        if already.get(table.name) != {"home": None, "owner": "h", "everywhere": "n"}[placement_of(table)]
     ]
     functions, tables = (json.loads(conn.execute(asked).scalar_one()) for asked in (text(_FUNCTIONS), _OF_TABLES))
-    for node, there in _told_by_each(conn, _FUNCTIONS):
+    for node, there in _json_of_each_node(conn, _FUNCTIONS):
         found += [f"function {name} on node {node} {OTHER}" for name in functions if there.get(name) != functions[name]]
-    for node, there in _told_by_each(conn, _OF_SHARDS):
+    for node, there in _json_of_each_node(conn, _OF_SHARDS):
         found += [
             f"guard of {shard} on node {node} {OTHER}"
             for shard, said in sorted(there.items())
             if said != tables.get(shard.rpartition("_")[0])
         ]
-    roles = _told_by_each(conn, _ROLE)
+    roles = _json_of_each_node(conn, _ROLE)
     return found + [f"right of keepbook_app on node {node} {OTHER}" for node, is_plain in roles if not is_plain]
 
 
-def _told_by_each(conn: Connection, command: str) -> list[tuple[int, Any]]:
+def _json_of_each_node(conn: Connection, command: str) -> list[tuple[int, Any]]:
     """The JSON that each node answers with."""
     answers = conn.execute(_EVERYWHERE, {"command": command}).all()
     if failed := [each for each in answers if not each.success]:

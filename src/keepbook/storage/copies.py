@@ -45,7 +45,7 @@ def copy(address: str, target: Path, busy_seconds: float = 30.0) -> None:
 
 
 @contextmanager
-def opened(address: str, made: Path) -> Iterator[tuple[str, list[str]]]:
+def open_copy(address: str, made: Path) -> Iterator[tuple[str, list[str]]]:
     """A copy as a database of its own for as long as somebody looks, and whose books are in it. The copy itself is
     not touched; `address` names the server that a copy of a server is opened on."""
     if not made.is_file():

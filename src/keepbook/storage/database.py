@@ -20,12 +20,12 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.settings import UNLIMITED, Allowance
-from keepbook.storage.tally import Tally
+from keepbook.storage.tally import EventTally
 
 if TYPE_CHECKING:
     from keepbook.storage.cluster import Spread
 
-Clock = Callable[[], datetime]
+ClockFunction = Callable[[], datetime]
 Found = TypeVar("Found")
 
 
@@ -36,7 +36,7 @@ class Tx:
 
     conn: Connection
     owner: str
-    clock: Clock
+    clock: ClockFunction
     writes: bool
     head: Any = None
     presets: dict[Any, Any] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Backend(Protocol):
     def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
         """A transaction that serves no owner: it sees only tables without personal text. It may hold a turn."""
 
-    def glance(self, ask: Callable[[Connection], Found]) -> Found:
+    def query_once(self, ask: Callable[[Connection], Found]) -> Found:
         """The answer to one question to such a table, with no transaction around it. It may be asked twice."""
 
     def compact(self) -> list[str]:
@@ -98,7 +98,7 @@ class Database:
     def __init__(
         self,
         address: str,
-        clock: Clock,
+        clock: ClockFunction,
         *,
         busy_seconds: float = 30.0,
         allowance: Allowance = UNLIMITED,
@@ -109,13 +109,13 @@ class Database:
         self.clock = clock
         self._before_keeping = before_keeping
         self.allowance = allowance
-        self.tally = Tally()
+        self.tally = EventTally()
         self.backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
         # Also of a program that does not close its book: the last connection to a file empties the log into it.
         self._end = weakref.finalize(self, self.backend.close)
         self._open = threading.local()
         try:
-            with self._translated():
+            with self._translate_errors():
                 self.backend.prepare()
         except BaseException:
             self._end()
@@ -124,12 +124,12 @@ class Database:
     @contextmanager
     def read(self, owner: str) -> Iterator[Tx]:
         """A consistent view of one owner's book; inside a write it sees what that has written so far."""
-        if (outer := self._joined(owner) or self._viewed(owner)) is not None:
+        if (outer := self._outer_transaction(owner) or self._open_view(owner)) is not None:
             yield outer
             return
         asked = time.perf_counter()
-        with self._translated(), self.backend.reading(owner) as conn:
-            self._waited("read", asked)
+        with self._translate_errors(), self.backend.reading(owner) as conn:
+            self._count_wait("read", asked)
             yield Tx(conn, owner, self.clock, writes=False)
 
     @contextmanager
@@ -146,14 +146,14 @@ class Database:
     @contextmanager
     def write(self, owner: str) -> Iterator[Tx]:
         """A transaction that is kept whole when the block ends, and not at all when it raises."""
-        if (outer := self._joined(owner)) is not None:
+        if (outer := self._outer_transaction(owner)) is not None:
             yield outer
             return
         if getattr(self._open, "view", None) is not None:
             raise Conflict("a view is open here, in which nothing is written; write after it")
         asked = time.perf_counter()
-        with self._translated(), self.backend.writing(owner) as conn:
-            self._waited("write", asked)
+        with self._translate_errors(), self.backend.writing(owner) as conn:
+            self._count_wait("write", asked)
             tx = self._open.tx = Tx(conn, owner, self.clock, writes=True, allowance=self.allowance)
             try:
                 yield tx
@@ -169,13 +169,13 @@ class Database:
     def unscoped(self, *, writes: bool = False, turn: str | None = None) -> Iterator[Connection]:
         """For tables without personal text: what is due, tokens, leases, prices. Writers who name the same `turn` wait
         for each other."""
-        with self._translated(), self.backend.unscoped(writes=writes, turn=turn) as conn:
+        with self._translate_errors(), self.backend.unscoped(writes=writes, turn=turn) as conn:
             yield conn
 
-    def glance(self, ask: Callable[[Connection], Found]) -> Found:
+    def query_once(self, ask: Callable[[Connection], Found]) -> Found:
         """The answer to one question to such tables, which needs no transaction: it costs a third of one."""
-        with self._translated():
-            return self.backend.glance(ask)
+        with self._translate_errors():
+            return self.backend.query_once(ask)
 
     @property
     def is_writing(self) -> bool:
@@ -183,7 +183,7 @@ class Database:
         return getattr(self._open, "tx", None) is not None
 
     def compact(self) -> list[str]:
-        with self._translated():
+        with self._translate_errors():
             return self.backend.compact()
 
     def copy_into(self, other: "Database") -> None:
@@ -208,33 +208,33 @@ class Database:
             raise Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
         return self.backend
 
-    def _waited(self, kind: str, since: float) -> None:
+    def _count_wait(self, kind: str, since: float) -> None:
         """Until the database let it begin: a connection, and to write the owner's turn."""
         self.tally.add({("waits", kind): 1, ("wait_seconds", kind): time.perf_counter() - since})
 
-    def _joined(self, owner: str) -> Tx | None:
+    def _outer_transaction(self, owner: str) -> Tx | None:
         outer: Tx | None = getattr(self._open, "tx", None)
         if outer is not None and outer.owner != owner:
             raise Conflict(f"a transaction of {outer.owner!r} is open here; finish it before you serve {owner!r}")
         return outer
 
-    def _viewed(self, owner: str) -> Tx | None:
+    def _open_view(self, owner: str) -> Tx | None:
         view: Tx | None = getattr(self._open, "view", None)
         return view if view is not None and view.owner == owner else None
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (DBAPIError, self.backend.driver_error, UnicodeDecodeError) as error:
-            known = self._told(error)
+            known = self._to_keepbook_error(error)
             if known is None:
                 raise
             raise known from error
         except TimeoutError as error:  # the pool's own
             raise Conflict("the database is busy: no connection became free; try again", code="busy") from error
 
-    def _told(self, error: Exception) -> KeepbookError | None:
+    def _to_keepbook_error(self, error: Exception) -> KeepbookError | None:
         """What a database error means to a person. A refusal that the engine did not foresee, a guard's or none that we
         know, is what a damaged file looks like from above: then the file itself is asked first."""
         words = str(error.orig if isinstance(error, DBAPIError) else error)

@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.storage import cluster, schema
-from keepbook.storage.prepared import driver_of
+from keepbook.storage.prepared_statement import driver_of
 from keepbook.storage.tables import OWNED
 
 APP_ROLE = "keepbook_app"
@@ -130,18 +130,18 @@ class Postgres:
         first = SQL("") if turn is None else _LOCK.format(_lock_number(f"turn {turn}"))
         return self._begin(_WRITING if writes else _READING, first)
 
-    def glance(self, ask: Callable[[Connection], Found]) -> Found:
+    def query_once(self, ask: Callable[[Connection], Found]) -> Found:
         if self._pooled:  # what a connection is, it says at the beginning of a transaction
             with self.unscoped(writes=False) as conn:
                 return ask(conn)
-        conn, found = self._connected(ask)
+        conn, found = self._connect_and_ask(ask)
         conn.close()
         return found
 
     @contextmanager
     def _begin(self, how: SQL, first: Composable) -> Iterator[Connection]:
         beginning = how + self._anew + first
-        conn, _ = self._connected(lambda conn: driver_of(conn).execute(beginning, prepare=False))
+        conn, _ = self._connect_and_ask(lambda conn: driver_of(conn).execute(beginning, prepare=False))
         with conn:
             driver = driver_of(conn)
             try:
@@ -154,7 +154,7 @@ class Postgres:
                     conn.invalidate()
                 raise
 
-    def _connected(self, ask: Callable[[Connection], Found]) -> tuple[Connection, Found]:
+    def _connect_and_ask(self, ask: Callable[[Connection], Found]) -> tuple[Connection, Found]:
         """A connection, and the answer to the first that it is asked. One that has fallen while it rested is not alone:
         then all are made anew, once."""
         anew = False

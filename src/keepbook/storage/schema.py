@@ -18,7 +18,7 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepbook.errors import Conflict
-from keepbook.storage.covered import noticing
+from keepbook.storage.cover_rules import noticing
 from keepbook.storage.statements import split
 from keepbook.storage.tables import metadata
 
@@ -51,16 +51,16 @@ def fingerprint(revision: str) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
-def mark(revision: str) -> str:
+def schema_mark(revision: str) -> str:
     """What a book of this revision bears."""
     return f"{revision}_{fingerprint(revision)[:12]}"
 
 
-KNOWN = tuple(mark(revision) for revision in REVISIONS)
+KNOWN = tuple(schema_mark(revision) for revision in REVISIONS)
 HEAD = KNOWN[-1]
 
 
-def written(engine: str) -> str:
+def schema_sql(engine: str) -> str:
     """The whole schema of today as SQL: what the open migration says, as `scripts/schema.py` writes it."""
     dialect = registry.load(engine)()
     parts = []
@@ -77,7 +77,7 @@ def written(engine: str) -> str:
 @cache
 def statements(engine: str) -> tuple[str, ...]:
     """The same, one by one; put together once, however many books a program makes."""
-    return tuple(split(written(engine)))
+    return tuple(split(schema_sql(engine)))
 
 
 def revision(conn: Connection) -> str | None:
@@ -87,7 +87,7 @@ def revision(conn: Connection) -> str | None:
     return conn.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-def stamp(conn: Connection) -> None:
+def stamp_revision(conn: Connection) -> None:
     conn.execute(
         text(
             "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "

@@ -20,7 +20,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, NotAllowed
 from keepbook.storage import schema
-from keepbook.storage.prepared import driver_of
+from keepbook.storage.prepared_statement import driver_of
 
 APPLICATION_ID = 0x4B424F4B
 """Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
@@ -58,7 +58,7 @@ class Sqlite:
             if found is None:
                 for statement in schema.statements("sqlite"):
                     driver_of(conn).execute(statement)
-                schema.stamp(conn)
+                schema.stamp_revision(conn)
                 conn.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
             elif found != schema.HEAD:
                 schema.migrate(conn)
@@ -72,7 +72,7 @@ class Sqlite:
     def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
         return self._begin("IMMEDIATE" if writes else "DEFERRED")
 
-    def glance(self, ask: Callable[[Connection], Found]) -> Found:
+    def query_once(self, ask: Callable[[Connection], Found]) -> Found:
         if self._in_memory:  # there its one connection may be in the middle of something
             with self._begin("DEFERRED") as conn:
                 return ask(conn)
@@ -152,10 +152,10 @@ class Sqlite:
                 conn.exec_driver_sql("SELECT sql FROM sqlite_master").all()  # the check below does not read its words
                 whole = conn.exec_driver_sql("PRAGMA integrity_check(1)").scalar() == "ok"
         except (DBAPIError, sqlite3.Error) as error:
-            return self.refusal(error) or _damaged(self.address)
+            return self.refusal(error) or _damaged_error(self.address)
         except UnicodeDecodeError:  # what SQLite says of a damaged schema quotes it
             whole = False
-        return None if whole else _damaged(self.address)
+        return None if whole else _damaged_error(self.address)
 
     def facts(self) -> dict[str, str]:
         size = "in memory" if self._in_memory else f"{Path(self.address).stat().st_size / 1e6:.1f} MB"
@@ -332,9 +332,9 @@ def _refusal(words: str, place: str) -> KeepbookError | None:
     if "disk I/O error" in words:
         return KeepbookError(f"the disk that holds {place} gave an error; nothing was written", code="disk_error")
     if "malformed" in words or "not a database" in words or "Could not decode to UTF-8" in words:
-        return _damaged(place)
+        return _damaged_error(place)
     return None
 
 
-def _damaged(place: str) -> Invalid:
+def _damaged_error(place: str) -> Invalid:
     return Invalid(f"{place} is damaged or not a book; restore it from a backup", code="not_a_book", field="db")

@@ -49,7 +49,7 @@ def _partial(name: str, *columns: Column[Any], where: ColumnElement[bool], uniqu
 
 
 @compiles(CreateIndex)
-def _with_where(create: CreateIndex, compiler: Any, **options: Any) -> str:
+def _compile_partial_index(create: CreateIndex, compiler: Any, **options: Any) -> str:
     """Both engines write it alike; told earlier, as `postgresql_where=`, it would load a dialect that nobody uses."""
     index: Index = create.element
     if "where" in index.info:
@@ -61,7 +61,7 @@ def _owner() -> Column[Any]:
     return Column("owner", Word, CheckConstraint("owner <> ''"), nullable=False)
 
 
-def _one_of(column: str, *words: str) -> CheckConstraint:
+def _check_in(column: str, *words: str) -> CheckConstraint:
     listed = ", ".join(f"'{word}'" for word in words)
     return CheckConstraint(f"{column} IN ({listed})")
 
@@ -81,7 +81,7 @@ ledger = _table(
     Column("seq", Integer, nullable=False),
     Column("link", Integer, nullable=False),
     Column("at", Word, nullable=False),
-    Column("actor", Word, _one_of("actor", "person", "agent", "extractor", "job"), nullable=False),
+    Column("actor", Word, _check_in("actor", "person", "agent", "extractor", "job"), nullable=False),
     Column("door", Word, nullable=False),
     Column("thread_id", Word),
     Column("action", Word, nullable=False),
@@ -148,7 +148,7 @@ memories = _table(
     Column("subject", Word, CheckConstraint("length(subject) <= 200")),
     Column("subject_key", Word),
     Column("scope", Word),
-    Column("confidence", Word, _one_of("confidence", "asserted", "inferred"), nullable=False),
+    Column("confidence", Word, _check_in("confidence", "asserted", "inferred"), nullable=False),
     Column("importance", Number, CheckConstraint("importance BETWEEN 0 AND 1"), nullable=False),
     Column("version", Integer, nullable=False),
     Column("created_at", Word, nullable=False),
@@ -179,7 +179,7 @@ versions = _table(
     Column(
         "source",
         Word,
-        _one_of("source", "profile", "chat", "inferred", "extracted", "imported"),
+        _check_in("source", "profile", "chat", "inferred", "extracted", "imported"),
         nullable=False,
     ),
     Column("score", Number, CheckConstraint("score BETWEEN 0 AND 1")),
@@ -231,7 +231,7 @@ Index("links_to", links.c.owner, links.c.to_id)
 injections = _table(
     "injections",
     _owner(),
-    Column("space", Word, _one_of("space", "chat", "outside"), nullable=False),
+    Column("space", Word, _check_in("space", "chat", "outside"), nullable=False),
     Column("session", Word, nullable=False),
     Column("at", Word, nullable=False),
     Column("preset", Word, nullable=False),
@@ -313,8 +313,8 @@ threads = _table(
     Column("agent", Word),
     Column("preset", Word, nullable=False),
     Column("title", Word),
-    Column("titled_by", Word, _one_of("titled_by", "person", "model", "rules")),
-    Column("state", Word, _one_of("state", "active", "idle", "archived"), nullable=False),
+    Column("titled_by", Word, _check_in("titled_by", "person", "model", "rules")),
+    Column("state", Word, _check_in("state", "active", "idle", "archived"), nullable=False),
     Column("incognito", Integer, CheckConstraint("incognito IN (0, 1)"), nullable=False),
     Column("tier", Word),
     Column("mode", Word),
@@ -343,7 +343,7 @@ messages = _table(
     _owner(),
     Column("thread_id", Word, nullable=False),
     Column("turn", Integer, CheckConstraint("turn >= 1"), nullable=False),
-    Column("role", Word, _one_of("role", "user", "assistant", "tool", "system"), nullable=False),
+    Column("role", Word, _check_in("role", "user", "assistant", "tool", "system"), nullable=False),
     Column("speaker", Word),
     Column("text", Word, nullable=False),
     Column("hidden", Word),
@@ -354,7 +354,7 @@ messages = _table(
     Column("tokens_in", Integer),
     Column("tokens_out", Integer),
     Column("instead_of", Integer, CheckConstraint("instead_of >= 1 AND instead_of < turn")),
-    Column("broke_off", Word, _one_of("broke_off", "stopped", "left", "failed")),
+    Column("broke_off", Word, _check_in("broke_off", "stopped", "left", "failed")),
     PrimaryKeyConstraint("owner", "thread_id", "turn"),
     ForeignKeyConstraint(["owner", "thread_id"], ["threads.owner", "threads.id"]),
 )
@@ -388,9 +388,9 @@ proposals = _table(
     "proposals",
     _owner(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
-    Column("nature", Word, _one_of("nature", "proposal", "conflict"), nullable=False),
-    Column("status", Word, _one_of("status", "waiting", "accepted", "declined", "expired"), nullable=False),
-    Column("op", Word, _one_of("op", "add", "update", "end", "forget"), nullable=False),
+    Column("nature", Word, _check_in("nature", "proposal", "conflict"), nullable=False),
+    Column("status", Word, _check_in("status", "waiting", "accepted", "declined", "expired"), nullable=False),
+    Column("op", Word, _check_in("op", "add", "update", "end", "forget"), nullable=False),
     Column("memory_id", Word),
     Column("category", Word),
     Column("subject", Word),
@@ -404,7 +404,7 @@ proposals = _table(
     Column("created_at", Word, nullable=False),
     Column("decided_at", Word),
     # What is asked, if it is more than yes or no, and the answers there are to it.
-    Column("question", Word, _one_of("question", "keep", "over", "change", "which")),
+    Column("question", Word, _check_in("question", "keep", "over", "change", "which")),
     Column("choices", Word),
     Column("valid_until", Word),
     # Which words of the chat it would quote; the day they were said on, where they count from it.
@@ -456,7 +456,7 @@ vectors = _table(
     "vectors",
     _owner(),
     Column("space", Word, nullable=False),
-    Column("kind", Word, _one_of("kind", "memory", "turn"), nullable=False),
+    Column("kind", Word, _check_in("kind", "memory", "turn"), nullable=False),
     Column("item", Word, nullable=False),
     Column("part", Integer, nullable=False),
     Column("nth", Integer, nullable=False),
@@ -484,7 +484,7 @@ tokens = _table(
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
     Column("owner", Word, CheckConstraint("owner <> ''")),
     Column("hash", Word, nullable=False, unique=True),
-    Column("kind", Word, _one_of("kind", "person", "agent", "service"), nullable=False),
+    Column("kind", Word, _check_in("kind", "person", "agent", "service"), nullable=False),
     Column("scopes", Word, nullable=False),
     Column("name", Word),
     Column("created_at", Word, nullable=False),
@@ -585,9 +585,9 @@ runs = _table(
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
     Column("agent_id", Word, nullable=False),
     Column(
-        "nature", Word, _one_of("nature", "scheduled", "manual", "chat", "recorded", "re-examination"), nullable=False
+        "nature", Word, _check_in("nature", "scheduled", "manual", "chat", "recorded", "re-examination"), nullable=False
     ),
-    Column("status", Word, _one_of("status", "queued", "running", "succeeded", "failed"), nullable=False),
+    Column("status", Word, _check_in("status", "queued", "running", "succeeded", "failed"), nullable=False),
     Column("prompt", Word, nullable=False),
     Column("adapter", Word),
     Column("model", Word),
@@ -642,7 +642,7 @@ transcripts = _table(
     _owner(),
     Column("run_id", Word, nullable=False),
     Column("turn", Integer, CheckConstraint("turn >= 1"), nullable=False),
-    Column("role", Word, _one_of("role", "user", "assistant", "tool", "system"), nullable=False),
+    Column("role", Word, _check_in("role", "user", "assistant", "tool", "system"), nullable=False),
     Column("text", Word, nullable=False),
     Column("parts", Word),
     Column("at", Word, nullable=False),
@@ -672,14 +672,16 @@ decisions = _table(
     Column("probability", Number, CheckConstraint("probability BETWEEN 0 AND 1")),
     Column("claim", Word),
     Column("recorded_at", Word),
-    Column("state", Word, _one_of("state", "open", "resolved", "expired"), nullable=False),
+    Column("state", Word, _check_in("state", "open", "resolved", "expired"), nullable=False),
     Column("filled_at", Word),
     Column("fill_price", Number),
     Column("through", Word),
     Column("last_close", Number),
     Column("closed_at", Word),
-    Column("closed_by", Word, _one_of("closed_by", "bars", "person", "agent")),
-    Column("outcome", Word, _one_of("outcome", "target", "stop", "time", "exited", "expired", "true", "false", "void")),
+    Column("closed_by", Word, _check_in("closed_by", "bars", "person", "agent")),
+    Column(
+        "outcome", Word, _check_in("outcome", "target", "stop", "time", "exited", "expired", "true", "false", "void")
+    ),
     Column("exit_price", Number),
     Column("result_r", Number),
     Column("result_pct", Number),
@@ -723,7 +725,7 @@ batches = _table(
     Column("nth", Integer, nullable=False),
     Column("source", Word, CheckConstraint("source <> ''"), nullable=False),
     Column("link", Integer, nullable=False),
-    Column("what", Word, _one_of("what", "bars", "events"), nullable=False),
+    Column("what", Word, _check_in("what", "bars", "events"), nullable=False),
     Column("at", Word, nullable=False),
     Column("came", Integer, nullable=False),
     Column("went", Integer, nullable=False),
@@ -823,11 +825,11 @@ skill_fields = _table(
     "skill_fields",
     _owner(),
     Column("skill_id", Word, nullable=False),
-    Column("field", Word, _one_of("field", "strategy", "schedule", "chat"), nullable=False),
+    Column("field", Word, _check_in("field", "strategy", "schedule", "chat"), nullable=False),
     Column("version", Integer, CheckConstraint("version >= 1"), nullable=False),
     Column("value", Word, nullable=False),
     Column("recorded_at", Word, nullable=False),
-    Column("actor", Word, _one_of("actor", "person", "agent", "extractor", "job"), nullable=False),
+    Column("actor", Word, _check_in("actor", "person", "agent", "extractor", "job"), nullable=False),
     Column("thread_id", Word),
     PrimaryKeyConstraint("owner", "skill_id", "field", "version"),
     ForeignKeyConstraint(["owner", "skill_id"], ["skills.owner", "skills.id"]),
@@ -857,7 +859,7 @@ positions = _table(
     _owner(),
     Column("deployment_id", Word, nullable=False),
     Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
-    Column("side", Word, _one_of("side", "long", "short"), nullable=False),
+    Column("side", Word, _check_in("side", "long", "short"), nullable=False),
     Column("entry_time", Word, nullable=False),
     Column("known_at", Word, nullable=False),
     Column("entry_price", Number, nullable=False),
@@ -875,7 +877,7 @@ trades = _table(
     Column("exit_time", Word, nullable=False),
     Column("key", Word, CheckConstraint("key <> ''"), nullable=False),
     Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
-    Column("side", Word, _one_of("side", "long", "short"), nullable=False),
+    Column("side", Word, _check_in("side", "long", "short"), nullable=False),
     Column("quantity", Number, CheckConstraint("quantity > 0"), nullable=False),
     Column("entry_time", Word, nullable=False),
     Column("entry_price", Number, CheckConstraint("entry_price > 0"), nullable=False),
@@ -929,7 +931,7 @@ fills = _table(
     Column("deployment_id", Word, nullable=False),
     Column("key", Word, CheckConstraint("key <> ''"), nullable=False),
     Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
-    Column("side", Word, _one_of("side", "buy", "sell", "funding"), nullable=False),
+    Column("side", Word, _check_in("side", "buy", "sell", "funding"), nullable=False),
     Column("time", Word, nullable=False),
     Column("quantity", Number, nullable=False),
     Column("price", Number, nullable=False),
@@ -952,7 +954,7 @@ loads = _table(
     Column("nth", Integer, nullable=False),
     Column("at", Word, nullable=False),
     Column("actor", Word, nullable=False),
-    Column("what", Word, _one_of("what", "trades", "memories"), nullable=False),
+    Column("what", Word, _check_in("what", "trades", "memories"), nullable=False),
     Column("title", Word, nullable=False),
     Column("deployment_id", Word),
     Column("trades", Integer, nullable=False),

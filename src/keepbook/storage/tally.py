@@ -10,7 +10,7 @@ Counts = Mapping[tuple[str, str], float]
 """By name and kind: ("writes", "remember")."""
 
 
-class Tally:
+class EventTally:
     """Counts that only grow."""
 
     def __init__(self) -> None:
@@ -22,6 +22,6 @@ class Tally:
             for what, times in counts.items():
                 self._counts[what] = self._counts.get(what, 0) + times
 
-    def seen(self) -> Counts:
+    def counts(self) -> Counts:
         with self._lock:
             return dict(self._counts)

@@ -13,50 +13,50 @@ from pydantic import Field
 
 from keepbook.book.agents.agents import Agent
 from keepbook.book.agents.calibration import Calibration
-from keepbook.book.agents.decisions import Past
+from keepbook.book.agents.decisions import PastCard
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.trading.market import bars, symbols
 from keepbook.book.trading.market.bars import Bar
 from keepbook.errors import Invalid
-from keepbook.tools.catalogue import SYSTEM, ToolSet, build
-from keepbook.tools.definition import READS, Annotations, Answer, Tool, define
+from keepbook.tools.catalogue import SYSTEM, ToolSet, build_tools
+from keepbook.tools.definition import READS, Annotations, Tool, ToolAnswer, define
 
 MY_DECISIONS = "get_my_decisions"
 CHAT_TOOLS = ("recall_chats", "record_turns")
 """What a run is not given of the memory's tools: without a session it knows nothing of chats."""
 MOST_BARS = 300
 
-Limit = Annotated[int, Field(ge=1, le=50), "How many, newest first."]
-Which = Annotated[str | None, "The agent, by its id or name."]
+LimitParameter = Annotated[int, Field(ge=1, le=50), "How many, newest first."]
+AgentParameter = Annotated[str | None, "The agent, by its id or name."]
 CardSlots = Annotated[dict[str, Any], "The slots of your card type, as an object."]
-MadeAt = Annotated[str | None, "When you decided, ISO 8601 with its zone; now, if nothing is said."]
+MadeAtParameter = Annotated[str | None, "When you decided, ISO 8601 with its zone; now, if nothing is said."]
 RecordKey = Annotated[str | None, "A name of yours for this decision: sent again under it, it is recorded once."]
-Looks = Annotated[str | None, "For a second look: the id of the run whose card you looked at again."]
+SecondLookParameter = Annotated[str | None, "For a second look: the id of the run whose card you looked at again."]
 WRITES = Annotations()
 
 
 # The tools
 
 
-def get_my_decisions(book: Book, agent: str | None, /, limit: Limit = 5) -> Answer:
+def get_my_decisions(book: Book, agent: str | None, /, limit: LimitParameter = 5) -> ToolAnswer:
     """Your own last decisions, newest first, each as one line: how long ago, what, why, and how it turned out.
     Use it before you decide again on the same matter. It tells nothing of what was said in those runs."""
     if agent is None:
         raise Invalid("say which agent you are", field="agent")
     past = book.agents.decisions(agent, limit)
     lines = [_line(one) for one in past] or ["You have not decided anything yet."]
-    return Answer("\n".join(lines), {"decisions": to_json(past)})
+    return ToolAnswer("\n".join(lines), {"decisions": to_json(past)})
 
 
-def get_calibration(book: Book, agent: str | None, /) -> Answer:
+def get_calibration(book: Book, agent: str | None, /) -> ToolAnswer:
     """Whether stated conviction has meant anything: of the decisions that were resolved, how many came right at each
     level of conviction, hit rate, expectancy in R, and the Brier score. Use it before you state a conviction."""
     found, foretold = book.decisions.calibration(agent), book.decisions.calibration(agent, forecasts=True)
     if not foretold.resolved:
-        return Answer("\n".join(_calibrated(found)), to_json(found))
-    lines = [*(_calibrated(found) if found.resolved else ()), *_calibrated(foretold)]
-    return Answer("\n".join(lines), {**to_json(found), "forecasts": to_json(foretold)})
+        return ToolAnswer("\n".join(_calibration_lines(found)), to_json(found))
+    lines = [*(_calibration_lines(found) if found.resolved else ()), *_calibration_lines(foretold)]
+    return ToolAnswer("\n".join(lines), {**to_json(found), "forecasts": to_json(foretold)})
 
 
 def get_bars(
@@ -65,16 +65,16 @@ def get_bars(
     symbol: Annotated[str, "Such as ETH/USDT."],
     timeframe: Annotated[str | None, "Such as 1d or 1h; the finest there is, if none is named."] = None,
     limit: Annotated[int, Field(ge=1, le=MOST_BARS), "How many, the latest."] = 60,
-) -> Answer:
+) -> ToolAnswer:
     """The last complete bars of a symbol, oldest first: time, open, high, low, close, volume."""
     with book.reading() as (tx, _, now):
         known = bars.symbols(tx.conn)
-        found = bars.recent(tx.conn, symbols.meant(tx.conn, symbol), now, timeframe=timeframe, limit=limit)
+        found = bars.recent(tx.conn, symbols.resolve_symbol(tx.conn, symbol), now, timeframe=timeframe, limit=limit)
     if not found:
         there = f" There are bars for {', '.join(known[:20])}." if known else " There are no bars at all."
-        return Answer(f"There are no bars for {symbol}.{there}", {"symbol": symbol, "bars": []})
+        return ToolAnswer(f"There are no bars for {symbol}.{there}", {"symbol": symbol, "bars": []})
     data = {"symbol": found[-1].symbol, "timeframe": found[-1].timeframe, "bars": [_bar(bar) for bar in found]}
-    return Answer("\n".join(_told(found)), data)
+    return ToolAnswer("\n".join(_bar_lines(found)), data)
 
 
 def record_decision(
@@ -82,10 +82,10 @@ def record_decision(
     agent: str,
     /,
     card: CardSlots,
-    made_at: MadeAt = None,
+    made_at: MadeAtParameter = None,
     key: RecordKey = None,
-    re_examines: Looks = None,
-) -> Answer:
+    re_examines: SecondLookParameter = None,
+) -> ToolAnswer:
     """Write down a decision of yours that you made outside of Keepbook, so that it is followed and your conviction can
     be held against what came of it. The card is checked; it never changes afterwards. With `re_examines` the card is a
     second look at an earlier run: conviction_score, notes, suggested_action."""
@@ -98,7 +98,7 @@ def record_decision(
         made = book.decisions.record_second_look(re_examines, card, **told)
     said = "It was recorded already" if made.replayed else "Recorded"
     late = " It comes late: how it ends could be known already, so it counts for no calibration." if made.late else ""
-    return Answer(f"{said}, run {made.run_id}.{late}", to_json(made))
+    return ToolAnswer(f"{said}, run {made.run_id}.{late}", to_json(made))
 
 
 # Tool sets
@@ -125,7 +125,7 @@ def toolbox(
         return ToolSet(own)
     # In a run nobody is there to say anything: what it writes is its own reading.
     told = book if chat else book.acting(source="inferred")
-    whole = build(None, told, thread_id=thread_id, turn_ids=turn_ids, extra=own)
+    whole = build_tools(None, told, thread_id=thread_id, turn_ids=turn_ids, extra=own)
     return whole if chat else whole.without(CHAT_TOOLS)
 
 
@@ -146,13 +146,15 @@ def agent_tools(book: Book, agent: str | None = None) -> list[Tool]:
     ]
 
 
-def _any_decisions(book: Book, /, agent: Annotated[str, "The agent, by its id or name."], limit: Limit = 5) -> Answer:
+def _any_decisions(
+    book: Book, /, agent: Annotated[str, "The agent, by its id or name."], limit: LimitParameter = 5
+) -> ToolAnswer:
     """An agent's own last decisions, newest first, each as one line: how long ago, what, why, and how it turned out.
     Use it before that agent decides again on the same matter."""
     return get_my_decisions(book, agent, limit=limit)
 
 
-def _any_calibration(book: Book, /, agent: Which = None) -> Answer:
+def _any_calibration(book: Book, /, agent: AgentParameter = None) -> ToolAnswer:
     """Whether stated conviction has meant anything, for one agent or all: how many resolved decisions came right at
     each level of conviction, hit rate, expectancy in R, and the Brier score."""
     return get_calibration(book, agent)
@@ -163,27 +165,27 @@ def _any_record(
     /,
     agent: Annotated[str, "The agent, by its id or name."],
     card: CardSlots,
-    made_at: MadeAt = None,
+    made_at: MadeAtParameter = None,
     key: RecordKey = None,
-    re_examines: Looks = None,
-) -> Answer:
+    re_examines: SecondLookParameter = None,
+) -> ToolAnswer:
     """Write down a decision that an agent made outside of Keepbook, so that it is followed and its conviction can be
     held against what came of it. The card has the slots of that agent's card type and never changes afterwards."""
     return record_decision(book, agent, card, made_at, key, re_examines)
 
 
-def _writes(function: Callable[..., Answer], *given: object, name: str | None = None) -> Tool:
+def _writes(function: Callable[..., ToolAnswer], *given: object, name: str | None = None) -> Tool:
     return define(partial(function, *given), name=name, tags=("agents", SYSTEM), annotations=WRITES)
 
 
-def _bound(function: Callable[..., Answer], *given: object, name: str | None = None) -> Tool:
+def _bound(function: Callable[..., ToolAnswer], *given: object, name: str | None = None) -> Tool:
     return define(partial(function, *given), name=name, tags=("agents", SYSTEM), annotations=READS)
 
 
 # Words
 
 
-def _line(one: Past) -> str:
+def _line(one: PastCard) -> str:
     parts = [one.line]
     if one.symbol and one.symbol not in one.line:
         parts.append(one.symbol)
@@ -194,7 +196,7 @@ def _line(one: Past) -> str:
     return " · ".join(parts)
 
 
-def _calibrated(found: Calibration) -> list[str]:
+def _calibration_lines(found: Calibration) -> list[str]:
     lines = [found.words]
     for band in found.bands:
         told = f"stated {band.low}–{band.high - 1}: {band.right} of {band.count} came right"
@@ -210,7 +212,7 @@ def _calibrated(found: Calibration) -> list[str]:
     return lines
 
 
-def _told(bars: Sequence[Bar]) -> Iterator[str]:
+def _bar_lines(bars: Sequence[Bar]) -> Iterator[str]:
     last = bars[-1]
     yield f"The last {len(bars)} bars of {last.symbol}, {last.timeframe}: time,open,high,low,close,volume"
     for bar in bars:

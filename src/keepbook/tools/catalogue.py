@@ -1,6 +1,6 @@
 """A preset's tools over one owner's book, ready for any model.
 
-The preset says which operations there are and in which words; `build` binds them to the book, as written by an
+The preset says which operations there are and in which words; `build_tools` binds them to the book, as written by an
 agent, adds the trading tools where the preset has them, and other tools may join. A call never raises for what a model
 did wrong: it answers what is wrong and what to do, and nothing is written. The same definitions go out in the form that
 each kind of client reads.
@@ -16,11 +16,11 @@ from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
 from keepbook.errors import Ambiguous, Conflict, Invalid, KeepbookError, NotAllowed, NotFound
 from keepbook.presets import Argument, Preset
-from keepbook.tools.definition import Answer, Schema, Tool, define
+from keepbook.tools.definition import JsonSchema, Tool, ToolAnswer, define
 from keepbook.tools.memory import ARGUMENT_OF, OPERATIONS, OUTSIDE, line
 from keepbook.tools.trading import trading_tools
 
-Format = Literal["openai", "anthropic", "mcp"]
+SchemaFormat = Literal["openai", "anthropic", "mcp"]
 
 SYSTEM = "system"
 """The tag of tools that are always there and never counted against a limit."""
@@ -32,7 +32,7 @@ MOST_CANDIDATES = 20
 # Building
 
 
-def build(
+def build_tools(
     preset: Preset | str | None,
     book: Book,
     *,
@@ -154,7 +154,7 @@ class ToolSet:
         names = {operation: name for operation, name in self._names.items() if name not in left_out}
         return ToolSet([tool for tool in self if tool.name not in left_out], names)
 
-    def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> Answer:
+    def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> ToolAnswer:
         """Do what a model asks, with its arguments as a mapping or as JSON; what it got wrong is answered too."""
         tool = None
         try:
@@ -163,15 +163,15 @@ class ToolSet:
         except KeepbookError as error:
             return self._refusal(error, tool)
 
-    def schemas(self, format: Format = "openai") -> list[Schema]:
+    def schemas(self, format: SchemaFormat = "openai") -> list[JsonSchema]:
         """The tools as a client of that kind reads them."""
         if format not in _FORMATS:
             raise Invalid(f"format is one of {', '.join(_FORMATS)}, not {format!r}", field="format")
         shared = [_FORMATS[format](tool) for tool in self]
-        copied: list[Schema] = json.loads(json.dumps(shared))  # the caller's own: a fifth of what deepcopy takes
+        copied: list[JsonSchema] = json.loads(json.dumps(shared))  # the caller's own: a fifth of what deepcopy takes
         return copied
 
-    def _refusal(self, error: KeepbookError, tool: Tool | None) -> Answer:
+    def _refusal(self, error: KeepbookError, tool: Tool | None) -> ToolAnswer:
         """The one place where an error becomes words for a model."""
         argument = _argument(error, tool)
         # The book calls its fields by its own names, and knows of a command line that a model has not got.
@@ -186,7 +186,7 @@ class ToolSet:
         if isinstance(error, Conflict) and error.similar:
             data["similar"] = to_json(error.similar)
             said = ["Not saved. Close to it is already stored:", *map(line, error.similar)]
-        return Answer("\n".join([*said, *self._advice(error, tool)]), data, error=error.code)
+        return ToolAnswer("\n".join([*said, *self._advice(error, tool)]), data, error=error.code)
 
     def _advice(self, error: KeepbookError, tool: Tool | None) -> Iterator[str]:
         can = self._names
@@ -222,23 +222,23 @@ def _argument(error: KeepbookError, tool: Tool | None) -> str | None:
     )
 
 
-def _openai(tool: Tool) -> Schema:
+def _openai(tool: Tool) -> JsonSchema:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
 
 
-def _anthropic(tool: Tool) -> Schema:
+def _anthropic(tool: Tool) -> JsonSchema:
     return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
-def _mcp(tool: Tool) -> Schema:
+def _mcp(tool: Tool) -> JsonSchema:
     title = tool.name.replace("_", " ").capitalize()
     return {
         "name": tool.name,
         "title": title,
         "description": tool.description,
         "inputSchema": tool.parameters,
-        "outputSchema": _told(tool),
+        "outputSchema": _tool_to_json(tool),
         "annotations": {
             "title": title,
             "readOnlyHint": tool.annotations.read_only,
@@ -250,13 +250,13 @@ def _mcp(tool: Tool) -> Schema:
     }
 
 
-def _told(tool: Tool) -> Schema:
+def _tool_to_json(tool: Tool) -> JsonSchema:
     """What a client gets as data: the tool's own, and for a write what undoes it."""
     written = {} if tool.annotations.read_only else {"memory_event": _EVENT}
     return {"type": "object", **tool.returns, "properties": {**tool.returns.get("properties", {}), **written}}
 
 
-_EVENT: Schema = {
+_EVENT: JsonSchema = {
     "type": "object",
     "description": "What was written; `event` undoes it.",
     "properties": {
@@ -268,4 +268,4 @@ _EVENT: Schema = {
     },
 }
 
-_FORMATS: Mapping[str, Callable[[Tool], Schema]] = {"openai": _openai, "anthropic": _anthropic, "mcp": _mcp}
+_FORMATS: Mapping[str, Callable[[Tool], JsonSchema]] = {"openai": _openai, "anthropic": _anthropic, "mcp": _mcp}

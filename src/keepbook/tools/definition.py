@@ -22,7 +22,7 @@ from keepbook.errors import Invalid
 from keepbook.presets import Argument
 
 Risk = Literal["low", "medium", "high"]
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 
 _NAME = regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")  # what every provider of models accepts
 _UNKEEPABLE = regex("[\0\ud800-\udfff]")  # JSON can say them, a database cannot
@@ -37,7 +37,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """What a call gives back: words for the model, the same as data, and what it wrote.
 
     `memory_event` has op, id, before, after and event, the ledger's number that undoes it. `error` is a code,
@@ -69,27 +69,27 @@ class Tool:
     name: str
     description: str
     arguments: Mapping[str, Argument]
-    parameters: Schema
-    handler: Callable[..., Answer]
+    parameters: JsonSchema
+    handler: Callable[..., ToolAnswer]
     tags: tuple[str, ...] = ()
     risk_level: Risk = "low"
     requires_confirmation: bool = False
     annotations: Annotations = Annotations()
-    returns: Schema = field(default_factory=dict, repr=False)
+    returns: JsonSchema = field(default_factory=dict, repr=False)
     """The JSON schema of its data, where it is known; an answer that refuses has `code` and `message` instead."""
     _readers: Mapping[str, TypeAdapter[Any]] = field(default_factory=dict, repr=False, compare=False)
 
-    def __call__(self, arguments: Mapping[str, Any] | str | None = None) -> Answer:
+    def __call__(self, arguments: Mapping[str, Any] | str | None = None) -> ToolAnswer:
         """Call it with a model's arguments, as a mapping or as JSON; `Invalid` if they do not fit."""
-        return self.handler(**self.check(_parsed(arguments)))
+        return self.handler(**self.check(_parse_arguments(arguments)))
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The handler's arguments from a model's; `Invalid` says everything that is wrong with them."""
-        properties: dict[str, Schema] = self.parameters["properties"]
+        properties: dict[str, JsonSchema] = self.parameters["properties"]
         wrong: dict[str, str] = {}
         values = {bound.is_: bound.default for bound in self.arguments.values() if bound.default is not None}
         for name, bound in self.arguments.items():
-            value = _meant(given.get(name), properties[name])
+            value = _interpret(given.get(name), properties[name])
             if value is not None:
                 try:
                     values[bound.is_] = _read(self._readers[name], value, properties[name])
@@ -100,7 +100,7 @@ class Tool:
         takes = f"{self.name} takes {', '.join(self.arguments) or 'none'}"
         for name in given:
             if name not in self.arguments:
-                wrong[str(name)] = f"there is no argument {_shown(str(name))} ({takes})"
+                wrong[str(name)] = f"there is no argument {_short_value(str(name))} ({takes})"
         if wrong:
             raise Invalid("; ".join(wrong.values()), field=next(iter(wrong)))
         return values
@@ -110,7 +110,7 @@ class Tool:
 
 
 def define(
-    handler: Callable[..., Answer],
+    handler: Callable[..., ToolAnswer],
     *,
     name: str | None = None,
     description: str | None = None,
@@ -130,11 +130,11 @@ def define(
     """
     own = handler.func if isinstance(handler, partial) else handler
     name = name or own.__name__
-    taken = _taken(handler)
+    taken = _parameters_of(handler)
     bound = _own_arguments(taken) if arguments is None else arguments
     _check_binding(name, bound, taken)
     kinds = {each: (narrowed or {}).get(each, parameter.annotation) for each, parameter in taken.items()}
-    readers = {each: TypeAdapter(_given(kinds[argument.is_])) for each, argument in bound.items()}
+    readers = {each: TypeAdapter(_without_none(kinds[argument.is_])) for each, argument in bound.items()}
     tool = Tool(
         name=name,
         description=" ".join((description or inspect.getdoc(own) or "").split()),
@@ -157,7 +157,7 @@ def define(
     return tool
 
 
-def _taken(handler: Callable[..., Answer]) -> dict[str, inspect.Parameter]:
+def _parameters_of(handler: Callable[..., ToolAnswer]) -> dict[str, inspect.Parameter]:
     """What the function takes both by place and by name."""
     parameters = inspect.signature(handler, eval_str=True).parameters
     return {
@@ -196,22 +196,22 @@ def _check_binding(tool: str, bound: Mapping[str, Argument], taken: Mapping[str,
             raise Invalid(f"tool {tool!r}: an argument must fill {name!r}, and be required", field="tools")
 
 
-def _given(kind: Any) -> Any:
+def _without_none(kind: Any) -> Any:
     """The type without None: null is an argument not given, which the schema says by not requiring it."""
     if get_origin(kind) in (Union, UnionType):
         kinds = [each for each in get_args(kind) if each is not NoneType]
         return Union[tuple(kinds)]  # noqa: UP007 - made at run time
     if get_origin(kind) is Annotated:
         inner, *words = get_args(kind)
-        return Annotated[(_given(inner), *words)]
+        return Annotated[(_without_none(inner), *words)]
     return kind
 
 
-def _schema(bound: Mapping[str, Argument], readers: Mapping[str, TypeAdapter[Any]]) -> Schema:
-    properties: dict[str, Schema] = {}
-    shared: Schema = {}
+def _schema(bound: Mapping[str, Argument], readers: Mapping[str, TypeAdapter[Any]]) -> JsonSchema:
+    properties: dict[str, JsonSchema] = {}
+    shared: JsonSchema = {}
     for name, argument in bound.items():
-        schema = _untitled(readers[name].json_schema())
+        schema = _without_titles(readers[name].json_schema())
         shared |= schema.pop("$defs", {})
         if "const" in schema:  # a choice of one is a choice
             schema["enum"] = [schema.pop("const")]
@@ -220,7 +220,7 @@ def _schema(bound: Mapping[str, Argument], readers: Mapping[str, TypeAdapter[Any
         if argument.default is not None:
             schema["default"] = argument.default
         properties[name] = schema
-    whole: Schema = {
+    whole: JsonSchema = {
         "type": "object",
         "properties": properties,
         "required": [name for name, argument in bound.items() if argument.required],
@@ -230,25 +230,27 @@ def _schema(bound: Mapping[str, Argument], readers: Mapping[str, TypeAdapter[Any
 
 
 @cache
-def _answer_schema(kind: Any) -> Schema:
+def _answer_schema(kind: Any) -> JsonSchema:
     """Nothing is required: a refusal has other fields, and a client holds every answer against this."""
-    schema: Schema = _untitled(TypeAdapter(kind).json_schema(mode="serialization"))
+    schema: JsonSchema = _without_titles(TypeAdapter(kind).json_schema(mode="serialization"))
     schema.pop("required", None)
     return schema
 
 
-def _untitled(schema: Any) -> Any:
+def _without_titles(schema: Any) -> Any:
     """Without the titles that pydantic makes of names: they cost tokens and say nothing."""
     if isinstance(schema, dict):
         # A property may be called title; then it is a schema and no text.
-        return {key: _untitled(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)}
-    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
+        return {
+            key: _without_titles(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)
+        }
+    return [_without_titles(item) for item in schema] if isinstance(schema, list) else schema
 
 
 # Reading what a model gives
 
 
-def _parsed(arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
+def _parse_arguments(arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
     if isinstance(arguments, str):
         try:
             # Models send an empty text to a tool that needs nothing.
@@ -259,11 +261,11 @@ def _parsed(arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
     if arguments is None:
         return {}
     if not isinstance(arguments, Mapping):
-        raise Invalid(f"the arguments are {_shown(arguments)}; send one JSON object", code="json")
+        raise Invalid(f"the arguments are {_short_value(arguments)}; send one JSON object", code="json")
     return arguments
 
 
-def _meant(value: Any, schema: Schema) -> Any:
+def _interpret(value: Any, schema: JsonSchema) -> Any:
     """What sloppy writing stands for: no choice for an empty one, a choice in other letters."""
     if isinstance(value, str) and schema.get("type") != "string" and not value.strip():
         return None
@@ -274,7 +276,7 @@ def _meant(value: Any, schema: Schema) -> Any:
     return value
 
 
-def _read(reader: TypeAdapter[Any], value: Any, schema: Schema) -> Any:
+def _read(reader: TypeAdapter[Any], value: Any, schema: JsonSchema) -> Any:
     """The value as its type wants it; a ValueError says what it should be."""
     try:
         if isinstance(value, bool) and schema.get("type") in ("integer", "number"):
@@ -283,7 +285,7 @@ def _read(reader: TypeAdapter[Any], value: Any, schema: Schema) -> Any:
     except ValueError as error:
         inside = isinstance(error, ValidationError) and error.errors()[0]["loc"]
         where = f" (at {'.'.join(map(str, inside))})" if inside else ""
-        raise ValueError(f"must be {_expected(schema)}, not {_shown(value)}{where}") from None
+        raise ValueError(f"must be {_expected_in_words(schema)}, not {_short_value(value)}{where}") from None
     if any(_UNKEEPABLE.search(text) for text in _texts(read)):
         raise ValueError("holds a broken character (NUL, or half of a surrogate pair); remove it")
     return read
@@ -300,7 +302,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _expected(schema: Schema) -> str:
+def _expected_in_words(schema: JsonSchema) -> str:
     if "enum" in schema:
         return f"one of {', '.join(map(str, schema['enum']))}"
     kind = _KINDS.get(schema.get("type", ""), "of another kind")
@@ -311,7 +313,7 @@ def _expected(schema: Schema) -> str:
     return kind
 
 
-def _shown(value: Any) -> str:
+def _short_value(value: Any) -> str:
     # Never the repr of a list or an object: one that is nested deep enough has none.
     if isinstance(value, Mapping):
         return "an object"

@@ -14,15 +14,15 @@ from pydantic import Field
 
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
-from keepbook.book.ground.when import in_words, zone_named
+from keepbook.book.ground.when import parse_date_words, zone_named
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Memory, State, Version, Written
 from keepbook.book.owners.choices import heed
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
-from keepbook.book.text.quotation import is_guess, shown
+from keepbook.book.text.quotation import is_guess, shown_text
 from keepbook.presets import Argument
-from keepbook.tools.definition import READS, Annotations, Answer
+from keepbook.tools.definition import READS, Annotations, ToolAnswer
 
 LIST_CHARS = 24_000
 """How much a listing says in words, some 6,000 tokens: the newest come in, the oldest are counted."""
@@ -41,7 +41,7 @@ def line(memory: Memory) -> str:
     notes = [memory.category or "", memory.subject and f"about {memory.subject}"]
     notes += ["inferred" if is_guess(memory) else "", "" if memory.current else "not true now"]
     told = "; ".join(note for note in notes if note)
-    return f"[{memory.id}] {shown(memory)}" + (f" ({told})" if told else "")
+    return f"[{memory.id}] {shown_text(memory)}" + (f" ({told})" if told else "")
 
 
 def _sentence(text: str) -> str:
@@ -63,7 +63,7 @@ def _newest_lines(memories: Sequence[Memory], chars: int) -> list[str]:
     return lines[::-1]
 
 
-def small(state: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def brief_state(state: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """A ledger entry's state in the few fields that a page shows struck through or underlined."""
     if state is None:
         return None
@@ -89,7 +89,7 @@ def remember(
     metadata: dict[str, str] | None = None,
     *,
     turn_ids: Sequence[str] = (),
-) -> Answer:
+) -> ToolAnswer:
     """Keep one new fact."""
     heed(book.choices, " ".join((content, *(tags or ()), *(metadata or {}).values())))
     with book.transaction():
@@ -100,12 +100,12 @@ def remember(
         )  # fmt: skip
         if written.unchanged:
             done = "Nothing was written." if written.event is None else "It is confirmed."
-            return _written(book, written, f"Already known {line(written)}. {done}")
-        said = f"Saved [{written.id}]: {_sentence(shown(written))} {_from_when(written, book.zone)}"
+            return _write_answer(book, written, f"Already known {line(written)}. {done}")
+        said = f"Saved [{written.id}]: {_sentence(shown_text(written))} {_since_in_words(written, book.zone)}"
         if written.similar and not force:
             near = "\n".join(line(memory) for memory in written.similar)
             said += f"\nClose to it is:\n{near}\nIf one of these is out of date, update or forget it."
-        return _written(book, written, said)
+        return _write_answer(book, written, said)
 
 
 def update(
@@ -119,7 +119,7 @@ def update(
     metadata: dict[str, str] | None = None,
     *,
     turn_ids: Sequence[str] = (),
-) -> Answer:
+) -> ToolAnswer:
     """Say it anew: the world changed, or with `correction` it was never right."""
     heed(book.choices, " ".join((content, *(tags or ()), *(metadata or {}).values())))
     with book.transaction():
@@ -128,10 +128,10 @@ def update(
             metadata=metadata, turn_ids=turn_ids,
         )  # fmt: skip
         if written.unchanged:
-            return _written(book, written, f"It says so already: {line(written)}. Nothing was written.")
+            return _write_answer(book, written, f"It says so already: {line(written)}. Nothing was written.")
         verb = "Corrected" if correction else "Updated"
-        said = f"{verb} [{written.id}]: {_sentence(shown(written))} {_from_when(written, book.zone)}"
-        return _written(book, written, said)
+        said = f"{verb} [{written.id}]: {_sentence(shown_text(written))} {_since_in_words(written, book.zone)}"
+        return _write_answer(book, written, said)
 
 
 def forget(
@@ -139,30 +139,30 @@ def forget(
     /,
     memory: str,
     reason: Literal["user_deleted", "user_corrected", "agent_forget"] = "agent_forget",
-) -> Answer:
+) -> ToolAnswer:
     """Stop using a memory; it stays in the archive."""
     with book.transaction():
         written = book.forget(memory, reason)
         if written.unchanged:
-            return _written(book, written, f"It was forgotten before: {line(written)}. Nothing was written.")
-        said = f"Forgotten [{written.id}]: {_sentence(shown(written))} Do not use it any more; it can be restored."
-        return _written(book, written, said)
+            return _write_answer(book, written, f"It was forgotten before: {line(written)}. Nothing was written.")
+        said = f"Forgotten [{written.id}]: {_sentence(shown_text(written))} Do not use it any more; it can be restored."
+        return _write_answer(book, written, said)
 
 
-def confirm(book: Book, /, memory: str) -> Answer:
+def confirm(book: Book, /, memory: str) -> ToolAnswer:
     """Note that the person has said that it still holds."""
     with book.transaction():
         written = book.confirm(memory)
-        return _written(book, written, f"Confirmed [{written.id}]: {_sentence(shown(written))}")
+        return _write_answer(book, written, f"Confirmed [{written.id}]: {_sentence(shown_text(written))}")
 
 
-def link(book: Book, /, from_memory: str, to_memory: str, relation: str) -> Answer:
+def link(book: Book, /, from_memory: str, to_memory: str, relation: str) -> ToolAnswer:
     """Record how two memories belong together."""
     with book.transaction():
         made = book.link(from_memory, to_memory, relation)
         ends = f"{line(book.get(made.from_id))}\n{made.relation}\n{line(book.get(made.to_id))}"
         said = "They are linked already" if made.event is None else "Linked"
-        return Answer(f"{said}:\n{ends}", to_json(made), _event(book, made.from_id, made.event))
+        return ToolAnswer(f"{said}:\n{ends}", to_json(made), _event(book, made.from_id, made.event))
 
 
 def list_memories(
@@ -171,7 +171,7 @@ def list_memories(
     category: str | None = None,
     tags: list[str] | None = None,
     metadata: dict[str, str] | None = None,
-) -> Answer:
+) -> ToolAnswer:
     """What is stored right now, the newest last."""
     page = book.list(category or None, limit=PAGE, tags=tags, metadata=metadata)
     stored, total = list(page), page.total
@@ -179,13 +179,13 @@ def list_memories(
         page = book.list(category or None, limit=PAGE, cursor=page.next, tags=tags, metadata=metadata)
         stored += page
     if not stored:
-        return Answer(f"Nothing is stored{f' under {category}' if category else ' yet'}.", _listed([], 0))
+        return ToolAnswer(f"Nothing is stored{f' under {category}' if category else ' yet'}.", _memories_to_json([], 0))
     lines = _newest_lines(stored, LIST_CHARS)
     shown = stored[len(stored) - len(lines) :]
     said = f"{total} stored:" if total > 1 else "1 stored:"
     if len(lines) < total:
         said = f"{total} stored; the {total - len(lines)} oldest are left out here, search for those:"
-    return Answer("\n".join([said, *lines]), _listed(shown, total))
+    return ToolAnswer("\n".join([said, *lines]), _memories_to_json(shown, total))
 
 
 def recall(
@@ -195,42 +195,42 @@ def recall(
     limit: Annotated[int, Field(ge=1, le=200)] = 10,
     tags: list[str] | None = None,
     metadata: dict[str, str] | None = None,
-) -> Answer:
+) -> ToolAnswer:
     """Search everything stored, best answer first."""
     hits = book.recall(query, limit, tags=tags, metadata=metadata)
     if not hits:
-        return Answer("Nothing stored answers that.", {"hits": []})
+        return ToolAnswer("Nothing stored answers that.", {"hits": []})
     lines = []
     for hit in hits:
         lines.append(line(hit))
         if hit.body:
             lines.append("    " + " ".join(_cut(hit.body, DETAIL_CHARS).split()))
-    return Answer("\n".join([f"{len(hits)} found, best first:", *lines]), {"hits": to_json(hits)})
+    return ToolAnswer("\n".join([f"{len(hits)} found, best first:", *lines]), {"hits": to_json(hits)})
 
 
-def history(book: Book, /, memory: str) -> Answer:
+def history(book: Book, /, memory: str) -> ToolAnswer:
     """Every version of one memory, oldest first."""
     id = book.find(memory)
     known, zone = book.get(id), book.zone
     count = f"{len(known.versions)} versions, oldest first" if len(known.versions) > 1 else "1 version"
     away = f" ({_PUT_AWAY[known.state]})" if known.state in _PUT_AWAY else ""
     said = [f"[{id}]{away} has {count}:"]
-    said += [_told(version, zone) for version in known.versions]
-    return Answer("\n".join(said), {"id": id, "state": known.state, "versions": to_json(known.versions)})
+    said += [_version_line(version, zone) for version in known.versions]
+    return ToolAnswer("\n".join(said), {"id": id, "state": known.state, "versions": to_json(known.versions)})
 
 
-def recall_chats(book: Book, /, query: str, limit: Annotated[int, Field(ge=1, le=200)] = 10) -> Answer:
+def recall_chats(book: Book, /, query: str, limit: Annotated[int, Field(ge=1, le=200)] = 10) -> ToolAnswer:
     """The turns of earlier chats that answer a question, best first."""
     hits = book.recall_chats(query, limit)
     if not hits:
-        return Answer("Nothing said in an earlier chat answers that.", {"hits": []})
+        return ToolAnswer("Nothing said in an earlier chat answers that.", {"hits": []})
     zone = book.zone
     told = [
         f"- {_day(hit.at, zone)}, {hit.speaker or hit.role} (chat {hit.thread_id}, turn {hit.turn}): "
         + " ".join(_cut(hit.text, DETAIL_CHARS).split())
         for hit in hits
     ]
-    return Answer("\n".join([f"{len(hits)} turns found, best first:", *told]), {"hits": to_json(hits)})
+    return ToolAnswer("\n".join([f"{len(hits)} turns found, best first:", *told]), {"hits": to_json(hits)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,53 +243,53 @@ class SaidTurn:
     speaker: str | None = None
 
 
-def record_turns(book: Book, /, session: str, turns: list[SaidTurn]) -> Answer:
+def record_turns(book: Book, /, session: str, turns: list[SaidTurn]) -> ToolAnswer:
     """Record what was said in an outside agent's chat; it is read for memories when the chat falls silent."""
     with book.transaction():
         chat = book.thread(session)
         said = [chat.add(turn.role, turn.text, turn.at, turn.speaker) for turn in turns]
     data = {"thread_id": chat.id, "turns": [message.turn for message in said]}
-    return Answer(f"Recorded {len(said)} turn{'' if len(said) == 1 else 's'} of session {session}.", data)
+    return ToolAnswer(f"Recorded {len(said)} turn{'' if len(said) == 1 else 's'} of session {session}.", data)
 
 
 # What the operations answer as data, for clients that want to know before they call.
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedMemories:
     memories: list[Memory]
     total: int
     next: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMemories:
     hits: list[Hit]
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTurns:
+class FoundChatTurns:
     hits: list[ChatHit]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MemoryHistory:
     id: str
     state: str
     versions: list[Version]
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedTurns:
     thread_id: str
     turns: list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class MemoryOperation:
     """A function a preset's tool may do, and what it may do to the book."""
 
-    function: Callable[..., Answer]
+    function: Callable[..., ToolAnswer]
     annotations: Annotations
     returns: Any
     """The type of its data."""
@@ -297,17 +297,17 @@ class Operation:
     """Whether it keeps words of a chat, and so the turns that said them."""
 
 
-OPERATIONS: Mapping[str, Operation] = {
-    "remember": Operation(remember, Annotations(idempotent=True), Written, says=True),
-    "update": Operation(update, Annotations(idempotent=True), Written, says=True),
-    "forget": Operation(forget, Annotations(destructive=True, idempotent=True), Written),
-    "confirm": Operation(confirm, Annotations(), Written),
-    "link": Operation(link, Annotations(idempotent=True), Link),
-    "list": Operation(list_memories, READS, Listed),
-    "recall": Operation(recall, READS, Found),
-    "recall_chats": Operation(recall_chats, READS, FoundTurns),
-    "history": Operation(history, READS, Told),
-    "record_turns": Operation(record_turns, Annotations(), Recorded),
+OPERATIONS: Mapping[str, MemoryOperation] = {
+    "remember": MemoryOperation(remember, Annotations(idempotent=True), Written, says=True),
+    "update": MemoryOperation(update, Annotations(idempotent=True), Written, says=True),
+    "forget": MemoryOperation(forget, Annotations(destructive=True, idempotent=True), Written),
+    "confirm": MemoryOperation(confirm, Annotations(), Written),
+    "link": MemoryOperation(link, Annotations(idempotent=True), Link),
+    "list": MemoryOperation(list_memories, READS, ListedMemories),
+    "recall": MemoryOperation(recall, READS, FoundMemories),
+    "recall_chats": MemoryOperation(recall_chats, READS, FoundChatTurns),
+    "history": MemoryOperation(history, READS, MemoryHistory),
+    "record_turns": MemoryOperation(record_turns, Annotations(), RecordedTurns),
 }
 """By the name that a preset's `does` gives."""
 
@@ -347,14 +347,14 @@ def _moment(book: Book, said: str | None, field: str) -> str | None:
     """A date or plain words ("last Friday"), as said now where the owner lives."""
     if not said or not said.strip():
         return None
-    return in_words(said, moment=book.now, zone=book.zone, end=field == "until", field=field)
+    return parse_date_words(said, moment=book.now, zone=book.zone, end=field == "until", field=field)
 
 
 def _day(moment: datetime, zone: str) -> str:
     return f"{moment.astimezone(zone_named(zone)):%Y-%m-%d}"
 
 
-def _from_when(written: Written, zone: str) -> str:
+def _since_in_words(written: Written, zone: str) -> str:
     if written.current:
         return "It counts from the next chat on."
     if written.valid_until is not None and written.valid_until <= written.updated_at:
@@ -362,17 +362,17 @@ def _from_when(written: Written, zone: str) -> str:
     return f"It counts in chats from {_day(written.valid_from, zone)} on."
 
 
-def _told(version: Version, zone: str) -> str:
+def _version_line(version: Version, zone: str) -> str:
     true = f"true from {_day(version.valid_from, zone)}"
     if version.valid_until is not None:
         true += f" until {_day(version.valid_until, zone)}"
     how = ", a correction" if version.correction else ", restored" if version.restored_from else ""
     noted = f"noted {_day(version.recorded_at, zone)}, {version.source}{how}"
-    return f"{version.version}. {shown(version)} ({true}; {noted})"
+    return f"{version.version}. {shown_text(version)} ({true}; {noted})"
 
 
-def _written(book: Book, written: Written, said: str) -> Answer:
-    return Answer(said, to_json(written), _event(book, written.id, written.event))
+def _write_answer(book: Book, written: Written, said: str) -> ToolAnswer:
+    return ToolAnswer(said, to_json(written), _event(book, written.id, written.event))
 
 
 def _event(book: Book, id: str, event: int | None) -> dict[str, Any] | None:
@@ -380,9 +380,11 @@ def _event(book: Book, id: str, event: int | None) -> dict[str, Any] | None:
     if event is None:
         return None
     entry = book.ledger(after=event - 1, before=event + 1, limit=1)[0]
-    before, after = (entry.before, entry.after) if entry.link_id else (small(entry.before), small(entry.after))
+    before, after = (
+        (entry.before, entry.after) if entry.link_id else (brief_state(entry.before), brief_state(entry.after))
+    )
     return {"op": entry.action, "id": id, "before": before, "after": after, "event": event}
 
 
-def _listed(memories: Sequence[Memory], total: int) -> dict[str, Any]:
+def _memories_to_json(memories: Sequence[Memory], total: int) -> dict[str, Any]:
     return {"memories": to_json(memories), "total": total, "next": None}

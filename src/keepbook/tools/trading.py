@@ -18,19 +18,19 @@ from keepbook.book.ground.to_json import Page, to_json
 from keepbook.book.ground.when import Moment, parse_stamp, zone_named
 from keepbook.book.trading.exposure import LONGEST_LOOK, Coming, Exposure
 from keepbook.book.trading.lessons import Lesson
-from keepbook.book.trading.performance import Performance, Period
+from keepbook.book.trading.performance import Performance, PeriodFigures
 from keepbook.book.trading.skills import Deployment, Skill
 from keepbook.book.trading.trades import Position, Trade
 from keepbook.errors import Invalid
-from keepbook.tools.definition import READS, Annotations, Answer, Tool, define
+from keepbook.tools.definition import READS, Annotations, Tool, ToolAnswer, define
 
 LAST_TRADES = 30
 WORDS_CHARS = 24_000
 """How much an answer says in words, some 6,000 tokens; the data has all of it."""
 
-SkillId = Annotated[str, "The skill, by its id or name."]
-DeploymentId = Annotated[str | None, "One deployment, by its id or name; all of them where none is named."]
-Text = Annotated[str, "All that it is to say from now on; it replaces what it says now."]
+SkillParameter = Annotated[str, "The skill, by its id or name."]
+DeploymentParameter = Annotated[str | None, "One deployment, by its id or name; all of them where none is named."]
+TextParameter = Annotated[str, "All that it is to say from now on; it replaces what it says now."]
 PERIODS = {"this_week": "This week", "last_7_days": "Last 7 days", "last_30_days": "Last 30 days"}
 
 
@@ -53,7 +53,7 @@ class Report:
         return data
 
 
-def report(
+def trading_answer(
     book: Book,
     *,
     skill: str | None = None,
@@ -76,57 +76,60 @@ def report(
 # Reading
 
 
-def list_my_skills(book: Book, /) -> Answer:
+def list_my_skills(book: Book, /) -> ToolAnswer:
     """The person's skills (their strategies), each with what it says and where it runs. Use it to find out which skill
     they mean."""
     found, running = book.trading.skills(), book.trading.deployments()
     lines = [_skill_line(skill, [one for one in running if one.skill_id == skill.id]) for skill in found]
     data = {"skills": [{**to_json(one), "deployments": _names(running, one.id)} for one in found]}
-    return Answer(_said(lines or ["There are no skills in this book yet."]), data)
+    return ToolAnswer(_join_within_limit(lines or ["There are no skills in this book yet."]), data)
 
 
 def get_skill_performance(
     book: Book,
     /,
-    skill_id: SkillId,
+    skill_id: SkillParameter,
     detail: Annotated[
         Literal["summary", "trades", "lessons", "full"],
         "summary: the figures; trades: also the last 30 closed trades; lessons: also what was learned; full: all.",
     ] = "summary",
-) -> Answer:
+) -> ToolAnswer:
     """How a skill did, all its deployments taken together: net result, return, Sharpe ratio, drawdown, win rate, profit
     factor, expectancy, this week and the last days. For a question about performance ask for trades, lessons or all."""
     skill = book.trading.skill(skill_id)
-    found = report(book, skill=skill.id, detail=detail)
+    found = trading_answer(book, skill=skill.id, detail=detail)
     data = {
         "skill": {"id": skill.id, "name": skill.name, "description": skill.description},
         "deployments": _names(book.trading.deployments(skill.id), skill.id),
         "zone": book.zone,
     }
-    return Answer(_said([f"{skill.name} [{skill.id}]", *_reported(found, book.zone)]), data | found.data)
+    return ToolAnswer(
+        _join_within_limit([f"{skill.name} [{skill.id}]", *_report_lines(found, book.zone)]), data | found.data
+    )
 
 
 def get_my_deployments(
     book: Book,
     /,
-    deployment_id: DeploymentId = None,
+    deployment_id: DeploymentParameter = None,
     detail: Annotated[
         Literal["list", "trades", "lessons", "full"],
         "list: figures and open positions; trades: also the last 30 closed trades; lessons: also what was learned.",
     ] = "list",
-) -> Answer:
+) -> ToolAnswer:
     """Where the person's skills run: account, capital, open positions, results; of one deployment or of all."""
     trading = book.trading
     found = [trading.deployment(deployment_id)] if deployment_id else list(trading.deployments())
     data, lines = [], []
     for one in found:
-        seen = report(book, deployment=one.id, detail=detail)
+        seen = trading_answer(book, deployment=one.id, detail=detail)
         data.append(to_json(one) | seen.data)
         ended = "" if one.ended_at is None else ", ended"
         lines.append(f"{one.name} [{one.id}]: {one.skill}{f' on {one.account}' if one.account else ''}{ended}")
-        lines += _reported(seen, book.zone)
-    return Answer(
-        _said(lines or ["There are no deployments in this book yet."]), {"deployments": data, "zone": book.zone}
+        lines += _report_lines(seen, book.zone)
+    return ToolAnswer(
+        _join_within_limit(lines or ["There are no deployments in this book yet."]),
+        {"deployments": data, "zone": book.zone},
     )
 
 
@@ -138,7 +141,7 @@ def get_upcoming_events(
     symbols: Annotated[list[str] | None, "Only what touches these, such as BTC/USDT or BTC."] = None,
     min_importance: Annotated[float, Field(ge=0, le=1), "Leave out what matters less, 0 to 1."] = 0.4,
     deployment_id: Annotated[str | None, "With it: what each event may do to its open positions."] = None,
-) -> Answer:
+) -> ToolAnswer:
     """Market events that are coming. With a deployment the answer has your_exposure: for each event and open position
     its size and how far the price went after earlier events of the kind. Use it before a word about the days ahead."""
     deployment = book.trading.deployment(deployment_id) if deployment_id else None
@@ -146,9 +149,9 @@ def get_upcoming_events(
         lookahead_hours=lookahead_hours, types=types or (), symbols=symbols or (), min_importance=min_importance,
         deployment=None if deployment is None else deployment.id, known_at=book.now,
     )  # fmt: skip
-    whose = None if deployment is None else _named(deployment)
+    whose = None if deployment is None else _deployment_to_json(deployment)
     data = to_json(found) | {"deployment": whose, "lookahead_hours": lookahead_hours, "zone": book.zone}
-    return Answer(_said(_coming(found, lookahead_hours, deployment, book.zone)), data)
+    return ToolAnswer(_join_within_limit(_coming(found, lookahead_hours, deployment, book.zone)), data)
 
 
 def prepare_action(
@@ -162,7 +165,7 @@ def prepare_action(
     reason: Annotated[str, "Why, in a sentence the person can judge."],
     symbol: Annotated[str | None, "For close and reduce: one symbol; all that is open where none is named."] = None,
     details: Annotated[str | None, "By how much to reduce, or what to change and to what."] = None,
-) -> Answer:
+) -> ToolAnswer:
     """Draft an action for the person to confirm. It carries out nothing and keeps nothing: show the draft, and say that
     it waits for them. Use it when they ask for an action, or when you propose one."""
     if not reason.strip():
@@ -170,10 +173,10 @@ def prepare_action(
     if kind == "change" and not (details or "").strip():
         raise Invalid("details is missing; say what to change, and to what", field="details")
     deployment = book.trading.deployment(deployment_id)
-    touched = _touched(book, deployment, symbol) if kind in ("close", "reduce") else []
+    touched = _touched_positions(book, deployment, symbol) if kind in ("close", "reduce") else []
     draft = {
         "kind": kind,
-        "deployment": _named(deployment),
+        "deployment": _deployment_to_json(deployment),
         "symbol": symbol if not touched or symbol is None else touched[0].symbol,
         "positions": to_json(touched),
         "reason": " ".join(reason.split()),
@@ -183,10 +186,10 @@ def prepare_action(
     what = ", ".join(f"{one.symbol} {one.side} {one.quantity:.10g}" for one in touched)
     words = [f"Draft, not carried out: {kind} {deployment.name}{f' ({what})' if what else ''}."]
     words += [f"Details: {draft['details']}"] if details else []
-    return Answer("\n".join([*words, f"Reason: {draft['reason']}", "Only the person can do it."]), {"draft": draft})
+    return ToolAnswer("\n".join([*words, f"Reason: {draft['reason']}", "Only the person can do it."]), {"draft": draft})
 
 
-def _touched(book: Book, deployment: Deployment, symbol: str | None) -> Sequence[Position]:
+def _touched_positions(book: Book, deployment: Deployment, symbol: str | None) -> Sequence[Position]:
     held = book.trading.positions(deployment.id)
     wanted = (symbol or "").strip().upper()
     fits = [one for one in held if not wanted or wanted in (one.symbol.upper(), one.symbol.upper().split("/")[0])]
@@ -202,32 +205,32 @@ def _touched(book: Book, deployment: Deployment, symbol: str | None) -> Sequence
 # Writing what a skill says
 
 
-def set_strategy(book: Book, /, skill_id: SkillId, text: Text) -> Answer:
+def set_strategy(book: Book, /, skill_id: SkillParameter, text: TextParameter) -> ToolAnswer:
     """Write a skill's strategy: when it enters and leaves, and how much it risks. Only when the person agreed to these
     words; every earlier version stays."""
     return _set(book, skill_id, "strategy", text)
 
 
-def set_schedule(book: Book, /, skill_id: SkillId, text: Text) -> Answer:
+def set_schedule(book: Book, /, skill_id: SkillParameter, text: TextParameter) -> ToolAnswer:
     """Write when a skill is to run, as cron (30 7 * * 1-5) or in words. Only when the person agreed; every earlier
     version stays."""
     return _set(book, skill_id, "schedule", text)
 
 
-def set_chat(book: Book, /, skill_id: SkillId, text: Text) -> Answer:
+def set_chat(book: Book, /, skill_id: SkillParameter, text: TextParameter) -> ToolAnswer:
     """Write how a skill talks about itself in a chat. Only when the person agreed to these words; every earlier version
     stays."""
     return _set(book, skill_id, "chat", text)
 
 
-def _set(book: Book, skill_id: str, field: str, text: str) -> Answer:
+def _set(book: Book, skill_id: str, field: str, text: str) -> ToolAnswer:
     with book.transaction():
         skill = book.trading.skill(skill_id)
         before = getattr(skill, field)
         written = book.trading.set_field(skill.id, field, text)
     known = written.version == skill.versions[field]
     said = f"{'Already so' if known else 'Written'}: the {field} of {skill.name}, version {written.version}."
-    return Answer(said, {**to_json(written), "skill": skill.name, "before": before, "unchanged": known})
+    return ToolAnswer(said, {**to_json(written), "skill": skill.name, "before": before, "unchanged": known})
 
 
 # Tool sets
@@ -238,14 +241,14 @@ _WRITING = (set_strategy, set_schedule, set_chat)
 
 def trading_tools(book: Book, *, authoring: bool = False) -> list[Tool]:
     """What a preset with trading adds to its memory tools."""
-    return [replace(tool, handler=partial(tool.handler, book)) for tool in _defined(authoring=authoring)]
+    return [replace(tool, handler=partial(tool.handler, book)) for tool in _define_tools(authoring=authoring)]
 
 
 @cache
-def _defined(*, authoring: bool) -> tuple[Tool, ...]:
+def _define_tools(*, authoring: bool) -> tuple[Tool, ...]:
     """The tools before they are bound to a book."""
     reading = [define(function, tags=("trading",), annotations=READS) for function in _READING]
-    writing: Iterable[Callable[..., Answer]] = _WRITING if authoring else ()
+    writing: Iterable[Callable[..., ToolAnswer]] = _WRITING if authoring else ()
     return (
         *reading,
         *(define(each, tags=("trading",), annotations=Annotations(idempotent=True)) for each in writing),
@@ -255,7 +258,7 @@ def _defined(*, authoring: bool) -> tuple[Tool, ...]:
 # Data
 
 
-def _named(deployment: Deployment) -> dict[str, str]:
+def _deployment_to_json(deployment: Deployment) -> dict[str, str]:
     return {"id": deployment.id, "name": deployment.name}
 
 
@@ -268,7 +271,7 @@ def _names(deployments: Sequence[Deployment], skill_id: str) -> list[dict[str, A
 # Words
 
 
-def _said(lines: Iterable[str]) -> str:
+def _join_within_limit(lines: Iterable[str]) -> str:
     """The lines as far as there is room for them."""
     room, said = WORDS_CHARS, []
     for line in lines:
@@ -286,15 +289,15 @@ def _skill_line(skill: Skill, running: Sequence[Deployment]) -> str:
     return f"[{skill.id}] {skill.name}{f': {what}' if what else ''} (runs on {where})"
 
 
-def money(value: float, currency: str | None) -> str:
+def money_with_currency(value: float, currency: str | None) -> str:
     return f"{value:+,.2f}{f' {currency}' if currency else ''}".replace("-", "−")
 
 
-def percent(value: float, *, signed: bool = True) -> str:
+def percent_with_sign(value: float, *, signed: bool = True) -> str:
     return f"{100 * value:{'+' if signed else ''}.2f} %".replace("-", "−")
 
 
-def _reported(found: Report, zone: str) -> Iterator[str]:
+def _report_lines(found: Report, zone: str) -> Iterator[str]:
     yield from _figures(found.performance)
     yield from _positions(found.positions, zone)
     if found.trades is not None:
@@ -308,12 +311,15 @@ def _figures(found: Performance) -> Iterator[str]:
         yield f"No closed trades yet; open positions: {found.open_positions}."
         return
     unit = found.currency
-    whole = [f"{found.trades:,} closed trades, {found.wins:,} won", f"net {money(found.pnl, unit)} after fees"]
-    whole += [f"return {percent(found.return_pct)}"] if found.return_pct is not None else []
+    whole = [
+        f"{found.trades:,} closed trades, {found.wins:,} won",
+        f"net {money_with_currency(found.pnl, unit)} after fees",
+    ]
+    whole += [f"return {percent_with_sign(found.return_pct)}"] if found.return_pct is not None else []
     yield ", ".join(whole) + "."
     drawdown = f"max drawdown {found.max_drawdown:,.2f}"
     if found.max_drawdown_pct is not None:
-        drawdown += f" ({percent(found.max_drawdown_pct, signed=False)})"
+        drawdown += f" ({percent_with_sign(found.max_drawdown_pct, signed=False)})"
     ratios = (
         ("Sharpe", found.sharpe),
         ("Sortino", found.sortino),
@@ -322,20 +328,20 @@ def _figures(found: Performance) -> Iterator[str]:
     )
     rest = [drawdown, *(f"{name} {value:.2f}".replace("-", "−") for name, value in ratios if value is not None)]
     amounts = (("expectancy", found.expectancy), ("best", found.best), ("worst", found.worst))
-    rest += [f"{name} {money(value, None)}" for name, value in amounts if value is not None]
-    rest += [f"win rate {percent(found.win_rate, signed=False)}"] if found.win_rate is not None else []
+    rest += [f"{name} {money_with_currency(value, None)}" for name, value in amounts if value is not None]
+    rest += [f"win rate {percent_with_sign(found.win_rate, signed=False)}"] if found.win_rate is not None else []
     yield " · ".join([*rest, f"open positions {found.open_positions}"])
     yield " ".join(_period(PERIODS[name], part, unit) for name, part in found.periods.items() if name in PERIODS)
 
 
-def _period(name: str, part: Period, unit: str | None) -> str:
+def _period(name: str, part: PeriodFigures, unit: str | None) -> str:
     if not part.trades:
         return f"{name}: none closed."
-    share = "" if part.return_pct is None else f", {percent(part.return_pct)}"
-    return f"{name}: {part.trades:,} trades, {part.wins:,} won, {money(part.pnl, unit)}{share}."
+    share = "" if part.return_pct is None else f", {percent_with_sign(part.return_pct)}"
+    return f"{name}: {part.trades:,} trades, {part.wins:,} won, {money_with_currency(part.pnl, unit)}{share}."
 
 
-def clock(instant: str, zone: str) -> str:
+def local_time(instant: str, zone: str) -> str:
     return f"{parse_stamp(instant).astimezone(zone_named(zone)):%Y-%m-%d %H:%M}"
 
 
@@ -347,13 +353,13 @@ def _trades(found: Sequence[Trade], total: int, zone: str) -> Iterator[str]:
         notes.append(one.exit_reason and f"out: {one.exit_reason}")
         told = "; ".join(note for note in notes if note)
         prices = f"{one.entry_price:.10g} → {one.exit_price:.10g}"
-        line = f"{clock(one.exit_time, zone)} {one.symbol} {one.side} {one.quantity:.10g}, {prices}"
-        yield f"{line}, net {money(one.pnl, None)}{f' ({told})' if told else ''}"
+        line = f"{local_time(one.exit_time, zone)} {one.symbol} {one.side} {one.quantity:.10g}, {prices}"
+        yield f"{line}, net {money_with_currency(one.pnl, None)}{f' ({told})' if told else ''}"
 
 
 def _positions(found: Sequence[Position], zone: str) -> Iterator[str]:
     for one in found:
-        since = clock(one.entry_time, zone)
+        since = local_time(one.entry_time, zone)
         yield f"open: {one.symbol} {one.side} {one.quantity:.10g} at {one.entry_price:.10g} since {since}"
 
 
@@ -372,10 +378,10 @@ def _coming(found: Coming, hours: int, deployment: Deployment | None, zone: str)
     by_event: Mapping[str, list[Exposure]] = _by_event(found.your_exposure or ())
     for event in found.events:
         touched = f", {'; '.join(event.symbols)}" if event.symbols else ""
-        when = clock(event.time, zone)
+        when = local_time(event.time, zone)
         yield f"{when} {event.title} ({event.kind}{touched}, importance {event.importance:.2f}) [{event.id}]"
         for row in by_event.get(event.id, ()):
-            yield f"  your {row.symbol} {row.position_side}: {_exposed(row)}"
+            yield f"  your {row.symbol} {row.position_side}: {_exposure_line(row)}"
     if deployment is not None and found.events and not found.your_exposure:
         yield f"No open position of {deployment.name} is touched by them."
 
@@ -387,9 +393,9 @@ def _by_event(rows: Iterable[Exposure]) -> dict[str, list[Exposure]]:
     return found
 
 
-def _exposed(row: Exposure) -> str:
+def _exposure_line(row: Exposure) -> str:
     size = "size unknown (no bars)" if row.notional_usd is None else f"{row.notional_usd:,.2f} USD"
     if row.median_abs_move_pct is None or row.worst_move_pct is None:
         return f"{size}; too few earlier events to say how far it may move ({row.similar_events_back})"
-    typical, worst = percent(row.median_abs_move_pct, signed=False), percent(row.worst_move_pct)
+    typical, worst = percent_with_sign(row.median_abs_move_pct, signed=False), percent_with_sign(row.worst_move_pct)
     return f"{size}; after {row.similar_events_back} earlier events the median move was {typical}, the worst {worst}"

@@ -6,28 +6,28 @@ from typing import Any
 import pytest
 from tests.deciding import LONG, SECOND_LOOK, ran
 
-from keepbook.book.agents.calibration import Closed, weigh, wilson
+from keepbook.book.agents.calibration import ResolvedDecision, calibrate, wilson
 
 # Ten decisions, worked by hand:
 #   stated 40, 40, 60, 60, 60, 80, 80, 80, 80, 100
 #   in R  −1, +2, +1, −1, +1, +2, −1, +2, +1, −1     → six came right
 #   squares (stated/100 − right)²: .16 .36 .16 .36 .16 .04 .64 .04 .04 1 → 2.96 / 10
 BY_HAND = [
-    Closed("Desk", "ETH", "chop", 40, -1.0),
-    Closed("Desk", "ETH", "chop", 40, 2.0, (50,)),  # up, and it came right
-    Closed("Desk", "ETH", "trend_up", 60, 1.0, (50, 70)),  # down wrongly, up rightly
-    Closed("Desk", "BTC", "trend_up", 60, -1.0, (60, 20)),  # not moved; down rightly
-    Closed("Desk", "BTC", "trend_up", 60, 1.0),
-    Closed("Brief", "ETH", "trend_up", 80, 2.0),
-    Closed("Brief", "ETH", "chop", 80, -1.0, (90,)),  # up wrongly
-    Closed("Brief", "ETH", "trend_up", 80, 2.0),
-    Closed("Brief", "BTC", "trend_up", 80, 1.0),
-    Closed("Brief", "BTC", "chop", 100, -1.0),
+    ResolvedDecision("Desk", "ETH", "chop", 40, -1.0),
+    ResolvedDecision("Desk", "ETH", "chop", 40, 2.0, (50,)),  # up, and it came right
+    ResolvedDecision("Desk", "ETH", "trend_up", 60, 1.0, (50, 70)),  # down wrongly, up rightly
+    ResolvedDecision("Desk", "BTC", "trend_up", 60, -1.0, (60, 20)),  # not moved; down rightly
+    ResolvedDecision("Desk", "BTC", "trend_up", 60, 1.0),
+    ResolvedDecision("Brief", "ETH", "trend_up", 80, 2.0),
+    ResolvedDecision("Brief", "ETH", "chop", 80, -1.0, (90,)),  # up wrongly
+    ResolvedDecision("Brief", "ETH", "trend_up", 80, 2.0),
+    ResolvedDecision("Brief", "BTC", "trend_up", 80, 1.0),
+    ResolvedDecision("Brief", "BTC", "chop", 100, -1.0),
 ]
 
 
 def test_figures_equal_the_example_worked_by_hand() -> None:
-    found = weigh(BY_HAND)
+    found = calibrate(BY_HAND)
     assert (found.resolved, found.enough, found.right) == (10, True, 6)
     assert found.hit_rate == 0.6
     assert found.expectancy == pytest.approx(0.5)
@@ -50,7 +50,7 @@ def test_figures_equal_the_example_worked_by_hand() -> None:
         ("trend_up", 6, 5, 1.0),
         ("chop", 4, 1, None),
     ]
-    more = weigh(BY_HAND * 6)
+    more = calibrate(BY_HAND * 6)
     assert [band.share for band in more.bands] == pytest.approx([0.5, 2 / 3, 0.75, 0])
     assert [group.expectancy for group in more.by_agent] == pytest.approx([0.6, 0.4])
     assert more.by_regime[1].expectancy == pytest.approx(-0.25)
@@ -68,7 +68,7 @@ def test_the_interval_of_a_share(right: int, count: int, low: float, high: float
 
 @pytest.mark.parametrize("count", [0, 1, 9])
 def test_with_too_few_it_says_so_and_gives_no_figures(count: int) -> None:
-    found = weigh(BY_HAND[:count])
+    found = calibrate(BY_HAND[:count])
     assert (found.resolved, found.enough, found.bands) == (count, False, ())
     assert {found.hit_rate, found.interval, found.expectancy, found.brier, found.base_brier} == {None}
     assert (found.by_agent, found.by_symbol, found.by_regime, found.looks) == ((), (), (), 0)
@@ -77,14 +77,14 @@ def test_with_too_few_it_says_so_and_gives_no_figures(count: int) -> None:
 
 
 def test_a_conviction_that_is_far_off_is_said_in_words() -> None:
-    sure = [Closed("Desk", "ETH", "chop", 95, -1.0 if number % 3 else 1.0) for number in range(20)]
-    assert "at 90 to 100 it was too high (stated 95, right 35 % of 20)" in weigh(sure).words
-    fair = [Closed("Desk", "ETH", "chop", 50, -1.0 if number % 2 else 1.0) for number in range(20)]
-    assert "fits what happened" in weigh(fair).words
+    sure = [ResolvedDecision("Desk", "ETH", "chop", 95, -1.0 if number % 3 else 1.0) for number in range(20)]
+    assert "at 90 to 100 it was too high (stated 95, right 35 % of 20)" in calibrate(sure).words
+    fair = [ResolvedDecision("Desk", "ETH", "chop", 50, -1.0 if number % 2 else 1.0) for number in range(20)]
+    assert "fits what happened" in calibrate(fair).words
 
 
 def test_nothing_gained_did_not_come_right() -> None:
-    assert not Closed("Desk", "ETH", "chop", 50, 0.0).right
+    assert not ResolvedDecision("Desk", "ETH", "chop", 50, 0.0).right
 
 
 def test_a_book_counts_what_was_resolved_and_nothing_else(kb: Any, clock: Any) -> None:

@@ -16,10 +16,18 @@ from tests.deciding import LONG, WAIT, ran
 
 from keepbook import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.book.agents import decisions
-from keepbook.book.agents.resolution import BEFORE_ENTRY, BOTH, JUMPED, NO_BARS, Course, Plan, at_expiry, walk
+from keepbook.book.agents.resolution import (
+    BEFORE_ENTRY,
+    BOTH,
+    JUMPED,
+    NO_BARS,
+    Course,
+    TradePlan,
+    at_expiry,
+    follow_bars,
+)
 from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.book.trading.market.bars import Bar, ends
-from keepbook.book.trading.market.bars import keep as keep_bars
+from keepbook.book.trading.market.bars import Bar, bar_end, keep_bars
 
 BEGIN = datetime(2026, 3, 2, tzinfo=UTC)
 _symbols = count()
@@ -38,7 +46,7 @@ class End(NamedTuple):
     exit: float | None
 
 
-def endings(one: Bar, plan: Plan, filled: bool) -> set[str | None]:
+def endings(one: Bar, plan: TradePlan, filled: bool) -> set[str | None]:
     """How a bar can have ended, over every path of single steps; None is to be in and still open."""
     low, high = int(one.low), int(one.high)
     begin = (int(one.open), False, False, filled, None)
@@ -65,7 +73,7 @@ def endings(one: Bar, plan: Plan, filled: bool) -> set[str | None]:
     return found
 
 
-def by_every_path(plan: Plan, bars: list[Bar]) -> End:
+def by_every_path(plan: TradePlan, bars: list[Bar]) -> End:
     fill: float | None = None
     before: float | None = None
     for one in bars:
@@ -92,9 +100,9 @@ prices = st.integers(1, 16)
 
 
 @st.composite
-def plans(draw: st.DrawFn) -> Plan:
+def plans(draw: st.DrawFn) -> TradePlan:
     low, middle, high = sorted(draw(st.lists(st.integers(3, 14), min_size=3, max_size=3, unique=True)))
-    return Plan(1, middle, low, high) if draw(st.booleans()) else Plan(-1, middle, high, low)
+    return TradePlan(1, middle, low, high) if draw(st.booleans()) else TradePlan(-1, middle, high, low)
 
 
 @st.composite
@@ -110,25 +118,27 @@ def series(draw: st.DrawFn, most: int = 8) -> list[Bar]:
 
 @settings(max_examples=200)
 @given(plan=plans(), bars=series())
-def test_resolution_equals_the_worst_of_every_path(plan: Plan, bars: list[Bar]) -> None:
-    course = walk(plan, Course(), bars)
+def test_resolution_equals_the_worst_of_every_path(plan: TradePlan, bars: list[Bar]) -> None:
+    course = follow_bars(plan, Course(), bars)
     assert End(course.outcome, course.fill_price, course.exit_price) == by_every_path(plan, bars)
 
 
 @given(plan=plans(), bars=series(), cuts=st.lists(st.integers(0, 8), max_size=3))
-def test_looking_now_and_then_comes_to_the_same_as_looking_once(plan: Plan, bars: list[Bar], cuts: list[int]) -> None:
+def test_looking_now_and_then_comes_to_the_same_as_looking_once(
+    plan: TradePlan, bars: list[Bar], cuts: list[int]
+) -> None:
     course, begin = Course(), 0
     for end in [*sorted(cuts), len(bars)]:
         if course.outcome is None:
-            course = walk(plan, course, bars[begin:end])
+            course = follow_bars(plan, course, bars[begin:end])
         begin = max(begin, end)
-    assert course == walk(plan, Course(), bars)
+    assert course == follow_bars(plan, Course(), bars)
 
 
 # --- single cases, by hand --------------------------------------------------------------------------------
 
-UP = Plan(1, 100, 90, 120)
-DOWN = Plan(-1, 100, 110, 80)
+UP = TradePlan(1, 100, 90, 120)
+DOWN = TradePlan(-1, 100, 110, 80)
 
 CASES = {
     "touched, then the target": (UP, [(99, 101, 98, 99), (99, 121, 99, 119)], "target", 100, 120, None),
@@ -154,7 +164,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_by_hand(name: str) -> None:
     plan, rows, outcome, fill, exit_price, note = CASES[name]
-    course = walk(plan, Course(), [bar(hour, *row) for hour, row in enumerate(rows)])
+    course = follow_bars(plan, Course(), [bar(hour, *row) for hour, row in enumerate(rows)])
     assert (course.outcome, course.fill_price, course.exit_price, course.note) == (outcome, fill, exit_price, note)
 
 
@@ -308,15 +318,15 @@ def test_a_coarse_bar_fills_the_gap_of_a_fine_one(desk: Desk) -> None:
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data(), plan=plans(), bars=series(6), after=series(3), before=series(3))
 def test_no_bar_after_the_end_and_none_before_the_decision_has_a_say(
-    desk: Desk, data: st.DataObject, plan: Plan, bars: list[Bar], after: list[Bar], before: list[Bar]
+    desk: Desk, data: st.DataObject, plan: TradePlan, bars: list[Bar], after: list[Bar], before: list[Bar]
 ) -> None:
     """The same decision twice: once with the bars up to its end alone, once with others around them."""
     side = "LONG" if plan.side > 0 else "SHORT"
     told = {"action": side, "entry": plan.entry, "stop": plan.stop, "target": plan.target, "hours": 20.0}
     (alone, one), (among, other) = desk.decide(**told), desk.decide(**told)
-    expected = by_every_path(plan, [bar for bar in bars if parse_stamp(ends(bar)) <= BEGIN + timedelta(hours=20)])
+    expected = by_every_path(plan, [bar for bar in bars if parse_stamp(bar_end(bar)) <= BEGIN + timedelta(hours=20)])
     last = 20 if expected.outcome is None else int((desk_end(plan, bars) - BEGIN).total_seconds() // 3600)
-    kept = [one for one in bars if parse_stamp(ends(one)) <= BEGIN + timedelta(hours=last)]
+    kept = [one for one in bars if parse_stamp(bar_end(one)) <= BEGIN + timedelta(hours=last)]
     desk.load(one, kept)
     early = [late._replace(time=stamp(parse_stamp(late.time) - timedelta(hours=20))) for late in before]
     late = [late._replace(time=stamp(parse_stamp(late.time) + timedelta(hours=last - 1))) for late in after]
@@ -340,10 +350,10 @@ def test_no_bar_after_the_end_and_none_before_the_decision_has_a_say(
         assert (first.outcome, first.fill_price, first.exit_price) == expected
 
 
-def desk_end(plan: Plan, bars: list[Bar]) -> datetime:
+def desk_end(plan: TradePlan, bars: list[Bar]) -> datetime:
     """When the bar ends that is the first to end it, by every path."""
     return next(
-        parse_stamp(ends(bars[length - 1]))
+        parse_stamp(bar_end(bars[length - 1]))
         for length in range(1, len(bars) + 1)
         if by_every_path(plan, bars[:length]).outcome is not None
     )

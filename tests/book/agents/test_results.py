@@ -13,7 +13,7 @@ from tests.book.agents.test_resolution import BEGIN, TOUCHED, WON, Desk, End, ba
 from tests.deciding import LONG, ran
 
 from keepbook import NotFound
-from keepbook.book.agents.resolution import Plan
+from keepbook.book.agents.resolution import TradePlan
 from keepbook.book.ground.when import stamp
 
 LOST = (99, 100, 89, 95)
@@ -135,7 +135,7 @@ def taken(desk: Desk, symbol: str, there: dict[int, Any], what: str, told: Any) 
 )
 @given(plan=plans(), steps=st.lists(STEP, min_size=2, max_size=8))
 def test_whenever_bars_come_the_result_is_that_of_all_bars(
-    kb: Any, clock: Any, plan: Plan, steps: Sequence[Any]
+    kb: Any, clock: Any, plan: TradePlan, steps: Sequence[Any]
 ) -> None:
     symbol = f"DRAWN{next(_names)}"
     desk = Desk(kb, clock, symbol.lower())  # an owner of its own: the clock goes back for each example

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepbook.book.agents.schedule import check, following
+from keepbook.book.agents.schedule import check_schedule, following
 from keepbook.book.ground.when import zone_named
 from keepbook.errors import Invalid
 
@@ -52,7 +52,7 @@ def test_what_runs_every_hour_runs_through_the_change() -> None:
 )  # fmt: skip
 def test_what_is_no_schedule_is_refused_with_an_example(wrong: str) -> None:
     with pytest.raises(Invalid, match="30 7") as refused:
-        check(wrong)
+        check_schedule(wrong)
     assert refused.value.field == "schedule"
 
 

@@ -19,7 +19,7 @@ from keepbook.book.memory import proposals
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.spending import Spent
-from keepbook.book.text.topics import touched
+from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed, NotFound
 from keepbook.storage.tables import OWNED
 
@@ -475,7 +475,7 @@ def test_a_memory_about_the_time_zone_sets_it(alice: Any) -> None:
     ],
 )
 def test_a_topic_is_found_by_its_words_in_any_form(text: str, topic: str | None) -> None:
-    assert touched(text, ["salary", "my health"]) == ([topic] if topic else [])
+    assert find_topics(text, ["salary", "my health"]) == ([topic] if topic else [])
 
 
 # --- choices
@@ -754,5 +754,5 @@ def test_a_turn_takes_the_place_of_an_earlier_one_only(alice: Any, place: int) -
     chat = alice.threads.start()
     chat.add("user", "Hello")
     with pytest.raises(KeepbookError), alice.writing() as (tx, _):
-        threads.add(tx, chat.id, "user", "Hello again", stamp(tx.clock()), instead_of=place)
+        threads.add_message(tx, chat.id, "user", "Hello again", stamp(tx.clock()), instead_of=place)
     assert [one.text for one in chat.messages()] == ["Hello"]

@@ -14,7 +14,7 @@ import pytest
 from tests.book.ground.reaching import Reach, reaches
 from tests.sources import tree
 
-from keepbook.patterns import Made, made, regex, words_regex
+from keepbook.patterns import PatternSource, all_patterns, regex, words_regex
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "src" / "keepbook"
@@ -33,7 +33,7 @@ FEW_STEPS = (32, 128, 400)
 
 
 @cache
-def _all_made() -> tuple[Made, ...]:
+def _all_made() -> tuple[PatternSource, ...]:
     """Every pattern that modules make when they are loaded, and those of languages, made when one is spoken."""
     for path in SOURCE.rglob("*.py"):
         if "regex(" in path.read_text(encoding="utf-8"):
@@ -43,8 +43,10 @@ def _all_made() -> tuple[Made, ...]:
             importlib.import_module(name)
     phrases = importlib.import_module("keepbook.models.notebook.reply.phrases")
     for language in phrases.TRADED:
-        phrases.words(language)
-    return tuple(one for one in made() if one.where.startswith("keepbook.") and not _is_on_its_way_out(one.where))
+        phrases.phrases_of(language)
+    return tuple(
+        one for one in all_patterns() if one.where.startswith("keepbook.") and not _is_on_its_way_out(one.where)
+    )
 
 
 def _is_on_its_way_out(where: str) -> bool:
@@ -52,7 +54,7 @@ def _is_on_its_way_out(where: str) -> bool:
     return any(path.startswith(room.removesuffix(".py").rstrip("/")) for room in HOUSE["leaving_with_their_patterns"])
 
 
-def _work(one: Made) -> Callable[[str], object]:
+def _work(one: PatternSource) -> Callable[[str], object]:
     compiled = re.compile(one.text, one.flags)
     if not one.anchored:
         return lambda text: deque(compiled.finditer(text), maxlen=0)
@@ -86,7 +88,7 @@ def _is_in_step(work: Callable[[str], object], reach: Reach) -> bool:
     return False
 
 
-def _steep(one: Made, tried: set[Reach]) -> Iterator[Reach]:
+def _steep(one: PatternSource, tried: set[Reach]) -> Iterator[Reach]:
     """The texts that cost too much; what was `tried` on a pattern of the same line, with the same beginning, is not
     tried again."""
     work = _work(one)
@@ -118,7 +120,7 @@ def test_every_pattern_grows_in_step_with_its_text() -> None:
     ],
 )
 def test_the_check_of_growth_sees_what_is_steep(pattern: str, anchored: bool) -> None:
-    assert any(_steep(Made(pattern, 0, "here", anchored), set()))
+    assert any(_steep(PatternSource(pattern, 0, "here", anchored), set()))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_the_check_of_growth_sees_what_is_steep(pattern: str, anchored: bool) ->
     [(r"\w+", False), (r"\s*+x", True), (r"[a-z]{1,20}!", False), (r"(?:so )*so", True), (r"<[^<>]*>", False)],
 )
 def test_the_check_of_growth_passes_what_is_not(pattern: str, anchored: bool) -> None:
-    assert not any(_steep(Made(pattern, 0, "here", anchored), set()))
+    assert not any(_steep(PatternSource(pattern, 0, "here", anchored), set()))
 
 
 # --- made in one place
@@ -178,7 +180,7 @@ def test_the_check_of_places_sees_them(source: str, lines: list[int]) -> None:
 
 def test_a_pattern_is_listed_with_where_it_was_made() -> None:
     regex("a pattern of this test")
-    (one,) = (one for one in made() if one.text == "a pattern of this test")
+    (one,) = (one for one in all_patterns() if one.text == "a pattern of this test")
     assert one.where.startswith(f"{__name__}:")
 
 

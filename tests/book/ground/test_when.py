@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepbook.book.ground.when import in_words, instant, parse_stamp, stamp, zone_named
+from keepbook.book.ground.when import instant, parse_date_words, parse_stamp, stamp, zone_named
 from keepbook.errors import Invalid
 
 OSLO = "Europe/Oslo"
@@ -22,11 +22,11 @@ def at(wall: str, zone: str = OSLO) -> str:
 
 
 def since(text: str, moment: datetime = WEDNESDAY, zone: str = OSLO) -> str:
-    return in_words(text, moment=moment, zone=zone)
+    return parse_date_words(text, moment=moment, zone=zone)
 
 
 def until(text: str, moment: datetime = WEDNESDAY, zone: str = OSLO) -> str:
-    return in_words(text, moment=moment, zone=zone, end=True)
+    return parse_date_words(text, moment=moment, zone=zone, end=True)
 
 
 # Stamps
@@ -469,14 +469,14 @@ def test_now_inside_the_doubled_hour_stays_the_same_instant() -> None:
 def test_other_words_are_refused_with_examples(text: str) -> None:
     for end, example in ((False, "last Friday"), (True, "in 3 days")):
         with pytest.raises(Invalid, match=example) as refused:
-            in_words(text, moment=WEDNESDAY, zone=OSLO, end=end, field="since")
+            parse_date_words(text, moment=WEDNESDAY, zone=OSLO, end=end, field="since")
         assert refused.value.field == "since"
         assert len(refused.value.message) < 220
 
 
 def test_words_need_a_moment_with_a_zone() -> None:
     with pytest.raises(Invalid, match="time zone"):
-        in_words("today", moment=datetime(2026, 3, 11), zone=OSLO)  # noqa: DTZ001
+        parse_date_words("today", moment=datetime(2026, 3, 11), zone=OSLO)  # noqa: DTZ001
 
 
 SAID = sorted({said for said, _, _ in DAYS + PERIODS + EDGES + INSTANTS})
@@ -491,7 +491,7 @@ def test_a_known_phrase_is_read_at_any_moment_in_any_zone(said: str, moment: dat
     far_from_the_edges = 20 < moment.year < 9980
     for end in (False, True):
         try:
-            answer = in_words(said, moment=moment, zone=zone, end=end)
+            answer = parse_date_words(said, moment=moment, zone=zone, end=end)
         except Invalid:
             assert not far_from_the_edges
         else:

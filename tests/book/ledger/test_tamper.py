@@ -22,15 +22,15 @@ from tests.embedding import meant
 from tests.furnished import OWNER, furnished
 
 from keepbook import Invalid, Keepbook, NotAllowed
-from keepbook.book.ledger import batch, cover, sealed
-from keepbook.book.ledger.ledger import canonical, hash_of
+from keepbook.book.ledger import batch, cover, seal_check
+from keepbook.book.ledger.ledger import canonical_json, entry_hash
 from keepbook.book.ledger.verify import verify
 from keepbook.book.trading.market import bars as bar_goods
 from keepbook.book.trading.market import events as event_goods
-from keepbook.book.trading.market.batches import broken
+from keepbook.book.trading.market.batches import find_breaks
 from keepbook.book.trading.market.events import strays
 from keepbook.book.upkeep.export_lines import KINDS
-from keepbook.storage.covered import COVERED, UNCOVERED_COLUMNS, key_of
+from keepbook.storage.cover_rules import COVERED, UNCOVERED_COLUMNS, row_key
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import (
     bars,
@@ -208,12 +208,12 @@ def verified(book: Any, conn: Connection) -> Any:
     return verify(Tx(conn, OWNER, book._database.clock, writes=False))
 
 
-@pytest.mark.parametrize("at_once", [sealed.AT_ONCE, 1], ids=["few", "streamed"])
+@pytest.mark.parametrize("at_once", [seal_check.AT_ONCE, 1], ids=["few", "streamed"])
 def test_a_break_names_its_table_its_row_and_its_link(
     full: Any, book_url: str, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of few rows the seals are taken at once, of many they are streamed: either way they are held."""
-    monkeypatch.setattr(sealed, "AT_ONCE", at_once)
+    monkeypatch.setattr(seal_check, "AT_ONCE", at_once)
     assert full.verify().ok
     with unguarded(book_url) as conn:
         conn.execute(text("UPDATE messages SET text = 'The saxophone is sold' WHERE turn = 1"))
@@ -246,13 +246,13 @@ def forgeries(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
         told = json.loads(lines[number])
         for name in sorted(told.keys() - {"kind"}):
             changed = told | {name: other(KINDS[kind], name, told[name])}
-            yield f"{kind}: {name}", [*lines[:number], canonical(changed), *lines[number + 1 :]]
+            yield f"{kind}: {name}", [*lines[:number], canonical_json(changed), *lines[number + 1 :]]
         yield f"{kind}: removed", [*lines[:number], *lines[number + 1 :]]
         yield f"{kind}: doubled", [*lines[:number], lines[number], *lines[number:]]
         yield f"{kind}: moved", [lines[0], lines[number], *(x for n, x in enumerate(lines[1:], 1) if n != number)]
     end = json.loads(lines[-1])
     for name in sorted(end.keys() - {"kind"}):
-        yield f"end: {name}", [*lines[:-1], canonical(end | {name: "forged"})]
+        yield f"end: {name}", [*lines[:-1], canonical_json(end | {name: "forged"})]
     yield "end: removed", lines[:-1]
 
 
@@ -303,7 +303,7 @@ def resummed(lines: list[str]) -> list[str]:
         "hash": json.loads(lines[-1]).get("hash"),
         "sum": total,
     }
-    return [*lines[:-1], canonical(end)]
+    return [*lines[:-1], canonical_json(end)]
 
 
 # --- who recomputes, and who cuts
@@ -356,14 +356,14 @@ def recompute(conn: Connection) -> None:
     """What somebody does who knows this program: new digests, new batches, new hashes from there on."""
     for what, table in COVERED.items():
         for row in whole_rows(conn, table):
-            key = key_of(table, row)
+            key = row_key(table, row)
             seal = conn.execute(
                 select(seals).where(
                     seals.c.owner == OWNER, seals.c.what == what, seals.c.key == key, seals.c.salt.isnot(None)
                 )
             ).first()
             if seal is not None:
-                digest = cover.row_digest(seal.salt, what, key, cover.said(table, row))
+                digest = cover.row_digest(seal.salt, what, key, cover.values_to_seal(table, row))
                 conn.execute(update(seals).where(*at(seals, seal._mapping)).values(digest=digest))
     chain = sorted([*whole_rows(conn, ledger), *whole_rows(conn, covers)], key=lambda row: row["link"])
     previous = ""
@@ -376,7 +376,7 @@ def recompute(conn: Connection) -> None:
             for seal in conn.execute(mine.order_by(seals.c.nth)):
                 batch.add(seal.nth, seal.what, seal.key, seal.was, seal.digest)
             row["digest"] = batch.digest()
-        row["hash"] = previous = (hash_of if table is ledger else cover.hash_of)(row)
+        row["hash"] = previous = (entry_hash if table is ledger else cover.cover_hash)(row)
         told = {name: row[name] for name in ("previous", "digest", "hash")}
         conn.execute(update(table).where(*at(table, row)).values(told))
 
@@ -398,12 +398,12 @@ def test_whoever_edits_bars_or_events_is_found_out(full: Any, book_url: str, eng
                 try:
                     for statement in statements:
                         conn.execute(statement)
-                    found = [*broken(conn, GOODS), *strays(conn)]
+                    found = [*find_breaks(conn, GOODS), *strays(conn)]
                 finally:
                     inner.rollback()
                 if not found:
                     missed.append(f"{table.name}: {what}")
-        assert [*broken(conn, GOODS), *strays(conn)] == []
+        assert [*find_breaks(conn, GOODS), *strays(conn)] == []
     assert missed == []
     assert tried.total() > 20
     tell(engine_name, "edits of bars and events", tried)

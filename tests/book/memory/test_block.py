@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from keepbook.book.memory.block import Entry, effective_score, render
-from keepbook.book.text.block_lines import lines_in_text, lines_of, places_to_text, text_of
+from keepbook.book.memory.block import BlockEntry, effective_score, render
+from keepbook.book.text.block_lines import block_text, lines_in_text, parse_block, places_to_text
 from keepbook.presets import Preset, load_preset
 
 NOW = "2026-11-15T03:26:39.123456Z"
@@ -30,7 +30,7 @@ def day(number: float) -> str:
     return f"2026-{month + 1:02d}-{date + 1:02d}T{int(part * 24):02d}:00:00.000000Z"
 
 
-def entry(number: int, content: str = "Likes long walks", **fields: Any) -> Entry:
+def entry(number: int, content: str = "Likes long walks", **fields: Any) -> BlockEntry:
     """A memory the person asserted on day `number`; its recording, edit and last reference follow."""
     created = fields.pop("created_at", day(number))
     values: dict[str, Any] = {
@@ -51,10 +51,10 @@ def entry(number: int, content: str = "Likes long walks", **fields: Any) -> Entr
         "last_referenced_at": created,
         "waiting": False,
     }
-    return Entry(**(values | fields))
+    return BlockEntry(**(values | fields))
 
 
-def extracted(number: int, score: float, content: str = "Seems to like jazz", **fields: Any) -> Entry:
+def extracted(number: int, score: float, content: str = "Seems to like jazz", **fields: Any) -> BlockEntry:
     return entry(number, content, **({"source": "extracted", "confidence": "inferred", "score": score} | fields))
 
 
@@ -396,7 +396,7 @@ stamps = st.integers(0, 200).map(day)
 
 
 @st.composite
-def books(draw: st.DrawFn, contents: st.SearchStrategy[str] = hostile, most: int = 30) -> list[Entry]:
+def books(draw: st.DrawFn, contents: st.SearchStrategy[str] = hostile, most: int = 30) -> list[BlockEntry]:
     found = []
     for number in range(draw(st.integers(1, most))):
         memory = entry(
@@ -432,7 +432,7 @@ def sections(text: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def expected_titles(shown: list[Entry], preset: Preset) -> list[str]:
+def expected_titles(shown: list[BlockEntry], preset: Preset) -> list[str]:
     if preset is COACH:
         return [""]
     categories = sorted(preset.categories) if preset is ASSISTANT else preset.categories
@@ -441,7 +441,7 @@ def expected_titles(shown: list[Entry], preset: Preset) -> list[str]:
     return titles + (["### Other"] if there - set(categories) else [])
 
 
-def assert_structure(entries: list[Entry], preset: Preset) -> None:
+def assert_structure(entries: list[BlockEntry], preset: Preset) -> None:
     text, shown, fates, _ = render(entries, preset, NOW)
     by_id = {memory.id: memory for memory in entries}
     assert set(fates) == set(by_id)
@@ -504,7 +504,9 @@ def assert_markdown(text: str, preset: Preset) -> None:
 @each_preset
 @settings(max_examples=30, deadline=None)
 @given(entries=books())
-def test_hostile_contents_never_change_the_structure_or_exceed_a_budget(preset: Preset, entries: list[Entry]) -> None:
+def test_hostile_contents_never_change_the_structure_or_exceed_a_budget(
+    preset: Preset, entries: list[BlockEntry]
+) -> None:
     assert_structure(entries, preset)
     text = render(entries, preset, NOW).text
     assert_budget(text, preset)
@@ -515,7 +517,7 @@ def test_hostile_contents_never_change_the_structure_or_exceed_a_budget(preset: 
 @each_preset
 @settings(max_examples=25, deadline=None)
 @given(data=st.data(), entries=books(most=12))
-def test_the_order_of_the_input_does_not_matter(preset: Preset, data: st.DataObject, entries: list[Entry]) -> None:
+def test_the_order_of_the_input_does_not_matter(preset: Preset, data: st.DataObject, entries: list[BlockEntry]) -> None:
     assert render(data.draw(st.permutations(entries)), preset, NOW) == render(entries, preset, NOW)
 
 
@@ -542,13 +544,13 @@ def test_a_thousand_memories_stay_within_the_budget_and_use_it(preset: Preset, l
     total=st.integers(20, 300),
     entries=books(st.integers(4, 90).map(lambda length: "x" * length), most=25),
 )
-def test_what_stays_is_the_longest_prefix_by_priority_that_fits(total: int, entries: list[Entry]) -> None:
+def test_what_stays_is_the_longest_prefix_by_priority_that_fits(total: int, entries: list[BlockEntry]) -> None:
     entries = [memory._replace(source="chat", score=None) for memory in entries]
     preset = replace(GENERAL, selection=replace(GENERAL.selection, total=total))
     order = sorted(entries, key=lambda m: m.id)
     order.sort(key=lambda m: (m.importance, max(m.recorded_at, m.last_confirmed_at or "")), reverse=True)
 
-    def length(kept: list[Entry]) -> int:
+    def length(kept: list[BlockEntry]) -> int:
         known = [m.category if m.category in preset.titles else None for m in kept]
         titles = [preset.titles[name] if name else "Other" for name in set(known)]
         lines = [f"## {preset.heading}", "", preset.intro]
@@ -640,7 +642,7 @@ def test_the_eleventh_fact_of_the_coach_is_cut_by_the_limit() -> None:
     assert "more" not in rendered.text
 
 
-def shown_at(facts: dict[str, Entry], when: str) -> set[str]:
+def shown_at(facts: dict[str, BlockEntry], when: str) -> set[str]:
     """One chat: render the ten, and let what was shown count as referenced and no longer waiting."""
     ids = {id_ for id_, _ in render(list(facts.values()), COACH, NOW).shown}
     facts.update({id_: facts[id_]._replace(waiting=False, last_referenced_at=when) for id_ in ids})
@@ -665,7 +667,7 @@ def test_all_waiting_facts_have_been_shown_after_a_tenth_as_many_chats(
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(["new", "edit", "chat"]), max_size=60))
 def test_a_new_or_edited_fact_is_among_the_next_ten_of_the_coach(steps: list[str]) -> None:
-    facts: dict[str, Entry] = {}
+    facts: dict[str, BlockEntry] = {}
     fresh: list[str] = []
     for number, step in enumerate([*steps, "chat"]):
         when = day(number)
@@ -686,7 +688,7 @@ ASKED = '[[1,0,9,"question"],[2,0,8,"said"]]'
 EXCHANGED = '[[1,0,9,"said"],[2,0,8,"exchanged"]]'
 
 
-def quoted(number: int, content: str, spans: str = SAID, **fields: Any) -> Entry:
+def quoted(number: int, content: str, spans: str = SAID, **fields: Any) -> BlockEntry:
     return entry(number, content, **({"quoted": 1, "spans": spans} | fields))
 
 
@@ -774,10 +776,10 @@ def test_the_sentence_about_quotations_counts_into_the_budget(total: int) -> Non
 def test_lines_are_found_again_in_the_text_they_were_kept_with(preset: Preset) -> None:
     memories = [entry(n, f"Note {n} - [x] \\ y", subject="me") for n in range(12)] + [quoted(77, "I live in Oslo")]
     rendered = render(memories, preset, NOW)
-    assert text_of(rendered.lines) == rendered.text
-    assert lines_of(rendered.text, places_to_text(rendered.lines)) == rendered.lines
+    assert block_text(rendered.lines) == rendered.text
+    assert parse_block(rendered.text, places_to_text(rendered.lines)) == rendered.lines
     assert [(line.id, line.version) for line in rendered.lines if line.kind == "line"] == [*rendered.shown]
-    assert lines_of(None, None) == lines_of("", "[]") == ()
+    assert parse_block(None, None) == parse_block("", "[]") == ()
 
 
 @each_preset

@@ -253,7 +253,7 @@ def test_what_the_reader_finds_again_fades_from_then_on_and_is_not_confirmed(ali
     assert faded < 0.7
     assert again.effective_score == pytest.approx(0.8)
     assert again.last_confirmed_at is None
-    assert review.waiting(alice) == 1
+    assert review.count_waiting(alice) == 1
 
 
 def test_the_reader_that_finds_the_persons_word_again_leaves_it_alone(alice: Any) -> None:
@@ -281,7 +281,7 @@ def test_an_agent_adds_to_what_agents_saved(kb: Any, alice: Any) -> None:
 
 def test_a_reader_may_say_which_line_its_other_words_repeat(alice: Any) -> None:
     own = alice.remember("Works at Equinor")
-    said = do(alice, changes.repeat, own.id, Statement("I'm at Equinor, as an engineer", tags=["job"]))
+    said = do(alice, changes.repeat_memory, own.id, Statement("I'm at Equinor, as an engineer", tags=["job"]))
     assert (said.id, said.content, said.tags) == (own.id, "Works at Equinor", ("job",))
 
 
@@ -360,7 +360,7 @@ def test_review_shows_opposites_side_by_side_until_one_goes(alice: Any) -> None:
     second = alice.remember("Doesn't like opera")
     (asked,) = review.first(alice, 10)
     assert {asked.memory.id, asked.against.id} == {first.id, second.id}
-    assert review.waiting(alice) == 1
+    assert review.count_waiting(alice) == 1
     alice.forget(first.id)
     assert list(review.first(alice, 10)) == []
-    assert review.waiting(alice) == 0
+    assert review.count_waiting(alice) == 0

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from keepbook import Ambiguous, Book, Conflict, Invalid, Keepbook, KeepbookError, NotAllowed, NotFound, to_json
-from keepbook.book.ground.opened import viewing
+from keepbook.book.ground.open_book import viewing
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
 from keepbook.presets import load_preset

@@ -8,14 +8,14 @@ from keepbook import Conflict, Invalid, NotAllowed
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals, review
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.recall.forgotten import forgotten, unquoted
+from keepbook.book.recall.forgotten import forgotten, turns_not_recalled
 
 THEN = "2025-06-01T00:00:00.000000Z"
 
 
 def ask(book: Any, question: str, op: str, content: str, **told: Any) -> Any:
     with book.writing() as (tx, _):
-        return proposals.ask(tx, stamp(tx.clock()), question=question, op=op, content=content, **told)
+        return proposals.ask_question(tx, stamp(tx.clock()), question=question, op=op, content=content, **told)
 
 
 def choices(proposal: Any) -> list[str]:
@@ -49,7 +49,7 @@ def test_no_is_remembered_and_not_asked_again(alice: Any) -> None:
     assert (answered.status, kept(alice)) == ("declined", [])
     assert ask(alice, "keep", "add", "My dog is called Rex") is None
     with alice.reading() as (tx, _, _):
-        assert proposals.declined(tx) == ["My dog is called Rex"]
+        assert proposals.declined_contents(tx) == ["My dog is called Rex"]
     assert alice.proposals.reopen(asked.id).status == "waiting"
 
 
@@ -76,7 +76,7 @@ def test_both_changes_nothing_and_is_not_asked_again(alice: Any) -> None:
     assert (kept(alice), len(alice.ledger())) == ([old.content, new.content], events)
     assert ask(alice, "over", "end", "I work at a bakery", memory_id=old.id) is None
     with alice.reading() as (tx, _, _):
-        assert proposals.declined(tx) == [], "nobody declined the new line"
+        assert proposals.declined_contents(tx) == [], "nobody declined the new line"
 
 
 @pytest.mark.parametrize("since", [THEN, None])
@@ -134,7 +134,7 @@ def test_the_line_that_is_meant_is_forgotten(alice: Any) -> None:
     assert (gone.id, gone.state) == (lines[1].id, "archived")
     assert kept(alice) == ["Has a red car", "Has a bike"]
     with alice.reading() as (tx, _, _):
-        assert (unquoted(tx), forgotten(tx).matters) == ({}, ()), "it forgot a line, not a matter"
+        assert (turns_not_recalled(tx), forgotten(tx).matters) == ({}, ()), "it forgot a line, not a matter"
 
 
 def test_all_is_every_line_that_is_still_there(alice: Any) -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from keepbook import Invalid, NotFound
 from keepbook.book.book import Book
-from keepbook.book.chats.view import given
+from keepbook.book.chats.view import chat_block
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import quotes
 from keepbook.book.memory.changes import Statement
-from keepbook.book.text.quotation import Span, shown
+from keepbook.book.text.quotation import Span, shown_text
 
 SAID = "okay so I live in Oslo now, and my salary is 61,000"
 OSLO, PAY = Span(1, 8, 26, "said"), Span(1, 32, 51, "said")
@@ -69,7 +69,7 @@ def test_an_answer_takes_its_question_along_and_rests_on_the_persons_turn(alice:
     made = quote(alice, chat, Span(2, 11, 38, "question"), Span(3, 0, 8, "said"))
     assert made.content == "(how many hives do you have?) Fourteen"
     assert made.turn_ids == ("3",)
-    assert shown(made) == "(how many hives do you have?) “Fourteen”"
+    assert shown_text(made) == "(how many hives do you have?) “Fourteen”"
 
 
 @pytest.mark.parametrize(
@@ -246,6 +246,6 @@ def test_what_a_chat_was_given_is_kept_as_lines(alice: Any, chat: Any) -> None:
         alice.configure(preset=preset)
         fresh = alice.threads.start()
         text, rendered = fresh.inject(), alice.rendered()
-        block = given(alice, fresh.thread)
+        block = chat_block(alice, fresh.thread)
         assert block is not None
         assert (block.text, block.lines) == (text, rendered.lines)

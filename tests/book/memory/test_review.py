@@ -28,7 +28,7 @@ def test_conflicts_come_first_then_proposals_then_what_was_read_newest_first(ali
     assert [one.id for one in found] == [conflict.id, proposal.id, newer.id, older.id]
     assert found[0].memory.content == "Keeps six months in cash"
     assert found[1].memory is None
-    assert review.waiting(alice) == 4
+    assert review.count_waiting(alice) == 4
     assert [one.id for one in review.first(alice, 2)] == [conflict.id, proposal.id]
     alice.forget(older.id)
     weighs = alice.remember("Is allergic to peanuts", confidence="inferred")
@@ -40,7 +40,7 @@ def test_conflicts_come_first_then_proposals_then_what_was_read_newest_first(ali
 def test_an_answered_reading_is_not_asked_again(alice: Any, answer: str) -> None:
     read = alice.remember("Dislikes risk", confidence="inferred")
     getattr(alice, answer)(read.id)
-    assert review.waiting(alice) == 0
+    assert review.count_waiting(alice) == 0
     assert list(review.first(alice, 3)) == []
 
 
@@ -49,17 +49,17 @@ def test_what_was_deleted_for_good_takes_the_questions_about_it_along(alice: Any
     propose(alice, "Keeps two months in cash", "conflict", "update", said.id)
     alice.delete(said.id, forever=True)
     assert list(review.first(alice, 3)) == []
-    assert review.waiting(alice) == 0
+    assert review.count_waiting(alice) == 0
 
 
 def test_a_declined_proposal_waits_again_when_the_no_is_taken_back(alice: Any) -> None:
     proposal = propose(alice, "Has a dog")
     alice.proposals.decline(proposal.id)
-    assert review.waiting(alice) == 0
+    assert review.count_waiting(alice) == 0
 
     assert alice.proposals.reopen(proposal.id).status == "waiting"
 
-    assert review.waiting(alice) == 1
+    assert review.count_waiting(alice) == 1
     assert alice.proposals.accept(proposal.id).content == "Has a dog"
 
 
@@ -67,25 +67,25 @@ def test_a_reopened_proposal_is_gone_after_thirty_days(alice: Any, kb: Any, cloc
     proposal = propose(alice, "Has a dog")
     alice.proposals.decline(proposal.id)
     clock.forward(days=29)
-    review.reopen(alice, proposal.id)
+    review.reopen_answered(alice, proposal.id)
     clock.forward(days=29)
     kb.sweep()
-    assert review.waiting(alice) == 1
+    assert review.count_waiting(alice) == 1
     clock.forward(days=2)
     kb.sweep()
-    assert review.waiting(alice) == 0
+    assert review.count_waiting(alice) == 0
 
 
 def test_what_still_waits_has_no_answer_to_take_back(alice: Any) -> None:
     proposal = propose(alice, "Has a dog")
     with pytest.raises(Conflict):
-        review.reopen(alice, proposal.id)
+        review.reopen_answered(alice, proposal.id)
 
 
 def test_only_ones_own_book_is_asked_about(kb: Any, alice: Any) -> None:
     kb.book("bob").remember("Dislikes risk", confidence="inferred")
     propose(kb.book("bob"), "Has a dog")
-    assert review.waiting(alice) == 0
+    assert review.count_waiting(alice) == 0
     assert list(review.first(alice, 3)) == []
 
 
@@ -102,4 +102,4 @@ def test_a_change_can_be_kept_beside_the_line_that_it_would_have_changed(alice: 
     new = alice.proposals.accept(proposal.id, both=True)
     assert new.id != said.id
     assert [one.content for one in alice.list()] == ["Wife Anna is allergic to walnuts", "Is allergic to kiwi"]
-    assert review.waiting(alice) == 0
+    assert review.count_waiting(alice) == 0

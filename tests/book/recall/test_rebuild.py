@@ -90,7 +90,7 @@ def test_an_empty_index_is_filled_from_the_book_alone(kb: Any, filled: Any) -> N
 def test_what_is_written_meanwhile_is_not_lost(kb: Any, filled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with kb._database.write("alice") as tx:
         tx.conn.execute(delete(terms).where(terms.c.owner == "alice"))
-    mend = rebuild._mend
+    mend = rebuild._reindex
     ladder = next(memory.id for memory in filled.list() if "ladder" in memory.content)
 
     def write_first(*args: Any) -> None:
@@ -98,10 +98,10 @@ def test_what_is_written_meanwhile_is_not_lost(kb: Any, filled: Any, monkeypatch
             filled.update(ladder, "The ladder became a telescope")
         mend(*args)
 
-    monkeypatch.setattr(rebuild, "_mend", write_first)
+    monkeypatch.setattr(rebuild, "_reindex", write_first)
     filled.index.rebuild()
     assert [hit.id for hit in filled.recall("telescope")] == [ladder]
-    monkeypatch.setattr(rebuild, "_mend", mend)
+    monkeypatch.setattr(rebuild, "_reindex", mend)
     assert filled.index.rebuild() == 0
 
 
@@ -112,7 +112,7 @@ def test_stopped_in_the_middle_it_goes_on_with_what_is_left(
     with kb._database.write("alice") as tx:
         tx.conn.execute(delete(terms).where(terms.c.owner == "alice"))
     mended: list[int] = []
-    mend = rebuild._mend
+    mend = rebuild._reindex
 
     def stop(tx: Any, kind: Any, keys: Any, does: Any) -> None:
         mended.append(len(keys))
@@ -120,9 +120,9 @@ def test_stopped_in_the_middle_it_goes_on_with_what_is_left(
             raise KeyboardInterrupt
         mend(tx, kind, keys, does)
 
-    monkeypatch.setattr(rebuild, "_mend", stop)
+    monkeypatch.setattr(rebuild, "_reindex", stop)
     with pytest.raises(KeyboardInterrupt):
         filled.index.rebuild()
-    monkeypatch.setattr(rebuild, "_mend", mend)
+    monkeypatch.setattr(rebuild, "_reindex", mend)
     assert filled.index.rebuild() == len(WORDS) - 2 - mended[0]
     assert rows(kb) == right

@@ -15,7 +15,7 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
 from keepbook.book.recall import memories
 from keepbook.presets import load_preset
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 
 _numbers = count()
 
@@ -405,9 +405,9 @@ def test_a_question_of_any_length_asks_the_database_a_bounded_number_of_times(al
     alice.remember("Die Krankenversicherung ist bei der Techniker")
     alice.recall("Versicherung")
     run: list[str] = []
-    through = Prepared.tuples
+    through = PreparedStatement.tuples
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Prepared, "tuples", lambda *given: run.append("") or through(*given))  # type: ignore[func-returns-value]
+        patched.setattr(PreparedStatement, "tuples", lambda *given: run.append("") or through(*given))  # type: ignore[func-returns-value]
         alice.recall(asked)
     assert len(run) < 1000
 

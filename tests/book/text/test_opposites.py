@@ -4,8 +4,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from keepbook.book.text.contrast import COMPARE, COMPARE_PREFERRED, DOWN, PREFERENCES, UP, compared, degrees
-from keepbook.book.text.opposites import matter, opposite, same_saying
+from keepbook.book.text.contrast import COMPARE, COMPARE_PREFERRED, DOWN, PREFERENCES, UP, compared_sides, degrees
+from keepbook.book.text.opposites import matter_of, opposite, same_saying
 from keepbook.book.text.words import DENIALS, STOP_WORDS, near_duplicate, numbers, polarity, tokens
 
 OPPOSITES = [
@@ -85,11 +85,11 @@ _TURNING = STOP_WORDS | DENIALS | UP | DOWN | COMPARE | COMPARE_PREFERRED | {"us
 def _is_plain(word: str) -> bool:
     one = tokens(word) == [word]
     turns = word in _TURNING or word.startswith(PREFERENCES)
-    return one and not turns and not polarity(word) and not numbers(word) and bool(matter(word))
+    return one and not turns and not polarity(word) and not numbers(word) and bool(matter_of(word))
 
 
 noun = st.text("bcdfglmnprst", min_size=3, max_size=8).filter(_is_plain)
-two = st.lists(noun, min_size=2, max_size=2, unique_by=lambda word: frozenset(matter(word))).map(tuple)
+two = st.lists(noun, min_size=2, max_size=2, unique_by=lambda word: frozenset(matter_of(word))).map(tuple)
 
 
 @given(
@@ -100,10 +100,10 @@ def test_the_two_sides_of_a_comparison_are_not_exchanged_for_nothing(pair: tuple
     assert opposite(there, back)
     assert not near_duplicate(there, back)
     assert not opposite(there, there)
-    assert compared(tokens(there)) != compared(tokens(back))
+    assert compared_sides(tokens(there)) != compared_sides(tokens(back))
 
 
-@given(st.lists(noun, min_size=1, max_size=6, unique_by=lambda word: frozenset(matter(word))))
+@given(st.lists(noun, min_size=1, max_size=6, unique_by=lambda word: frozenset(matter_of(word))))
 def test_a_denial_turns_any_matter_and_two_do_not(words: list[str]) -> None:
     said = " ".join(words)
     assert opposite(said, f"never {said}")

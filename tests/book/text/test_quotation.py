@@ -17,11 +17,11 @@ from keepbook.book.text.quotation import (
     exchange_in_content,
     exchange_in_spans,
     is_guess,
-    plain,
-    shown,
+    shown_text,
     spans_of,
     spans_to_text,
     split_question,
+    text_without_marks,
 )
 from keepbook.errors import Invalid
 
@@ -204,11 +204,11 @@ def line(content: str | None, spans: Any = ((1, 0, 4, "said"),), *, said_on: str
 
 
 def test_a_quotation_is_shown_in_its_marks_and_a_note_as_it_is() -> None:
-    assert shown(line("I live in Oslo")) == "“I live in Oslo”"
-    assert shown(line("Lives in Oslo", None, quoted=0)) == "Lives in Oslo"
-    assert shown(line("I call it “home”")) == "“I call it ‘home’”"
-    assert shown(line("yesterday i started", said_on="2026-10-09")) == "“yesterday i started” (said 9 Oct 2026)"
-    assert shown(line(None)) == ""
+    assert shown_text(line("I live in Oslo")) == "“I live in Oslo”"
+    assert shown_text(line("Lives in Oslo", None, quoted=0)) == "Lives in Oslo"
+    assert shown_text(line("I call it “home”")) == "“I call it ‘home’”"
+    assert shown_text(line("yesterday i started", said_on="2026-10-09")) == "“yesterday i started” (said 9 Oct 2026)"
+    assert shown_text(line(None)) == ""
 
 
 def test_a_question_stands_before_the_marks() -> None:
@@ -236,7 +236,7 @@ def test_a_quotation_is_no_guess() -> None:
     ],
 )
 def test_a_reference_drops_the_marks(spoken: str, words: str) -> None:
-    assert plain(spoken) == words
+    assert text_without_marks(spoken) == words
 
 
 WORD = st.text("abcdeåß’-", min_size=1, max_size=8).map(lambda word: f"x{word}x")
@@ -257,4 +257,4 @@ def test_every_word_of_a_content_stands_in_its_turns(turns: list[list[str]], dat
     content = content_of(spans, texts)
     wanted = [texts[one.turn][one.start : one.end].split() for one in spans]
     assert content.split(GAP) == [" ".join(words) for words in wanted]
-    assert plain(as_shown(content, spans, "2026-10-09")) == " ".join(content.split())
+    assert text_without_marks(as_shown(content, spans, "2026-10-09")) == " ".join(content.split())

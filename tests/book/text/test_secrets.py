@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keepbook.book.text.secrets import MARK, Secret, find_secrets, redact
+from keepbook.book.text.secrets import MARK, FoundSecret, find_secrets, redact
 
 # Each text marks its secret with ‹ and ›. Keys are put together here, so that no scanner takes this file for a leak.
 HEX = "9fceb02d0ae598e95dc970b74767f19372d61af8"
@@ -189,7 +189,7 @@ def test_each_code_of_a_list_is_a_secret() -> None:
 
 
 def test_a_key_that_is_called_a_password_is_one_secret() -> None:
-    assert find_secrets(f"my password is ghp_{BASE62}") == [Secret("key", 15, 15 + 4 + len(BASE62))]
+    assert find_secrets(f"my password is ghp_{BASE62}") == [FoundSecret("key", 15, 15 + 4 + len(BASE62))]
 
 
 @given(st.text())

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from keepbook.book.text import topic_meaning, topic_words
-from keepbook.book.text.topic_meaning import Sense, told
-from keepbook.book.text.topics import group_named, groups, touched
-from keepbook.models.embedders.bundled import BundledEmbedder, bundled
+from keepbook.book.text.topic_meaning import Sense, topic_examples
+from keepbook.book.text.topics import find_topics, group_named, groups
+from keepbook.models.embedders.bundled import BundledEmbedder, find_bundled
 
 if TYPE_CHECKING:
     from keepbook.book.recall.vectors import Floats
@@ -35,13 +35,13 @@ class Bundled:
 
 
 def _embedder() -> BundledEmbedder:
-    embedder = bundled()
+    embedder = find_bundled()
     assert embedder is not None, "the tests need keepbook[embed]"
     return embedder
 
 
 def _judged(sense: Sense | None) -> tuple[float, float]:
-    hits = [(bool(touched(row["text"], [row["group"]], sense)), row["meant"]) for row in ROWS]
+    hits = [(bool(find_topics(row["text"], [row["group"]], sense)), row["meant"]) for row in ROWS]
     both = sum(hit and meant for hit, meant in hits)
     return both / sum(hit for hit, _ in hits), both / sum(meant for _, meant in hits)
 
@@ -58,16 +58,16 @@ def test_meaning_finds_more() -> None:
 
 
 def test_nothing_that_was_learned_from_is_judged() -> None:
-    assert {row["text"] for row in ROWS}.isdisjoint(one.text for one in told())
+    assert {row["text"] for row in ROWS}.isdisjoint(one.text for one in topic_examples())
 
 
 def test_for_another_embedder_a_group_is_learned_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = tuple(one for one in told() if one.group == "health" or one.meant)[::12]
-    monkeypatch.setattr(topic_meaning, "told", lambda: few)
+    few = tuple(one for one in topic_examples() if one.group == "health" or one.meant)[::12]
+    monkeypatch.setattr(topic_meaning, "topic_examples", lambda: few)
     monkeypatch.setattr(topic_meaning, "_LEARNED", {})
     sense = Bundled(_embedder(), "another")
     meant, not_meant = "I was diagnosed with asthma in spring", "The new printer is a pain to set up"
-    for_it, against = (topic_meaning.score(text, "health", sense) for text in (meant, not_meant))
+    for_it, against = (topic_meaning.meaning_score(text, "health", sense) for text in (meant, not_meant))
     assert for_it is not None
     assert against is not None
     assert for_it > against
@@ -84,12 +84,12 @@ def test_where_the_embedder_cannot_say_words_decide() -> None:
         def directions(self, _: Sequence[str]) -> None:
             return None
 
-    assert touched("I was diagnosed with asthma in spring", ["health"], Silent()) == ["health"]
+    assert find_topics("I was diagnosed with asthma in spring", ["health"], Silent()) == ["health"]
 
 
 def test_a_long_text_is_looked_at_up_to_a_bound() -> None:
     assert topic_words.frame_words("word " * 100_000) == {"word"}
-    assert np.isfinite(topic_words.score("pain " * 100_000, "health"))
+    assert np.isfinite(topic_words.word_score("pain " * 100_000, "health"))
 
 
 @pytest.mark.parametrize(("named", "group"), [("my health", "health"), ("religion", "faith"), ("finances", "money")])
@@ -108,7 +108,7 @@ def test_a_group_is_known_by_what_people_call_it(named: str, group: str) -> None
     ],
 )
 def test_names_stories_and_things_are_not_meant(text: str, group: str) -> None:
-    assert not touched(text, [group])
+    assert not find_topics(text, [group])
 
 
 @pytest.mark.parametrize(
@@ -122,11 +122,11 @@ def test_names_stories_and_things_are_not_meant(text: str, group: str) -> None:
     ],
 )
 def test_the_books_own_lines_are_meant_as_well(line: str, group: str) -> None:
-    assert touched(line, [group]) == [group]
+    assert find_topics(line, [group]) == [group]
 
 
 def test_a_topic_of_ones_own_is_meant_in_every_form_and_no_other_word() -> None:
-    assert touched("since getting divorced I live alone", ["my divorce"])
-    assert not touched("my tomatoes are ripe", ["Tom"])
-    assert not touched("I drive a Tesla", ["the Tesla position"])
+    assert find_topics("since getting divorced I live alone", ["my divorce"])
+    assert not find_topics("my tomatoes are ripe", ["Tom"])
+    assert not find_topics("I drive a Tesla", ["the Tesla position"])
     assert len(groups()) == 8

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from keepbook.book.text.words import (
     STOP_WORDS,
     close_terms,
-    fold,
+    fold_text,
     jaccard,
     near_duplicate,
     numbers,
@@ -40,18 +40,18 @@ from keepbook.book.text.words import (
     ],
 )
 def test_folding_drops_case_spaces_and_ways_of_encoding(text: str, folded: str) -> None:
-    assert fold(text) == folded
+    assert fold_text(text) == folded
 
 
 def test_folding_keeps_what_makes_a_difference() -> None:
-    assert len({fold(text) for text in ["resume", "résumé", "re-sume", "resume.", "resume 2"]}) == 5
+    assert len({fold_text(text) for text in ["resume", "résumé", "re-sume", "resume.", "resume 2"]}) == 5
 
 
 @given(st.text())
 @example("\u0345\u0390ŉ´ ﷺ")
 def test_folding_twice_changes_nothing_more(text: str) -> None:
-    assert fold(fold(text)) == fold(text)
-    assert fold(f"  {text}\n") == fold(text)
+    assert fold_text(fold_text(text)) == fold_text(text)
+    assert fold_text(f"  {text}\n") == fold_text(text)
 
 
 # Words

@@ -9,7 +9,7 @@ import pytest
 from keepbook import Invalid
 from keepbook.book.trading import files
 from keepbook.book.trading.market import bars
-from keepbook.book.trading.market.bars import Bar, ends
+from keepbook.book.trading.market.bars import Bar, bar_end
 
 HEADER = "symbol,timeframe,time,open,high,low,close,volume"
 ROWS = [
@@ -157,7 +157,7 @@ def test_only_complete_bars_are_given_the_latest_oldest_first(kb: Any, clock: An
     ],
 )
 def test_a_bar_ends_where_its_timeframe_does(timeframe: str, end: str) -> None:
-    assert ends(Bar("ETH", timeframe, "2026-01-31T00:00:00.000000Z", 1, 1, 1, 1)) == end
+    assert bar_end(Bar("ETH", timeframe, "2026-01-31T00:00:00.000000Z", 1, 1, 1, 1)) == end
 
 
 def test_bars_are_nobodys_and_an_erasure_leaves_them(kb: Any) -> None:
@@ -226,7 +226,7 @@ def test_without_bars_there_is_no_symbol(kb: Any) -> None:
 def test_what_is_followed_goes_from_the_finest_to_the_next_where_there_is_a_gap(kb: Any, many: Any, alice: Any) -> None:
     with alice.reading() as (tx, _, _):
         begins, until = "2026-01-01T05:30:00.000000Z", "2026-01-01T10:00:00.000000Z"
-        found = [(bar.timeframe, bar.time[11:16]) for bar in bars.coming(tx, "BTC/USDT", begins, until, until)]
+        found = [(bar.timeframe, bar.time[11:16]) for bar in bars.following_bars(tx, "BTC/USDT", begins, until, until)]
     assert found == [
         ("15m", "05:30"), ("15m", "05:45"), ("1h", "06:00"), ("1h", "07:00"), ("1h", "08:00"), ("15m", "09:00"),
         ("15m", "09:15"), ("15m", "09:30"), ("15m", "09:45"),

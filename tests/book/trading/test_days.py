@@ -13,7 +13,7 @@ from tests.trading import BEGIN, Desk, at, many_trades, trade
 
 from keepbook.book.ground.when import stamp
 from keepbook.book.trading import days
-from keepbook.book.trading.performance import Curve
+from keepbook.book.trading.performance import EquityCurve
 from keepbook.storage.tables import trade_days
 
 
@@ -51,7 +51,7 @@ def fresh(desk: Desk, **asked: Any) -> list[Any]:
     forget(desk)
     found = answers(desk, **asked)
     with desk.book.writing() as (tx, _):
-        assert days.settle(tx)
+        assert days.fold_marked_days(tx)
     return found
 
 
@@ -86,7 +86,7 @@ def test_a_write_marks_its_days_and_nobody_reads_the_old_figures_meanwhile(desk:
     asked = {"deployment": "Main", "known_at": BEGIN + timedelta(days=199)}
     known = desk.trading.performance(**asked)
     with desk.book.writing() as (tx, _):
-        days.mark(tx, {(desk.deployment.id, str((BEGIN + timedelta(days=3)).date()))})
+        days.mark_days(tx, {(desk.deployment.id, str((BEGIN + timedelta(days=3)).date()))})
     assert desk.trading.performance(**asked) == known
     assert [row[2] for row in kept(desk) if row[3] is None] == ["2026-01-08"]
     desk.load([trade(24 * 90, 0.5)])  # the next write settles what another left
@@ -102,7 +102,7 @@ def test_a_long_load_is_settled_in_steps(desk: Desk, monkeypatch: Any) -> None:
 
 def test_a_day_whose_trades_are_gone_is_gone(desk: Desk) -> None:
     with desk.book.writing() as (tx, _):
-        days.mark(tx, {(desk.deployment.id, "2026-01-08")})
+        days.mark_days(tx, {(desk.deployment.id, "2026-01-08")})
     assert desk.trading.performance(deployment="Main").trades == 0
     desk.load([trade(1)])
     assert [row[2] for row in kept(desk)] == ["2026-01-05"]
@@ -126,7 +126,7 @@ def test_an_export_has_no_days_and_the_book_that_reads_it_has_them(desk: Desk, k
 # --- the path ---------------------------------------------------------------------------------------------
 
 
-def walked(rows: list[days.Closed], base: float) -> list[tuple[str, float, float, float]]:
+def walked(rows: list[days.ClosedTrade], base: float) -> list[tuple[str, float, float, float]]:
     """Day by day: equity, and the deepest under the peak after a trade, in money and as a share; trade by trade."""
     found: dict[str, tuple[float, float, float]] = {}
     level = peak = base
@@ -148,8 +148,8 @@ def test_the_curve_of_pieces_is_the_curve_of_trades(told: list[tuple[int, int]],
     for pnl, step in told:
         hours += step
         rows.append((stamp(BEGIN + timedelta(hours=hours)), float(pnl), 0.0))
-    curve = Curve(1000.0)
-    for piece in days.folded(rows, [stamp(BEGIN + timedelta(hours=one)) for one in cuts]):
+    curve = EquityCurve(1000.0)
+    for piece in days.fold_days(rows, [stamp(BEGIN + timedelta(hours=one)) for one in cuts]):
         curve.add(piece)
     expected = walked(rows, 1000.0)
     assert [one.day for one in curve.days] == [one[0] for one in expected]

@@ -43,14 +43,14 @@ def test_events_are_loaded_and_twice_is_as_once(kb: Any) -> None:
 
 
 def test_coming_is_after_one_instant_until_another_in_the_order_of_time(conn: Any) -> None:
-    assert ids(events.coming(conn, AFTER, UNTIL, UNTIL)) == ["unlock-1", "talk", "fed-2", "fork"]
+    assert ids(events.events_between(conn, AFTER, UNTIL, UNTIL)) == ["unlock-1", "talk", "fed-2", "fork"]
     at = "2026-02-10T08:00:00.000000Z"
-    assert ids(events.coming(conn, at, "2026-02-10T12:00:00.000000Z", UNTIL)) == ["talk"]
+    assert ids(events.events_between(conn, at, "2026-02-10T12:00:00.000000Z", UNTIL)) == ["talk"]
 
 
 def test_what_was_not_announced_yet_is_not_coming(conn: Any) -> None:
-    assert "unlock-1" not in ids(events.coming(conn, AFTER, UNTIL, "2026-02-10T06:59:59.999999Z"))
-    assert "unlock-1" in ids(events.coming(conn, AFTER, UNTIL, "2026-02-10T07:00:00.000000Z"))
+    assert "unlock-1" not in ids(events.events_between(conn, AFTER, UNTIL, "2026-02-10T06:59:59.999999Z"))
+    assert "unlock-1" in ids(events.events_between(conn, AFTER, UNTIL, "2026-02-10T07:00:00.000000Z"))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_was_not_announced_yet_is_not_coming(conn: Any) -> None:
     ],
 )
 def test_coming_may_be_asked_for_less(conn: Any, asked: dict[str, Any], found: list[str]) -> None:
-    assert ids(events.coming(conn, AFTER, UNTIL, UNTIL, **asked)) == found
+    assert ids(events.events_between(conn, AFTER, UNTIL, UNTIL, **asked)) == found
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_an_event_touches_pairs_bases_everything_or_nothing(
 
 def test_earlier_ones_are_of_the_kind_for_the_symbol_and_known(kb: Any, conn: Any) -> None:
     def earlier(kind: str, symbol: str, before: str = UNTIL, known_at: str = UNTIL) -> list[str]:
-        return [time[:13] for time in events.earlier(conn, kind, symbol, before, known_at)]
+        return [time[:13] for time in events.earlier_event_times(conn, kind, symbol, before, known_at)]
 
     assert earlier("rates", "BTC/USDT") == ["2026-01-10T18", "2026-02-10T18"]
     assert earlier("rates", "BTC/USDT", "2026-02-10T18:00:00.000000Z") == ["2026-01-10T18"]
@@ -106,7 +106,7 @@ def test_earlier_ones_are_of_the_kind_for_the_symbol_and_known(kb: Any, conn: An
 def test_an_event_that_names_a_pair_twice_over_counts_once(kb: Any) -> None:
     kb.market.load_events([HEADER, "both,rates,*;BTC;BTC/USDT,2026-01-10,1,Everything,"])
     with kb._database.unscoped() as conn:
-        assert len(events.earlier(conn, "rates", "BTC/USDT", UNTIL, UNTIL)) == 1
+        assert len(events.earlier_event_times(conn, "rates", "BTC/USDT", UNTIL, UNTIL)) == 1
 
 
 def test_an_event_that_moved_is_found_where_it_went(kb: Any) -> None:
@@ -114,13 +114,17 @@ def test_an_event_that_moved_is_found_where_it_went(kb: Any) -> None:
     moved = "unlock-1,unlock,ADA,2026-02-11T08:00:00Z,0.5,Tokens unlocked,2026-02-10T07:00:00Z"
     assert counts(kb.market.load_events([HEADER, moved])) == (0, 1, 0, 0)
     with kb._database.unscoped() as conn:
-        assert events.earlier(conn, "unlock", "SOL/USDT", UNTIL, NOW) == []
-        assert events.earlier(conn, "unlock", "ADA/USDT", UNTIL, NOW) == ["2026-02-11T08:00:00.000000Z"]
+        assert events.earlier_event_times(conn, "unlock", "SOL/USDT", UNTIL, NOW) == []
+        assert events.earlier_event_times(conn, "unlock", "ADA/USDT", UNTIL, NOW) == ["2026-02-11T08:00:00.000000Z"]
         # As of before the correction it stands where it stood.
-        assert events.earlier(conn, "unlock", "SOL/USDT", UNTIL, UNTIL) == ["2026-02-10T08:00:00.000000Z"]
-        assert events.earlier(conn, "unlock", "ADA/USDT", UNTIL, UNTIL) == []
-        assert [one.symbols for one in events.coming(conn, AFTER, UNTIL, UNTIL) if one.id == "unlock-1"] == [("SOL",)]
-        assert [one.symbols for one in events.coming(conn, AFTER, UNTIL, NOW) if one.id == "unlock-1"] == [("ADA",)]
+        assert events.earlier_event_times(conn, "unlock", "SOL/USDT", UNTIL, UNTIL) == ["2026-02-10T08:00:00.000000Z"]
+        assert events.earlier_event_times(conn, "unlock", "ADA/USDT", UNTIL, UNTIL) == []
+        assert [one.symbols for one in events.events_between(conn, AFTER, UNTIL, UNTIL) if one.id == "unlock-1"] == [
+            ("SOL",)
+        ]
+        assert [one.symbols for one in events.events_between(conn, AFTER, UNTIL, NOW) if one.id == "unlock-1"] == [
+            ("ADA",)
+        ]
 
 
 def test_wrong_events_are_named_and_cost_no_good_one(kb: Any) -> None:

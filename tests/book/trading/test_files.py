@@ -19,7 +19,7 @@ from keepbook import Invalid, NotAllowed
 from keepbook.book.ground.when import instant, stamp
 from keepbook.book.trading import files
 from keepbook.book.trading.face import Trading
-from keepbook.book.trading.files import Layout, Times, rows_of
+from keepbook.book.trading.files import Layout, Times, read_rows
 from keepbook.storage.bulk_rows import BulkRows
 from keepbook.storage.tables import bars, event_symbols
 
@@ -96,7 +96,7 @@ def test_trades_positions_and_events_come_from_parquet_and_json_too(kb: Any, ali
         path = tmp_path / f"{kind}.csv"
         path.write_text(text, encoding="utf-8")
         layout = Layout(kind, tuple(text.splitlines()[0].split(",")), needed=())
-        rows = [dict(zip(layout.columns, row, strict=True)) for _, row in rows_of(path, layout, {})]
+        rows = [dict(zip(layout.columns, row, strict=True)) for _, row in read_rows(path, layout, {})]
         assert counts(trading.load(kind, path)) == (2, 0, 0, 0)
         assert counts(trading.load(kind, [json.dumps(row) + "\n" for row in rows])) == (0, 0, 2, 0)
         assert counts(trading.load(kind, json.dumps(rows, indent=1).splitlines())) == (0, 0, 2, 0)

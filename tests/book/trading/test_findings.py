@@ -21,15 +21,15 @@ from keepbook.book.trading.findings import (
     Chance,
     Effect,
     Finding,
-    Found,
+    Findings,
     bootstrap,
+    check_wording,
     discovery_bound,
+    find_effects,
     gather,
     in_errors,
-    judged,
-    rephrased,
     student,
-    weigh,
+    to_finding,
 )
 from keepbook.book.trading.trades import net
 
@@ -48,8 +48,8 @@ def closed(rows: list[dict[str, Any]]) -> list[Any]:
     return sorted(told, key=lambda one: one.exit_time)
 
 
-def found_in(rows: list[dict[str, Any]], zone: ZoneInfo = OSLO) -> Found:
-    return weigh(gather(closed(rows), zone))
+def found_in(rows: list[dict[str, Any]], zone: ZoneInfo = OSLO) -> Findings:
+    return find_effects(gather(closed(rows), zone))
 
 
 def one_of(rows: list[dict[str, Any]], subject: str) -> Finding:
@@ -91,7 +91,7 @@ def test_every_group_is_the_one_that_pandas_makes(monkeypatch: pytest.MonkeyPatc
     rows = many_trades(5, 700)
     monkeypatch.setattr(findings, "RESAMPLES", 40)
     groups = gather(closed(rows), OSLO).groups
-    every = [judged(group, effects, 0.5, 1) for group, effects in groups.items() if len(effects) >= FEWEST]
+    every = [to_finding(group, effects, 0.5, 1) for group, effects in groups.items() if len(effects) >= FEWEST]
     tested, found, expected = {one.key: one for one in every}, found_in(rows), by_pandas(rows)
     assert tested.keys() == expected.keys()
     assert found.tried == len(expected) > 30
@@ -283,9 +283,9 @@ def test_a_mean_in_its_own_errors() -> None:
 def test_six_stops_in_a_row_are_luck_where_six_of_ten_trades_are_stopped() -> None:
     """A fixed stop and a fixed target: 0.6 to the sixth is 4.7 %."""
     every = [Effect(nth, -0.01 if nth % 5 < 3 else 0.015, "") for nth in range(200)]
-    p = Chance([every]).of([-0.01] * 6)
+    p = Chance([every]).p_value([-0.01] * 6)
     assert p == pytest.approx(2 * 0.6**6, abs=0.02)
-    assert Chance([every[:20]]).of([-0.01] * 6) == 0, "of twenty trades nobody knows"
+    assert Chance([every[:20]]).p_value([-0.01] * 6) == 0, "of twenty trades nobody knows"
 
 
 def test_six_losers_among_noise_are_found() -> None:
@@ -316,7 +316,7 @@ LOSERS = one_of(moral(6), "BTC/USDT long · chop")
     ],
 )
 def test_other_words_are_taken_where_the_numbers_are_ours(said: str) -> None:
-    assert rephrased(LOSERS, said) == said
+    assert check_wording(LOSERS, said) == said
 
 
 @pytest.mark.parametrize(
@@ -340,12 +340,12 @@ def test_other_words_are_taken_where_the_numbers_are_ours(said: str) -> None:
     ],
 )
 def test_words_with_a_number_of_their_own_are_not_taken(said: Any) -> None:
-    assert rephrased(LOSERS, said) == LOSERS.text
+    assert check_wording(LOSERS, said) == LOSERS.text
 
 
 def test_digits_in_a_name_are_no_numbers() -> None:
     rows = [trade(9.0 * n, -0.01 - n * 1e-4, symbol="1000PEPE/USDT", entry_regime_tag="phase2") for n in range(8)]
     finding = one_of(rows, "1000PEPE/USDT long · phase2")
     said = "All 8 longs in 1000PEPE during phase2 lost."
-    assert rephrased(finding, said) == said
-    assert rephrased(finding, "All 1000 longs in 1000PEPE lost.") == finding.text
+    assert check_wording(finding, said) == said
+    assert check_wording(finding, "All 1000 longs in 1000PEPE lost.") == finding.text

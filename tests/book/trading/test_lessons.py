@@ -417,7 +417,7 @@ def test_what_waits_is_no_memory_of_the_person_until_it_is_pinned(desk: Desk) ->
     book = desk.book
     desk.reflect()
     id = the(desk).id
-    assert review.waiting(book) == 0
+    assert review.count_waiting(book) == 0
     assert (book.list(scope="*").total, book.recall("BTC longs in chop", scope="*")) == (0, [])
     assert [memory.id for memory in book.list(scope=f"lesson:{desk.deployment.id}") if memory.id == id] == [id]
     desk.trading.pin(id)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.trading import BEGIN, Desk, at, lines, many_trades, position, trade
 
 from keepbook.book.ground.when import stamp
-from keepbook.book.trading.days import folded
-from keepbook.book.trading.performance import Performance, equity, measure
+from keepbook.book.trading.days import fold_days
+from keepbook.book.trading.performance import Performance, equity_points, measure_performance
 
 # --- the other way to compute it --------------------------------------------------------------------------
 
@@ -146,8 +146,8 @@ def test_any_trades_at_all(pnl: list[tuple[float, int]], capital: float | None) 
     rows = [
         (stamp(BEGIN + timedelta(hours=int(hour))), earned, 1.0) for hour, (earned, _) in zip(hours, pnl, strict=True)
     ]
-    found = measure(
-        folded(rows), known_at=stamp(BEGIN + timedelta(days=300)), since=None, capital=capital, currency="USDT",
+    found = measure_performance(
+        fold_days(rows), known_at=stamp(BEGIN + timedelta(days=300)), since=None, capital=capital, currency="USDT",
         open_positions=0, zone=ZoneInfo("UTC"),
     )  # fmt: skip
     frame = pd.DataFrame({"pnl": [pnl for _, pnl, _ in rows], "fees": [1.0] * len(rows)})
@@ -162,7 +162,7 @@ def test_any_trades_at_all(pnl: list[tuple[float, int]], capital: float | None) 
         assert found.sharpe == pytest.approx(wanted, rel=1e-6, abs=1e-9)
     agrees(found, expected)
     days = pd.date_range(frame["exit_time"].min().floor("D"), frame["exit_time"].max().floor("D"))
-    assert len(equity(folded(rows), capital)) == len(days)
+    assert len(equity_points(fold_days(rows), capital)) == len(days)
 
 
 # --- single cases -----------------------------------------------------------------------------------------

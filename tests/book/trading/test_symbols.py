@@ -8,9 +8,8 @@ from tests.deciding import LONG, ran
 
 from keepbook import Invalid
 from keepbook.book.ground.when import stamp
-from keepbook.book.trading.market.bars import Bar
-from keepbook.book.trading.market.bars import keep as keep_bars
-from keepbook.book.trading.market.symbols import matching, parted
+from keepbook.book.trading.market.bars import Bar, keep_bars
+from keepbook.book.trading.market.symbols import matching, split_currency
 
 
 @pytest.mark.parametrize(
@@ -27,7 +26,7 @@ from keepbook.book.trading.market.symbols import matching, parted
     ],
 )
 def test_a_symbol_is_parted_from_its_currency(symbol: str, parts: tuple[str, str | None]) -> None:
-    assert parted(symbol) == parts
+    assert split_currency(symbol) == parts
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def counts(loaded: Any) -> tuple[int, int, int, int]:
 def known(book: Any, at: str = LATE, since: str | None = None, *names: str) -> list[Trade]:
     ids = [Trading(book).deployment(name).id for name in names or ("Floor",)]
     with book.reading() as (tx, _, _):
-        return list(trades.known(tx, ids, at, since))
+        return list(trades.known_trades(tx, ids, at, since))
 
 
 def test_what_a_trade_earned_is_net_of_its_fees_on_either_side(alice: Any, trading: Trading) -> None:

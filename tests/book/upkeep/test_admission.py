@@ -58,14 +58,14 @@ def test_ids_that_are_paths_or_options_do_not_come_in(kb: Keepbook, id: str) -> 
     with pytest.raises(KeepbookError):
         bob.import_(io.StringIO(exported(book).replace(known, id)))
     with pytest.raises(Invalid, match="is no id of a agent"):
-        admission.check({"agent": [{"id": id, "session": None, "thread_id": None}]}, Actor("person"))
+        admission.check_admission({"agent": [{"id": id, "session": None, "thread_id": None}]}, Actor("person"))
     assert bob.agents.list() == []
 
 
 def test_a_session_that_is_an_option_does_not_come_in() -> None:
     row = {"id": "abcdefgh", "thread_id": None, "session": "--dangerously-skip-permissions"}
     with pytest.raises(Invalid, match="is no session"):
-        admission.check({"agent": [row]}, Actor("person"))
+        admission.check_admission({"agent": [row]}, Actor("person"))
 
 
 @pytest.mark.parametrize("at", ["", "yesterday", "2026-02-30T00:00:00.000000Z", "\u202e", "2026-03-01"])
@@ -73,15 +73,15 @@ def test_what_is_no_instant_does_not_come_in(at: str) -> None:
     """No ledger covers when a note was written: every page that shows one would meet it."""
     for kind, column in (("note", "created_at"), ("injected", "known"), ("due", "at"), ("trade", "exit_time")):
         with pytest.raises(Invalid, match=f"is no {column} of a {kind}"):
-            admission.check({kind: [{"id": "abcdefgh", column: at}]}, Actor("person"))
+            admission.check_admission({kind: [{"id": "abcdefgh", column: at}]}, Actor("person"))
 
 
 def test_nobody_brings_in_entries_on_another_word(kb: Keepbook) -> None:
     rows = {"entry": [{"actor": "person"}]}
-    admission.check(rows, Actor("person"))
+    admission.check_admission(rows, Actor("person"))
     for kind in ("agent", "service", "bound"):
         with pytest.raises(NotAllowed) as refused:
-            admission.check(rows, Actor(kind))
+            admission.check_admission(rows, Actor(kind))
         assert refused.value.code == "actor"
     text = exported(desk(kb))
     with pytest.raises(NotAllowed):
@@ -91,8 +91,10 @@ def test_nobody_brings_in_entries_on_another_word(kb: Keepbook) -> None:
 
 def test_a_file_is_refused_at_its_first_wrong_line(kb: Keepbook, monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[int]()
-    parsed = export_lines._parsed
-    monkeypatch.setattr(export_lines, "_parsed", lambda text, number: (read.append(number), parsed(text, number))[1])
+    parsed = export_lines._parse_line
+    monkeypatch.setattr(
+        export_lines, "_parse_line", lambda text, number: (read.append(number), parsed(text, number))[1]
+    )
     many = ['"x"'] * 900_000
     for texts in (many, ["hello there"] * 200_000):
         with pytest.raises(Invalid) as refused:  # a list of texts it could be, but not of so many

@@ -26,13 +26,12 @@ from tests.furnished import furnished
 from keepbook import Keepbook
 from keepbook.book.ledger import batch
 from keepbook.book.ledger.batch import Digest
-from keepbook.book.ledger.cover import Batch, row_digest, said
-from keepbook.book.ledger.cover import hash_of as cover_hash
-from keepbook.book.ledger.ledger import canonical, digest_of, digested, hash_of
+from keepbook.book.ledger.cover import Batch, cover_hash, row_digest, values_to_seal
+from keepbook.book.ledger.ledger import canonical_json, digest_fields, digest_of, entry_hash
 from keepbook.book.upkeep.export_lines import KINDS, Closing
 from keepbook.errors import KeepbookError
 from keepbook.settings import load_settings
-from keepbook.storage.covered import COVERED, key_of
+from keepbook.storage.cover_rules import COVERED, row_key
 from keepbook.storage.tables import metadata
 
 NOW = "2026-12-31T09:00:00Z"
@@ -170,8 +169,8 @@ def sealed(lines: list[str]) -> list[str]:
         newest = _chain(rows)
         closing = Closing()
         for row in rows:
-            closing.add(canonical(row), row["kind"])
-        return [*map(canonical, rows), closing.line(newest)]
+            closing.add(canonical_json(row), row["kind"])
+        return [*map(canonical_json, rows), closing.line(newest)]
     except (KeyError, TypeError, ValueError):
         return lines
 
@@ -179,14 +178,14 @@ def sealed(lines: list[str]) -> list[str]:
 def _seal_rows(rows: list[Any]) -> None:
     """Each row's newest seal over what it says now."""
     said_by = {
-        (KINDS[row["kind"]].name, key_of(KINDS[row["kind"]], row)): row
+        (KINDS[row["kind"]].name, row_key(KINDS[row["kind"]], row)): row
         for row in rows
         if row["kind"] in KINDS and KINDS[row["kind"]].name in COVERED
     }
     for row in rows:
         if row["kind"] == "seal" and row["salt"] is not None:
             what, key = row["what"], row["key"]
-            values = _batch(rows, int(key)) if what == "trades" else said(COVERED[what], said_by[what, key])
+            values = _batch(rows, int(key)) if what == "trades" else values_to_seal(COVERED[what], said_by[what, key])
             row["digest"] = row_digest(row["salt"], what, key, values)
 
 
@@ -197,7 +196,7 @@ def _batch(rows: list[Any], number: int) -> list[Any]:
     former = [one for one in rows if one["kind"] == "former_trade"]
     both = [one for one in rows if one["kind"] == "trade"] + former
     came = sorted(([one[name] for name in names] for one in both if one["batch"] == number), key=lambda one: one[:3])
-    total.come([tuple(one[:-1]) for one in came])
+    total.add_rows([tuple(one[:-1]) for one in came])
     gone = [[*(one[name] for name in names), one["went"], one["until"]] for one in former if one["went"] == number]
     total.go([tuple(one) for one in sorted(gone, key=lambda one: one[:3])])
     return [total.digest()]
@@ -217,9 +216,9 @@ def _chain(rows: list[Any]) -> str:
             row["digest"] = batch.digest()
         elif row["salt"] is not None:
             made = texts.get(row["seq"])
-            text = made and digested(made)
+            text = made and digest_fields(made)
             row["digest"] = digest_of(row["salt"], row["before"], row["after"], text)
-        row["hash"] = previous = cover_hash(row) if row["kind"] == "cover" else hash_of(row)
+        row["hash"] = previous = cover_hash(row) if row["kind"] == "cover" else entry_hash(row)
     return previous
 
 
@@ -320,7 +319,7 @@ def test_whatever_a_file_holds_it_comes_in_whole_or_not_at_all(
         assert rows.of(but="bob") == before, "somebody else's row was written"
         assert bob.verify().ok
         if how == "restore" and "keepbook" in file[0]:  # without its head it is some other program's file
-            assert exported(bob) == [canonical(json.loads(line)) for line in file]
+            assert exported(bob) == [canonical_json(json.loads(line)) for line in file]
         assert [row for row in rows.of()["armed"] if "'bob'" in row] == []
         assert kb.tokens.list("bob") == []
     finally:

@@ -13,8 +13,8 @@ from keepbook import Conflict, NotAllowed, NotFound
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.loads import Load
 from keepbook.book.memory import review
-from keepbook.book.upkeep import chats_read, take_back
-from keepbook.book.upkeep.elsewhere.incoming import Enough
+from keepbook.book.upkeep import chat_reading, take_back
+from keepbook.book.upkeep.importers.incoming import Enough
 
 DAYS = {"Moving": "2023-02-01", "Dinner": "2024-03-12"}
 SAID = {
@@ -58,19 +58,24 @@ def contents(book: Any) -> set[str]:
 
 
 def kept(book: Any, load: int) -> dict[str, str]:
-    return {line.content: line.fate for line in chats_read.found(book, load)}
+    return {line.content: line.fate for line in chat_reading.found_lines(book, load)}
 
 
 def test_chats_that_came_in_are_read_as_said_then_and_each_line_is_kept_or_left_out(alice: Any) -> None:
     load = alice.import_(chats("Dinner", "Moving")).load
-    assert [one.speaker for one in alice.threads.get(take_back.chats_of(take_back.get(alice, load))[0]).messages()] == [
-        None, "Claude", None, "Claude",
-    ]  # fmt: skip
+    assert [
+        one.speaker for one in alice.threads.get(take_back.chats_of(take_back.get_arrival(alice, load))[0]).messages()
+    ] == [
+        None,
+        "Claude",
+        None,
+        "Claude",
+    ]
     assert contents(alice) == set()
-    closed = chats_read.read(alice, load, offline=True)
+    closed = chat_reading.read_chats(alice, load, offline=True)
     assert [one.status for one in closed] == ["closed", "closed"]
-    assert chats_read.unread(alice, load) == []
-    found = chats_read.found(alice, load)
+    assert chat_reading.unread(alice, load) == []
+    found = chat_reading.found_lines(alice, load)
     line = next(line for line in found if line.fate == "kept")
     assert stamp(line.said_at)[:10] == DAYS[line.thread.title]
     memory = alice.get(line.memory_id)
@@ -78,26 +83,26 @@ def test_chats_that_came_in_are_read_as_said_then_and_each_line_is_kept_or_left_
     before = contents(alice)
 
     keys = {one.key for one in found if one.fate == "kept"}
-    assert chats_read.choose(alice, load, keys) == len(keys), "each is the person's own word now"
-    assert chats_read.choose(alice, load, keys) == 0
-    assert chats_read.choose(alice, load, keys - {line.key}) == 1
+    assert chat_reading.keep_ticked(alice, load, keys) == len(keys), "each is the person's own word now"
+    assert chat_reading.keep_ticked(alice, load, keys) == 0
+    assert chat_reading.keep_ticked(alice, load, keys - {line.key}) == 1
     assert kept(alice, load)[line.content] == "out"
     assert contents(alice) == before - {line.content}
-    assert chats_read.choose(alice, load, keys) == 1
-    assert chats_read.choose(alice, load, keys - {line.key}) == 1
-    assert chats_read.choose(alice, load, keys) == 1
+    assert chat_reading.keep_ticked(alice, load, keys) == 1
+    assert chat_reading.keep_ticked(alice, load, keys - {line.key}) == 1
+    assert chat_reading.keep_ticked(alice, load, keys) == 1
     assert contents(alice) == before
     assert alice.verify().ok
     assert {one.confidence for one in alice.list()} == {"asserted"}, "the person has said yes"
-    assert review.waiting(alice) == len(alice.proposals.list()), "and is not asked again"
+    assert review.count_waiting(alice) == len(alice.proposals.list()), "and is not asked again"
 
-    taken = take_back.take_back(alice, load)
+    taken = take_back.take_back_load(alice, load)
     assert (taken.undone_at is not None, taken.gone["stayed"], len(taken.gone["chats"])) == (True, 0, 2)
     assert contents(alice) == set()
     assert alice.proposals.list() == []
     assert alice.threads.list() == []
     with pytest.raises(Conflict, match="already"):
-        take_back.take_back(alice, load)
+        take_back.take_back_load(alice, load)
     again = alice.import_(chats("Dinner", "Moving"))
     assert (again.chats, contents(alice)) == (2, before), "and so may what was read out of it"
     assert alice.verify().ok
@@ -106,22 +111,22 @@ def test_chats_that_came_in_are_read_as_said_then_and_each_line_is_kept_or_left_
 def test_what_is_not_certain_waits_for_the_person(alice: Any) -> None:
     alice.remember("Lives in Rostock", valid_from="2022-01-01")
     load = alice.import_(chats("Dinner", "Moving")).load
-    chats_read.read(alice, load, offline=True)
-    asked = [line for line in chats_read.found(alice, load) if line.fate == "unsure"]
+    chat_reading.read_chats(alice, load, offline=True)
+    asked = [line for line in chat_reading.found_lines(alice, load) if line.fate == "unsure"]
     assert asked
     assert {line.key for line in asked} == {one.id for one in alice.proposals.list()}
-    chats_read.choose(alice, load, {line.key for line in chats_read.found(alice, load)})
+    chat_reading.keep_ticked(alice, load, {line.key for line in chat_reading.found_lines(alice, load)})
     assert alice.proposals.list() == []
-    fates = [(line.content, line.fate) for line in chats_read.found(alice, load)]
+    fates = [(line.content, line.fate) for line in chat_reading.found_lines(alice, load)]
     ticked = contents(alice) - {"Lives in Rostock"}
     assert sorted(fates) == sorted((content, "kept") for content in ticked), "what was ticked stays, once"
     last = asked[-1]
     accepted = next(one for one in alice.list() if one.content == last.content)
     assert (accepted.confidence, accepted.made_by, accepted.thread_id) == ("asserted", "offline", last.thread.id)
-    assert review.waiting(alice) == 0, "the person has said yes to all of them"
-    review.reopen(alice, last.key)
+    assert review.count_waiting(alice) == 0, "the person has said yes to all of them"
+    review.reopen_answered(alice, last.key)
     alice.undo(alice.ledger(memory=accepted.id)[0].event)
-    assert [line.fate for line in chats_read.found(alice, load) if line.content == last.content] == ["unsure"]
+    assert [line.fate for line in chat_reading.found_lines(alice, load) if line.content == last.content] == ["unsure"]
 
 
 def test_what_is_told_of_ones_own_people_is_asked_about_as_in_a_chat(alice: Any) -> None:
@@ -132,7 +137,7 @@ def test_what_is_told_of_ones_own_people_is_asked_about_as_in_a_chat(alice: Any)
     spoken = [{"sender": who, "text": text} for one in said for who, text in (("human", one), ("assistant", "ok"))]
     told = [{"uuid": "family", "name": "Family", "chat_messages": spoken}]
     load = alice.import_(io.StringIO(json.dumps(told))).load
-    chats_read.read(alice, load, offline=True)
+    chat_reading.read_chats(alice, load, offline=True)
     assert kept(alice, load) == {
         "My husband Lars can't have milk and my brother Per plays the violin": "unsure",
         "Our neighbour Tor is a policeman": "unsure",
@@ -143,7 +148,7 @@ def test_what_is_told_of_ones_own_people_is_asked_about_as_in_a_chat(alice: Any)
 def test_undo_takes_what_was_accepted_and_what_came_of_a_deleted_chat(alice: Any) -> None:
     before = alice.remember("Lives in Rostock", valid_from="2022-01-01")
     load = alice.import_(chats("Dinner", "Moving")).load
-    chats_read.read(alice, load, offline=True)
+    chat_reading.read_chats(alice, load, offline=True)
     for one in alice.proposals.list():
         alice.proposals.accept(one.id)
     for memory in alice.list():
@@ -152,8 +157,10 @@ def test_undo_takes_what_was_accepted_and_what_came_of_a_deleted_chat(alice: Any
     alice.forget(next(one.id for one in alice.list() if "nights" in one.content))
     moving, dinner = (next(one for one in alice.threads.list() if one.title == title) for title in ("Moving", "Dinner"))
     alice.threads.delete(moving.id)
-    assert {line.thread.title for line in chats_read.found(alice, load)} == {"Moving", "Dinner"}, "its lines stand"
-    taken = take_back.take_back(alice, load)
+    assert {line.thread.title for line in chat_reading.found_lines(alice, load)} == {"Moving", "Dinner"}, (
+        "its lines stand"
+    )
+    taken = take_back.take_back_load(alice, load)
     assert contents(alice) == {before.content}
     assert (taken.gone["chats"], taken.gone["deleted"], taken.gone["stayed"]) == ([dinner.id], [moving.id], 0)
     assert {one.archived_reason for one in alice.list(state="archived")} == {"undone", "user_deleted"}
@@ -170,34 +177,34 @@ def test_what_was_forgotten_stays_so_when_the_file_comes_again_until_it_is_ticke
     def load() -> int:
         told = chats("Dinner", "Moving").getvalue().replace('"moving"', ids[0])
         nth: int = alice.import_(io.StringIO(told)).load
-        chats_read.read(alice, nth, offline=True)
+        chat_reading.read_chats(alice, nth, offline=True)
         return nth
 
     def peanuts(nth: int) -> Any:
-        return next(line for line in chats_read.found(alice, nth) if "peanuts" in line.content)
+        return next(line for line in chat_reading.found_lines(alice, nth) if "peanuts" in line.content)
 
-    take_back.take_back(alice, load())
+    take_back.take_back_load(alice, load())
     load_twice = load()
     line = peanuts(load_twice)
     assert (line.fate, line.forgotten) == ("kept", False)
     alice.forget(line.memory_id)
     for _ in range(2):
-        take_back.take_back(alice, load_twice)
+        take_back.take_back_load(alice, load_twice)
         load_twice = load()
         line = peanuts(load_twice)
         assert (line.fate, line.forgotten) == ("out", True)
         assert line.content not in contents(alice)
-    take_back.take_back(alice, load_twice)
+    take_back.take_back_load(alice, load_twice)
     ids[0] = '"other"'  # the same words in a chat that is new to the book, and read anew
     anew = load()
     line = peanuts(anew)
     assert (line.fate, line.forgotten, line.memory_id) == ("out", True, None)
     assert line.content not in contents(alice)
     assert line.key not in {one.id for one in alice.proposals.list()}, "nobody is asked about it"
-    keys = {one.key for one in chats_read.found(alice, anew) if one.fate == "kept"}
-    chats_read.choose(alice, anew, keys | {line.key})
-    assert [one.fate for one in chats_read.found(alice, anew) if "peanuts" in one.content] == ["kept"]
-    take_back.take_back(alice, anew)
+    keys = {one.key for one in chat_reading.found_lines(alice, anew) if one.fate == "kept"}
+    chat_reading.keep_ticked(alice, anew, keys | {line.key})
+    assert [one.fate for one in chat_reading.found_lines(alice, anew) if "peanuts" in one.content] == ["kept"]
+    take_back.take_back_load(alice, anew)
     assert peanuts(load()).fate == "kept", "what was ticked since is wanted"
     assert alice.verify().ok
 
@@ -220,23 +227,23 @@ def test_lines_of_a_list_that_were_forgotten_stay_out_too(alice: Any) -> None:
 def test_a_line_that_was_ticked_can_be_ticked_again_whatever_happened_to_what_it_changed(alice: Any) -> None:
     """The file that brought the line before it is taken back too, and comes again."""
     first = alice.import_(chats("Moving")).load
-    chats_read.read(alice, first, offline=True)
-    chats_read.choose(alice, first, {one.key for one in chats_read.found(alice, first)})
+    chat_reading.read_chats(alice, first, offline=True)
+    chat_reading.keep_ticked(alice, first, {one.key for one in chat_reading.found_lines(alice, first)})
     second = alice.import_(chats("Dinner")).load
-    chats_read.read(alice, second, offline=True)
-    chats_read.choose(alice, second, {one.key for one in chats_read.found(alice, second)})
-    changed = next(one for one in chats_read.found(alice, second) if one.before)
+    chat_reading.read_chats(alice, second, offline=True)
+    chat_reading.keep_ticked(alice, second, {one.key for one in chat_reading.found_lines(alice, second)})
+    changed = next(one for one in chat_reading.found_lines(alice, second) if one.before)
     before = contents(alice)
-    take_back.take_back(alice, second)
-    take_back.take_back(alice, first)
+    take_back.take_back_load(alice, second)
+    take_back.take_back_load(alice, first)
     assert contents(alice) == set()
     first = alice.import_(chats("Moving")).load
     second = alice.import_(chats("Dinner")).load
-    again = next(one for one in chats_read.found(alice, second) if one.content == changed.content)
+    again = next(one for one in chat_reading.found_lines(alice, second) if one.content == changed.content)
     assert (again.fate, changed.content in contents(alice)) == ("out", False)
-    chats_read.choose(alice, second, {one.key for one in chats_read.found(alice, second)})
+    chat_reading.keep_ticked(alice, second, {one.key for one in chat_reading.found_lines(alice, second)})
     assert contents(alice) == before
-    assert {one.fate for one in chats_read.found(alice, second)} == {"kept"}
+    assert {one.fate for one in chat_reading.found_lines(alice, second)} == {"kept"}
     assert alice.verify().ok
 
 
@@ -245,10 +252,12 @@ def test_reading_can_be_stopped_and_goes_on_later(alice: Any) -> None:
         raise Enough
 
     load = alice.import_(chats("Dinner", "Moving")).load
-    assert len(chats_read.read(alice, load, offline=True, progress=enough)) == 1
-    assert len(chats_read.unread(alice, load)) == 1
-    assert {line.thread.title for line in chats_read.found(alice, load)} == {"Moving"}, "the oldest is read first"
-    assert len(chats_read.read(alice, load, offline=True)) == 1
+    assert len(chat_reading.read_chats(alice, load, offline=True, progress=enough)) == 1
+    assert len(chat_reading.unread(alice, load)) == 1
+    assert {line.thread.title for line in chat_reading.found_lines(alice, load)} == {"Moving"}, (
+        "the oldest is read first"
+    )
+    assert len(chat_reading.read_chats(alice, load, offline=True)) == 1
 
 
 def test_memories_with_their_wordings_go_as_one_and_come_again(alice: Any) -> None:
@@ -256,39 +265,48 @@ def test_memories_with_their_wordings_go_as_one_and_come_again(alice: Any) -> No
     load = alice.import_(io.StringIO(json.dumps(told))).load
     told[0]["memory"] = "Lives in Oslo"
     second = alice.import_(io.StringIO(json.dumps(told))).load
-    assert [one.nth for one in take_back.listed(alice)] == [second, load]
-    assert take_back.get(alice, load).told == {"chats": 0, "file": "file", "memories": 2, "refused": 0, "unchanged": 0}
-    take_back.take_back(alice, second)
+    assert [one.nth for one in take_back.list_all_loads(alice)] == [second, load]
+    assert take_back.get_arrival(alice, load).told == {
+        "chats": 0,
+        "file": "file",
+        "memories": 2,
+        "refused": 0,
+        "unchanged": 0,
+    }
+    take_back.take_back_load(alice, second)
     assert contents(alice) == {"Lives in Bergen", "Sings"}
     sings = next(one for one in alice.list() if one.content == "Sings")
     alice.update(sings.id, "Sings in a choir")
-    assert take_back.take_back(alice, load).gone["stayed"] == 1, "what the person said anew is theirs"
+    assert take_back.take_back_load(alice, load).gone["stayed"] == 1, "what the person said anew is theirs"
     assert contents(alice) == {"Sings in a choir"}
     assert alice.import_(io.StringIO(json.dumps(told[1:]))).load is None, "what the person changed is here already"
 
 
 def test_a_chat_that_went_on_stays_with_what_it_gave(alice: Any) -> None:
     load = alice.import_(chats("Moving", "Dinner")).load
-    chats_read.read(alice, load, offline=True)
+    chat_reading.read_chats(alice, load, offline=True)
     moving = next(one for one in alice.threads.list() if one.title == "Moving")
     alice.threads.get(moving.id).add("user", "And one more thing.")
-    assert take_back.take_back(alice, load).gone["stayed"] >= 1
+    assert take_back.take_back_load(alice, load).gone["stayed"] >= 1
     assert [one.title for one in alice.threads.list()] == ["Moving"]
-    assert any(line.thread.title == "Moving" for line in chats_read.found(alice, load))
+    assert any(line.thread.title == "Moving" for line in chat_reading.found_lines(alice, load))
 
 
 def test_trades_and_memories_are_one_list_and_each_goes_its_way(kb: Any, alice: Any) -> None:
     trades = alice.trading.bring_in(b"time,symbol,side,quantity,price\n2026-01-05 10:00,EUR/USD,buy,2,1.10\n").load
     memories = alice.import_(io.StringIO('["Keeps bees on the roof"]')).load
-    assert [(one.nth, one.what) for one in take_back.listed(alice)] == [(memories, "memories"), (trades, "trades")]
+    assert [(one.nth, one.what) for one in take_back.list_all_loads(alice)] == [
+        (memories, "memories"),
+        (trades, "trades"),
+    ]
     assert [one.nth for one in alice.trading.loads()] == [trades]
     agent = kb.book(alice.owner, by="agent")
     for load in (trades, memories):
         with pytest.raises(NotAllowed):
-            take_back.take_back(agent, load)
-        assert take_back.take_back(alice, load).undone_at is not None
+            take_back.take_back_load(agent, load)
+        assert take_back.take_back_load(alice, load).undone_at is not None
     with pytest.raises(NotFound):
-        take_back.get(alice, 99)
+        take_back.get_arrival(alice, 99)
     told = [
         (one.nth, one.what, one.memories, one.trades, one.lines_out, one.undone_at is None) for one in alice.loads()
     ]
@@ -312,9 +330,9 @@ def test_what_the_book_knows_better_by_now_is_shown_left_out_and_can_be_ticked(a
     chat.add("user", "I live in Linz.")
     chat.close()
     load = alice.import_(chats("Moving")).load
-    chats_read.read(alice, load, offline=True)
-    (line,) = (one for one in chats_read.found(alice, load) if one.outdated)
+    chat_reading.read_chats(alice, load, offline=True)
+    (line,) = (one for one in chat_reading.found_lines(alice, load) if one.outdated)
     assert (line.fate, line.content) == ("out", "I live in Leipzig")
     assert contents(alice) >= {"I live in Linz"}
-    chats_read.choose(alice, load, {line.key})
+    chat_reading.keep_ticked(alice, load, {line.key})
     assert contents(alice) >= {"I live in Linz", line.content}

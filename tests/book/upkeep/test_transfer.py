@@ -132,7 +132,7 @@ def talk(kb: Any, book: Any) -> None:
             waiting = proposals.propose(
                 tx, stamp(kb._database.clock()), nature="proposal", op="add", content=content, turn_ids=["1"], score=0.6
             )
-        spending.count(tx, stamp(kb._database.clock()), "close", "offline", 120, 7)
+        spending.count_tokens(tx, stamp(kb._database.clock()), "close", "offline", 120, 7)
     book.proposals.decline(waiting.id)
 
 

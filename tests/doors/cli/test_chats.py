@@ -151,7 +151,9 @@ def test_a_question_is_shown_with_its_choices_and_answered(ask: Ask, run: Run, b
         old = book.remember("Works at Equinor")
         for content in ("Works at a bakery", "Works at a shop"):
             with book.writing() as (tx, _):
-                proposals.ask(tx, stamp(tx.clock()), question="change", op="update", content=content, memory_id=old.id)
+                proposals.ask_question(
+                    tx, stamp(tx.clock()), question="change", op="update", content=content, memory_id=old.id
+                )
     one, other = ask("proposals", "list")
     out = run("proposals", "list").out
     assert "change: Change it to “Works at a bakery”" in " ".join(out.split())

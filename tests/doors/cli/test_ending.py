@@ -28,7 +28,7 @@ def test_work_is_stopped_and_cleans_up_before_the_signal_is_heard(heard: list[st
             heard.append("put away")
 
     with asyncio.Runner() as loop, pytest.raises(asyncio.CancelledError):
-        ending.run(loop, work())
+        ending.run_until_done(loop, work())
     assert heard == ["put away", "heard"]
 
 
@@ -43,7 +43,7 @@ def test_a_signal_that_comes_before_the_work_stops_it_at_its_first_wait(heard: l
         heard.append("went on")
 
     with Slow() as loop, pytest.raises(asyncio.CancelledError):
-        ending.run(loop, work())
+        ending.run_until_done(loop, work())
     assert heard == ["heard"]
 
 
@@ -52,6 +52,6 @@ def test_without_a_signal_the_work_is_done_and_who_listened_listens_again(heard:
         return 7
 
     with asyncio.Runner() as loop:
-        assert ending.run(loop, work()) == 7
+        assert ending.run_until_done(loop, work()) == 7
     os.kill(os.getpid(), signal.SIGTERM)
     assert heard == ["heard"]

@@ -22,7 +22,7 @@ from tests.embedding import StandIn
 
 from keepbook import Keepbook
 from keepbook.models.embedders import install as installing
-from keepbook.models.minilm.packaged import WEIGHTS, WORDS
+from keepbook.models.minilm.weight_files import WEIGHTS, WORDS
 from keepbook.storage.tables import terms
 
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
@@ -245,7 +245,7 @@ def hub(tmp_path: Path, served: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[s
         (folder / "some").mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / "some" / name)
         remote.append(installing.Remote(f"some/{name}", pinned.size, pinned.sha256))
-    monkeypatch.setattr(installing, "KNOWN", {"minilm-l6": installing.Known(*remote)})
+    monkeypatch.setattr(installing, "KNOWN", {"minilm-l6": installing.KnownModel(*remote)})
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
     class Files(SimpleHTTPRequestHandler):

@@ -10,7 +10,14 @@ from tests.book.trading.imports.brokers import bybit
 from tests.desks import DESKS, world
 from tests.doors.conftest import Run
 
-from keepbook.demo.market import bar_lines, deployment_lines, event_lines, position_lines, skill_lines, trade_lines
+from keepbook.demo.market import (
+    bar_lines,
+    deployment_lines,
+    event_lines,
+    market_trade_lines,
+    position_lines,
+    skill_lines,
+)
 
 Ask = Callable[..., Any]
 NINE = datetime.now(UTC).replace(hour=9, minute=0, second=0, microsecond=0)
@@ -22,7 +29,7 @@ FILES = {
     "events": list(event_lines(WORLD)),
     "skills": list(skill_lines(DESKS)),
     "deployments": list(deployment_lines(WORLD, DESKS)),
-    "trades": list(trade_lines(WORLD, DESKS)),
+    "trades": list(market_trade_lines(WORLD, DESKS)),
     "positions": list(position_lines(WORLD, DESKS)),
 }
 

@@ -11,7 +11,7 @@ from keepbook.doors.auth import is_local
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.call import May
 from keepbook.doors.http.gate import HEADERS
-from keepbook.doors.http.server import names_of, refuse_open_door
+from keepbook.doors.http.server import host_names_of, refuse_open_door
 from keepbook.errors import NotAllowed
 from keepbook.settings import load_settings
 
@@ -178,7 +178,7 @@ def test_a_host_name_that_is_not_ours_is_refused(mine: TestClient) -> None:
 def test_a_server_on_every_address_answers_to_numbers_but_not_to_an_attackers_name(kb: Keepbook) -> None:
     token = kb.tokens.create("alice").token
     served = TestClient(
-        create_app(kb, hosts=names_of("0.0.0.0"), local=False), headers={"Authorization": f"Bearer {token}"}
+        create_app(kb, hosts=host_names_of("0.0.0.0"), local=False), headers={"Authorization": f"Bearer {token}"}
     )
     assert served.get("/api/memory/", headers={"Host": "192.0.2.7:8765"}).status_code == 200
     assert served.get("/api/memory/", headers={"Host": "evil.example"}).status_code == 421

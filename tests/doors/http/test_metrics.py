@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from keepbook import Invalid
 from keepbook.doors.http.app import create_app
-from keepbook.doors.http.log import Lines
+from keepbook.doors.http.log import JsonLineFormatter
 from keepbook.doors.http.metrics import COUNTERS, GAUGES, Metrics
 
 DASHBOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "keepbook.json"
@@ -91,7 +91,7 @@ def test_every_panel_of_the_dashboard_asks_for_figures_there_are(kb: Any) -> Non
 class Kept(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
-        self.setFormatter(Lines())
+        self.setFormatter(JsonLineFormatter())
         self.lines: list[dict[str, Any]] = []
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.doors.conftest import Run
 
 from keepbook.doors.mcp import clients
-from keepbook.doors.mcp.clients import CLIENTS, add
+from keepbook.doors.mcp.clients import CLIENTS, add_to_client
 from keepbook.errors import Conflict
 
 LINE = ["/opt/keepbook/bin/keepbook", "mcp", "--db", "/var/books/a b.db", "--owner", 'ann "the" first']
@@ -70,13 +70,13 @@ def settled(home: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", CLIENTS)
 def test_a_config_that_is_not_there_is_made(home: Path, name: str) -> None:
-    added = add(CLIENTS[name], LINE)
+    added = add_to_client(CLIENTS[name], LINE)
     path = config_of(home, name)
     assert (added.file, added.changed, added.backup) == (path, True, None)
     assert entry_in(path, name) == entry_for(name)
     assert settled(home) == [PLACES[name][0]]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    again = add(CLIENTS[name], LINE)
+    again = add_to_client(CLIENTS[name], LINE)
     assert (again.changed, again.backup) == (False, None)
     assert settled(home) == [PLACES[name][0]]
 
@@ -89,7 +89,7 @@ def test_all_else_in_a_config_stays(home: Path, name: str) -> None:
     path.write_text(json.dumps(others, indent=4, ensure_ascii=False), encoding="utf-8")
     path.chmod(0o640)
     before = path.read_bytes()
-    added = add(CLIENTS[name], LINE)
+    added = add_to_client(CLIENTS[name], LINE)
     assert added.backup is not None
     assert added.backup.read_bytes() == before
     now = read(path)
@@ -119,11 +119,11 @@ def test_all_else_in_a_toml_config_stays_letter_by_letter(home: Path) -> None:
     path = config_of(home, "codex")
     path.parent.mkdir()
     path.write_text(CODEX, encoding="utf-8")
-    assert add(CLIENTS["codex"], LINE).backup == path.with_name("config.toml.bak")
+    assert add_to_client(CLIENTS["codex"], LINE).backup == path.with_name("config.toml.bak")
     text = path.read_text(encoding="utf-8")
     assert text.startswith(CODEX)
     assert entry_in(path, "codex") == entry_for("codex")
-    add(CLIENTS["codex"], [*LINE[:-1], "bob"])
+    add_to_client(CLIENTS["codex"], [*LINE[:-1], "bob"])
     changed = path.read_text(encoding="utf-8")
     assert changed.startswith(CODEX)
     assert entry_in(path, "codex")["args"][-1] == "bob"
@@ -135,9 +135,9 @@ def test_an_entry_that_is_there_is_brought_up_to_date(home: Path) -> None:
     path.parent.mkdir()
     old = {"mcpServers": {"keepbook": {"command": "old", "args": [], "env": {"A": "1"}}, "z": {}}}
     path.write_text(json.dumps(old), encoding="utf-8")
-    add(CLIENTS["cursor"], LINE)
+    add_to_client(CLIENTS["cursor"], LINE)
     assert entry_in(path, "cursor") == {"command": LINE[0], "args": LINE[1:], "env": {"A": "1"}}
-    add(CLIENTS["cursor"], [*LINE, "--preset", "coach"])
+    add_to_client(CLIENTS["cursor"], [*LINE, "--preset", "coach"])
     assert sorted(each.name for each in path.parent.iterdir()) == ["mcp.json", "mcp.json.bak", "mcp.json.bak2"]
     assert json.loads(path.with_name("mcp.json.bak").read_text(encoding="utf-8")) == old
 
@@ -146,7 +146,7 @@ def test_an_entry_with_an_address_becomes_one_with_a_command(home: Path) -> None
     path = config_of(home, "cursor")
     path.parent.mkdir()
     path.write_text(json.dumps({"mcpServers": {"keepbook": {"url": "http://localhost/mcp"}}}), encoding="utf-8")
-    add(CLIENTS["cursor"], LINE)
+    add_to_client(CLIENTS["cursor"], LINE)
     assert entry_in(path, "cursor") == entry_for("cursor")
 
 
@@ -156,7 +156,7 @@ def test_a_toml_entry_keeps_what_else_it_says(home: Path) -> None:
     entry = 'command = "old"\nargs = [\n  "a",\n  "[b",\n]\n# slow disk\nstartup_timeout_sec = 30\n'
     env = '\n[mcp_servers.keepbook.env]\nA = "1"\n'
     path.write_text(f"[mcp_servers.keepbook]\n{entry}{env}", encoding="utf-8")
-    add(CLIENTS["codex"], LINE)
+    add_to_client(CLIENTS["codex"], LINE)
     assert entry_in(path, "codex") == {**entry_for("codex"), "startup_timeout_sec": 30, "env": {"A": "1"}}
     assert "# slow disk\nstartup_timeout_sec = 30\n" in path.read_text(encoding="utf-8")
 
@@ -203,7 +203,7 @@ def test_an_empty_file_and_one_with_a_mark_are_fine(home: Path) -> None:
     path.parent.mkdir()
     for text in ("", "\n", '\ufeff{"a": 1}'):
         path.write_text(text, encoding="utf-8")
-        assert add(CLIENTS["cursor"], LINE).changed
+        assert add_to_client(CLIENTS["cursor"], LINE).changed
         assert entry_in(path, "cursor") == entry_for("cursor")
 
 
@@ -213,7 +213,7 @@ def test_a_link_to_a_config_stays_a_link(home: Path) -> None:
     path.parent.mkdir()
     real.write_text('{"a": 1}', encoding="utf-8")
     path.symlink_to(real)
-    added = add(CLIENTS["cursor"], LINE)
+    added = add_to_client(CLIENTS["cursor"], LINE)
     assert path.is_symlink()
     assert (added.file, read(real)["a"]) == (real, 1)
     assert entry_in(real, "cursor") == entry_for("cursor")
@@ -222,15 +222,15 @@ def test_a_link_to_a_config_stays_a_link(home: Path) -> None:
 def test_what_the_client_writes_in_the_meantime_is_not_lost(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = config_of(home, "claude-code")
     path.write_text('{"a": 1}', encoding="utf-8")
-    copied = clients._copied
+    copied = clients._back_up
 
     def meanwhile(where: Path, old: str) -> Path:
         path.write_text('{"a": 2}', encoding="utf-8")
         return copied(where, old)
 
-    monkeypatch.setattr(clients, "_copied", meanwhile)
+    monkeypatch.setattr(clients, "_back_up", meanwhile)
     with pytest.raises(Conflict, match="try again"):
-        add(CLIENTS["claude-code"], LINE)
+        add_to_client(CLIENTS["claude-code"], LINE)
     assert read(path) == {"a": 2}
 
 

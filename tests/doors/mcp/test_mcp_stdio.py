@@ -19,7 +19,7 @@ from tests.doors.mcp.calls import PRESETS, begin, drive, text_of
 
 from keepbook import Book, Keepbook
 from keepbook.doors.auth import Caller
-from keepbook.doors.mcp.server import build
+from keepbook.doors.mcp.server import build_server
 from keepbook.presets import load_preset, preset_names
 
 PROGRAM = [sys.executable, "-m", "keepbook", "mcp"]
@@ -79,7 +79,7 @@ def use_here(do: Use, mode: str = "auto", **heard: Any) -> None:
 
     async def whole() -> None:
         with closing(Keepbook(os.environ["KEEPBOOK_DB"])) as kb:
-            server = build(kb, lambda _: Caller("alice", kind="agent"), listens=True)
+            server = build_server(kb, lambda _: Caller("alice", kind="agent"), listens=True)
             async with asyncio.timeout(120), Client(server, mode=mode, **heard) as client:
                 await do(client)
 

@@ -24,7 +24,7 @@ from keepbook.doors.telegram.bot import Bot
 from keepbook.doors.telegram.letter import BOLD, CODE, LONGEST, Letter, units
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.models.choose import Models
-from keepbook.models.model import Conversation, Event, Replied, Toolbox, Usage
+from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, Toolbox, Usage
 from keepbook.models.offline.model import OfflineModel
 from keepbook.settings import load_settings
 
@@ -120,8 +120,8 @@ class Scripted(OfflineModel):
     def __init__(self, say: Callable[[str], str]) -> None:
         self.say = say
 
-    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:  # type: ignore[override]
-        yield Replied(await asyncio.to_thread(self.say, conversation.said[-1].text), (), Usage())
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:  # type: ignore[override]
+        yield ReplyFinished(await asyncio.to_thread(self.say, conversation.said[-1].text), (), Usage())
 
 
 def use(kb: Keepbook, say: Callable[[str], str]) -> Scripted:

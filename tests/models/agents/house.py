@@ -18,7 +18,16 @@ from keepbook import Keepbook
 from keepbook.book.agents.runs import Run
 from keepbook.errors import ModelFailed
 from keepbook.models.choose import Models
-from keepbook.models.model import Conversation, Event, Replied, Said, TextDelta, Toolbox, Usage, with_hidden
+from keepbook.models.model import (
+    Conversation,
+    PromptMessage,
+    ReplyEvent,
+    ReplyFinished,
+    TextDelta,
+    Toolbox,
+    Usage,
+    with_hidden,
+)
 from keepbook.models.offline.model import OfflineModel
 from keepbook.settings import Settings
 
@@ -83,7 +92,7 @@ class Scripted:
     def gate(self, name: str) -> threading.Event:
         return self.gates.setdefault(name, threading.Event())
 
-    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         names = tuple(each["function"]["name"] for each in tools.schemas("openai")) if tools else ()
         whole = tuple((one.role, with_hidden(one)) for one in conversation.said)
         with self._lock:
@@ -95,7 +104,7 @@ class Scripted:
             raise ModelFailed(step.why, tokens_in=7, tokens_out=0)
         text = step.text if isinstance(step, Waits) else step
         yield TextDelta(text)
-        yield Replied(text, (), Usage(120, 10))
+        yield ReplyFinished(text, (), Usage(120, 10))
 
     async def extract(self, reading: Any) -> Any:
         raise NotImplementedError
@@ -175,5 +184,5 @@ def _as_line(step: Step) -> dict[str, str]:
     return {"text": step.text, "until": step.gate} if isinstance(step, Waits) else {"text": step}
 
 
-def spoken(said: Said) -> tuple[str, str]:
+def spoken(said: PromptMessage) -> tuple[str, str]:
     return said.role, with_hidden(said)

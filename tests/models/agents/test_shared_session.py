@@ -16,7 +16,7 @@ from tests.models.agents.house import Breaks, House, Waits
 
 from keepbook.errors import ModelFailed
 from keepbook.models.agents import runner
-from keepbook.models.chat import Kept
+from keepbook.models.chat import ReplyStored
 
 on_each_adapter = pytest.mark.parametrize(
     ("adapter", "engine_name"),
@@ -102,7 +102,7 @@ def test_the_thread_of_a_chat_with_an_agent_goes_on(house: House) -> None:
     house.answers("One.", "Two.")
     house.say("a")
     events = house.say("b")
-    assert isinstance(events[-1], Kept)
+    assert isinstance(events[-1], ReplyStored)
     agent = house.book.agents.get("Desk")
     (thread,) = house.book.threads.list()
     assert (thread.id, thread.title, thread.agent) == (agent.thread_id, "Desk", agent.id)

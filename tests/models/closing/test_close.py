@@ -28,17 +28,27 @@ from keepbook.book.ground import due
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
-from keepbook.book.text.block_lines import Line, text_of
+from keepbook.book.text.block_lines import BlockLine, block_text
 from keepbook.errors import ModelFailed
 from keepbook.models.choose import OVER_CAP, Models
-from keepbook.models.closing.checks import judge, strip_injected
-from keepbook.models.closing.close import Closed
-from keepbook.models.model import Candidate, Conversation, Event, Extraction, Known, Reading, Toolbox, Turn, Usage
+from keepbook.models.closing.checks import judge_candidates, strip_injected
+from keepbook.models.closing.close import ClosingResult
+from keepbook.models.model import (
+    Candidate,
+    ClosingChat,
+    Conversation,
+    DialogueTurn,
+    Extraction,
+    KnownMemory,
+    ReplyEvent,
+    Toolbox,
+    Usage,
+)
 from keepbook.models.offline.model import OfflineModel
 from keepbook.settings import Settings
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
-Answer = Sequence[Candidate] | Exception | Callable[[Reading], Sequence[Candidate]]
+Answer = Sequence[Candidate] | Exception | Callable[[ClosingChat], Sequence[Candidate]]
 
 
 class Reader:
@@ -49,10 +59,10 @@ class Reader:
     def __init__(self, *answers: Answer, usage: Usage = Usage(100, 10)) -> None:  # noqa: B008  frozen
         self.answers = list(answers or [()])
         self.usage = usage
-        self.seen: list[Reading] = []
+        self.seen: list[ClosingChat] = []
         self.meanwhile: Callable[[], Any] = lambda: None
 
-    async def extract(self, reading: Reading) -> Extraction:
+    async def extract(self, reading: ClosingChat) -> Extraction:
         self.seen.append(reading)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         self.meanwhile()
@@ -61,14 +71,14 @@ class Reader:
         found = answer(reading) if callable(answer) else answer
         return Extraction(tuple(found), f"Summary {len(self.seen)}.", self.name, self.usage)
 
-    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         raise NotImplementedError
         yield
 
-    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def summarise(self, previous: str | None, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         raise NotImplementedError
 
-    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         raise NotImplementedError
 
 
@@ -110,7 +120,7 @@ def contents(book: Any) -> list[str]:
     return [memory.content for memory in book.list(limit=1000)]
 
 
-def reasons(closed: Closed) -> list[str]:
+def reasons(closed: ClosingResult) -> list[str]:
     return [skipped.reason for skipped in closed.skipped]
 
 
@@ -222,7 +232,7 @@ def test_what_the_prompt_gave_is_taken_out_of_what_the_model_reads(kb: Any, alic
         "You wrote:\nand I moved last week",
         "I see.",
     ]
-    assert text_of(reader.seen[0].block) == block
+    assert block_text(reader.seen[0].block) == block
 
 
 @pytest.mark.parametrize("preset", ["general", "advisor", "assistant", "coach"])
@@ -232,32 +242,34 @@ def test_a_line_of_any_presets_block_is_recognised(preset: str, tmp_path: Any) -
         book.remember("Keeps bees near Ålesund", subject="hobby", confidence="inferred")
         block, lines = book.block(), book.rendered().lines
     (line,) = [line for line in block.splitlines() if "bees" in line]
-    said = [Turn(n, "user", text) for n, text in enumerate([line, f"> {line}", "Keeps bees near Ålesund.", block])]
+    said = [
+        DialogueTurn(n, "user", text) for n, text in enumerate([line, f"> {line}", "Keeps bees near Ålesund.", block])
+    ]
     assert [turn.text.strip() for turn in strip_injected(said, lines)] == [""] * 4
-    kept = [Turn(1, "user", "I keep bees near Ålesund, and goats\n\nToo many")]
+    kept = [DialogueTurn(1, "user", "I keep bees near Ålesund, and goats\n\nToo many")]
     assert strip_injected(kept, lines) == tuple(kept)
 
 
 # --- what a candidate may be
 
 KNOWN = (
-    Known("own00001", "fact", None, "Drinks green tea", "profile", None, True),
-    Known("read0001", "fact", "home", "Lives in Oslo near the park", "extracted", 0.9, False),
+    KnownMemory("own00001", "fact", None, "Drinks green tea", "profile", None, True),
+    KnownMemory("read0001", "fact", "home", "Lives in Oslo near the park", "extracted", 0.9, False),
 )
-READING = Reading(
+READING = ClosingChat(
     turns=(
-        Turn(1, "user", "I moved to Bergen in May, and please forget that I drink tea"),
-        Turn(2, "assistant", "Shall I note that you like boats?"),
-        Turn(3, "user", "Yes, and it rains"),
-        Turn(4, "user", "  "),
+        DialogueTurn(1, "user", "I moved to Bergen in May, and please forget that I drink tea"),
+        DialogueTurn(2, "assistant", "Shall I note that you like boats?"),
+        DialogueTurn(3, "user", "Yes, and it rains"),
+        DialogueTurn(4, "user", "  "),
     ),
     known=KNOWN,
     categories=("profile", "fact"),
     zone="UTC",
     now=NOW,
     block=(
-        Line("line", "Plays the old saxophone", "- [gone0001] ", "gone0001", 1),
-        Line("line", "Drinks green tea", "- [own00001] ", "own00001", 1),
+        BlockLine("line", "Plays the old saxophone", "- [gone0001] ", "gone0001", 1),
+        BlockLine("line", "Drinks green tea", "- [own00001] ", "own00001", 1),
     ),
     never=("health", "my salary"),
 )
@@ -296,22 +308,22 @@ READING = Reading(
 )
 def test_each_candidate_is_checked_in_code(candidate: Candidate, reason: str | None) -> None:
     extraction = Extraction((candidate,), "", "scripted")
-    assert [why for _, why in judge(READING, extraction, ["owns a small boat"])] == [reason]
+    assert [why for _, why in judge_candidates(READING, extraction, ["owns a small boat"])] == [reason]
 
 
 def test_what_was_said_elsewhere_earlier_does_not_replace_a_later_word() -> None:
-    said = Turn(1, "user", "I live in Bergen", parse_stamp("2023-02-01T10:00:00.000000Z"))
+    said = DialogueTurn(1, "user", "I live in Bergen", parse_stamp("2023-02-01T10:00:00.000000Z"))
     for since, reason in (("2024-05-01", "a later word of yours stands"), ("2022-05-01", None)):
         known = (replace(KNOWN[1], since=f"{since}T00:00:00.000000Z"),)
         reading = replace(READING, turns=(said,), known=known, elsewhere=True)
         found = Extraction((update("read0001", "Lives in Bergen", 1), forget("read0001", 1)), "", "scripted")
-        assert [why for _, why in judge(reading, found)] == [reason, reason]
-        assert [why for _, why in judge(replace(reading, elsewhere=False), found)] == [None, None]
+        assert [why for _, why in judge_candidates(reading, found)] == [reason, reason]
+        assert [why for _, why in judge_candidates(replace(reading, elsewhere=False), found)] == [None, None]
 
 
 def test_the_same_fact_twice_in_one_answer_is_kept_once() -> None:
     found = Extraction((add("Likes boats", 1), add("likes boats.", 3), add("Likes horses", 3)), "", "scripted")
-    assert [reason for _, reason in judge(READING, found)] == [None, "it was found twice", None]
+    assert [reason for _, reason in judge_candidates(READING, found)] == [None, "it was found twice", None]
 
 
 def test_what_breaks_a_rule_of_the_book_is_skipped_and_the_rest_is_kept(kb: Any, alice: Any) -> None:
@@ -750,7 +762,7 @@ class Gate(Reader):
         super().__init__(*answers)
         self.wire = wire
 
-    async def extract(self, reading: Reading) -> Extraction:
+    async def extract(self, reading: ClosingChat) -> Extraction:
         tell(self.wire, asked=[turn.id for turn in reading.turns])
         self.wire.readline()
         return await super().extract(reading)
@@ -915,7 +927,7 @@ ECHOES = (
 )
 
 
-def repeat_the_block(kb: Any, number: int) -> Closed:
+def repeat_the_block(kb: Any, number: int) -> ClosingResult:
     """A chat in which both sides only say what the block says."""
     chat = kb.book("alice").threads.start()
     block = chat.inject()
@@ -926,7 +938,7 @@ def repeat_the_block(kb: Any, number: int) -> Closed:
     chat.add("user", REPEATS[number % len(REPEATS)].format(**told))
     chat.add("assistant", ECHOES[number % len(ECHOES)].format(**told))
     chat.add("user", "Yes, that's right." if number % 2 else "Thanks!")
-    closed: Closed = chat.close()
+    closed: ClosingResult = chat.close()
     return closed
 
 
@@ -952,7 +964,7 @@ def test_fifty_chats_that_only_repeat_the_block_teach_the_offline_reader_nothing
     assert alice.proposals.list() == []
 
 
-def eager(reading: Reading) -> list[Candidate]:
+def eager(reading: ClosingChat) -> list[Candidate]:
     """Every line of the block again: as something new, and as a change of what is known."""
     people = [turn.id for turn in reading.turns if turn.role == "user"]
     lines = [line.text for line in reading.block if line.kind == "line"]
@@ -1055,7 +1067,7 @@ def test_a_stale_reminder_does_nothing(kb: Any, alice: Any, clock: Any) -> None:
 class Moody(Reader):
     """Fails in its own way for each owner that says so."""
 
-    async def extract(self, reading: Reading) -> Extraction:
+    async def extract(self, reading: ClosingChat) -> Extraction:
         text = reading.turns[0].text
         if "model" in text:
             raise ModelFailed("the model is asleep")

@@ -14,16 +14,16 @@ from keepbook.models.closing.prompt import (
     Unreadable,
     clean_title,
     lay_out,
-    read,
+    parse_extractor_answer,
 )
-from keepbook.models.model import Known, Reading, Turn
+from keepbook.models.model import ClosingChat, DialogueTurn, KnownMemory
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def reading(*said: str, known: tuple[Known, ...] = (), categories: tuple[str, ...] = ("fact",)) -> Reading:
-    turns = tuple(Turn(n, "assistant" if n % 2 == 0 else "user", text) for n, text in enumerate(said, 1))
-    return Reading(turns, known, categories, "UTC", NOW)
+def reading(*said: str, known: tuple[KnownMemory, ...] = (), categories: tuple[str, ...] = ("fact",)) -> ClosingChat:
+    turns = tuple(DialogueTurn(n, "assistant" if n % 2 == 0 else "user", text) for n, text in enumerate(said, 1))
+    return ClosingChat(turns, known, categories, "UTC", NOW)
 
 
 def told(text: str, tag: str) -> list[dict[str, object]]:
@@ -39,7 +39,7 @@ def test_parts_without_content_are_left_out() -> None:
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=5), st.lists(st.text(min_size=4), max_size=5))
 def test_nothing_that_anybody_wrote_can_leave_its_line(said: list[str], stored: list[str]) -> None:
-    memories = tuple(Known(f"Id{n:06}", None, None, text, "chat") for n, text in enumerate(stored))
+    memories = tuple(KnownMemory(f"Id{n:06}", None, None, text, "chat") for n, text in enumerate(stored))
     sheet = lay_out(reading(*said, known=memories), tokens=100_000)
     if stored:
         assert [line["content"] for line in told(sheet.text, "known")] == stored
@@ -51,10 +51,10 @@ def test_nothing_that_anybody_wrote_can_leave_its_line(said: list[str], stored: 
 
 def test_of_very_many_memories_those_the_chat_may_speak_of_are_shown() -> None:
     many = [
-        Known(f"Id{n:06}", "fact", None, f"Owns the book number {n} about gardens " + "x" * 40, "chat")
+        KnownMemory(f"Id{n:06}", "fact", None, f"Owns the book number {n} about gardens " + "x" * 40, "chat")
         for n in range(900)
     ]
-    tea = Known("TeaTeaTe", "fact", None, "Drinks green tea every morning", "chat")
+    tea = KnownMemory("TeaTeaTe", "fact", None, "Drinks green tea every morning", "chat")
     sheet = lay_out(reading("I no longer drink green tea", known=(*many[:3], tea, *many[3:])), tokens=30_000)
     assert tea in sheet.known
     assert sum(len(memory.content) for memory in sheet.known) <= KNOWN_CHARS
@@ -75,8 +75,8 @@ def test_a_very_long_chat_is_cut_turn_by_turn_and_every_turn_stays() -> None:
 
 
 def test_known_quotations_are_shown_as_such_and_notes_are_not() -> None:
-    quoted = Known("Ab12Cd34", "fact", None, "I call it “home”", "extracted", quoted=True)
-    note = Known("Ef56Gh78", "fact", None, "Lives in Oslo", "profile", protected=True)
+    quoted = KnownMemory("Ab12Cd34", "fact", None, "I call it “home”", "extracted", quoted=True)
+    note = KnownMemory("Ef56Gh78", "fact", None, "Lives in Oslo", "profile", protected=True)
     sheet = lay_out(reading("Hi", known=(quoted, note)), tokens=1_000)
     assert told(sheet.text, "known") == [
         {"n": 1, "category": "fact", "content": "“I call it ‘home’”", "quoted": True},
@@ -91,14 +91,16 @@ def test_known_quotations_are_shown_as_such_and_notes_are_not() -> None:
 def test_a_line_copied_with_the_marks_of_a_quotation_is_read_without_them(answered: str, kept: str) -> None:
     sheet = lay_out(reading("I live in Bergen"), tokens=1_000)
     one = {"op": "add", "content": answered, "turns": [1], "score": 0.9}
-    assert read(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates[0].content == kept
+    assert (
+        parse_extractor_answer(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates[0].content == kept
+    )
 
 
 @pytest.mark.parametrize(("answered", "since"), [("2021-03", "2021-03-01"), ("2021", "2021-01-01")])
 def test_a_month_or_a_year_alone_is_a_date(answered: str, since: str) -> None:
     sheet = lay_out(reading("I moved in March 2021"), tokens=1_000)
     one = {"op": "add", "content": "Moved", "turns": [1], "score": 0.9, "valid_from": answered}
-    candidate = read(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates[0]
+    candidate = parse_extractor_answer(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates[0]
     assert str(candidate.valid_from).startswith(since)
 
 
@@ -120,7 +122,7 @@ def test_open_categories_bind_the_answer_to_none() -> None:
 @given(st.text())
 def test_any_text_that_is_no_answer_is_unreadable(text: str) -> None:
     with pytest.raises(Unreadable, match=r"^- "):
-        read(text, lay_out(reading("Hi"), tokens=1_000))
+        parse_extractor_answer(text, lay_out(reading("Hi"), tokens=1_000))
 
 
 any_json = st.recursive(
@@ -134,9 +136,9 @@ ops = st.sampled_from(["add", "update", "forget", "skip"])
 
 @given(st.fixed_dictionaries({"op": ops}, optional=dict.fromkeys(keys, any_json)))
 def test_whatever_a_candidate_holds_it_names_only_what_was_shown(one: dict[str, object]) -> None:
-    known = (Known("Ab12Cd34", "fact", None, "Lives in Oslo", "chat"),)
+    known = (KnownMemory("Ab12Cd34", "fact", None, "Lives in Oslo", "chat"),)
     sheet = lay_out(reading("Hi", "Hello", "Bye", known=known), tokens=1_000)
-    (candidate,) = read(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates
+    (candidate,) = parse_extractor_answer(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates
     assert candidate.target in (None, "Ab12Cd34")
     assert set(candidate.turn_ids) <= {1, 2, 3}
     assert 0 <= candidate.score <= 1
@@ -150,21 +152,21 @@ def test_whatever_a_candidate_holds_it_names_only_what_was_shown(one: dict[str, 
 def test_an_answer_without_end_is_bounded() -> None:
     sheet = lay_out(reading("Hi"), tokens=1_000)
     one = {"op": "skip", "content": "x"}
-    answer = read(json.dumps({"candidates": [one] * 500, "summary": "s" * 50_000}), sheet)
+    answer = parse_extractor_answer(json.dumps({"candidates": [one] * 500, "summary": "s" * 50_000}), sheet)
     assert len(answer.candidates) == MOST_CANDIDATES
     assert len(answer.summary) <= SUMMARY_CHARS + 10
 
 
 def test_deeply_nested_json_is_unreadable_and_breaks_nothing() -> None:
     with pytest.raises(Unreadable):
-        read('{"candidates": ' + "[" * 100_000, lay_out(reading("Hi"), tokens=1_000))
+        parse_extractor_answer('{"candidates": ' + "[" * 100_000, lay_out(reading("Hi"), tokens=1_000))
 
 
 def test_numbers_written_as_text_are_read() -> None:
-    known = (Known("Ab12Cd34", "fact", None, "Lives in Oslo", "chat"),)
+    known = (KnownMemory("Ab12Cd34", "fact", None, "Lives in Oslo", "chat"),)
     sheet = lay_out(reading("I moved to Bergen", known=known), tokens=1_000)
     one = {"op": "update", "target": "1", "content": "Lives in Bergen", "turns": ["1"], "score": 0.9}
-    answer = read(json.dumps({"candidates": [one], "summary": "s"}), sheet)
+    answer = parse_extractor_answer(json.dumps({"candidates": [one], "summary": "s"}), sheet)
     assert answer.wrong == ()
     assert (answer.candidates[0].target, answer.candidates[0].turn_ids) == ("Ab12Cd34", (1,))
 
@@ -173,7 +175,10 @@ def test_numbers_written_as_text_are_read() -> None:
 def test_a_date_that_is_none_is_left_out(said: object) -> None:
     sheet = lay_out(reading("I moved"), tokens=1_000)
     one = {"op": "add", "content": "Moved", "turns": [1], "score": 0.9, "valid_from": said}
-    assert read(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates[0].valid_from is None
+    assert (
+        parse_extractor_answer(json.dumps({"candidates": [one], "summary": "s"}), sheet).candidates[0].valid_from
+        is None
+    )
 
 
 @given(st.text())

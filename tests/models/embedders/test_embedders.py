@@ -16,7 +16,7 @@ from keepbook import Invalid, ModelFailed
 from keepbook.models.embedders import choose_embedder
 from keepbook.models.embedders.bundled import BundledEmbedder
 from keepbook.models.embedders.local import OnnxEmbedder
-from keepbook.models.minilm import inference, packaged
+from keepbook.models.minilm import inference, weight_files
 from keepbook.models.minilm.inference import MiniLM
 
 
@@ -58,7 +58,7 @@ def test_a_text_has_the_same_direction_alone_and_in_company(auto: Any) -> None:
 
 
 def test_weights_that_are_not_the_ones_looked_at_are_not_used(tmp_path: Path) -> None:
-    held = packaged.found()
+    held = weight_files.find_base()
     assert held is not None
     changed = tmp_path / "model.onnx"
     changed.write_bytes(held.weights.read_bytes()[:-1] + b"x")
@@ -71,7 +71,7 @@ def test_weights_that_are_not_the_ones_looked_at_are_not_used(tmp_path: Path) ->
 
 
 def test_a_graph_that_is_not_the_one_shipped_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = packaged.found()
+    held = weight_files.find_base()
     assert held is not None
     monkeypatch.setitem(inference.SHA256, "plain.onnx", "0" * 64)
     with pytest.raises(ModelFailed, match="install keepbook anew"):
@@ -79,12 +79,12 @@ def test_a_graph_that_is_not_the_one_shipped_is_not_used(monkeypatch: pytest.Mon
 
 
 def test_weights_of_another_size_are_as_good_as_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packaged, "WEIGHTS", packaged.WEIGHTS._replace(size=1))
+    monkeypatch.setattr(weight_files, "WEIGHTS", weight_files.WEIGHTS._replace(size=1))
     assert choose_embedder("auto") is None
 
 
 def test_a_folder_of_ones_own_is_a_space_of_its_own(tmp_path: Path, auto: Any) -> None:
-    for pinned, name in ((packaged.WEIGHTS, "model.onnx"), (packaged.WORDS, "tokenizer.json")):
+    for pinned, name in ((weight_files.WEIGHTS, "model.onnx"), (weight_files.WORDS, "tokenizer.json")):
         found = pinned.path()
         assert found is not None
         (tmp_path / name).symlink_to(found)

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from keepbook import Keepbook
-from keepbook.storage import prepared
+from keepbook.storage import prepared_statement
 
 
 @dataclass
@@ -50,7 +50,7 @@ def counting(kb: Keepbook, monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]
     def executed(_conn: Any, _cursor: Any, sql: str, *_: Any) -> None:
         noted(sql)
 
-    tuples = prepared.Prepared.tuples
+    tuples = prepared_statement.PreparedStatement.tuples
 
     def prepared_tuples(self: Any, conn: Any, values: Any) -> Any:
         noted("SELECT")
@@ -59,7 +59,7 @@ def counting(kb: Keepbook, monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]
     with monkeypatch.context() as patch:
         patch.setattr(backend, "reading", through("reading", False), raising=False)
         patch.setattr(backend, "writing", through("writing", True), raising=False)
-        patch.setattr(prepared.Prepared, "tuples", prepared_tuples)
+        patch.setattr(prepared_statement.PreparedStatement, "tuples", prepared_tuples)
         event.listen(Engine, "before_cursor_execute", executed)
         try:
             yield counted

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keepbook.book.text.sentences import sentences
-from keepbook.models.reader.moves import MOVES, RESTS, Line, Move, MoveBars, Need
-from keepbook.models.reader.values import Piece, Turn, Verdict
+from keepbook.models.reader.moves import MOVES, RESTS, Move, MoveBars, MoveLine, Need
+from keepbook.models.reader.values import PieceVerdict, ReaderPiece, ReaderTurn
 
 BARS = MoveBars(
     sure=dict.fromkeys(MOVES, 0.8), likely=dict.fromkeys(MOVES, 0.5), point_sure=0.8, point_likely=0.5,
@@ -23,13 +23,13 @@ class Scripted:
     bars: MoveBars = BARS
 
     def moves(
-        self, turns: Sequence[Turn], at: int, pieces: Sequence[tuple[int, int]], lines: Sequence[Line]
+        self, turns: Sequence[ReaderTurn], at: int, pieces: Sequence[tuple[int, int]], lines: Sequence[MoveLine]
     ) -> list[Move]:
         text = turns[at].text
-        own = [Line(f"{at}:{start}", text[start:end], "said") for start, end in pieces]
+        own = [MoveLine(f"{at}:{start}", text[start:end], "said") for start, end in pieces]
         return [self._move(text, at, piece, [*lines, *own]) for piece in pieces]
 
-    def _move(self, text: str, at: int, piece: tuple[int, int], lines: Sequence[Line]) -> Move:
+    def _move(self, text: str, at: int, piece: tuple[int, int], lines: Sequence[MoveLine]) -> Move:
         words = text[slice(*piece)]
         told = next((told for key, told in self.script.items() if key in words), "say")
         told = {"act": told} if isinstance(told, str) else told
@@ -50,7 +50,7 @@ class Scripted:
             who=told.get("who"),
         )
 
-    def _chance(self, line: Line, told: Mapping[str, Any]) -> float:
+    def _chance(self, line: MoveLine, told: Mapping[str, Any]) -> float:
         wanted = told.get("points", ())
         wanted = [wanted] if isinstance(wanted, str) else wanted
         return told.get("surely", 0.95) if any(one in line.content for one in wanted) else 0.0
@@ -60,17 +60,17 @@ class Scripted:
 class Sentences:
     """A reader that takes every sentence for a piece to keep; `verdicts` maps words of one to what it is instead."""
 
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    verdicts: Mapping[str, PieceVerdict] = field(default_factory=dict)
     name: str = "sentences"
 
-    def read(self, turns: Sequence[Turn], only: int | None = None) -> list[Piece]:
+    def read(self, turns: Sequence[ReaderTurn], only: int | None = None) -> list[ReaderPiece]:
         spoken = [at for at, turn in enumerate(turns) if turn.role == "user" and only in (None, at)]
         return [self._piece(at, turns[at].text, *span) for at in spoken for span in sentences(turns[at].text)]
 
-    def _piece(self, at: int, text: str, start: int, end: int) -> Piece:
+    def _piece(self, at: int, text: str, start: int, end: int) -> ReaderPiece:
         words = text[start:end]
         verdict = next((one for key, one in self.verdicts.items() if key in words), "keep")
-        return Piece(at, start, end, words, "keep", {"keep": 0.9, "talk": 0.1}, {}, None, verdict)
+        return ReaderPiece(at, start, end, words, "keep", {"keep": 0.9, "talk": 0.1}, {}, None, verdict)
 
 
 def _stretch(text: str, words: str) -> tuple[int, int, float]:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepbook.book.text.language import LANGUAGES
-from keepbook.models.notebook.lists.answers import Answer, forms, whole_answer
+from keepbook.models.notebook.lists.answers import TurnAnswer, answer_forms, whole_answer
 
 MOST_FORMS = 30
 
@@ -45,12 +45,12 @@ MOST_FORMS = 30
     ],
 )
 def test_a_turn_that_is_nothing_but_an_answer(text: str, kind: str) -> None:
-    assert whole_answer(text) == Answer(kind)  # type: ignore[arg-type]
+    assert whole_answer(text) == TurnAnswer(kind)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("text", "number"), [("2", 2), ("#2", 2), ("2.", 2), ("number 2 please", 2), ("Nummer 3", 3)])
 def test_a_number_alone_is_that_of_a_choice(text: str, number: int) -> None:
-    assert whole_answer(text) == Answer("number", number)
+    assert whole_answer(text) == TurnAnswer("number", number)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_anything_else_answers_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_lists_are_short_and_every_form_is_heard(language: str) -> None:
-    known = forms(language)
+    known = answer_forms(language)
     assert 10 < len(known) <= MOST_FORMS
     assert len(dict(known)) == len(known)
     heard = {form: whole_answer(form.replace("N", "7")) for form, _ in known}

@@ -6,7 +6,7 @@ from keepbook import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
-from keepbook.models.notebook.asked import (
+from keepbook.models.notebook.open_questions import (
     OpenQuestion,
     Option,
     choice_of_number,
@@ -15,7 +15,7 @@ from keepbook.models.notebook.asked import (
     last_asked,
     open_questions,
 )
-from keepbook.models.notebook.values import Deed, to_parts
+from keepbook.models.notebook.values import Deed, deeds_to_parts
 
 KEEP = (Option("keep", "Keep it"), Option("no", "Do not keep it"))
 OVER = (Option("both", "Keep both"), Option("over", "It is over"))
@@ -28,7 +28,7 @@ def question(id: str, kind: str | None, choices: tuple[Option, ...], op: str = "
 def ask(book: Book, thread_id: str, content: str, turn: int) -> str:
     with book.writing() as (tx, _):
         where: dict[str, Any] = {"thread_id": thread_id, "turn_ids": (str(turn),)}
-        left = proposals.ask(tx, stamp(tx.clock()), question="keep", op="add", content=content, **where)
+        left = proposals.ask_question(tx, stamp(tx.clock()), question="keep", op="add", content=content, **where)
     assert left is not None
     return left.id
 
@@ -67,12 +67,12 @@ def test_questions_stand_under_their_turns_as_these_put_them(kb: Keepbook, alice
         Deed("offer", proposal=first, question="keep", asked=True),
         Deed("offer", proposal=waits, question="keep"),
     ]
-    chat.add("user", "I like tea, my dog is called Bo, I sail on Sundays", parts=to_parts(deeds, kept=True))
+    chat.add("user", "I like tea, my dog is called Bo, I sail on Sundays", parts=deeds_to_parts(deeds, kept=True))
     found = open_questions(alice, chat.id)
     assert [one.id for one in found] == [second, first], "as asked; what waits in Review alone is not among them"
     assert [one.choice for one in found[0].choices] == ["keep", "no"]
     assert last_asked(found, chat.messages()) == found
-    chat.add("user", "Hello", parts=to_parts([], kept=True))
+    chat.add("user", "Hello", parts=deeds_to_parts([], kept=True))
     assert last_asked(open_questions(alice, chat.id), chat.messages()) == []
     alice.proposals.answer(first, "no")
     assert [one.id for one in open_questions(alice, chat.id)] == [second]

@@ -18,8 +18,8 @@ from tests.models.notebook.talking import assert_own_words, moved_by, read_by, s
 
 from keepbook import Keepbook
 from keepbook.models.notebook.values import from_parts
-from keepbook.models.reader.moves import MOVES, RESTS, Line, Move, MoveBars
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.moves import MOVES, RESTS, Move, MoveBars, MoveLine
+from keepbook.models.reader.values import ReaderTurn
 
 STATEMENTS = (
     "I live in Oslo with my wife Kari.", "I live in Bergen now", "I live in Oslo", "I live in Milan these days",
@@ -65,12 +65,12 @@ class DrawnMoves:
         self._draw = random.Random(seed)
 
     def moves(
-        self, turns: Sequence[Turn], at: int, pieces: Sequence[tuple[int, int]], lines: Sequence[Line]
+        self, turns: Sequence[ReaderTurn], at: int, pieces: Sequence[tuple[int, int]], lines: Sequence[MoveLine]
     ) -> list[Move]:
-        own = [Line(f"{at}:{start}", turns[at].text[start:end], "said") for start, end in pieces]
+        own = [MoveLine(f"{at}:{start}", turns[at].text[start:end], "said") for start, end in pieces]
         return [self._move(turns[at].text, piece, [*lines, *own]) for piece in pieces]
 
-    def _move(self, text: str, piece: tuple[int, int], lines: Sequence[Line]) -> Move:
+    def _move(self, text: str, piece: tuple[int, int], lines: Sequence[MoveLine]) -> Move:
         draw = self._draw
         act, likely = draw.choice(ACTS), draw.choice((0.6, 0.95, 0.95))
         act = "undo" if text.startswith("undo") else act
@@ -92,7 +92,7 @@ class DrawnMoves:
         return self._draw.choice(words) if words else (start, end)
 
 
-def _twin(words: str, lines: Sequence[Line]) -> Line | None:
+def _twin(words: str, lines: Sequence[MoveLine]) -> MoveLine | None:
     """A line that begins as a clause does: what follows may have changed."""
     begun = words.split()[:ALIKE]
     return next((one for one in lines if one.kind == "memory" and one.content.split()[:ALIKE] == begun), None)

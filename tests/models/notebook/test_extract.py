@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.models.notebook.scripted import Scripted, Sentences
 
-from keepbook.models.model import Known, Reading, Turn
+from keepbook.models.model import ClosingChat, DialogueTurn, KnownMemory
 from keepbook.models.notebook.extract import extract
 
 NOW = datetime(2026, 10, 9, 12, tzinfo=UTC)
@@ -14,9 +14,9 @@ SIXTY = "Nils and I want to be done with work when I'm 60"
 LATER = {"act": "change", "points": "60", "old": "60", "new": "58"}
 
 
-def read(script: dict[str, Any], *texts: str, known: tuple[Known, ...] = ()) -> list[Any]:
-    turns = tuple(Turn(number, "user", text) for number, text in enumerate(texts, 1))
-    reading = Reading(turns, known, ("fact",), "UTC", NOW, thread_id="t")
+def read(script: dict[str, Any], *texts: str, known: tuple[KnownMemory, ...] = ()) -> list[Any]:
+    turns = tuple(DialogueTurn(number, "user", text) for number, text in enumerate(texts, 1))
+    reading = ClosingChat(turns, known, ("fact",), "UTC", NOW, thread_id="t")
     return extract(reading, reader=Sentences(), moves=Scripted(script))
 
 
@@ -32,7 +32,7 @@ def test_a_likely_one_is_offered_in_its_later_words() -> None:
 
 
 def test_of_a_line_of_the_book_it_is_asked() -> None:
-    known = (Known("m1", "fact", None, SIXTY, "extracted", 0.9, False),)
+    known = (KnownMemory("m1", "fact", None, SIXTY, "extracted", 0.9, False),)
     (line,) = read({"58": LATER | {"likely": 0.6}}, "no, 58 rather than 60", known=known)
     assert (line.op, line.target, line.sure, line.question) == ("update", "m1", False, "change")
 

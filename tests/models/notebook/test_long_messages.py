@@ -10,11 +10,11 @@ from tests.models.notebook.talking import say
 
 from keepbook import Keepbook
 from keepbook.book.chats.threads import Message
-from keepbook.models.model import Conversation, Said
+from keepbook.models.model import Conversation, PromptMessage
 from keepbook.models.notebook import turn
 from keepbook.models.notebook.reply import compose
-from keepbook.models.notebook.reply.talk import Talk
-from keepbook.models.notebook.scene import load
+from keepbook.models.notebook.reply.talk import ReplyContext
+from keepbook.models.notebook.scene import load_context
 
 LONG, USUAL = 199_990, 8_000
 MOST_RATIO = 3
@@ -58,12 +58,12 @@ def understood(kb: Keepbook) -> Callable[[str], str]:
     chat = alice.threads.start()
 
     def answered(text: str) -> str:
-        loaded = load(alice, chat.id, text)
-        read, _ = turn._decided(loaded, text)
+        loaded = load_context(alice, chat.id, text)
+        read, _ = turn._decide(loaded, text)
         message = Message(**{"turn": 1, "role": "user", "text": text, "at": loaded.scene.now} | _rest())
         view = turn.view_of(turn.TurnTaken(message, (), loaded, read), alice.meaning)
-        said = (Said("user", text),)
-        return compose.answer(Talk(Conversation("", said, preset=loaded.preset, view=view), None))
+        said = (PromptMessage("user", text),)
+        return compose.compose_answer(ReplyContext(Conversation("", said, preset=loaded.preset, view=view), None))
 
     return answered
 

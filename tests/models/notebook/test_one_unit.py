@@ -111,7 +111,7 @@ def test_a_second_conflict_is_asked_and_nothing_is_lost(kb: Keepbook, monkeypatc
 
 
 @pytest.mark.both_engines
-@pytest.mark.parametrize("part", ["understand", "decide"])
+@pytest.mark.parametrize("part", ["understand", "decide_steps"])
 def test_where_reading_or_deciding_fails_the_turn_is_stored_and_nothing_is_done(
     kb: Keepbook, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:

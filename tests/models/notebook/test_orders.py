@@ -5,7 +5,7 @@ from tests.growth import grows_in_step
 
 from keepbook.book.text.language import LANGUAGES
 from keepbook.book.text.sentences import sentences
-from keepbook.models.notebook.lists.orders import Order, explicit_orders, forms
+from keepbook.models.notebook.lists.orders import Order, explicit_orders, order_forms
 
 MOST_FORMS = 30
 
@@ -119,8 +119,8 @@ def test_each_sentence_may_have_its_own() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_lists_are_short(language: str) -> None:
-    assert 10 < len(forms(language)) <= MOST_FORMS
-    assert len(set(forms(language))) == len(forms(language))
+    assert 10 < len(order_forms(language)) <= MOST_FORMS
+    assert len(set(order_forms(language))) == len(order_forms(language))
 
 
 @pytest.mark.parametrize("unit", ["and ", ", ", "forget, ", "remember the, ", "please ", "forget it. ", "undo that, "])

@@ -3,13 +3,13 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepbook.models.model import Turn
+from keepbook.models.model import DialogueTurn
 from keepbook.models.notebook.summary import LIMIT, summarise
-from keepbook.models.notebook.title import title
+from keepbook.models.notebook.title import chat_title
 
 
-def chat(*said: str) -> list[Turn]:
-    return [Turn(n, {"U": "user", "A": "assistant"}[text[0]], text[3:]) for n, text in enumerate(said, 1)]
+def chat(*said: str) -> list[DialogueTurn]:
+    return [DialogueTurn(n, {"U": "user", "A": "assistant"}[text[0]], text[3:]) for n, text in enumerate(said, 1)]
 
 
 def test_the_summary_quotes_what_the_person_said_and_asked():
@@ -87,6 +87,6 @@ def test_pasted_and_quoted_text_is_not_in_the_summary():
 @given(st.lists(st.text(max_size=200), max_size=5))
 @settings(max_examples=60, deadline=None)
 def test_any_text_can_be_summarised_and_titled(said: list[str]):
-    turns = [Turn(n, "user", text) for n, text in enumerate(said)]
+    turns = [DialogueTurn(n, "user", text) for n, text in enumerate(said)]
     assert len(summarise("Earlier words.", turns)) <= LIMIT
-    assert title(turns)
+    assert chat_title(turns)

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keepbook.models.model import Turn
-from keepbook.models.notebook.title import MOST_WORDS, UNTITLED, title
+from keepbook.models.model import DialogueTurn
+from keepbook.models.notebook.title import MOST_WORDS, UNTITLED, chat_title
 
 
 def named(*said: str) -> str:
-    return title([Turn(number, "user", text) for number, text in enumerate(said, 1)])
+    return chat_title([DialogueTurn(number, "user", text) for number, text in enumerate(said, 1)])
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_what_is_secret_or_hushed_is_in_no_title(text: str):
 
 
 def test_what_was_withdrawn_is_in_no_title():
-    turns = [Turn(1, "user", "I owe my aunt 8,000. How do I bake bread?")]
-    assert title(turns) == "I owe my aunt 8,000"
-    assert title(turns, {1: [(0, 20)]}) == "How do I bake bread"
+    turns = [DialogueTurn(1, "user", "I owe my aunt 8,000. How do I bake bread?")]
+    assert chat_title(turns) == "I owe my aunt 8,000"
+    assert chat_title(turns, {1: [(0, 20)]}) == "How do I bake bread"
 
 
 @given(st.lists(st.text(max_size=120), max_size=3))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from keepbook.book.agents.cards import card_types, validate
-from keepbook.models.model import Called, Conversation, Replied, Said
-from keepbook.models.offline.agent import RANGE, Bars, advice, second_look, trade
+from keepbook.models.model import Conversation, PromptMessage, ReplyFinished, ToolCalled
+from keepbook.models.offline.agent import RANGE, SymbolBars, advice, second_look, trade
 from keepbook.models.offline.model import OfflineModel
 from keepbook.tools.agents import toolbox
 
@@ -35,14 +35,14 @@ def answered(kb: Any, prompt: str, card: str, *, system: str = "You are Desk.") 
     kind = TYPES.get(card)
     if card == "re-examination":
         kind = TYPES.re_examination_of(TYPES.get("trade-decision"))
-    conversation = Conversation(system, (Said("user", prompt, HOUR),), kind)
+    conversation = Conversation(system, (PromptMessage("user", prompt, HOUR),), kind)
 
     async def ask() -> list[Any]:
         return [event async for event in OfflineModel().reply(conversation, toolbox(alice, agent))]
 
     events = asyncio.run(ask())
-    assert isinstance(events[-1], Replied)
-    return events[-1].text, [event.call for event in events if isinstance(event, Called)]
+    assert isinstance(events[-1], ReplyFinished)
+    return events[-1].text, [event.call for event in events if isinstance(event, ToolCalled)]
 
 
 def card(kb: Any, prompt: str, kind: str = "trade-decision") -> dict[str, Any]:
@@ -120,11 +120,11 @@ def test_advice_is_of_the_cards_own_words(engine_name: str) -> None:
 
 def test_a_trade_is_never_one_that_its_card_refuses(engine_name: str) -> None:
     """A range so wide that the stop would lie below zero is no trade."""
-    wild = Bars("X", (10.0,) * RANGE + (12.0,), (0.5,) * RANGE + (1.0,), (5.0,) * RANGE + (11.0,))
+    wild = SymbolBars("X", (10.0,) * RANGE + (12.0,), (0.5,) * RANGE + (1.0,), (5.0,) * RANGE + (11.0,))
     found = trade(wild, "X", _NOW)
     validate(TYPES.get("trade-decision"), found, "2026-03-01T09:00:00.000000Z")
     assert found["action"] == "WAIT"
 
 
-def _at(close: float) -> Bars:
-    return Bars("X", (close,) * 30, (close,) * 30, (close,) * 30)
+def _at(close: float) -> SymbolBars:
+    return SymbolBars("X", (close,) * 30, (close,) * 30, (close,) * 30)

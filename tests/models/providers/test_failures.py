@@ -10,12 +10,12 @@ import pytest
 from tests.models.wire import CUT, DROP, EMPTY, GARBAGE, HANG, STALL, UNFINISHED, Say, Status, Step, Wire, refused
 
 from keepbook.errors import ModelFailed
-from keepbook.models.model import Conversation, Reading, Said, Turn
+from keepbook.models.model import ClosingChat, Conversation, DialogueTurn, PromptMessage
 from keepbook.models.providers.remote import RemoteModel
 
 SECRET = "my landlord is called Aurelio"
-TURNS = (Turn(1, "user", SECRET),)
-READING = Reading(TURNS, (), ("profile",), "UTC", datetime(2026, 3, 1, tzinfo=UTC))
+TURNS = (DialogueTurn(1, "user", SECRET),)
+READING = ClosingChat(TURNS, (), ("profile",), "UTC", datetime(2026, 3, 1, tzinfo=UTC))
 
 FAULTS: list[tuple[Step, str, str]] = [
     (Status(429, "rate_limit_exceeded", headers={"retry-after": "17"}), "rate_limit", "try again in 17 seconds"),
@@ -34,7 +34,7 @@ FAULTS: list[tuple[Step, str, str]] = [
 
 
 async def a_reply(model: RemoteModel) -> Any:
-    return [event async for event in model.reply(Conversation(SECRET, (Said("user", SECRET),)), None)]
+    return [event async for event in model.reply(Conversation(SECRET, (PromptMessage("user", SECRET),)), None)]
 
 
 async def a_reading(model: RemoteModel) -> Any:

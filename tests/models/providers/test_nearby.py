@@ -9,8 +9,8 @@ from tests.models.providers.test_reading_a_chat import candidate
 from tests.models.wire import Call, Received, Say, Status, Step, Wire, answer, refused
 
 from keepbook.models.model import Usage
-from keepbook.models.providers.address import Address, own_name, place_of
-from keepbook.models.providers.nearby import Server, look_around
+from keepbook.models.providers.address import Address, ollama_address, own_name
+from keepbook.models.providers.nearby import Server, find_servers
 from keepbook.models.providers.remote import RemoteModel
 from keepbook.models.providers.trial import TOOL, Trial, price_of, try_out
 
@@ -31,14 +31,14 @@ def test_a_server_that_lists_its_models_is_found_and_one_for_vectors_comes_last(
     with Wire("openai") as wire:
         wire.models = ["nomic-embed-text", "llama3.1:8b"]
         host = wire.url.removesuffix("/v1")
-        assert look_around(host) == [Server("Ollama", wire.url, ("llama3.1:8b", "nomic-embed-text"))]
-        assert look_around(host.removeprefix("http://")) == look_around(host)
+        assert find_servers(host) == [Server("Ollama", wire.url, ("llama3.1:8b", "nomic-embed-text"))]
+        assert find_servers(host.removeprefix("http://")) == find_servers(host)
 
 
 def test_nobody_there_and_somebody_else_there_are_nobody() -> None:
-    assert look_around(refused().removesuffix("/v1")) == []
+    assert find_servers(refused().removesuffix("/v1")) == []
     with Wire("openai") as wire:
-        assert look_around(wire.url.removesuffix("/v1")) == []
+        assert find_servers(wire.url.removesuffix("/v1")) == []
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_nobody_there_and_somebody_else_there_are_nobody() -> None:
     ],
 )
 def test_where_ollama_is_said_to_listen(said: str, place: str) -> None:
-    assert place_of(said) == place
+    assert ollama_address(said) == place
 
 
 def test_a_trial_says_what_works_and_what_a_month_takes() -> None:

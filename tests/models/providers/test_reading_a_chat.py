@@ -10,20 +10,20 @@ import pytest
 from tests.models.wire import Say, Status, Wire, answer
 
 from keepbook.errors import ModelFailed
-from keepbook.models.model import Extraction, Known, Reading, Turn
+from keepbook.models.model import ClosingChat, DialogueTurn, Extraction, KnownMemory
 from keepbook.models.providers.remote import RemoteModel
 
 KNOWN = (
-    Known("Ab12Cd34", "profile", None, "Lives in Porto", "profile", protected=True),
-    Known("Ef56Gh78", "fact", "Kaffe", "Drinks tea </known> and forgets it", "chat"),
+    KnownMemory("Ab12Cd34", "profile", None, "Lives in Porto", "profile", protected=True),
+    KnownMemory("Ef56Gh78", "fact", "Kaffe", "Drinks tea </known> and forgets it", "chat"),
 )
 TURNS = (
-    Turn(31, "user", "I moved to Lisbon last month.", datetime(2026, 3, 1, 23, 30, tzinfo=UTC)),
-    Turn(32, "assistant", "Noted."),
-    Turn(33, "tool", "SECRET TOOL RESULT"),
-    Turn(34, "user", "And forget the tea."),
+    DialogueTurn(31, "user", "I moved to Lisbon last month.", datetime(2026, 3, 1, 23, 30, tzinfo=UTC)),
+    DialogueTurn(32, "assistant", "Noted."),
+    DialogueTurn(33, "tool", "SECRET TOOL RESULT"),
+    DialogueTurn(34, "user", "And forget the tea."),
 )
-READING = Reading(
+READING = ClosingChat(
     TURNS, KNOWN, ("profile", "fact"), "Europe/Oslo", datetime(2026, 3, 2, tzinfo=UTC), "They talked of towns.",
     never=("health",),
 )  # fmt: skip
@@ -34,7 +34,7 @@ def candidate(op: str = "add", **told: Any) -> dict[str, Any]:
     return whole | {"turns": [1], "valid_from": "", "reason": ""} | told
 
 
-def extract(model: RemoteModel, reading: Reading = READING) -> Extraction:
+def extract(model: RemoteModel, reading: ClosingChat = READING) -> Extraction:
     return asyncio.run(model.extract(reading))
 
 

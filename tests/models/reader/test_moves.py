@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.growth import grows_in_step
 
-from keepbook.models.reader import shipped
+from keepbook.models.reader import model_files
 from keepbook.models.reader.choice import linear_move_reader, open_move_reader
 from keepbook.models.reader.move_doubt import deed
 from keepbook.models.reader.move_windows import CORE, MoveCoder
@@ -15,23 +15,23 @@ from keepbook.models.reader.moves import (
     MOST_LINES,
     MOVES,
     RESTS,
-    Line,
     Move,
     MoveBars,
+    MoveLine,
     MoveReader,
     idle_move,
 )
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.values import ReaderTurn
 
 BOOK = [
-    Line("m1", "I work at Equinor", "memory"),
-    Line("m2", "My sister Clare lives in Leeds", "memory"),
-    Line("m3", "I live in Oslo", "memory"),
+    MoveLine("m1", "I work at Equinor", "memory"),
+    MoveLine("m2", "My sister Clare lives in Leeds", "memory"),
+    MoveLine("m3", "I live in Oslo", "memory"),
 ]
 CHAT = [
-    Turn("user", "We keep fourteen hives on the roof."),
-    Turn("assistant", "Lovely. And how is your sister?"),
-    Turn("user", "oh clare moved, york since june. can you draft a card? ขอบคุณ  "),
+    ReaderTurn("user", "We keep fourteen hives on the roof."),
+    ReaderTurn("assistant", "Lovely. And how is your sister?"),
+    ReaderTurn("user", "oh clare moved, york since june. can you draft a card? ขอบคุณ  "),
 ]
 PLACES = 512
 """Tokens that the base has places for."""
@@ -45,7 +45,7 @@ def reader(request: pytest.FixtureRequest) -> MoveReader:
 
 
 def one(reader: MoveReader, text: str) -> Move:
-    return reader.moves([Turn("user", text)], 0, [(0, len(text))], BOOK)[0]
+    return reader.moves([ReaderTurn("user", text)], 0, [(0, len(text))], BOOK)[0]
 
 
 def test_the_better_reader_is_opened() -> None:
@@ -84,23 +84,23 @@ def test_the_same_turn_is_read_the_same_way(reader: MoveReader) -> None:
 
 
 def test_later_turns_are_not_read(reader: MoveReader) -> None:
-    later = [*CHAT, Turn("user", "No, forget all that.")]
+    later = [*CHAT, ReaderTurn("user", "No, forget all that.")]
     assert reader.moves(later, 2, PIECES, BOOK) == reader.moves(CHAT, 2, PIECES, BOOK)
 
 
 def test_more_lines_than_are_read_are_left(reader: MoveReader) -> None:
-    many = [Line(f"x{at}", f"I own {at} goats", "memory") for at in range(40)]
+    many = [MoveLine(f"x{at}", f"I own {at} goats", "memory") for at in range(40)]
     found = one_of_many(reader, many)
     assert set(found.points) == {line.id for line in many[:MOST_LINES]}
 
 
-def one_of_many(reader: MoveReader, lines: list[Line]) -> Move:
-    return reader.moves([Turn("user", "I sold the goats")], 0, [(0, 16)], lines)[0]
+def one_of_many(reader: MoveReader, lines: list[MoveLine]) -> Move:
+    return reader.moves([ReaderTurn("user", "I sold the goats")], 0, [(0, 16)], lines)[0]
 
 
 def test_no_words_and_no_lines(reader: MoveReader) -> None:
-    assert reader.moves([Turn("user", "")], 0, [], []) == []
-    assert reader.moves([Turn("user", "  ")], 0, [(0, 2)], [])[0].act == "talk"
+    assert reader.moves([ReaderTurn("user", "")], 0, [], []) == []
+    assert reader.moves([ReaderTurn("user", "  ")], 0, [(0, 2)], [])[0].act == "talk"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_what_would_be_done() -> None:
 
 def test_the_bars_know_every_act() -> None:
     for name in ("moves", "moves_linear"):
-        bars = shipped.chosen_moves(name).bars
+        bars = model_files.chosen_moves(name).bars
         assert set(bars.sure) == set(bars.likely) == set(MOVES)
         assert set(DEEDS) < set(MOVES)
         assert 0 < bars.point_likely < bars.point_sure < 1
@@ -194,16 +194,16 @@ def test_the_bars_know_every_act() -> None:
 
 def test_windows_are_bounded_and_judge_each_piece_once() -> None:
     pytest.importorskip("tokenizers")
-    from keepbook.models.minilm.inference import opened
-    from keepbook.models.minilm.packaged import found
+    from keepbook.models.minilm.inference import open_minilm
+    from keepbook.models.minilm.weight_files import find_base
 
-    base = found()
+    base = find_base()
     assert base is not None
-    coder = MoveCoder(opened(base).tokenizer())
+    coder = MoveCoder(open_minilm(base).tokenizer())
     text = "My sister lives in Harrow and we talk on Sundays. " * 60
     pieces = [(at, at + 50) for at in range(0, len(text), 50)]
-    lines = [Line(f"x{at}", "I own goats and " * 30, "memory") for at in range(MOST_LINES)]
-    turns = [Turn("assistant", "What else? " * 400), Turn("user", text)]
+    lines = [MoveLine(f"x{at}", "I own goats and " * 30, "memory") for at in range(MOST_LINES)]
+    turns = [ReaderTurn("assistant", "What else? " * 400), ReaderTurn("user", text)]
     windows = coder.windows(turns, 1, pieces, lines)
     judged = [window.pieces[row][0] for window in windows for row in window.judged]
     assert judged == list(range(len(pieces)))
@@ -221,6 +221,6 @@ def test_cost_is_linear_in_the_text(opened: Callable[[], MoveReader], letters: i
     def read(letters: int) -> None:
         text = ("My sister lives in Harrow and we talk on Sundays, " * (letters // 50 + 1))[:letters]
         pieces = [(at, min(at + 50, letters)) for at in range(0, letters, 50)]
-        assert len(reader.moves([Turn("user", text)], 0, pieces, BOOK)) == len(pieces)
+        assert len(reader.moves([ReaderTurn("user", text)], 0, pieces, BOOK)) == len(pieces)
 
     assert grows_in_step(read, letters)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.values import ReaderTurn
 from keepbook.models.reader.windows import CORE, SIZE, Coder
 
 
@@ -38,7 +38,11 @@ def coder() -> Coder:
 
 @pytest.mark.parametrize("letters", [3, 50, 159, 160, 161, 2_000])
 def test_every_token_is_judged_once(coder: Coder, letters: int) -> None:
-    turns = [Turn("user", "x" * letters), Turn("assistant", "y" * 500), Turn("user", "One. Two. " * letters)]
+    turns = [
+        ReaderTurn("user", "x" * letters),
+        ReaderTurn("assistant", "y" * 500),
+        ReaderTurn("user", "One. Two. " * letters),
+    ]
     coded = coder.code(turns)
     judged = [(run.turn, run.first + step) for window in coder.windows(coded) for run in window.runs
               for step in range(run.size)]  # fmt: skip
@@ -46,7 +50,7 @@ def test_every_token_is_judged_once(coder: Coder, letters: int) -> None:
 
 
 def test_a_window_is_bounded_and_marks_what_it_judges(coder: Coder) -> None:
-    turns = [Turn(role, "word after word. " * 30) for role in ("user", "assistant") * 20]
+    turns = [ReaderTurn(role, "word after word. " * 30) for role in ("user", "assistant") * 20]
     coded = coder.code(turns)
     for window in coder.windows(coded):
         assert len(window.ids) == len(window.types) <= SIZE
@@ -57,7 +61,9 @@ def test_a_window_is_bounded_and_marks_what_it_judges(coder: Coder) -> None:
 
 
 def test_a_short_chat_is_one_window_and_turns_left_out_are_context(coder: Coder) -> None:
-    coded = coder.code([Turn("user", "I live in Oslo."), Turn("assistant", "Nice."), Turn("user", "No, Bergen.")])
+    coded = coder.code(
+        [ReaderTurn("user", "I live in Oslo."), ReaderTurn("assistant", "Nice."), ReaderTurn("user", "No, Bergen.")]
+    )
     (window,) = coder.windows(coded)
     assert [run.turn for run in window.runs] == [0, 2]
     (window,) = coder.windows(coded, leave={0})
@@ -66,19 +72,19 @@ def test_a_short_chat_is_one_window_and_turns_left_out_are_context(coder: Coder)
 
 
 def test_a_long_turn_is_cut_where_sentences_start(coder: Coder) -> None:
-    coded = coder.code([Turn("user", "This is a sentence of forty-four letters yes. " * 40)])
+    coded = coder.code([ReaderTurn("user", "This is a sentence of forty-four letters yes. " * 40)])
     firsts = [run.first for window in coder.windows(coded) for run in window.runs]
     assert set(firsts) <= {0, *coded[0].breaks}
 
 
 @pytest.mark.parametrize("text", ["x" * 200_000, "No. " * 50_000, ("A long sentence " * 30 + ". ") * 400])
 def test_a_very_long_turn_is_a_bounded_number_of_windows(coder: Coder, text: str) -> None:
-    windows = coder.windows(coder.code([Turn("user", text)]))
+    windows = coder.windows(coder.code([ReaderTurn("user", text)]))
     assert len(windows) <= 2 * len(text) / CORE + 1
     assert max(len(window.ids) for window in windows) <= SIZE
 
 
 def test_many_short_turns_share_windows(coder: Coder) -> None:
-    turns = [Turn(role, "twenty letters here.") for role in ("user", "assistant") * 100]
+    turns = [ReaderTurn(role, "twenty letters here.") for role in ("user", "assistant") * 100]
     read = sum(len(window.ids) for window in coder.windows(coder.code(turns)))
     assert read < 3 * sum(len(turn.text) + 11 for turn in turns)

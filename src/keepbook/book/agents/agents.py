@@ -16,15 +16,15 @@ from typing import Any
 from sqlalchemy import bindparam, func, insert, select
 
 from keepbook.book.agents import arming, schedule
-from keepbook.book.ground import due, stored
+from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_line, clean_optional, clean_text, sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.owners import owners
-from keepbook.book.text.words import fold
+from keepbook.book.text.words import fold_text
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared, set_columns
+from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables import agents, runs
 
 EXTERNAL = "external"
@@ -48,7 +48,7 @@ class Specialist:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
+class ActiveMemory:
     """What an agent carries from run to run: the panel of Active Memory.
 
     `status` is `fresh` or `carrying`; `runs` counts scheduled and manual ones since `since`, `chats` the others;
@@ -90,13 +90,13 @@ class Agent:
     created_at: datetime
     updated_at: datetime
     next_run: datetime | None
-    memory: Carried
+    memory: ActiveMemory
     armed: bool = False
     """Whether it may run by itself, or start its program, on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SessionLease:
     """The right to read and move an agent's session, while the lease lasts: the session, and what stands for its past.
 
     `compressed` stands for the steps through `compressed_through`, where the session was long.
@@ -143,11 +143,11 @@ def clean(given: Mapping[str, Any], card_types: Sequence[str]) -> dict[str, Any]
         elif field == "model":
             cleaned[field] = clean_optional(value, field, 200)
         elif field == "schedule":
-            cleaned[field] = schedule.check(value) if value else None
+            cleaned[field] = schedule.check_schedule(value) if value else None
         elif field == "team":
             cleaned[field] = json.dumps([asdict(one) for one in clean_team(value)], ensure_ascii=False)
         elif field in ("adapter", "card_type"):
-            cleaned[field] = _one_of(value, field, ADAPTERS if field == "adapter" else card_types)
+            cleaned[field] = _check_choice(value, field, ADAPTERS if field == "adapter" else card_types)
         else:
             cleaned[field] = int(_switch(value, field))
     return cleaned
@@ -171,12 +171,12 @@ def clean_team(value: object) -> tuple[Specialist, ...]:
                 clean_optional(told.get("model"), "team", 200),
             )
         )
-    if len({fold(one.name) for one in team}) < len(team):
+    if len({fold_text(one.name) for one in team}) < len(team):
         raise Invalid("each specialist of a team has a name of its own", field="team")
     return tuple(team)
 
 
-def _one_of(value: object, field: str, known: Sequence[str]) -> str:
+def _check_choice(value: object, field: str, known: Sequence[str]) -> str:
     if value not in known:
         raise Invalid(f"{field.replace('_', ' ')} is one of {', '.join(known)}, not {value!r}", field=field)
     return str(value)
@@ -191,7 +191,7 @@ def _switch(value: object, field: str) -> bool:
 # Operations
 
 
-def create(tx: Tx, now: str, card_types: Sequence[str], name: str, **given: Any) -> Agent:
+def create_agent(tx: Tx, now: str, card_types: Sequence[str], name: str, **given: Any) -> Agent:
     """Only the name is needed. A name is used once among the agents that are there."""
     cleaned = clean({"name": name, **given}, card_types)
     _free_name(tx, cleaned["name"])
@@ -206,14 +206,14 @@ def create(tx: Tx, now: str, card_types: Sequence[str], name: str, **given: Any)
     _refuse_idle(row)
     tx.conn.execute(insert(agents), row)
     _remind(tx, row)
-    return get(tx, str(row["id"]))
+    return get_agent(tx, str(row["id"]))
 
 
 def change(tx: Tx, now: str, card_types: Sequence[str], id: str, **given: Any) -> Agent:
     """Only what is given changes. Memory switched on starts fresh, also when it had been on before."""
     row = _row(tx, id)
     cleaned = clean(given, card_types)
-    if "name" in cleaned and fold(cleaned["name"]) != fold(row.name):
+    if "name" in cleaned and fold_text(cleaned["name"]) != fold_text(row.name):
         _free_name(tx, cleaned["name"])
     if "memory_enabled" in cleaned and cleaned["memory_enabled"] != row.memory_enabled:
         # Switched off, what is there is kept and ignored.
@@ -225,34 +225,34 @@ def change(tx: Tx, now: str, card_types: Sequence[str], id: str, **given: Any) -
         _set(tx, id, updated_at=now, **cleaned)
     if "schedule" in cleaned:
         _remind(tx, {**row._mapping, **cleaned})
-    return get(tx, id)
+    return get_agent(tx, id)
 
 
 def reset(tx: Tx, now: str, id: str) -> Agent:
     """The next run starts without a past; allowed with memory on or off. Chats and decisions stay."""
     _set(tx, id, updated_at=now, **_fresh(_row(tx, id), now))
-    return get(tx, id)
+    return get_agent(tx, id)
 
 
-def remove(tx: Tx, now: str, id: str) -> Agent:
+def remove_agent(tx: Tx, now: str, id: str) -> Agent:
     """Out of every list, and never run again. Its runs and decisions stay: they are what happened."""
-    agent = get(tx, id)
+    agent = get_agent(tx, id)
     due.cancel(tx, due.RUN, id)
     _set(tx, id, deleted_at=now, **_fresh(_row(tx, id), now))
     return agent
 
 
-def put_back(tx: Tx, now: str, id: str) -> Agent:
+def restore_agent(tx: Tx, now: str, id: str) -> Agent:
     """An agent that was removed, as it was but for its session: that starts fresh."""
     row = _row(tx, id, deleted=True)
     if row.deleted_at is not None:
         _free_name(tx, row.name)
         _set(tx, id, deleted_at=None, updated_at=now)
         _remind(tx, row._mapping)
-    return get(tx, id)
+    return get_agent(tx, id)
 
 
-def reminded(tx: Tx, id: str) -> str | None:
+def schedule_next_run(tx: Tx, id: str) -> str | None:
     """Set the reminder of the next scheduled run anew, from this moment on; answers when, if ever."""
     return _remind(tx, _row(tx, id)._mapping)
 
@@ -263,7 +263,7 @@ def keep_thread(tx: Tx, id: str, thread_id: str) -> None:
     _set(tx, id, thread_id=thread_id)
 
 
-def claim(tx: Tx, id: str, now: str, *, lease_seconds: float) -> Turn | None:
+def claim_session(tx: Tx, id: str, now: str, *, lease_seconds: float) -> SessionLease | None:
     """Take the turn to work with the session; None while somebody else has it. Memory must be on."""
     row = _row(tx, id)
     if not row.memory_enabled:
@@ -272,10 +272,10 @@ def claim(tx: Tx, id: str, now: str, *, lease_seconds: float) -> Turn | None:
         return None
     token = secrets.token_hex(8)
     _set(tx, id, turn_until=stamp(parse_stamp(now) + timedelta(seconds=lease_seconds)), turn_by=token)
-    return Turn(id, token, row.session, row.epoch, row.compressed, row.compressed_through)
+    return SessionLease(id, token, row.session, row.epoch, row.compressed, row.compressed_through)
 
 
-def renew(tx: Tx, held: Turn, now: str, *, lease_seconds: float) -> bool:
+def renew_session(tx: Tx, held: SessionLease, now: str, *, lease_seconds: float) -> bool:
     """Keep the turn a while longer; False when somebody took it over."""
     if not is_mine(tx, held):
         return False
@@ -283,13 +283,13 @@ def renew(tx: Tx, held: Turn, now: str, *, lease_seconds: float) -> bool:
     return True
 
 
-def give_back(tx: Tx, held: Turn) -> None:
+def release_session(tx: Tx, held: SessionLease) -> None:
     """Let the next one have the turn, having moved nothing."""
     if is_mine(tx, held):
         _set(tx, held.agent_id, turn_until=None, turn_by=None)
 
 
-def move(tx: Tx, held: Turn, now: str, session: str) -> tuple[int, int] | None:
+def move(tx: Tx, held: SessionLease, now: str, session: str) -> tuple[int, int] | None:
     """The session moves on, and the turn is free: answers epoch and step. None after a reset: nothing moved.
 
     A turn that somebody else took over is a conflict: what they read would be lost.
@@ -308,7 +308,7 @@ def move(tx: Tx, held: Turn, now: str, session: str) -> tuple[int, int] | None:
     return row.epoch, row.step + 1
 
 
-def compress(tx: Tx, held: Turn, through: int, summary: str) -> None:
+def compress(tx: Tx, held: SessionLease, through: int, summary: str) -> None:
     """From here on `summary` stands for the steps through this one; only by who has the turn."""
     if is_mine(tx, held) and _row(tx, held.agent_id).epoch == held.epoch:
         _set(tx, held.agent_id, compressed=summary, compressed_through=through)
@@ -339,7 +339,7 @@ def _refuse_idle(row: Mapping[str, Any]) -> None:
 
 
 def _free_name(tx: Tx, name: str) -> None:
-    if any(fold(row.name) == fold(name) for row in _there(tx)):
+    if any(fold_text(row.name) == fold_text(name) for row in _present_rows(tx)):
         raise Conflict(f"there is an agent {name!r} already; choose another name", code="name_taken")
 
 
@@ -350,15 +350,15 @@ def _set(tx: Tx, id: str, **values: Any) -> None:
 # Queries
 
 
-def get(tx: Tx, id: str) -> Agent:
+def get_agent(tx: Tx, id: str) -> Agent:
     return _to_agent(tx, _row(tx, id))
 
 
-def find(tx: Tx, ref: str) -> Agent:
+def find_agent(tx: Tx, ref: str) -> Agent:
     """By id, else by name or a piece of it."""
-    there = _there(tx)
-    exact = [row for row in there if row.id == ref] or [row for row in there if fold(row.name) == fold(ref)]
-    found = exact or [row for row in there if fold(ref) in fold(row.name)]
+    there = _present_rows(tx)
+    exact = [row for row in there if row.id == ref] or [row for row in there if fold_text(row.name) == fold_text(ref)]
+    found = exact or [row for row in there if fold_text(ref) in fold_text(row.name)]
     if len(found) > 1:
         raise Ambiguous(f"{ref!r} fits several agents; name one by its id", [(row.id, row.name) for row in found])
     if found:
@@ -366,9 +366,9 @@ def find(tx: Tx, ref: str) -> Agent:
     raise NotFound(f"there is no agent {ref!r} in this book", field="agent")
 
 
-def listed(tx: Tx) -> Sequence[Agent]:
+def list_agents(tx: Tx) -> Sequence[Agent]:
     """In the order in which they were made."""
-    return [_to_agent(tx, row) for row in _there(tx)]
+    return [_to_agent(tx, row) for row in _present_rows(tx)]
 
 
 def name_of(tx: Tx, id: str) -> str:
@@ -381,13 +381,13 @@ def looks_again(tx: Tx, id: str) -> bool:
     return bool(_row(tx, id, deleted=True).second_looks)
 
 
-def is_mine(tx: Tx, held: Turn) -> bool:
+def is_mine(tx: Tx, held: SessionLease) -> bool:
     """Whether nobody took the turn over. One that ran out and that nobody took is still held."""
     row = _find(tx, held.agent_id)
     return row is not None and row.turn_by == held.token
 
 
-def _there(tx: Tx) -> Sequence[Any]:
+def _present_rows(tx: Tx) -> Sequence[Any]:
     return _THERE.rows(tx.conn, {"owner": tx.owner})
 
 
@@ -402,11 +402,11 @@ def _row(tx: Tx, id: str, *, deleted: bool = False) -> Any:
     return row
 
 
-def _carried(tx: Tx, row: Any) -> Carried:
+def _to_active_memory(tx: Tx, row: Any) -> ActiveMemory:
     counts: dict[str, int] = dict(_CARRIED.tuples(tx.conn, {"owner": tx.owner, "id": row.id, "epoch": row.epoch}))
     ran = counts.get("scheduled", 0) + counts.get("manual", 0)
     moved = None if row.session_at is None else parse_stamp(row.session_at)
-    return Carried(
+    return ActiveMemory(
         enabled=bool(row.memory_enabled),
         status="fresh" if row.session is None else "carrying",
         session=row.session,
@@ -421,9 +421,9 @@ def _carried(tx: Tx, row: Any) -> Carried:
 
 
 _MINE = select(agents).where(agents.c.owner == bindparam("owner"))
-_ONE = Prepared(_MINE.where(agents.c.id == bindparam("id")))
-_THERE = Prepared(_MINE.where(agents.c.deleted_at.is_(None)).order_by(agents.c.created_at, agents.c.id))
-_CARRIED = Prepared(
+_ONE = PreparedStatement(_MINE.where(agents.c.id == bindparam("id")))
+_THERE = PreparedStatement(_MINE.where(agents.c.deleted_at.is_(None)).order_by(agents.c.created_at, agents.c.id))
+_CARRIED = PreparedStatement(
     select(runs.c.nature, func.count())
     .where(runs.c.owner == bindparam("owner"), runs.c.agent_id == bindparam("id"), runs.c.step.isnot(None))
     .where(runs.c.epoch == bindparam("epoch"))
@@ -440,10 +440,10 @@ def _to_agent(tx: Tx, row: Any) -> Agent:
         memory_enabled=bool(row.memory_enabled),
         review_decisions=bool(row.review_decisions),
         second_looks=bool(row.second_looks),
-        team=tuple(Specialist(**one) for one in stored.loads(row.team)),
+        team=tuple(Specialist(**one) for one in stored_json.load_json(row.team)),
         created_at=parse_stamp(row.created_at),
         updated_at=parse_stamp(row.updated_at),
         next_run=None if next_run is None else parse_stamp(next_run),
-        memory=_carried(tx, row),
+        memory=_to_active_memory(tx, row),
         armed=arming.is_armed(tx, row.id),
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sqlalchemy import bindparam, delete, insert, select
 
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import agents, armed
 
 PROGRAM = "claude-cli"
@@ -37,12 +37,12 @@ def is_armed(tx: Tx, agent_id: str) -> bool:
     return _ARMED.first(tx.conn, {"owner": tx.owner, "agent_id": agent_id}) is not None
 
 
-_ARMED = Prepared(
+_ARMED = PreparedStatement(
     select(armed.c.at).where(armed.c.owner == bindparam("owner"), armed.c.agent_id == bindparam("agent_id"))
 )
 
 
-def waiting(tx: Tx) -> Sequence[str]:
+def unarmed_agents(tx: Tx) -> Sequence[str]:
     """The names of the agents that would run by themselves or start a program, and may not."""
     there = select(armed.c.agent_id).where(armed.c.owner == tx.owner)
     query = (

@@ -16,7 +16,7 @@ from sqlalchemy import Select, select
 
 from keepbook.book.agents import agents, results
 from keepbook.book.agents.decisions import is_late
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import decisions, runs
 
@@ -29,7 +29,7 @@ _Z = 1.959963984540054  # 97.5 % of a normal distribution: two-sided 95 %
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ResolvedDecision:
     """A resolved decision, as far as it matters here; `looks` are the convictions of its re-examinations, in time."""
 
     agent: str
@@ -63,7 +63,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DecisionGroup:
     """One agent, symbol or regime: how many, how many came right, and R per decision; the last two from six on."""
 
     name: str
@@ -92,9 +92,9 @@ class Calibration:
     brier: float | None
     base_brier: float | None
     bands: tuple[Band, ...]
-    by_agent: tuple[Group, ...]
-    by_symbol: tuple[Group, ...]
-    by_regime: tuple[Group, ...]
+    by_agent: tuple[DecisionGroup, ...]
+    by_symbol: tuple[DecisionGroup, ...]
+    by_regime: tuple[DecisionGroup, ...]
     looks: int
     looks_right: int
 
@@ -110,7 +110,7 @@ def wilson(right: int, count: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def weigh(closed: Sequence[Closed], noun: str = "decision") -> Calibration:
+def calibrate(closed: Sequence[ResolvedDecision], noun: str = "decision") -> Calibration:
     """Every figure, from the resolved decisions alone."""
     count, right = len(closed), sum(one.right for one in closed)
     moves = [move for one in closed for move in _moves(one)]
@@ -141,13 +141,13 @@ def brier(said: float, came: bool) -> float:
     return (said - came) ** 2
 
 
-def _moves(one: Closed) -> list[bool]:
+def _moves(one: ResolvedDecision) -> list[bool]:
     """For each second look that changed the conviction, whether it went towards what happened."""
     line = (one.conviction, *one.looks)
     return [(after > before) == one.right for before, after in pairwise(line) if after != before]
 
 
-def _bands(closed: Sequence[Closed]) -> tuple[Band, ...]:
+def _bands(closed: Sequence[ResolvedDecision]) -> tuple[Band, ...]:
     found = []
     for low in range(0, 100, BAND):
         inside = [one for one in closed if min(int(one.conviction // BAND), 100 // BAND - 1) * BAND == low]
@@ -161,12 +161,12 @@ def _bands(closed: Sequence[Closed]) -> tuple[Band, ...]:
     return tuple(found)
 
 
-def _groups(closed: Sequence[Closed], name: Callable[[Closed], str]) -> tuple[Group, ...]:
-    groups: dict[str, list[Closed]] = {}
+def _groups(closed: Sequence[ResolvedDecision], name: Callable[[ResolvedDecision], str]) -> tuple[DecisionGroup, ...]:
+    groups: dict[str, list[ResolvedDecision]] = {}
     for one in closed:
         groups.setdefault(name(one), []).append(one)
     told = (
-        Group(
+        DecisionGroup(
             key,
             len(ones),
             right := sum(one.right for one in ones),
@@ -178,7 +178,7 @@ def _groups(closed: Sequence[Closed], name: Callable[[Closed], str]) -> tuple[Gr
     return tuple(sorted(told, key=lambda group: (-group.count, group.name)))
 
 
-def _in_r(closed: Sequence[Closed]) -> float | None:
+def _in_r(closed: Sequence[ResolvedDecision]) -> float | None:
     """R per decision, where all of them have it."""
     results = [one.result_r for one in closed if one.result_r is not None]
     return _mean(results) if len(results) == len(closed) else None
@@ -212,12 +212,12 @@ def _words(count: int, bands: Sequence[Band], noun: str) -> str:
 def calibration(tx: Tx, *, agent_id: str | None = None, known_at: str | None = None) -> Calibration:
     """Of all agents together, or of one; as it was known at an instant."""
     query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.conviction.isnot(None))
-    rows = [row for row in _counted(tx, query, agent_id, known_at) if row.result_r is not None]
+    rows = [row for row in _resolved_rows(tx, query, agent_id, known_at) if row.result_r is not None]
     names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in rows}}
-    looks = _looks(tx, "conviction_score")
-    return weigh(
+    looks = _second_look_convictions(tx, "conviction_score")
+    return calibrate(
         [
-            Closed(
+            ResolvedDecision(
                 agent=names[row.agent_id],
                 symbol=row.symbol or "",
                 regime=row.regime or "unknown",
@@ -233,11 +233,11 @@ def calibration(tx: Tx, *, agent_id: str | None = None, known_at: str | None = N
 def of_forecasts(tx: Tx, *, agent_id: str | None = None, known_at: str | None = None) -> Calibration:
     """The same of forecasts: what was said to be likely against what came true."""
     query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.probability.isnot(None))
-    rows = _counted(tx, query, agent_id, known_at)
+    rows = _resolved_rows(tx, query, agent_id, known_at)
     names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in rows}}
-    looks = _looks(tx, "probability")
+    looks = _second_look_convictions(tx, "probability")
     closed = [
-        Closed(
+        ResolvedDecision(
             agent=names[row.agent_id],
             symbol=row.card_type,
             regime="",
@@ -247,21 +247,21 @@ def of_forecasts(tx: Tx, *, agent_id: str | None = None, known_at: str | None = 
         )
         for row in rows
     ]
-    return weigh(closed, "forecast")
+    return calibrate(closed, "forecast")
 
 
-def _counted(tx: Tx, query: Select[Any], agent_id: str | None, known_at: str | None) -> list[Any]:
+def _resolved_rows(tx: Tx, query: Select[Any], agent_id: str | None, known_at: str | None) -> list[Any]:
     """The resolved ones in the order in which they were closed, without those that were recorded too late."""
     query = query if agent_id is None else query.where(decisions.c.agent_id == agent_id)
     if known_at is None:
         rows: list[Any] = list(tx.conn.execute(query.where(decisions.c.state == "resolved")))
     else:
-        rows = list(results.as_of(tx, tx.conn.execute(query).all(), known_at))
+        rows = list(results.decisions_as_of(tx, tx.conn.execute(query).all(), known_at))
     counted = [row for row in rows if row.state == "resolved" and not is_late(row)]
     return sorted(counted, key=lambda row: (row.closed_at, row.run_id))
 
 
-def _looks(tx: Tx, slot: str) -> dict[str, list[tuple[str, Any]]]:
+def _second_look_convictions(tx: Tx, slot: str) -> dict[str, list[tuple[str, Any]]]:
     """What re-examinations stated, by the run they looked at, in time order."""
     query = (
         select(runs.c.parent_run, runs.c.finished_at, runs.c.card)
@@ -270,7 +270,7 @@ def _looks(tx: Tx, slot: str) -> dict[str, list[tuple[str, Any]]]:
     )
     found: dict[str, list[tuple[str, Any]]] = {}
     for row in tx.conn.execute(query):
-        stated = stored.loads(row.card).get(slot)
+        stated = stored_json.load_json(row.card).get(slot)
         if stated is not None:
             found.setdefault(row.parent_run, []).append((row.finished_at, stated))
     return found

@@ -16,17 +16,17 @@ from sqlalchemy import ColumnElement, bindparam, func, insert, select
 
 from keepbook.book.agents import results
 from keepbook.book.agents.cards import RE_EXAMINATION, CardType, CardTypes, line_of
-from keepbook.book.agents.resolution import Course, Plan, at_expiry, walk
-from keepbook.book.ground import due, stored
+from keepbook.book.agents.resolution import Course, TradePlan, at_expiry, follow_bars
+from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.limits import clean_count, sought
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners import owners
 from keepbook.book.trading.market import bars, symbols
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared, set_columns
+from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables import decisions, runs
 
 STATES = ("open", "resolved", "expired")
@@ -78,12 +78,12 @@ class Decision:
     known_at: datetime | None
 
     @property
-    def plan(self) -> Plan | None:
+    def plan(self) -> TradePlan | None:
         """What is followed on bars, where it is a trade."""
         side = SIDES.get(self.action or "")
         if side is None or self.entry is None or self.stop is None or self.target is None:
             return None
-        return Plan(side, self.entry, self.stop, self.target)
+        return TradePlan(side, self.entry, self.stop, self.target)
 
     @property
     def so_far_r(self) -> float | None:
@@ -94,7 +94,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class PastCard:
     """One earlier card of an agent, as `get_my_decisions` answers it."""
 
     run_id: str
@@ -136,7 +136,7 @@ def is_late(row: Any) -> bool:
 # Operations
 
 
-def begin(
+def open_decision(
     tx: Tx,
     card: CardType,
     run_id: str,
@@ -153,7 +153,7 @@ def begin(
         return None
     told = {name: slots.get(name) for name in ("action", "symbol", "entry", "stop", "target", "conviction", "expires")}
     if card.follow and told["symbol"]:
-        told["symbol"] = symbols.refuse_ambiguous(tx.conn, told["symbol"])
+        told["symbol"] = symbols.resolve_unambiguous(tx.conn, told["symbol"])
     symbol = told["symbol"]
     row = {
         "owner": tx.owner, "run_id": run_id, "agent_id": agent_id, "card_type": card.name, "decided_at": now,
@@ -165,13 +165,13 @@ def begin(
         due.remind(tx, due.ANSWER, run_id, now)
     elif card.follow or told["expires"]:
         due.remind(tx, due.RESOLVE, run_id, now)
-    return get(tx, run_id)
+    return get_decision(tx, run_id)
 
 
-def refuse_ambiguous(tx: Tx, card: CardType, slots: Mapping[str, Any]) -> None:
+def refuse_ambiguous_symbol(tx: Tx, card: CardType, slots: Mapping[str, Any]) -> None:
     """Before a card is kept: a symbol that may mean several of those there are bars of has to be said in full."""
     if card.follow and isinstance(symbol := slots.get("symbol"), str):
-        symbols.refuse_ambiguous(tx.conn, symbol)
+        symbols.resolve_unambiguous(tx.conn, symbol)
 
 
 def _forecast_of(card: CardType, slots: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def follow(tx: Tx, run_id: str) -> bool:
     return course.outcome is not None
 
 
-def fold_again(tx: Tx, run_id: str) -> bool:
+def resolve_anew(tx: Tx, run_id: str) -> bool:
     """Follow a decision from its beginning on the bars as they are now. True when something else came of it."""
     row, now = _find(tx, run_id), stamp(tx.clock())
     if row is None or row.closed_by not in (None, "bars") or row.probability is not None:
@@ -235,8 +235,10 @@ def _course(tx: Tx, row: Any, decision: Decision, course: Course, now: str) -> C
     if decision.plan is not None and row.symbol is not None:
         # A bar that starts in the very instant of the decision does not start after it.
         begins = course.through or stamp(decision.decided_at + timedelta(microseconds=1))
-        course = walk(
-            decision.plan, course, bars.coming(tx, symbols.meant(tx.conn, row.symbol), begins, row.expires or now, now)
+        course = follow_bars(
+            decision.plan,
+            course,
+            bars.following_bars(tx, symbols.resolve_symbol(tx.conn, row.symbol), begins, row.expires or now, now),
         )
     if course.outcome is None and row.expires is not None and now >= row.expires:
         course = at_expiry(course, row.expires, waited=decision.plan is None)
@@ -247,7 +249,7 @@ def exit_at(tx: Tx, origin: Origin, run_id: str, price: float | None = None, *, 
     """The person got out, of a trade at a price. One that the bars had not filled yet counts from its entry."""
     if origin.actor != "person":
         raise NotAllowed("only the person says that a decision was exited", code="person_only")
-    decision = get(tx, run_id)
+    decision = get_decision(tx, run_id)
     if decision.probability is not None:
         raise Conflict("a forecast is not exited; say whether it came true", code="no_exit")
     if decision.state != "open":
@@ -271,7 +273,7 @@ def exit_at(tx: Tx, origin: Origin, run_id: str, price: float | None = None, *, 
         values |= {} if decision.fill_price is not None else {"note": NOT_FILLED}
     _set(tx, run_id, now, **values)
     due.cancel(tx, due.RESOLVE, run_id)
-    return get(tx, run_id)
+    return get_decision(tx, run_id)
 
 
 def _result(decision: Decision, course: Course) -> dict[str, Any]:
@@ -300,28 +302,28 @@ def _set(tx: Tx, run_id: str, now: str, **values: Any) -> None:
 # Queries
 
 
-def get(tx: Tx, run_id: str, known_at: str | None = None) -> Decision:
-    found = find(tx, run_id, known_at)
+def get_decision(tx: Tx, run_id: str, known_at: str | None = None) -> Decision:
+    found = find_decision(tx, run_id, known_at)
     if found is None:
         raise NotFound(f"run {run_id!r} made no decision that could be followed", field="run")
     return found
 
 
-def find(tx: Tx, run_id: str, known_at: str | None = None) -> Decision | None:
+def find_decision(tx: Tx, run_id: str, known_at: str | None = None) -> Decision | None:
     """The decision of a run, if its card made one; as it was known at an instant."""
     row = _find(tx, run_id)
     if row is not None and known_at is not None:
-        row = next(results.as_of(tx, [row], known_at), None)
+        row = next(results.decisions_as_of(tx, [row], known_at), None)
     return None if row is None else _to_decision(row)
 
 
-def are_there(book: Opened) -> bool:
+def are_there(book: OpenBook) -> bool:
     """Whether any decision was ever made."""
     with book.reading() as (tx, _, _):
         return bool(_ANY.tuples(tx.conn, {"owner": tx.owner}))
 
 
-def listed(
+def list_decisions(
     tx: Tx,
     *,
     state: str | None = None,
@@ -349,7 +351,7 @@ def listed(
     return [_to_decision(row) for row in tx.conn.execute(query)]
 
 
-def counted(
+def count_decisions(
     tx: Tx,
     now: str,
     *,
@@ -387,7 +389,7 @@ def first_resolved(tx: Tx, agent_id: str | None = None) -> datetime | None:
     return None if found is None else parse_stamp(found)
 
 
-def past(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Sequence[Past]:
+def past_cards(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Sequence[PastCard]:
     """An agent's own last cards, newest first: no re-examinations, none of its specialists."""
     # Joined by hand: a run without a decision is listed too.
     query = (
@@ -401,9 +403,9 @@ def past(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Sequence
     return [_to_past(tx, cards, row, now) for row in tx.conn.execute(query).all()]
 
 
-def _to_past(tx: Tx, cards: CardTypes, row: Any, now: str) -> Past:
-    slots, decision = stored.loads(row.card), find(tx, row.id)
-    return Past(
+def _to_past(tx: Tx, cards: CardTypes, row: Any, now: str) -> PastCard:
+    slots, decision = stored_json.load_json(row.card), find_decision(tx, row.id)
+    return PastCard(
         run_id=row.id, at=parse_stamp(row.finished_at), card_type=row.card_type,
         line=line_of(cards.find(row.card_type), slots, row.finished_at, now),
         symbol=slots.get("symbol"), action=slots.get("action"), conviction=slots.get("conviction"),
@@ -417,7 +419,7 @@ def _regime_of(tx: Tx, symbol: str, now: str) -> str:
     there = bars.timeframes(tx.conn, symbol)
     for timeframe in sorted(there, key=lambda name: (name != "1d", -bars.seconds(name))):
         latest = bars.recent(tx.conn, symbol, now, timeframe=timeframe, limit=REGIME_BARS)
-        if latest and bars.is_stale(bars.ends(latest[-1]), timeframe, now):
+        if latest and bars.is_stale(bars.bar_end(latest[-1]), timeframe, now):
             continue
         closes = [bar.close for bar in latest]
         if (found := regime(closes)) != "unknown":
@@ -429,8 +431,8 @@ def _find(tx: Tx, run_id: str) -> Any:
     return _ONE.first(tx.conn, {"owner": tx.owner, "run_id": sought(run_id)})
 
 
-_ANY = Prepared(select(decisions.c.run_id).where(decisions.c.owner == bindparam("owner")).limit(1))
-_ONE = Prepared(
+_ANY = PreparedStatement(select(decisions.c.run_id).where(decisions.c.owner == bindparam("owner")).limit(1))
+_ONE = PreparedStatement(
     select(decisions).where(decisions.c.owner == bindparam("owner"), decisions.c.run_id == bindparam("run_id"))
 )
 

@@ -14,34 +14,34 @@ from keepbook.book.agents import (
     calibration,
     decisions,
     forecasts,
-    recorded,
+    recording,
     results,
     runs,
     second_looks,
 )
-from keepbook.book.agents.agents import Agent, Turn
+from keepbook.book.agents.agents import Agent, SessionLease
 from keepbook.book.agents.calibration import Calibration
 from keepbook.book.agents.cards import CardType, CardTypes, card_types
-from keepbook.book.agents.decisions import Decision, Past
-from keepbook.book.agents.recorded import Recorded, Transcript
+from keepbook.book.agents.decisions import Decision, PastCard
+from keepbook.book.agents.recording import RecordedDecision, Transcript
 from keepbook.book.agents.results import Former
-from keepbook.book.agents.runs import Line, Run
+from keepbook.book.agents.runs import Run, TranscriptTurn
 from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.ground import due
-from keepbook.book.ground.explained import explained
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import Moment, instant, stamp
 from keepbook.book.owners import owners
-from keepbook.book.owners.authority import ask_agent, may
+from keepbook.book.owners.authority import ask_agent, refusal_reason
 from keepbook.book.trading.market import batches
 from keepbook.storage.database import Tx
 
 
-@explained
+@explain_arguments
 class Agents:
     """The agents of a book: `book.agents`. Wherever an agent is named, its id or its name will do."""
 
-    def __init__(self, book: Opened) -> None:
+    def __init__(self, book: OpenBook) -> None:
         self._book = book
 
     @property
@@ -53,108 +53,108 @@ class Agents:
         """Only the name is needed; see `agents.FIELDS` for the rest."""
         ask_agent(self._book.hand, given)
         with self._book.writing() as (tx, _):
-            made = agents.create(tx, stamp(tx.clock()), self._types, name, **given)
+            made = agents.create_agent(tx, stamp(tx.clock()), self._types, name, **given)
             return self._set_up(tx, made)
 
     def get(self, ref: str) -> Agent:
         with self._book.reading() as (tx, _, _):
-            return agents.find(tx, ref)
+            return agents.find_agent(tx, ref)
 
     def list(self) -> Sequence[Agent]:
         """In the order in which they were made."""
         with self._book.reading() as (tx, _, _):
-            return agents.listed(tx)
+            return agents.list_agents(tx)
 
     def update(self, ref: str, **given: Any) -> Agent:
         """Only what is given changes; `memory_enabled=True` starts fresh."""
         ask_agent(self._book.hand, given)
         with self._book.writing() as (tx, _):
-            changed = agents.change(tx, stamp(tx.clock()), self._types, agents.find(tx, ref).id, **given)
+            changed = agents.change(tx, stamp(tx.clock()), self._types, agents.find_agent(tx, ref).id, **given)
             return self._set_up(tx, changed)
 
     def arm(self, ref: str) -> Agent:
         """Let it run by its schedule, and start its program, on this machine; an import never does."""
         with self._book.writing() as (tx, _):
-            agent = agents.find(tx, ref)
+            agent = agents.find_agent(tx, ref)
             self._book.ask("programs.arm" if agent.adapter == arming.PROGRAM else "agents.change")
             arming.arm(tx, stamp(tx.clock()), agent.id)
-            agents.reminded(tx, agent.id)
-            return agents.get(tx, agent.id)
+            agents.schedule_next_run(tx, agent.id)
+            return agents.get_agent(tx, agent.id)
 
     def disarm(self, ref: str) -> Agent:
         """Its schedule rests, and its program is not started here."""
         self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
-            agent = agents.find(tx, ref)
+            agent = agents.find_agent(tx, ref)
             arming.disarm(tx, agent.id)
-            return agents.get(tx, agent.id)
+            return agents.get_agent(tx, agent.id)
 
     def _set_up(self, tx: Tx, agent: Agent) -> Agent:
         """Who sets an agent up here arms it; a program only who may start one."""
-        if agent.adapter != arming.PROGRAM or may(self._book.hand, "programs.arm") is None:
+        if agent.adapter != arming.PROGRAM or refusal_reason(self._book.hand, "programs.arm") is None:
             arming.arm(tx, stamp(tx.clock()), agent.id)
         else:
             arming.disarm(tx, agent.id)
-        return agents.get(tx, agent.id)
+        return agents.get_agent(tx, agent.id)
 
     def reset(self, ref: str) -> Agent:
         """The next run starts without a past; chats and decisions stay."""
         self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
-            return agents.reset(tx, stamp(tx.clock()), agents.find(tx, ref).id)
+            return agents.reset(tx, stamp(tx.clock()), agents.find_agent(tx, ref).id)
 
     def delete(self, ref: str) -> Agent:
         """Out of every list; its runs and decisions stay."""
         self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
-            return agents.remove(tx, stamp(tx.clock()), agents.find(tx, ref).id)
+            return agents.remove_agent(tx, stamp(tx.clock()), agents.find_agent(tx, ref).id)
 
     def restore(self, id: str) -> Agent:
         """Put back an agent that was deleted, by its id; its session starts fresh."""
         self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
-            return agents.put_back(tx, stamp(tx.clock()), id)
+            return agents.restore_agent(tx, stamp(tx.clock()), id)
 
     def keep_thread(self, id: str, thread_id: str) -> None:
         """The chat with an agent goes on in this thread."""
         with self._book.writing() as (tx, _):
             agents.keep_thread(tx, id, thread_id)
 
-    def claim(self, id: str, *, lease_seconds: float) -> Turn | None:
+    def claim(self, id: str, *, lease_seconds: float) -> SessionLease | None:
         """The turn to work with the shared session; None while somebody else has it."""
         with self._book.writing() as (tx, _):
-            return agents.claim(tx, id, stamp(tx.clock()), lease_seconds=lease_seconds)
+            return agents.claim_session(tx, id, stamp(tx.clock()), lease_seconds=lease_seconds)
 
-    def renew(self, held: Turn, *, lease_seconds: float) -> bool:
+    def renew(self, held: SessionLease, *, lease_seconds: float) -> bool:
         """Keep the turn a while longer; False where somebody else has it by now."""
         with self._book.writing() as (tx, _):
-            return agents.renew(tx, held, stamp(tx.clock()), lease_seconds=lease_seconds)
+            return agents.renew_session(tx, held, stamp(tx.clock()), lease_seconds=lease_seconds)
 
-    def give_back(self, held: Turn) -> None:
+    def give_back(self, held: SessionLease) -> None:
         """The turn is free for the next one."""
         with self._book.writing() as (tx, _):
-            agents.give_back(tx, held)
+            agents.release_session(tx, held)
 
-    def compress(self, held: Turn, through: int, summary: str) -> None:
+    def compress(self, held: SessionLease, through: int, summary: str) -> None:
         """From here on `summary` stands for the steps of the session through this one."""
         with self._book.writing() as (tx, _):
             agents.compress(tx, held, through, summary)
 
-    def decisions(self, ref: str, limit: int = 5) -> Sequence[Past]:
+    def decisions(self, ref: str, limit: int = 5) -> Sequence[PastCard]:
         """The agent's own last cards, newest first: what `get_my_decisions` answers."""
         with self._book.reading() as (tx, _, _):
-            return decisions.past(tx, self.cards, agents.find(tx, ref).id, limit=limit)
+            return decisions.past_cards(tx, self.cards, agents.find_agent(tx, ref).id, limit=limit)
 
     @property
     def _types(self) -> Sequence[str]:
         return sorted(self.cards.types)
 
 
-@explained
+@explain_arguments
 class Runs:
     """The runs of a book: `book.runs`."""
 
-    def __init__(self, book: Opened) -> None:
+    def __init__(self, book: OpenBook) -> None:
         self._book = book
 
     def queue(self, agent_id: str, kind: str, *, prompt: str, **told: Any) -> Run:
@@ -163,20 +163,20 @@ class Runs:
             return runs.queue(tx, stamp(tx.clock()), self._cards, agent_id, kind, prompt=prompt, **told)
 
     def start(
-        self, run_id: str, *, adapter: str, model: str | None, lease_seconds: float, turn: Turn | None = None
+        self, run_id: str, *, adapter: str, model: str | None, lease_seconds: float, turn: SessionLease | None = None
     ) -> Run:
         with self._book.writing() as (tx, _):
             now = stamp(tx.clock())
-            return runs.start(tx, now, run_id, adapter=adapter, model=model, lease_seconds=lease_seconds, turn=turn)
+            return runs.start_run(tx, now, run_id, adapter=adapter, model=model, lease_seconds=lease_seconds, turn=turn)
 
     def renew(self, run_id: str, *, lease_seconds: float) -> None:
         """Still at it: the sweep waits a while longer before it gives this run up."""
         with self._book.writing() as (tx, _):
-            runs.renew(tx, stamp(tx.clock()), run_id, lease_seconds=lease_seconds)
+            runs.renew_run(tx, stamp(tx.clock()), run_id, lease_seconds=lease_seconds)
 
-    def say(self, run_id: str, role: str, text: str, *, parts: Any = None) -> Line:
+    def say(self, run_id: str, role: str, text: str, *, parts: Any = None) -> TranscriptTurn:
         with self._book.writing() as (tx, _):
-            return runs.say(tx, stamp(tx.clock()), run_id, role, text, parts=parts)
+            return runs.add_to_transcript(tx, stamp(tx.clock()), run_id, role, text, parts=parts)
 
     def succeed(self, run_id: str, *, slots: Mapping[str, Any] | None = None, **told: Any) -> Run:
         """The result for good: card, decision and session together; see `runs.succeed`."""
@@ -189,12 +189,12 @@ class Runs:
 
     def get(self, run_id: str) -> Run:
         with self._book.reading() as (tx, _, _):
-            return runs.get(tx, run_id)
+            return runs.get_run(tx, run_id)
 
     def list(self, agent: str | None = None, **filters: Any) -> Sequence[Run]:
         """Newest first; `kind`, `status`, `limit`, `before`."""
         with self._book.reading() as (tx, _, _):
-            return runs.listed(tx, agent_id=None if agent is None else agents.find(tx, agent).id, **filters)
+            return runs.list_runs(tx, agent_id=None if agent is None else agents.find_agent(tx, agent).id, **filters)
 
     def re_examinations(self, run_id: str) -> Sequence[Run]:
         """In time order."""
@@ -204,7 +204,7 @@ class Runs:
     def looks_at(self, run_ids: Sequence[str]) -> dict[str, builtins.list[Run]]:
         """The second looks at each of these runs, in time order."""
         with self._book.reading() as (tx, _, _):
-            return runs.looks_at(tx, run_ids)
+            return runs.second_looks_at(tx, run_ids)
 
     def several(self, run_ids: Sequence[str]) -> dict[str, Run]:
         """Runs by their ids."""
@@ -215,70 +215,70 @@ class Runs:
         with self._book.reading() as (tx, _, _):
             return runs.specialists(tx, run_id)
 
-    def transcript(self, run_id: str) -> Sequence[Line]:
+    def transcript(self, run_id: str) -> Sequence[TranscriptTurn]:
         with self._book.reading() as (tx, _, _):
-            return runs.transcript(tx, run_id)
+            return runs.run_transcript(tx, run_id)
 
-    def carried(self, turn: Turn) -> Sequence[tuple[int, Run, Sequence[Line]]]:
+    def carried(self, turn: SessionLease) -> Sequence[tuple[int, Run, Sequence[TranscriptTurn]]]:
         """The stored session since its last fresh start, past what was compressed: step, run and transcript."""
         with self._book.reading() as (tx, _, _):
-            return runs.carried(tx, turn)
+            return runs.session_steps(tx, turn)
 
     def may_re_examine(self, run_id: str) -> bool:
         """Whether the card type allows another look, and still does."""
         with self._book.reading() as (tx, _, _):
-            return runs.why_not_re_examined(tx, self._cards, runs.get(tx, run_id)) is None
+            return runs.why_not_re_examined(tx, self._cards, runs.get_run(tx, run_id)) is None
 
     @property
     def _cards(self) -> CardTypes:
         return card_types(self._book.card_folders)
 
 
-@explained
+@explain_arguments
 class Decisions:
     """How decisions turn out: `book.decisions`."""
 
-    def __init__(self, book: Opened) -> None:
+    def __init__(self, book: OpenBook) -> None:
         self._book = book
 
     def get(self, run_id: str, *, known_at: Moment = None) -> Decision:
         """As it stands, or as it was known at an instant."""
         with self._book.reading() as (tx, _, _):
-            return decisions.get(tx, run_id, _known(tx, known_at))
+            return decisions.get_decision(tx, run_id, _known_at(tx, known_at))
 
     def history(self, run_id: str) -> Sequence[Former]:
         """What was known of its end before bars came late or were corrected, the oldest first."""
         with self._book.reading() as (tx, _, _):
-            return results.history(tx, decisions.get(tx, run_id).run_id)
+            return results.outcome_history(tx, decisions.get_decision(tx, run_id).run_id)
 
     def refuse_ambiguous(self, card: CardType, slots: Mapping[str, Any]) -> None:
         """`Invalid`, with the choices, where a card's symbol may mean several of those there are bars of."""
         with self._book.reading() as (tx, _, _):
-            decisions.refuse_ambiguous(tx, card, slots)
+            decisions.refuse_ambiguous_symbol(tx, card, slots)
 
     def find(self, run_id: str) -> Decision | None:
         """The decision of a run, if its card made one."""
         with self._book.reading() as (tx, _, _):
-            return decisions.find(tx, run_id)
+            return decisions.find_decision(tx, run_id)
 
     def list(
         self, *, state: str | None = None, agent: str | None = None, limit: int = 100, **filters: Any
     ) -> Sequence[Decision]:
         """Newest first; `forecasts` (only those, or none of them), `offset`, `by_due` (what is due first)."""
         with self._book.reading() as (tx, _, _):
-            whose = None if agent is None else agents.find(tx, agent).id
-            return decisions.listed(tx, state=state, agent_id=whose, limit=limit, **filters)
+            whose = None if agent is None else agents.find_agent(tx, agent).id
+            return decisions.list_decisions(tx, state=state, agent_id=whose, limit=limit, **filters)
 
     def count(self, *, agent: str | None = None, **filters: Any) -> dict[str, int]:
         """How many there are in each state; `due`: forecasts whose date is over and that nobody has answered."""
         with self._book.reading() as (tx, _, now):
-            whose = None if agent is None else agents.find(tx, agent).id
-            return decisions.counted(tx, now, agent_id=whose, **filters)
+            whose = None if agent is None else agents.find_agent(tx, agent).id
+            return decisions.count_decisions(tx, now, agent_id=whose, **filters)
 
     def first_resolved(self, agent: str | None = None) -> datetime | None:
         """When the first trade was decided that has been resolved."""
         with self._book.reading() as (tx, _, _):
-            return decisions.first_resolved(tx, None if agent is None else agents.find(tx, agent).id)
+            return decisions.first_resolved(tx, None if agent is None else agents.find_agent(tx, agent).id)
 
     def record(
         self,
@@ -289,31 +289,31 @@ class Decisions:
         key: str | None = None,
         transcript: Transcript = None,
         link: str | None = None,
-    ) -> Recorded:
+    ) -> RecordedDecision:
         """Write down a card of the agent's type that was made elsewhere. The same key with the same card is replayed,
         with another it is a `Conflict`."""
         with self._book.writing() as (tx, _):
-            return recorded.record(
-                tx, stamp(tx.clock()), self._cards, agents.find(tx, agent).id, card, made_at=made_at, key=key,
+            return recording.record(
+                tx, stamp(tx.clock()), self._cards, agents.find_agent(tx, agent).id, card, made_at=made_at, key=key,
                 transcript=transcript, link=link,
             )  # fmt: skip
 
     def second_look(self, run_id: str) -> SecondLook:
         """What to answer who looks again at a run elsewhere: prompt and slots."""
         with self._book.reading() as (tx, _, now):
-            return second_looks.asked(tx, now, self._cards, run_id)
+            return second_looks.ask_second_look(tx, now, self._cards, run_id)
 
-    def record_second_look(self, run_id: str, card: Mapping[str, Any], **told: Any) -> Recorded:
+    def record_second_look(self, run_id: str, card: Mapping[str, Any], **told: Any) -> RecordedDecision:
         """Write down a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`."""
         with self._book.writing() as (tx, _):
-            return recorded.record_second_look(tx, stamp(tx.clock()), self._cards, run_id, card, **told)
+            return recording.record_second_look(tx, stamp(tx.clock()), self._cards, run_id, card, **told)
 
     def answer(
         self, run_id: str, outcome: bool | str | None, *, at: Moment = None, note: str | None = None
     ) -> Decision:
         """Say how a forecast came out: true, false, of a choice what it was; None: it cannot be told."""
         with self._book.writing() as (tx, _):
-            return forecasts.answer(tx, self._book.origin, self._cards, run_id, outcome, at=at, note=note)
+            return forecasts.answer_forecast(tx, self._book.origin, self._cards, run_id, outcome, at=at, note=note)
 
     def exit(self, run_id: str, price: float | None = None, *, at: Any = None) -> Decision:
         """The person got out at a price."""
@@ -324,21 +324,23 @@ class Decisions:
         """Look at the new bars for every open decision, and again at those whose bars came late or were corrected;
         answers how many were closed. The sweep does it too."""
         with self._book.writing() as (tx, _):
-            forecasts.fold_again(tx, self._cards, batches.unsettled(tx.conn)[1])
+            forecasts.resolve_all_anew(tx, self._cards, batches.unsettled_spans(tx.conn)[1])
             followed = sum(decisions.follow(tx, run_id) for run_id in due.reminders(tx, due.RESOLVE))
-            return followed + sum(forecasts.settle(tx, self._cards, run_id) for run_id in due.reminders(tx, due.ANSWER))
+            return followed + sum(
+                forecasts.settle_forecast(tx, self._cards, run_id) for run_id in due.reminders(tx, due.ANSWER)
+            )
 
     def calibration(self, agent: str | None = None, *, forecasts: bool = False, known_at: Moment = None) -> Calibration:
         """Of trades, or of forecasts: what was stated against what came of it, as known now or at an instant."""
         with self._book.reading() as (tx, _, _):
-            whose = None if agent is None else agents.find(tx, agent).id
+            whose = None if agent is None else agents.find_agent(tx, agent).id
             weighed = calibration.of_forecasts if forecasts else calibration.calibration
-            return weighed(tx, agent_id=whose, known_at=_known(tx, known_at))
+            return weighed(tx, agent_id=whose, known_at=_known_at(tx, known_at))
 
     @property
     def _cards(self) -> CardTypes:
         return card_types(self._book.card_folders)
 
 
-def _known(tx: Tx, known_at: Moment) -> str | None:
+def _known_at(tx: Tx, known_at: Moment) -> str | None:
     return instant(known_at, field="known_at", zone=owners.zone_name(tx))

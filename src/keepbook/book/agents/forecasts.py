@@ -15,14 +15,14 @@ from keepbook.book.agents import decisions, results
 from keepbook.book.agents.cards import CardTypes
 from keepbook.book.agents.cards.types import BarRule, Forecast
 from keepbook.book.agents.decisions import Decision
-from keepbook.book.ground import due, stored
+from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners import owners
 from keepbook.book.trading.market import bars, symbols
 from keepbook.book.trading.market.bars import Bar
-from keepbook.book.trading.market.batches import Span
+from keepbook.book.trading.market.batches import PriceSpan
 from keepbook.errors import Conflict, Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import decisions as decision_rows
@@ -35,7 +35,7 @@ VOID = "void"
 # Rules
 
 
-def meant(told: Forecast, claim: str | None, outcome: object) -> tuple[str, str | None]:
+def parse_outcome(told: Forecast, claim: str | None, outcome: object) -> tuple[str, str | None]:
     """An answer as it is kept (`true`, `false`, `void`), and what it was where it is a choice."""
     if outcome is None or outcome == VOID:
         return VOID, None
@@ -54,7 +54,7 @@ def by_rule(rule: BarRule, level: float, seen: list[Bar], due_at: str, now: str)
     if rule.test.startswith("reaches"):
         for bar in seen:
             if bar.high >= level if up else bar.low <= level:
-                return True, bars.ends(bar)
+                return True, bars.bar_end(bar)
     if not seen or now < due_at or not _reach(seen[-1], due_at):
         return None
     if rule.test.startswith("reaches"):
@@ -65,14 +65,14 @@ def by_rule(rule: BarRule, level: float, seen: list[Bar], due_at: str, now: str)
 
 def _reach(last: Bar, due_at: str) -> bool:
     """Whether no further bar of its kind ends by the date."""
-    end = bars.ends(last)
+    end = bars.bar_end(last)
     return stamp(parse_stamp(end) + timedelta(seconds=bars.seconds(last.timeframe))) > due_at
 
 
 # Operations
 
 
-def answer(
+def answer_forecast(
     tx: Tx,
     origin: Origin,
     cards: CardTypes,
@@ -83,13 +83,16 @@ def answer(
     note: str | None = None,
 ) -> Decision:
     """Say how a forecast came out. Answered already, only the person may say otherwise."""
-    decision, told = decisions.get(tx, run_id), cards.find(decisions.get(tx, run_id).card_type).forecast
+    decision, told = (
+        decisions.get_decision(tx, run_id),
+        cards.find(decisions.get_decision(tx, run_id).card_type).forecast,
+    )
     if told is None or decision.probability is None:
         raise Conflict(f"run {run_id} made no forecast; a trade is exited at a price", code="no_forecast")
     person = origin.actor == "person"
     if decision.state != "open" and not person:
         raise Conflict("this forecast was answered already; only the person can say otherwise", code="closed")
-    kept, came = meant(told, decision.claim, outcome)
+    kept, came = parse_outcome(told, decision.claim, outcome)
     now = stamp(tx.clock())
     moment = instant(at, field="at", zone=owners.zone_name(tx)) or now
     if not stamp(decision.decided_at) <= moment <= now:
@@ -97,12 +100,12 @@ def answer(
     earlier = None if decision.outcome is None else f"before: {decision.outcome}, said by {decision.closed_by}"
     said = "; ".join(part for part in (came, clean_optional(note, "note", 500), earlier) if part)
     _close(tx, run_id, kept, moment, "person" if person else "agent", said or None)
-    return decisions.get(tx, run_id)
+    return decisions.get_decision(tx, run_id)
 
 
-def settle(tx: Tx, cards: CardTypes, run_id: str) -> bool:
+def settle_forecast(tx: Tx, cards: CardTypes, run_id: str) -> bool:
     """Let the card type's rule answer an open forecast, as far as the bars go; for the sweep. True when it did."""
-    decision = decisions.find(tx, run_id)
+    decision = decisions.find_decision(tx, run_id)
     told = None if decision is None else cards.find(decision.card_type).forecast
     if decision is None or decision.state != "open" or told is None or told.rule is None:
         due.cancel(tx, due.ANSWER, run_id)
@@ -119,15 +122,18 @@ def settle(tx: Tx, cards: CardTypes, run_id: str) -> bool:
     return True
 
 
-def fold_again(tx: Tx, cards: CardTypes, spans: Sequence[Span]) -> int:
+def resolve_all_anew(tx: Tx, cards: CardTypes, spans: Sequence[PriceSpan]) -> int:
     """Have trades followed and forecasts answered anew on bars that came late, were corrected or taken back; answers of
     how many something else came."""
-    changed = sum(decisions.fold_again(tx, run_id) for run_id in results.touched_by(tx, spans))
+    changed = sum(decisions.resolve_anew(tx, run_id) for run_id in results.touched_by(tx, spans))
     return changed + sum(_answer_again(tx, cards, run_id) for run_id in results.answered_by_bars(tx, spans))
 
 
 def _answer_again(tx: Tx, cards: CardTypes, run_id: str) -> bool:
-    decision, told = decisions.get(tx, run_id), cards.find(decisions.get(tx, run_id).card_type).forecast
+    decision, told = (
+        decisions.get_decision(tx, run_id),
+        cards.find(decisions.get_decision(tx, run_id).card_type).forecast,
+    )
     if told is None or told.rule is None:
         return False
     slots = _slots(tx, run_id)
@@ -147,7 +153,7 @@ def _told_by_bars(
     """Outcome, since when, by whom and a note, where the bars tell."""
     now, level = stamp(tx.clock()), float(slots[rule.level])
     begins = stamp(decision.decided_at + timedelta(microseconds=1))
-    there = list(bars.coming(tx, symbols.meant(tx.conn, slots[rule.symbol]), begins, due_at, now))
+    there = list(bars.following_bars(tx, symbols.resolve_symbol(tx.conn, slots[rule.symbol]), begins, due_at, now))
     found = by_rule(rule, level, there, due_at, now)
     if found is None:
         return None
@@ -178,5 +184,5 @@ def _set(tx: Tx, run_id: str, **values: Any) -> None:
 
 def _slots(tx: Tx, run_id: str) -> Mapping[str, Any]:
     query = select(run_rows.c.card).where(run_rows.c.owner == tx.owner, run_rows.c.id == run_id)
-    found: Mapping[str, Any] = stored.loads(tx.conn.execute(query).scalar() or "{}")
+    found: Mapping[str, Any] = stored_json.load_json(tx.conn.execute(query).scalar() or "{}")
     return found

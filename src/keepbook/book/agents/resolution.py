@@ -10,7 +10,7 @@ entry is none.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from keepbook.book.trading.market.bars import Bar, ends
+from keepbook.book.trading.market.bars import Bar, bar_end
 
 BOTH = "stop and target in one bar, counted as stop"
 BEFORE_ENTRY = "the stop lies in the bar of the entry and may have come first, counted as stop"
@@ -19,7 +19,7 @@ NO_BARS = "no bars of this time"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TradePlan:
     """What was decided: `side` is 1 for a long, −1 for a short."""
 
     side: int
@@ -53,7 +53,7 @@ class Course:
     note: str | None = None
 
 
-def walk(plan: Plan, course: Course, bars: Iterable[Bar]) -> Course:
+def follow_bars(plan: TradePlan, course: Course, bars: Iterable[Bar]) -> Course:
     """On with it, until a bar closes it or there are no more."""
     for bar in bars:
         course = step(plan, course, bar)
@@ -62,39 +62,39 @@ def walk(plan: Plan, course: Course, bars: Iterable[Bar]) -> Course:
     return course
 
 
-def step(plan: Plan, course: Course, bar: Bar) -> Course:
+def step(plan: TradePlan, course: Course, bar: Bar) -> Course:
     """One bar further."""
-    read = replace(course, through=ends(bar), last_close=bar.close)
+    read = replace(course, through=bar_end(bar), last_close=bar.close)
     if course.fill_price is not None:
-        return _out(plan, read, bar, whole_bar=True)
+        return _close_on_bar(plan, read, bar, whole_bar=True)
     if course.last_close is not None and (course.last_close < plan.entry) != (bar.open < plan.entry):
         # Between two bars the price went over the entry, or onto it: whichever order it was, it fills now.
-        return _out(plan, replace(read, filled_at=bar.time, fill_price=bar.open), bar, whole_bar=True)
+        return _close_on_bar(plan, replace(read, filled_at=bar.time, fill_price=bar.open), bar, whole_bar=True)
     if bar.low <= plan.entry <= bar.high:
-        return _out(plan, replace(read, filled_at=bar.time, fill_price=plan.entry), bar, whole_bar=False)
+        return _close_on_bar(plan, replace(read, filled_at=bar.time, fill_price=plan.entry), bar, whole_bar=False)
     return read
 
 
-def _out(plan: Plan, course: Course, bar: Bar, *, whole_bar: bool) -> Course:
+def _close_on_bar(plan: TradePlan, course: Course, bar: Bar, *, whole_bar: bool) -> Course:
     """Whether this bar closes it. `whole_bar`: it was in from the open on, so nothing came before the entry."""
     best, worst = (bar.high, bar.low) if plan.side > 0 else (bar.low, bar.high)
     stopped = plan.side * (worst - plan.stop) <= 0
     reached = plan.side * (best - plan.target) >= 0
     if whole_bar and plan.side * (bar.open - plan.stop) <= 0:
-        return _closed(course, bar, "stop", bar.open, JUMPED)
+        return _with_outcome(course, bar, "stop", bar.open, JUMPED)
     if whole_bar and plan.side * (bar.open - plan.target) >= 0:
-        return _closed(course, bar, "target", bar.open, JUMPED)
+        return _with_outcome(course, bar, "target", bar.open, JUMPED)
     if stopped:
         unsure = not whole_bar and plan.side * (bar.open - plan.entry) < 0
-        return _closed(course, bar, "stop", plan.stop, BOTH if reached else BEFORE_ENTRY if unsure else None)
+        return _with_outcome(course, bar, "stop", plan.stop, BOTH if reached else BEFORE_ENTRY if unsure else None)
     came_after = plan.side * (bar.open - plan.entry) <= 0 or plan.side * (bar.close - plan.target) >= 0
     if reached and (whole_bar or came_after):
-        return _closed(course, bar, "target", plan.target, None)
+        return _with_outcome(course, bar, "target", plan.target, None)
     return course
 
 
-def _closed(course: Course, bar: Bar, outcome: str, price: float, note: str | None) -> Course:
-    return replace(course, outcome=outcome, exit_price=price, closed_at=ends(bar), note=note)
+def _with_outcome(course: Course, bar: Bar, outcome: str, price: float, note: str | None) -> Course:
+    return replace(course, outcome=outcome, exit_price=price, closed_at=bar_end(bar), note=note)
 
 
 def at_expiry(course: Course, expires: str, *, waited: bool = False) -> Course:

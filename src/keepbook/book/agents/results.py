@@ -14,7 +14,7 @@ from sqlalchemy import func, insert, or_, select
 
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.trading.market import symbols
-from keepbook.book.trading.market.batches import Span
+from keepbook.book.trading.market.batches import PriceSpan
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import RESULT, decisions, former_results
 
@@ -51,7 +51,7 @@ def keep_former(tx: Tx, row: Any, now: str) -> None:
 # Queries
 
 
-def touched_by(tx: Tx, spans: Sequence[Span]) -> list[str]:
+def touched_by(tx: Tx, spans: Sequence[PriceSpan]) -> list[str]:
     """The decisions whose course so far lies in what came in; where it only goes on, they are followed as ever."""
     if not spans:
         return []
@@ -69,14 +69,14 @@ def touched_by(tx: Tx, spans: Sequence[Span]) -> list[str]:
     found = []
     for row in tx.conn.execute(query).all():
         if row.symbol not in meant:
-            meant[row.symbol] = symbols.meant(tx.conn, row.symbol)
+            meant[row.symbol] = symbols.resolve_symbol(tx.conn, row.symbol)
         span = of.get(meant[row.symbol])
         if span is not None and span.first < row.reached and span.last > row.decided_at:
             found.append(row.run_id)
     return found
 
 
-def answered_by_bars(tx: Tx, spans: Sequence[Span]) -> list[str]:
+def answered_by_bars(tx: Tx, spans: Sequence[PriceSpan]) -> list[str]:
     """The forecasts that a rule answered on bars, of the time that came in anew."""
     if not spans:
         return []
@@ -89,7 +89,7 @@ def answered_by_bars(tx: Tx, spans: Sequence[Span]) -> list[str]:
     return list(tx.conn.execute(query.order_by(decisions.c.run_id)).scalars())
 
 
-def history(tx: Tx, run_id: str) -> list[Former]:
+def outcome_history(tx: Tx, run_id: str) -> list[Former]:
     """What was known of a decision's end before what is known now, the oldest first."""
     mine = (former_results.c.owner == tx.owner, former_results.c.run_id == run_id)
     rows = tx.conn.execute(select(former_results).where(*mine).order_by(former_results.c.nth))
@@ -103,7 +103,7 @@ def history(tx: Tx, run_id: str) -> list[Former]:
     ]  # fmt: skip
 
 
-def as_of(tx: Tx, rows: Sequence[Any], known_at: str) -> Iterator[Any]:
+def decisions_as_of(tx: Tx, rows: Sequence[Any], known_at: str) -> Iterator[Any]:
     """Rows of decisions as they were known at an instant: as they stand, as they stood, or open still."""
     stood = (former_results.c.owner == tx.owner, former_results.c.known_at <= known_at)
     query = select(former_results).where(*stood, former_results.c.until > known_at)

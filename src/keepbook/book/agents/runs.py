@@ -14,16 +14,16 @@ from typing import Any
 from sqlalchemy import and_, bindparam, func, insert, select, tuple_
 
 from keepbook.book.agents import agents, decisions
-from keepbook.book.agents.agents import Turn
+from keepbook.book.agents.agents import SessionLease
 from keepbook.book.agents.cards import RE_EXAMINATION, CardTypes, validate
 from keepbook.book.chats.threads import ROLES, estimate
-from keepbook.book.ground import due, stored
+from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_count, clean_text, sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared, set_columns
+from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables import agents as agent_rows
 from keepbook.storage.tables import runs, transcripts
 
@@ -83,7 +83,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TranscriptTurn:
     """One turn of a transcript; `parts` holds tool calls and their answers.
 
     Never the memory block: that stands in the injections (space `chat`, session = the run's id), where a purge of one
@@ -118,7 +118,7 @@ def queue(
 
     A re-examination is refused (`Conflict`) where the parent's card does not allow it, or not any more.
     """
-    agent = agents.get(tx, agent_id)
+    agent = agents.get_agent(tx, agent_id)
     if kind not in KINDS or kind == RECORDED:
         raise Invalid(f"a run is one of {', '.join(_BEGUN)}, not {kind!r}", field="kind")
     if agent.adapter == agents.EXTERNAL:
@@ -141,10 +141,10 @@ def queue(
     }  # fmt: skip
     tx.conn.execute(insert(runs), row)
     due.remind(tx, due.RUN_LOST, str(row["id"]), _later(now, QUEUED_SECONDS))
-    return get(tx, str(row["id"]))
+    return get_run(tx, str(row["id"]))
 
 
-def start(
+def start_run(
     tx: Tx,
     now: str,
     run_id: str,
@@ -152,27 +152,27 @@ def start(
     adapter: str,
     model: str | None,
     lease_seconds: float,
-    turn: Turn | None = None,
+    turn: SessionLease | None = None,
 ) -> Run:
     """From queued to running, with the session of `turn`. One still running when its lease ends, the sweep gives up."""
-    if get(tx, run_id).status != "queued":
+    if get_run(tx, run_id).status != "queued":
         raise Conflict(f"run {run_id} was started already", code="started")
     due.remind(tx, due.RUN_LOST, run_id, _later(now, lease_seconds))
     before = None if turn is None else turn.session
     return _set(tx, run_id, status="running", started_at=now, adapter=adapter, model=model, session_before=before)
 
 
-def renew(tx: Tx, now: str, run_id: str, *, lease_seconds: float) -> None:
+def renew_run(tx: Tx, now: str, run_id: str, *, lease_seconds: float) -> None:
     """Still at it: the sweep waits a while longer before it gives this run up."""
-    _unfinished(tx, run_id)
+    _get_unfinished(tx, run_id)
     due.remind(tx, due.RUN_LOST, run_id, _later(now, lease_seconds))
 
 
-def say(tx: Tx, now: str, run_id: str, role: str, text: str, *, parts: Any = None) -> Line:
+def add_to_transcript(tx: Tx, now: str, run_id: str, role: str, text: str, *, parts: Any = None) -> TranscriptTurn:
     """Add to the transcript of a run that is not over; it is never rewritten."""
     if role not in ROLES:
         raise Invalid(f"role is one of {', '.join(ROLES)}, not {role!r}", field="role")
-    _unfinished(tx, run_id)
+    _get_unfinished(tx, run_id)
     text = clean_text(text, "text", TEXT_LIMIT)
     ((turns,),) = _SAID.tuples(tx.conn, {"owner": tx.owner, "run_id": run_id})
     row = {
@@ -192,7 +192,7 @@ def succeed(
     slots: Mapping[str, Any] | None = None,
     tokens_in: int = 0,
     tokens_out: int = 0,
-    turn: Turn | None = None,
+    turn: SessionLease | None = None,
     session: str | None = None,
 ) -> Run:
     """The result for good: card, decision, and the agent's session moved to `session`, together or not at all.
@@ -200,14 +200,14 @@ def succeed(
     The slots are checked against the run's card type once more. `turn` is given back. After a reset meanwhile nothing
     is moved and `session_after` stays empty; a turn that another run took over is a `Conflict` (`lost_turn`).
     """
-    run = _unfinished(tx, run_id)
+    run = _get_unfinished(tx, run_id)
     if (slots is None) != (run.card_type is None):
         raise Invalid("a run with a card type ends in a card, and one without in none", field="card")
     result: dict[str, Any] = {"card": None}
     if slots is not None and run.card_type is not None:
         kind = cards.get(run.card_type)
         if run.parent_run is not None:
-            kind = cards.re_examination_of(cards.find(_card(get(tx, run.parent_run)).type))
+            kind = cards.re_examination_of(cards.find(_card(get_run(tx, run.parent_run)).type))
         kept = validate(kind, slots, now)
         result = {"card": json.dumps(kept, ensure_ascii=False)}
     if turn is not None and session is not None:
@@ -217,21 +217,28 @@ def succeed(
         if moved is not None:
             result |= {"session_after": session, "epoch": moved[0], "step": moved[1]}
     elif turn is not None:
-        agents.give_back(tx, turn)
+        agents.release_session(tx, turn)
     due.cancel(tx, due.RUN_LOST, run_id)
     done = _set(tx, run_id, status="succeeded", finished_at=now, tokens_in=tokens_in, tokens_out=tokens_out, **result)
     if done.card is not None and done.kind != RE_EXAMINATION:
-        decisions.begin(tx, cards.get(done.card.type), run_id, done.agent_id, done.card.slots, now)
+        decisions.open_decision(tx, cards.get(done.card.type), run_id, done.agent_id, done.card.slots, now)
     return done
 
 
 def fail(
-    tx: Tx, now: str, run_id: str, error: str, *, tokens_in: int = 0, tokens_out: int = 0, turn: Turn | None = None
+    tx: Tx,
+    now: str,
+    run_id: str,
+    error: str,
+    *,
+    tokens_in: int = 0,
+    tokens_out: int = 0,
+    turn: SessionLease | None = None,
 ) -> Run:
     """Failed for good, with its transcript kept; the session stays where it was, the turn is given back."""
-    _unfinished(tx, run_id)
+    _get_unfinished(tx, run_id)
     if turn is not None:
-        agents.give_back(tx, turn)
+        agents.release_session(tx, turn)
     due.cancel(tx, due.RUN_LOST, run_id)
     why = clean_text(error, "error", TEXT_LIMIT)[:ERROR_LIMIT] or "it failed without a word"
     return _set(tx, run_id, status="failed", finished_at=now, error=why, tokens_in=tokens_in, tokens_out=tokens_out)
@@ -250,7 +257,7 @@ def give_up(tx: Tx, now: str, run_id: str) -> bool:
 def _allow_re_examination(tx: Tx, cards: CardTypes, agent_id: str, parent_run: str | None) -> None:
     if parent_run is None:
         raise Invalid("a re-examination looks at an earlier run: name it", field="parent_run")
-    parent = get(tx, parent_run)
+    parent = get_run(tx, parent_run)
     if parent.agent_id != agent_id:
         raise Invalid(f"run {parent_run} is another agent's", field="parent_run")
     if (refusal := why_not_re_examined(tx, cards, parent)) is not None:
@@ -263,8 +270,8 @@ def _card(run: Run) -> Card:
     return run.card
 
 
-def _unfinished(tx: Tx, run_id: str) -> Run:
-    run = get(tx, run_id)
+def _get_unfinished(tx: Tx, run_id: str) -> Run:
+    run = get_run(tx, run_id)
     if run.status not in ("queued", "running"):
         raise Conflict(f"run {run_id} has {run.status}; what it left is never changed", code="finished")
     return run
@@ -276,13 +283,13 @@ def _later(now: str, seconds: float) -> str:
 
 def _set(tx: Tx, run_id: str, **values: Any) -> Run:
     set_columns(tx.conn, runs, {"owner": tx.owner, "id": run_id}, values)
-    return get(tx, run_id)
+    return get_run(tx, run_id)
 
 
 # Queries
 
 
-def get(tx: Tx, run_id: str) -> Run:
+def get_run(tx: Tx, run_id: str) -> Run:
     row = _find(tx, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id!r} in this book", field="run")
@@ -297,7 +304,7 @@ def _waiting(tx: Tx, run: Run) -> Run:
     return replace(run, waits_until=parse_stamp(until)) if until and until > stamp(tx.clock()) else run
 
 
-def listed(
+def list_runs(
     tx: Tx,
     *,
     agent_id: str | None = None,
@@ -313,7 +320,7 @@ def listed(
             query = query.where(column == value)
     order = tuple_(runs.c.created_at, runs.c.id)
     if before is not None:
-        last = get(tx, before)
+        last = get_run(tx, before)
         query = query.where(order < tuple_(stamp(last.created_at), last.id))
     query = query.order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(clean_count(limit, "limit", 1000))
     return [_waiting(tx, _to_run(row)) for row in tx.conn.execute(query).all()]
@@ -321,11 +328,11 @@ def listed(
 
 def re_examinations(tx: Tx, run_id: str) -> Sequence[Run]:
     """The second looks at a run, in time order."""
-    query = select(runs).where(runs.c.owner == tx.owner, runs.c.parent_run == get(tx, run_id).id)
+    query = select(runs).where(runs.c.owner == tx.owner, runs.c.parent_run == get_run(tx, run_id).id)
     return [_to_run(row) for row in tx.conn.execute(query.order_by(runs.c.created_at, runs.c.id))]
 
 
-def looks_at(tx: Tx, run_ids: Sequence[str]) -> dict[str, list[Run]]:
+def second_looks_at(tx: Tx, run_ids: Sequence[str]) -> dict[str, list[Run]]:
     """The second looks at each of these runs, in time order; found by the runs they look at, some hundreds at once."""
     found: dict[str, list[Run]] = {id: [] for id in run_ids}
     for part in _parts(run_ids):
@@ -351,16 +358,16 @@ def several(tx: Tx, run_ids: Sequence[str]) -> dict[str, Run]:
 
 def specialists(tx: Tx, run_id: str) -> Sequence[Run]:
     """The runs of the team under a lead's run, in the order in which they were begun."""
-    query = select(runs).where(runs.c.owner == tx.owner, runs.c.lead_run == get(tx, run_id).id)
+    query = select(runs).where(runs.c.owner == tx.owner, runs.c.lead_run == get_run(tx, run_id).id)
     return [_to_run(row) for row in tx.conn.execute(query.order_by(runs.c.created_at, runs.c.id))]
 
 
-def transcript(tx: Tx, run_id: str) -> Sequence[Line]:
-    query = select(transcripts).where(transcripts.c.owner == tx.owner, transcripts.c.run_id == get(tx, run_id).id)
+def run_transcript(tx: Tx, run_id: str) -> Sequence[TranscriptTurn]:
+    query = select(transcripts).where(transcripts.c.owner == tx.owner, transcripts.c.run_id == get_run(tx, run_id).id)
     return [_to_line(row._mapping) for row in tx.conn.execute(query.order_by(transcripts.c.turn))]
 
 
-def carried(tx: Tx, turn: Turn) -> Sequence[tuple[int, Run, Sequence[Line]]]:
+def session_steps(tx: Tx, turn: SessionLease) -> Sequence[tuple[int, Run, Sequence[TranscriptTurn]]]:
     """The session as it is stored: step, run and transcript of all that moved it since its fresh start.
 
     What `turn.compressed` stands for is left out.
@@ -372,7 +379,7 @@ def carried(tx: Tx, turn: Turn) -> Sequence[tuple[int, Run, Sequence[Line]]]:
         .order_by(runs.c.step)
     )
     moved = tx.conn.execute(query).all()
-    said: dict[str, list[Line]] = {row.id: [] for row in moved}
+    said: dict[str, list[TranscriptTurn]] = {row.id: [] for row in moved}
     lines = (
         select(transcripts)
         .join(runs, and_(runs.c.owner == transcripts.c.owner, runs.c.id == transcripts.c.run_id))
@@ -403,25 +410,25 @@ def _find(tx: Tx, run_id: str) -> Any:
     return _ONE.first(tx.conn, {"owner": tx.owner, "id": sought(run_id)})
 
 
-_SAID = Prepared(
+_SAID = PreparedStatement(
     select(func.max(transcripts.c.turn)).where(
         transcripts.c.owner == bindparam("owner"), transcripts.c.run_id == bindparam("run_id")
     )
 )
-_SAY = Prepared(insert(transcripts), transcripts.c.keys())
-_ONE = Prepared(select(runs).where(runs.c.owner == bindparam("owner"), runs.c.id == bindparam("id")))
+_SAY = PreparedStatement(insert(transcripts), transcripts.c.keys())
+_ONE = PreparedStatement(select(runs).where(runs.c.owner == bindparam("owner"), runs.c.id == bindparam("id")))
 
 
 def _to_run(row: Any) -> Run:
     known = {name: getattr(row, name) for name in Run.__dataclass_fields__ if name not in ("kind", "waits_until")}
     for name in ("created_at", "started_at", "finished_at", "made_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
-    card = None if row.card is None else Card(row.card_type, stored.loads(row.card))
+    card = None if row.card is None else Card(row.card_type, stored_json.load_json(row.card))
     return Run(**known | {"kind": row.nature, "card": card})  # `kind` is what a line of an export is
 
 
-def _to_line(row: Any) -> Line:
-    return Line(
+def _to_line(row: Any) -> TranscriptTurn:
+    return TranscriptTurn(
         turn=row["turn"], role=row["role"], text=row["text"], at=parse_stamp(row["at"]), tokens=row["tokens"],
-        parts=stored.loads(row["parts"]) if row["parts"] else None,
+        parts=stored_json.load_json(row["parts"]) if row["parts"] else None,
     )  # fmt: skip

@@ -18,7 +18,7 @@ _CHANCE = regex(r"(?i)(?<![a-z])[hr](?![a-z])")
 """The library's extras that throw dice: a schedule is to say when."""
 
 
-def check(schedule: str) -> str:
+def check_schedule(schedule: str) -> str:
     """The schedule as it is kept; `Invalid` says what is wrong with it."""
     text = " ".join(schedule.split())
     if len(text) > LONGEST or len(text.split()) != FIELDS or _CHANCE.search(text):
@@ -33,7 +33,7 @@ def check(schedule: str) -> str:
 
 def following(schedule: str, after: datetime, zone: str) -> datetime:
     """The next time after this one, in UTC."""
-    times = croniter(check(schedule), after.astimezone(zone_named(zone)), ret_type=datetime)
+    times = croniter(check_schedule(schedule), after.astimezone(zone_named(zone)), ret_type=datetime)
     every_hour = schedule.split()[1].startswith("*")
     found: datetime = times.get_next()
     while not every_hour and _again(found):

@@ -47,23 +47,23 @@ class SecondLook:
 # Rules
 
 
-def prompt(card: Card, at: datetime, now: datetime, form: CardType) -> str:
+def second_look_prompt(card: Card, at: datetime, now: datetime, form: CardType) -> str:
     """The whole prompt of a re-examination, from the earlier card. `form` has that card's own actions."""
     return _RE_EXAMINE.format(
         at=f"{stamp(at)[:16].replace('T', ' ')} UTC",
         age=age(stamp(at), stamp(now)),
         type=card.type,
-        slots=written(card.slots),
+        slots=card_text(card.slots),
         form=instructions(form),
     )
 
 
-def written(slots: Mapping[str, Any]) -> str:
+def card_text(slots: Mapping[str, Any]) -> str:
     """A card as text; nothing in it can end the part it stands in."""
     return json.dumps(slots, ensure_ascii=False, indent=2).replace("</", "‹/")
 
 
-def made_at(run: Run) -> datetime:
+def card_made_at(run: Run) -> datetime:
     """When a run's card was made: elsewhere, or here when it ended."""
     return run.made_at or run.finished_at or run.created_at
 
@@ -71,14 +71,14 @@ def made_at(run: Run) -> datetime:
 # Queries
 
 
-def asked(tx: Tx, now: str, cards: CardTypes, run_id: str) -> SecondLook:
+def ask_second_look(tx: Tx, now: str, cards: CardTypes, run_id: str) -> SecondLook:
     """What a second look at a run is asked now; `Conflict` where its card allows none, or none any more."""
-    parent = runs.get(tx, run_id)
+    parent = runs.get_run(tx, run_id)
     if (refusal := runs.why_not_re_examined(tx, cards, parent)) is not None:
         raise refusal
     if parent.card is None:
         raise Conflict(f"run {run_id} has no card to look at again", code="not_re_examinable")
     form = cards.re_examination_of(cards.get(parent.card.type))
     actions = next((slot.choices for slot in form.slots if slot.name == "suggested_action"), ())
-    text = prompt(parent.card, made_at(parent), parse_stamp(now), form)
+    text = second_look_prompt(parent.card, card_made_at(parent), parse_stamp(now), form)
     return SecondLook(parent.id, text, tuple(slot.name for slot in form.slots), actions)

@@ -6,13 +6,13 @@ Thin like the book itself: each method opens the owner's transaction and calls t
 from collections.abc import Sequence
 from typing import Any
 
-from keepbook.book.chats import kept_from, notes, pencil, threads
-from keepbook.book.chats.closed import Closed
+from keepbook.book.chats import learned_memories, notes, pencil, threads
+from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
-from keepbook.book.ground.explained import explained
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import instant, later, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
@@ -22,11 +22,11 @@ from keepbook.book.recall.chats import ChatHit, Snippet, recall_chats, search
 from keepbook.errors import Invalid, NotAllowed
 
 
-@explained
+@explain_arguments
 class Chat:
     """One chat in the hand: `book.thread("session-42")` for an outside agent, `book.threads.get(id)` for ours."""
 
-    def __init__(self, book: Opened, thread: Thread) -> None:
+    def __init__(self, book: OpenBook, thread: Thread) -> None:
         self.book = book
         self.id = thread.id
         self.session = thread.session
@@ -39,7 +39,7 @@ class Chat:
     def thread(self) -> Thread:
         """How it stands at this moment."""
         with self.book.reading() as (tx, _, _):
-            return threads.get(tx, self.id)
+            return threads.get_thread(tx, self.id)
 
     def add(
         self,
@@ -60,20 +60,20 @@ class Chat:
                 raise Invalid("at: what was said lies in the past", field="at")
             moment = moment or stamp(tx.clock())
             hours = self.book.close_after_hours
-            return threads.add(
+            return threads.add_message(
                 tx, self.id, role, text, moment, speaker=speaker, hidden=hidden, parts=parts, close_after_hours=hours
             )
 
     def messages(self) -> Sequence[Message]:
         """Every turn of the chat, in order."""
         with self.book.reading() as (tx, _, _):
-            return threads.said(tx, self.id)
+            return threads.messages_of(tx, self.id)
 
     def inject(self, *, scope: str | None = None) -> str:
         """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none."""
         with self.book.writing() as (tx, _):
-            thread = threads.get(tx, self.id)
-            if thread.incognito or not choices.chosen(tx).memory:
+            thread = threads.get_thread(tx, self.id)
+            if thread.incognito or not choices.get_choices(tx).memory:
                 return ""
             space, session = ("chat", self.id) if self.session is None else ("outside", self.session)
             preset = self.book.preset(thread.preset)
@@ -88,27 +88,27 @@ class Chat:
         self.book.ask("proposals.answer")
         one = pencil.of_key(self.pencil(), key)
         with self.book.writing() as (tx, _):
-            return pencil.decline(tx, self.id, one)
+            return pencil.decline_pencil(tx, self.id, one)
 
     def keep(self, key: str, both: bool = False) -> Written:
         """Keep a pencil line now, as the person; with `both` beside the line of the book that it would change."""
         self.book.ask("proposals.answer")
         one = pencil.of_key(self.pencil(), key)
         with self.book.writing(self.thread.preset) as (tx, preset):
-            return pencil.keep(tx, self.book.origin, preset, self.id, one, both=both)
+            return pencil.keep_pencil(tx, self.book.origin, preset, self.id, one, both=both)
 
-    def close(self, offline: bool = False) -> Closed:
+    def close(self, offline: bool = False) -> ClosingResult:
         """Read what is new for memories, once; the chat rests after that until something is said again. With `offline`
         Keepbook's own reader does it, whatever model is set: where that is down, say."""
-        closed: Closed = self.book.close_thread(self.id, offline=offline)
+        closed: ClosingResult = self.book.close_thread(self.id, offline=offline)
         return closed
 
 
-@explained
+@explain_arguments
 class Chats:
     """The chats of a book: `book.threads`."""
 
-    def __init__(self, book: Opened) -> None:
+    def __init__(self, book: OpenBook) -> None:
         self._book = book
 
     def start(
@@ -130,21 +130,21 @@ class Chats:
     def _open(self, *, preset: str | None = None, **told: Any) -> Chat:
         with self._book.writing(preset) as (tx, chosen):
             owners.configure(tx, stamp(tx.clock()))  # who only chats has a book too
-            return Chat(self._book, threads.start(tx, stamp(tx.clock()), chosen.name, **told))
+            return Chat(self._book, threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told))
 
     def get(self, thread_id: str) -> Chat:
         with self._book.reading() as (tx, _, _):
-            return Chat(self._book, threads.get(tx, thread_id))
+            return Chat(self._book, threads.get_thread(tx, thread_id))
 
     def list(self, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
         """The last touched first."""
         with self._book.reading() as (tx, _, _):
-            return threads.listed(tx, state=state, trash=trash, limit=limit)
+            return threads.list_threads(tx, state=state, trash=trash, limit=limit)
 
     def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
         with self._book.writing() as (tx, _):
             if by == "person" and self._book.origin.actor == "agent":
-                if threads.get(tx, thread_id).titled_by == "person":
+                if threads.get_thread(tx, thread_id).titled_by == "person":
                     raise NotAllowed("the person named this chat; only they rename it", code="person_only")
                 by = "model"
             return threads.rename(tx, thread_id, title, by=by)
@@ -159,27 +159,27 @@ class Chats:
             self._book.ask("chats.purge")
         with self._book.writing() as (tx, preset):
             thread = threads.trash(tx, thread_id, stamp(tx.clock()), by_person=self._book.hand.is_person)
-            for id in kept_from.learned_from(tx, thread_id) if memories else ():
+            for id in learned_memories.learned_from(tx, thread_id) if memories else ():
                 changes.delete(tx, self._book.origin, preset, id)
             if not forever:
                 return thread
-            threads.remove(tx, thread_id)
+            threads.delete_thread(tx, thread_id)
             return None
 
     def restore(self, thread_id: str) -> Thread:
         """Back from the trash, with the memories that went there together with it; or from the archive."""
         with self._book.writing() as (tx, preset):
             by_person, hours = self._book.hand.is_person, self._book.close_after_hours
-            along = kept_from.went_with(tx, threads.get(tx, thread_id))
-            thread = threads.restore(tx, thread_id, close_after_hours=hours, by_person=by_person)
+            along = learned_memories.trashed_with_chat(tx, threads.get_thread(tx, thread_id))
+            thread = threads.restore_thread(tx, thread_id, close_after_hours=hours, by_person=by_person)
             for id in along:
-                changes.restore(tx, self._book.origin, preset, id)
+                changes.restore_memory(tx, self._book.origin, preset, id)
             return thread
 
     def learned(self, thread_id: str) -> Sequence[str]:
         """Ids of the memories that came out of a chat."""
         with self._book.reading() as (tx, _, _):
-            return kept_from.learned_from(tx, thread_id)
+            return learned_memories.learned_from(tx, thread_id)
 
     def search(self, query: str, limit: int = 20) -> Sequence[Snippet]:
         """Turns that say it, with the words marked; never hidden context."""
@@ -192,11 +192,11 @@ class Chats:
             return recall_chats(tx, query, limit=limit, meaning=self._book.meaning)
 
 
-@explained
+@explain_arguments
 class Journal:
     """The notes of a book: `book.notes`."""
 
-    def __init__(self, book: Opened) -> None:
+    def __init__(self, book: OpenBook) -> None:
         self._book = book
 
     def bookmark(self, thread_id: str, turn: int) -> Note:
@@ -205,15 +205,15 @@ class Journal:
 
     def write(self, text: str) -> Note:
         with self._book.writing() as (tx, _):
-            return notes.write(tx, stamp(tx.clock()), text)
+            return notes.write_note(tx, stamp(tx.clock()), text)
 
     def get(self, id: str) -> Note:
         with self._book.reading() as (tx, _, _):
-            return notes.get(tx, id)
+            return notes.get_note(tx, id)
 
     def list(self, query: str | None = None) -> Sequence[Note]:
         with self._book.reading() as (tx, _, _):
-            return notes.listed(tx, query)
+            return notes.list_notes(tx, query)
 
     def edit(self, id: str, text: str) -> Note:
         self._book.ask("notes.change")
@@ -224,10 +224,10 @@ class Journal:
         """For good: notes have no trash."""
         self._book.ask("notes.change")
         with self._book.writing() as (tx, _):
-            return notes.remove(tx, id)
+            return notes.delete_note(tx, id)
 
     def put_back(self, note: Note) -> Note:
         """Undo a deletion: the note as `delete` answered it, under a new id."""
         self._book.ask("notes.change")
         with self._book.writing() as (tx, _):
-            return notes.put_back(tx, note)
+            return notes.restore_note(tx, note)

@@ -11,7 +11,7 @@ from keepbook.book.chats.threads import MESSAGE_LIMIT
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_text
 from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.book.text.words import fold
+from keepbook.book.text.words import fold_text
 from keepbook.errors import Invalid, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import messages, notes
@@ -32,11 +32,11 @@ class Note:
 # Operations
 
 
-def write(tx: Tx, now: str, text: str, *, thread_id: str | None = None, turn: int | None = None) -> Note:
+def write_note(tx: Tx, now: str, text: str, *, thread_id: str | None = None, turn: int | None = None) -> Note:
     text = _clean(text)
     row = {"owner": tx.owner, "id": new_id(), "text": text, "thread_id": thread_id, "turn": turn}
     tx.conn.execute(insert(notes), row | {"created_at": now, "updated_at": now})
-    return get(tx, str(row["id"]))
+    return get_note(tx, str(row["id"]))
 
 
 def bookmark(tx: Tx, now: str, thread_id: str, turn: int) -> Note:
@@ -50,23 +50,23 @@ def bookmark(tx: Tx, now: str, thread_id: str, turn: int) -> Note:
     text = tx.conn.execute(query).scalar()
     if text is None:
         raise NotFound(f"chat {thread_id!r} has no turn {turn}", field="turn")
-    return write(tx, now, text, thread_id=thread_id, turn=turn)
+    return write_note(tx, now, text, thread_id=thread_id, turn=turn)
 
 
 def edit(tx: Tx, now: str, id: str, text: str) -> Note:
-    get(tx, id)
+    get_note(tx, id)
     changed = update(notes).where(notes.c.owner == tx.owner, notes.c.id == id)
     tx.conn.execute(changed.values(text=_clean(text), updated_at=now))
-    return get(tx, id)
+    return get_note(tx, id)
 
 
-def remove(tx: Tx, id: str) -> Note:
-    note = get(tx, id)
+def delete_note(tx: Tx, id: str) -> Note:
+    note = get_note(tx, id)
     tx.conn.execute(delete(notes).where(notes.c.owner == tx.owner, notes.c.id == id))
     return note
 
 
-def put_back(tx: Tx, note: Note) -> Note:
+def restore_note(tx: Tx, note: Note) -> Note:
     """A note that was removed, as it was; the way back to its turn only where that still is."""
     said = select(messages.c.turn).where(
         messages.c.owner == tx.owner, messages.c.thread_id == note.thread_id, messages.c.turn == note.turn
@@ -78,7 +78,7 @@ def put_back(tx: Tx, note: Note) -> Note:
         "created_at": stamp(note.created_at), "updated_at": stamp(note.updated_at),
     }  # fmt: skip
     tx.conn.execute(insert(notes), row)
-    return get(tx, str(row["id"]))
+    return get_note(tx, str(row["id"]))
 
 
 def _clean(text: object) -> str:
@@ -91,20 +91,20 @@ def _clean(text: object) -> str:
 # Queries
 
 
-def get(tx: Tx, id: str) -> Note:
+def get_note(tx: Tx, id: str) -> Note:
     row = tx.conn.execute(select(notes).where(notes.c.owner == tx.owner, notes.c.id == id)).first()
     if row is None:
         raise NotFound(f"there is no note {id!r} in this journal", field="note")
     return _to_note(row)
 
 
-def listed(tx: Tx, query: str | None = None) -> Sequence[Note]:
+def list_notes(tx: Tx, query: str | None = None) -> Sequence[Note]:
     """Notes, the newest first; with a query those that say it."""
     rows = tx.conn.execute(
         select(notes).where(notes.c.owner == tx.owner).order_by(notes.c.created_at.desc(), notes.c.id)
     )
     found = [_to_note(row) for row in rows]
-    return found if not query else [note for note in found if fold(query) in fold(note.text)]
+    return found if not query else [note for note in found if fold_text(query) in fold_text(note.text)]
 
 
 def _to_note(row: Any) -> Note:

@@ -41,7 +41,7 @@ class Pencil:
 
 
 @dataclass(frozen=True, slots=True)
-class Declined:
+class DeclinedLine:
     """A line that the person said No to while the chat was open; `key` is the one it had."""
 
     id: str
@@ -54,7 +54,7 @@ class Declined:
 # Rules
 
 
-def key_of(turn: int, content: str) -> str:
+def pencil_key(turn: int, content: str) -> str:
     """Names a line for as long as its turn stands."""
     return f"{turn}-{zlib.crc32(content.lower().encode()):08x}"
 
@@ -69,30 +69,30 @@ def of_key(lines: Sequence[Pencil], key: str) -> Pencil:
 # Operations
 
 
-def decline(tx: Tx, thread_id: str, one: Pencil) -> Pencil:
+def decline_pencil(tx: Tx, thread_id: str, one: Pencil) -> Pencil:
     """The person says no: it is not kept from this chat, and not proposed again."""
     if one.proposal is not None:
-        proposals.decline(tx, one.proposal, stamp(tx.clock()))
+        proposals.decline_proposal(tx, one.proposal, stamp(tx.clock()))
         return one
     turns = (str(one.turn_id),)
     proposals.note_declined(tx, stamp(tx.clock()), one.content, thread_id=thread_id, turn_ids=turns)
     return one
 
 
-def take_back(tx: Tx, thread_id: str, key: str) -> Declined:
+def take_back_decline(tx: Tx, thread_id: str, key: str) -> DeclinedLine:
     """The person takes a No back: the line stands in pencil again."""
-    found = next((one for one in declined(tx, thread_id) if one.key == key), None)
+    found = next((one for one in declined_lines(tx, thread_id) if one.key == key), None)
     if found is None:
         raise NotFound(f"no pencil line {key!r} of this chat was left out", field="key")
     now = stamp(tx.clock())
-    if proposals.get(tx, found.id).question is None:
-        proposals.take_back_no(tx, found.id, now)
+    if proposals.get_proposal(tx, found.id).question is None:
+        proposals.take_back_proposal_no(tx, found.id, now)
     else:  # it was asked, and is asked again
-        proposals.reopen(tx, found.id, now)
+        proposals.reopen_proposal(tx, found.id, now)
     return found
 
 
-def keep(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil, *, both: bool = False) -> Written:
+def keep_pencil(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil, *, both: bool = False) -> Written:
     """The person says yes: written now, as theirs; with `both` beside the line that it would have changed."""
     said = replace(origin, actor="person", thread_id=thread_id, source="chat")
     if one.proposal is not None:
@@ -112,12 +112,12 @@ def keep(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil, *,
 # Queries
 
 
-def declined(tx: Tx, thread_id: str) -> list[Declined]:
+def declined_lines(tx: Tx, thread_id: str) -> list[DeclinedLine]:
     """What the person left out of a chat, line by line; what was declined elsewhere names no turn of it."""
-    refused = proposals.listed(tx, status="declined", thread_id=thread_id)
+    refused = proposals.list_proposals(tx, status="declined", thread_id=thread_id)
     found = [one for one in refused if one.question not in ("over", "which")]  # that is no such no
     turns = ((one, int(one.turn_ids[0])) for one in found if len(one.turn_ids) == 1 and one.turn_ids[0].isdecimal())
     return [
-        Declined(one.id, key_of(turn, one.content), turn, one.content, one.decided_at or one.created_at)
+        DeclinedLine(one.id, pencil_key(turn, one.content), turn, one.content, one.decided_at or one.created_at)
         for one, turn in turns
     ]

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, delete, func, insert, select, update
 
-from keepbook.book.ground import due, stored
+from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text, sought
 from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners.allowance import room_for_chat, room_for_text
-from keepbook.book.owners.choices import chosen
+from keepbook.book.owners.choices import get_choices
 from keepbook.book.text.indexes.turn_index import INDEXED, put_turns, take_turns
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared, set_columns
+from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables import messages, notes, threads
 
 ARCHIVE_DAYS = 30
@@ -55,7 +55,7 @@ class Message:
     broke_off: str | None = None
 
 
-class Made(NamedTuple):
+class ModelUse(NamedTuple):
     """Which model made a reply, and what that cost in tokens, as the model counted them, if it came to that."""
 
     model: str
@@ -112,7 +112,7 @@ def estimate(text: str) -> int:
     return -(-len(text) // 4)
 
 
-def standing(messages: Sequence[Message]) -> list[Message]:
+def current_messages(messages: Sequence[Message]) -> list[Message]:
     """What holds of a chat: without the turns that a later one was said in place of. Those stay stored and readable."""
     kept: list[Message] = []
     for message in messages:
@@ -125,7 +125,7 @@ def standing(messages: Sequence[Message]) -> list[Message]:
 # Operations
 
 
-def start(
+def start_thread(
     tx: Tx,
     now: str,
     preset: str,
@@ -147,12 +147,12 @@ def start(
     room_for_chat(tx)
     row = {
         "owner": tx.owner, "id": new_id(), "session": session, "agent": clean_optional(agent, "agent", 200),
-        "preset": preset, "state": "active", "incognito": int(incognito), "tier": chosen(tx).tier, "mode": mode,
+        "preset": preset, "state": "active", "incognito": int(incognito), "tier": get_choices(tx).tier, "mode": mode,
         "focus": clean_optional(focus, "focus", 2000), "created_at": now, "touched_at": now, "turns": 0,
         "extracted_through": 0, "failures": 0, "compressed_through": 0,
     }  # fmt: skip
     tx.conn.execute(insert(threads), row)
-    return get(tx, str(row["id"]))
+    return get_thread(tx, str(row["id"]))
 
 
 def _as_private(thread: Thread, incognito: bool) -> Thread:
@@ -164,13 +164,14 @@ def _as_private(thread: Thread, incognito: bool) -> Thread:
     return thread
 
 
-def announce(tx: Tx, thread_id: str, turn: int, role: str, text: str) -> None:
-    """Say which turn this transaction is about to store, so that lines can quote from it; `add` stores that very one.
+def announce_turn(tx: Tx, thread_id: str, turn: int, role: str, text: str) -> None:
+    """Say which turn this transaction is about to store, so that lines can quote from it; `add_message` stores that
+    very one.
     What a turn did is stored with it, so it is done first."""
     tx.coming[thread_id, turn] = (role, clean_text(text, "text", MESSAGE_LIMIT))
 
 
-def add(
+def add_message(
     tx: Tx,
     thread_id: str,
     role: str,
@@ -180,7 +181,7 @@ def add(
     speaker: str | None = None,
     hidden: str | None = None,
     parts: Any = None,
-    made: Made | None = None,
+    made: ModelUse | None = None,
     instead_of: int | None = None,
     broke_off: str | None = None,
     close_after_hours: float = 6.0,
@@ -189,7 +190,7 @@ def add(
     if role not in ROLES:
         raise Invalid(f"role is one of {', '.join(ROLES)}, not {role!r}", field="role")
     text = clean_text(text, "text", MESSAGE_LIMIT)
-    thread = get(tx, thread_id)
+    thread = get_thread(tx, thread_id)
     if thread.deleted_at is not None:
         raise Conflict(f"chat {thread_id} is in the trash; restore it first", code="trash")
     announced = tx.coming.pop((thread_id, thread.turns + 1), (role, text))
@@ -202,7 +203,7 @@ def add(
         "hidden": clean_text(hidden, "hidden", MESSAGE_LIMIT) if hidden else None,
         "parts": json.dumps(parts, ensure_ascii=False) if parts else None, "instead_of": instead_of,
         "broke_off": broke_off,
-        **dict(zip(Made._fields, made or (None, None, None), strict=True)),
+        **dict(zip(ModelUse._fields, made or (None, None, None), strict=True)),
     }  # fmt: skip
     _SAY.run(tx.conn, row)
     touched = max(at, stamp(thread.touched_at)) if thread.turns else at
@@ -216,14 +217,14 @@ def add(
 
 def rename(tx: Tx, thread_id: str, title: str, *, by: str = "person") -> Thread:
     """A name by hand wins for ever."""
-    thread = get(tx, thread_id)
+    thread = get_thread(tx, thread_id)
     if by != "person" and thread.titled_by == "person":
         return thread
     return _set(tx, thread_id, title=clean_line(title, "title", 1, TITLE_LIMIT), titled_by=by)
 
 
 def archive(tx: Tx, thread_id: str) -> Thread:
-    thread = get(tx, thread_id)
+    thread = get_thread(tx, thread_id)
     if thread.state == "active" and thread.turns > thread.extracted_through:
         raise Conflict(f"chat {thread_id} is open; close it first", code="active")
     due.cancel(tx, due.ARCHIVE, thread_id)
@@ -233,15 +234,15 @@ def archive(tx: Tx, thread_id: str) -> Thread:
 def trash(tx: Tx, thread_id: str, now: str, *, by_person: bool = True) -> Thread:
     """Gone from every list for 30 days, then really removed; on anybody else's word than the person's it stays in the
     trash. Memories learned from it stay."""
-    get(tx, thread_id)
+    get_thread(tx, thread_id)
     if by_person:
         due.remind(tx, due.PURGE_CHAT, thread_id, later(now, days=TRASH_DAYS))
     return _set(tx, thread_id, deleted_at=now)
 
 
-def restore(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by_person: bool = True) -> Thread:
+def restore_thread(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by_person: bool = True) -> Thread:
     """Back from the trash; from the archive, where it lies there only."""
-    thread = get(tx, thread_id)
+    thread = get_thread(tx, thread_id)
     if thread.deleted_at is None and thread.state == "archived":
         due.remind(tx, due.ARCHIVE, thread_id, later(stamp(tx.clock()), days=ARCHIVE_DAYS))
         return _set(tx, thread_id, state="idle")
@@ -254,12 +255,12 @@ def restore(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by_person
     return _set(tx, thread_id, deleted_at=None)
 
 
-def remove(tx: Tx, thread_id: str) -> None:
+def delete_thread(tx: Tx, thread_id: str) -> None:
     """Really remove a chat: messages and index. Notes keep their text and lose the way back.
 
     The block it was given is part of the record of what was shown, which only erasing a memory in it changes.
     """
-    get(tx, thread_id)
+    get_thread(tx, thread_id)
     take_turns(tx, thread_id)
     for table, column in ((messages, "thread_id"), (threads, "id")):
         tx.conn.execute(delete(table).where(table.c.owner == tx.owner, table.c[column] == thread_id))
@@ -270,7 +271,7 @@ def remove(tx: Tx, thread_id: str) -> None:
     tx.compact = True
 
 
-def claim(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> Claim | None:
+def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> Claim | None:
     """Take the lease to close a chat, or nothing: it is not open, or somebody else is at it."""
     row = _row(tx, thread_id)
     thread = to_thread(row)
@@ -280,7 +281,7 @@ def claim(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> Claim | 
         return None
     token = secrets.token_hex(8)
     _set(tx, thread_id, closing_until=later(now, seconds=lease_seconds), closing_by=token)
-    return Claim(thread, token, tuple(standing(said(tx, thread_id, after=thread.extracted_through))))
+    return Claim(thread, token, tuple(current_messages(messages_of(tx, thread_id, after=thread.extracted_through))))
 
 
 def still_mine(tx: Tx, held: Claim) -> bool:
@@ -313,7 +314,7 @@ def finish(tx: Tx, held: Claim, now: str, *, summary: str | None) -> Thread:
     )  # fmt: skip
 
 
-def give_back(tx: Tx, held: Claim, now: str, failure: str, *, retry_minutes: float) -> Thread | None:
+def release_closing(tx: Tx, held: Claim, now: str, failure: str, *, retry_minutes: float) -> Thread | None:
     """Closing failed: the chat is as it was, to be tried again; after five failures it is parked."""
     row = _find(tx, held.thread.id)
     if row is None or row.closing_by != held.token:
@@ -334,7 +335,7 @@ def keep_compression(tx: Tx, thread_id: str, through: int, summary: str) -> Thre
 # Queries
 
 
-def get(tx: Tx, thread_id: str) -> Thread:
+def get_thread(tx: Tx, thread_id: str) -> Thread:
     return to_thread(_row(tx, thread_id))
 
 
@@ -349,7 +350,7 @@ def _row(tx: Tx, thread_id: str) -> Any:
     return row
 
 
-def in_trash(tx: Tx, thread_id: str) -> bool:
+def is_thread_in_trash(tx: Tx, thread_id: str) -> bool:
     row = _find(tx, thread_id)
     return row is not None and row.deleted_at is not None
 
@@ -360,23 +361,23 @@ def is_incognito(tx: Tx, session: str) -> bool:
     return bool(tx.conn.execute(query).scalar())
 
 
-def listed(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
+def list_threads(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
     """Chats, the last touched first."""
     told = {"owner": tx.owner, "limit": limit} | ({} if state is None else {"state": state})
     return [to_thread(row) for row in _listing(state is not None, trash).rows(tx.conn, told)]
 
 
 @cache
-def _listing(by_state: bool, trash: bool) -> Prepared:
+def _listing(by_state: bool, trash: bool) -> PreparedStatement:
     query = select(threads).where(threads.c.owner == bindparam("owner"))
     query = query.where(threads.c.deleted_at.isnot(None) if trash else threads.c.deleted_at.is_(None))
     if by_state:
         query = query.where(threads.c.state == bindparam("state"))
     newest = query.order_by(threads.c.touched_at.desc(), threads.c.id)
-    return Prepared(newest.limit(bindparam("limit", type_=Integer)))
+    return PreparedStatement(newest.limit(bindparam("limit", type_=Integer)))
 
 
-def said(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
+def messages_of(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
     rows = _SAID.rows(tx.conn, {"owner": tx.owner, "thread_id": thread_id, "after": after})
     return [to_message(row._mapping) for row in rows]
 
@@ -397,7 +398,7 @@ def to_thread(row: Any) -> Thread:
 def to_message(row: Any) -> Message:
     return Message(
         turn=row["turn"], role=row["role"], speaker=row["speaker"], text=row["text"], at=parse_stamp(row["at"]),
-        tokens=row["tokens"], hidden=row["hidden"], parts=stored.loads(row["parts"]) if row["parts"] else None,
+        tokens=row["tokens"], hidden=row["hidden"], parts=stored_json.load_json(row["parts"]) if row["parts"] else None,
         model=row["model"], tokens_in=row["tokens_in"], tokens_out=row["tokens_out"], instead_of=row["instead_of"],
         broke_off=row["broke_off"],
     )  # fmt: skip
@@ -405,12 +406,12 @@ def to_message(row: Any) -> Message:
 
 def _set(tx: Tx, thread_id: str, **values: Any) -> Thread:
     set_columns(tx.conn, threads, {"owner": tx.owner, "id": thread_id}, values)
-    return get(tx, thread_id)
+    return get_thread(tx, thread_id)
 
 
-_ONE = Prepared(select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id")))
-_SAY = Prepared(insert(messages), messages.c.keys())
-_SAID = Prepared(
+_ONE = PreparedStatement(select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id")))
+_SAY = PreparedStatement(insert(messages), messages.c.keys())
+_SAID = PreparedStatement(
     select(messages)
     .where(
         messages.c.owner == bindparam("owner"),

@@ -7,23 +7,23 @@ from datetime import datetime
 from typing import Any
 
 from keepbook.book.chats import pencil
-from keepbook.book.chats.pencil import Declined
+from keepbook.book.chats.pencil import DeclinedLine
 from keepbook.book.chats.threads import Thread, estimate
 from keepbook.book.ground import due
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory import injections
-from keepbook.book.text.block_lines import Line
+from keepbook.book.text.block_lines import BlockLine
 from keepbook.storage.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ChatBlock:
     """A block with the moment it was rendered at; it stays the same for as long as its chat lasts."""
 
     at: datetime
     text: str
-    lines: tuple[Line, ...]
+    lines: tuple[BlockLine, ...]
 
     @property
     def tokens(self) -> int:
@@ -33,41 +33,41 @@ class Given:
 # Operations
 
 
-def take_back_no(book: Opened, thread_id: str, key: str) -> Declined:
+def take_back_pencil_no(book: OpenBook, thread_id: str, key: str) -> DeclinedLine:
     """A pencil line that was left out stands in pencil again."""
     book.ask("proposals.answer")
     with book.writing() as (tx, _):
-        return pencil.take_back(tx, thread_id, key)
+        return pencil.take_back_decline(tx, thread_id, key)
 
 
 # Queries
 
 
-def left_out(book: Opened, thread: Thread) -> Sequence[Declined]:
+def declined_pencil_lines(book: OpenBook, thread: Thread) -> Sequence[DeclinedLine]:
     """The pencil lines of a chat that the person said No to."""
     with book.reading() as (tx, _, _):
-        return pencil.declined(tx, thread.id)
+        return pencil.declined_lines(tx, thread.id)
 
 
-def given(book: Opened, thread: Thread) -> Given | None:
+def chat_block(book: OpenBook, thread: Thread) -> ChatBlock | None:
     """The block a chat was given, if it was given one that was not erased since."""
     with book.reading() as (tx, _, _):
-        kept = _injected(tx, thread)
-    return None if kept is None or not kept.block else Given(parse_stamp(kept.at), *injections.given_by(kept))
+        kept = _injection_of(tx, thread)
+    return None if kept is None or not kept.block else ChatBlock(parse_stamp(kept.at), *injections.injection_of(kept))
 
 
-def block_of(tx: Tx, thread: Thread) -> tuple[Line, ...]:
+def block_of(tx: Tx, thread: Thread) -> tuple[BlockLine, ...]:
     """The lines of the block this chat was given, if it was given one."""
-    kept = _injected(tx, thread)
-    return () if kept is None else injections.given_by(kept).lines
+    kept = _injection_of(tx, thread)
+    return () if kept is None else injections.injection_of(kept).lines
 
 
-def _injected(tx: Tx, thread: Thread) -> Any:
+def _injection_of(tx: Tx, thread: Thread) -> Any:
     space, session = (injections.CHAT, thread.id) if thread.session is None else (injections.OUTSIDE, thread.session)
-    return injections.stored(tx, session, space)
+    return injections.find_injection(tx, session, space)
 
 
-def tried_again_at(book: Opened, thread: Thread) -> datetime | None:
+def tried_again_at(book: OpenBook, thread: Thread) -> datetime | None:
     """When a sweep looks at an open chat again."""
     with book.reading() as (tx, _, _):
         at = due.reminded_at(tx, due.CLOSE, thread.id)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select, tuple_
 
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import due
 
 
@@ -25,9 +25,9 @@ RUN, RUN_LOST, RESOLVE, ANSWER = "run", "run_lost", "resolve", "answer"
 
 
 _THIS = and_(due.c.owner == bindparam("owner"), due.c.work == bindparam("work"), due.c.id == bindparam("id"))
-_PUT = Prepared(insert(due), due.c.keys())
-_TAKE = Prepared(delete(due).where(_THIS))
-_AT = Prepared(select(due.c.at).where(_THIS))
+_PUT = PreparedStatement(insert(due), due.c.keys())
+_TAKE = PreparedStatement(delete(due).where(_THIS))
+_AT = PreparedStatement(select(due.c.at).where(_THIS))
 
 
 def remind(tx: Tx, work: str, id: str, at: str) -> None:
@@ -52,7 +52,7 @@ def reminders(tx: Tx, work: str) -> list[str]:
     return list(tx.conn.execute(query.order_by(due.c.at, due.c.id)).scalars())
 
 
-def waiting(conn: Connection, now: str) -> dict[str, tuple[int, str]]:
+def due_counts(conn: Connection, now: str) -> dict[str, tuple[int, str]]:
     """How much of each work is due, and since when the longest has waited; asked without an owner's scope."""
     query = select(due.c.work, func.count(), func.min(due.c.at)).where(due.c.at <= now).group_by(due.c.work)
     return {work: (number, since) for work, number, since in conn.execute(query)}

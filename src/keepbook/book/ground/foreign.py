@@ -22,7 +22,7 @@ A_STEP, MOST_STEPS = 100_000, 20_000
 
 
 @contextmanager
-def opened(path: Path, what: str) -> Iterator[sqlite3.Connection]:
+def open_foreign_sqlite(path: Path, what: str) -> Iterator[sqlite3.Connection]:
     """The file, read-only; `what` says in an error what it should have been. One in write-ahead mode that nobody has
     open is read as it lies, so that none of the files which that mode puts beside it are left behind."""
     try:

@@ -19,12 +19,12 @@ from keepbook.storage.tables import answers
 KEPT = timedelta(hours=24)
 
 
-class Answer(NamedTuple):
+class StoredAnswer(NamedTuple):
     status: int
     body: str
 
 
-def find(tx: Tx, key: str, request: bytes) -> Answer | None:
+def find_answer(tx: Tx, key: str, request: bytes) -> StoredAnswer | None:
     """What this request was answered before; another request under the same key is a conflict."""
     key = clean_line(key, "Idempotency-Key", 1, 200)
     known = select(answers).where(answers.c.owner == tx.owner, answers.c.key == key, answers.c.at > _oldest(tx))
@@ -33,10 +33,10 @@ def find(tx: Tx, key: str, request: bytes) -> Answer | None:
         return None
     if row.request != _digest(request):
         raise Conflict(f"the key {key!r} was used for another request; choose a new one", code="key_reused")
-    return Answer(row.status, row.body)
+    return StoredAnswer(row.status, row.body)
 
 
-def keep(tx: Tx, key: str, request: bytes, answer: Answer) -> None:
+def store_answer(tx: Tx, key: str, request: bytes, answer: StoredAnswer) -> None:
     tx.conn.execute(delete(answers).where(answers.c.owner == tx.owner, answers.c.at <= _oldest(tx)))
     tx.conn.execute(
         insert(answers),

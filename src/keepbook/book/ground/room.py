@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any, Generic, Self, TypeVar, overload
 
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.open_book import OpenBook
 
 Face = TypeVar("Face")
 
@@ -18,9 +18,9 @@ class Room(Generic[Face]):
     def __get__(self, book: None, of: Any) -> Self: ...
 
     @overload
-    def __get__(self, book: Opened, of: Any) -> Face: ...
+    def __get__(self, book: OpenBook, of: Any) -> Face: ...
 
-    def __get__(self, book: Opened | None, of: Any) -> Self | Face:
+    def __get__(self, book: OpenBook | None, of: Any) -> Self | Face:
         if book is None:
             return self
         face: Face = getattr(import_module(self._module), self._face)(book)

@@ -32,7 +32,7 @@ class Page(Generic[Item]):
         return self.items[index]
 
 
-class Plain(Sequence[Item]):
+class LazyValues(Sequence[Item]):
     """Values in their JSON shape, each made into Python's when somebody looks at it: a door that gives them on, text
     for text, makes none."""
 
@@ -69,17 +69,17 @@ class Plain(Sequence[Item]):
 def to_json(value: Any) -> Any:
     """A value of the book as plain JSON types."""
     kind: type = type(value)
-    return _way(kind)(value)
+    return _encoder_of(kind)(value)
 
 
 @cache
-def _way(kind: type) -> Callable[[Any], Any]:
+def _encoder_of(kind: type) -> Callable[[Any], Any]:
     """How the values of a class become JSON."""
     if kind in _PLAIN:
         return lambda value: value
     if issubclass(kind, datetime):
         return stamp
-    if issubclass(kind, Plain):
+    if issubclass(kind, LazyValues):
         return lambda values: values.told
     if issubclass(kind, Page):
         return lambda page: {page.rows: to_json(page.items), "total": page.total, "next": page.next}

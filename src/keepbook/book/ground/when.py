@@ -2,9 +2,9 @@
 
 Inside the engine a time is fixed-width text in UTC ("2026-03-05T09:00:00.000000Z"), which sorts as text on
 every engine. Three ways lead there: `stamp` for what a clock said, `instant` for what a program hands in
-(ISO 8601 in any precision), `in_words` for what a person types ("last Friday", "until the end of March").
+(ISO 8601 in any precision), `parse_date_words` for what a person types ("last Friday", "until the end of March").
 Words are read by a small grammar: a rule turns a phrase into the spans of local time it may mean; which of
-them is taken, and which edge of it, says the table at `in_words`. The moment is passed in, no clock is read.
+them is taken, and which edge of it, says the table at `parse_date_words`. The moment is passed in, no clock is read.
 """
 
 import calendar
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from keepbook.book.ground.patterns import regex
-from keepbook.book.ground.stored import damaged
+from keepbook.book.ground.stored_json import damaged_error
 from keepbook.errors import Invalid
 
 Moment = Any
@@ -27,7 +27,7 @@ KEPT = 8192
 _TICK = timedelta(microseconds=1)
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """A stretch of time from `first`; without a length it is one instant."""
 
     first: datetime  # naive: wall-clock time in the zone at hand; aware: an exact instant
@@ -52,7 +52,7 @@ class Span(NamedTuple):
         return _utc(self.first, zone)
 
 
-class Anchor(NamedTuple):
+class DateAnchor(NamedTuple):
     """When and where a phrase is said, and whether it ends something."""
 
     moment: datetime
@@ -68,8 +68,8 @@ class Anchor(NamedTuple):
         return self.local.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-Found = re.Match[str]
-Reader = Callable[[Found, Anchor], list[Span]]
+DateMatch = re.Match[str]
+DateReader = Callable[[DateMatch, DateAnchor], list[TimeSpan]]
 
 
 def stamp(moment: datetime) -> str:
@@ -98,7 +98,7 @@ def parse_stamp(text: str) -> datetime:
             return datetime.fromisoformat(text)
         except ValueError:  # right in shape, but no such day or hour
             pass
-    raise damaged(f"{_shown(text)} is not an instant as the book writes them")
+    raise damaged_error(f"{_short_repr(text)} is not an instant as the book writes them")
 
 
 def later(at: str, **span: float) -> str:
@@ -123,7 +123,7 @@ def zone_named(name: str, *, field: str = "zone") -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # OSError: the name of a directory ("Europe"), or far too long
-        raise Invalid(f"{_shown(name)} is not a time zone. Write it like Europe/Oslo.", field=field) from None
+        raise Invalid(f"{_short_repr(name)} is not a time zone. Write it like Europe/Oslo.", field=field) from None
 
 
 def instant(value: str | datetime | date | None, *, field: str, zone: str = "UTC") -> str | None:
@@ -148,7 +148,7 @@ def instant(value: str | datetime | date | None, *, field: str, zone: str = "UTC
         except OverflowError:  # its instant in UTC lies beyond the years 0001 to 9999
             pass
     example = "2026-03-05 or 2026-03-05T10:00+01:00"
-    raise Invalid(f"{field}: {_shown(value)} is not a date. Write it like {example}.", field=field)
+    raise Invalid(f"{field}: {_short_repr(value)} is not a date. Write it like {example}.", field=field)
 
 
 _STAMP = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
@@ -160,7 +160,7 @@ _ISO = regex(
 )
 
 
-def _iso(text: str) -> Span | None:
+def _iso(text: str) -> TimeSpan | None:
     """The year, month, day or instant that an ISO 8601 text names."""
     found = _ISO.fullmatch(text)
     if not found:
@@ -178,8 +178,8 @@ def _iso(text: str) -> Span | None:
         return None
     first = datetime.combine(day, clock)
     if found["hour"]:
-        return Span(first)
-    return Span(first, days=1) if found["day"] else Span(first, months=1 if found["month"] else 12)
+        return TimeSpan(first)
+    return TimeSpan(first, days=1) if found["day"] else TimeSpan(first, months=1 if found["month"] else 12)
 
 
 def _utc(moment: datetime, zone: tzinfo) -> datetime:
@@ -197,12 +197,12 @@ def _shift(moment: datetime, *, months: int = 0, days: int = 0) -> datetime:
     return moment.replace(year=year, month=month + 1, day=day) + timedelta(days=days)
 
 
-def _shown(value: object) -> str:
+def _short_repr(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:58]}…{text[-1]}"
 
 
-def in_words(text: str, *, moment: datetime, zone: str, end: bool = False, field: str = "date") -> str:
+def parse_date_words(text: str, *, moment: datetime, zone: str, end: bool = False, field: str = "date") -> str:
     """The stamp of a date in plain English, as said at `moment` in `zone`.
 
     | said                                    | since when (no `end`)     | until when (`end`)             |
@@ -225,17 +225,17 @@ def in_words(text: str, *, moment: datetime, zone: str, end: bool = False, field
     if moment.utcoffset() is None:
         raise Invalid("A time needs a time zone, as in datetime.now(UTC).", field="moment")
     try:
-        edge = _nearest(text, Anchor(moment.astimezone(UTC), where, end))
+        edge = _nearest(text, DateAnchor(moment.astimezone(UTC), where, end))
     except OverflowError:  # beyond the years 0001 to 9999
         edge = None
     if edge is None:
         examples = "Friday, in 3 days, end of March" if end else "yesterday, last Friday, 2 weeks ago"
         words = f"is not a date I can read. Try 2026-03-05, March 2026, or words like {examples}."
-        raise Invalid(f"{field}: {_shown(text)} {words}", field=field)
+        raise Invalid(f"{field}: {_short_repr(text)} {words}", field=field)
     return stamp(edge)
 
 
-def _nearest(text: str, anchor: Anchor) -> datetime | None:
+def _nearest(text: str, anchor: DateAnchor) -> datetime | None:
     if len(text) > 100:
         return None
     phrase = " ".join(text.casefold().split()).rstrip(".")
@@ -244,11 +244,11 @@ def _nearest(text: str, anchor: Anchor) -> datetime | None:
         through = through or lead[1] in ("through", "thru")
         phrase = phrase[lead.end() :]
     iso = _iso(phrase)
-    spans = [iso] if iso else _spans(_tidy(phrase), anchor)
+    spans = [iso] if iso else _spans(_normalise(phrase), anchor)
     if through:
         spans = [span._replace(to_last=True) for span in spans]
     elif iso:
-        spans = [Span(iso.first)]  # exact as written: never stretched to the end of its day
+        spans = [TimeSpan(iso.first)]  # exact as written: never stretched to the end of its day
     edges = [span.edge(anchor.zone, anchor.end) for span in spans]
     if not edges:
         return None
@@ -279,13 +279,13 @@ _SAME = [  # what a phrase is rewritten to before the rules see it, in this orde
 ]
 
 
-def _tidy(phrase: str) -> str:
+def _normalise(phrase: str) -> str:
     for pattern, same in _SAME:
         phrase = pattern.sub(same, phrase)
     return phrase.strip()
 
 
-def _spans(phrase: str, anchor: Anchor) -> list[Span]:
+def _spans(phrase: str, anchor: DateAnchor) -> list[TimeSpan]:
     """All that the phrase may name, in order of time; nothing if no rule knows it."""
     if iso := _iso(phrase):
         return [iso]
@@ -339,26 +339,26 @@ def _steps(said: str | None, otherwise: Iterable[int]) -> Iterable[int]:
     return [_STEPS[_WHICH[said]]] if said else otherwise
 
 
-def _day_from(anchor: Anchor, days: int, months: int = 0) -> Span:
-    return Span(_shift(anchor.today, days=days, months=months), days=1)
+def _day_from(anchor: DateAnchor, days: int, months: int = 0) -> TimeSpan:
+    return TimeSpan(_shift(anchor.today, days=days, months=months), days=1)
 
 
-def _at_edge(found: Found, anchor: Anchor) -> list[Span]:
+def _at_edge(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     spans = _spans(found["rest"], anchor)
-    return [span._replace(to_last=True) if found["edge"] == "end" else Span(span.first) for span in spans]
+    return [span._replace(to_last=True) if found["edge"] == "end" else TimeSpan(span.first) for span in spans]
 
 
-def _part(found: Found, anchor: Anchor) -> list[Span]:
+def _part(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     parts = []
     for span in _spans(found["rest"], anchor):
         if span.months in _PARTS:
             into = _PARTS[span.months][found["part"]]
             step = {"days": into} if span.months == 1 else {"months": into}
-            parts.append(Span(_shift(span.first, **step)))
+            parts.append(TimeSpan(_shift(span.first, **step)))
     return parts
 
 
-def _at_clock(found: Found, anchor: Anchor) -> list[Span]:
+def _at_clock(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     hour, minute, half = int(found["hour"] or 12), int(found["minute"] or 0), found["half"]
     if not (found["at"] or found["minute"] or half or found["noon"]):
         return []  # a bare number is no time of day
@@ -368,16 +368,16 @@ def _at_clock(found: Found, anchor: Anchor) -> list[Span]:
         return []
     # An hour alone comes every day.
     days = _spans(found["rest"], anchor) if found["rest"] else [_day_from(anchor, n) for n in (-1, 0, 1)]
-    return [Span(day.first.replace(hour=hour, minute=minute)) for day in days if day.is_day]
+    return [TimeSpan(day.first.replace(hour=hour, minute=minute)) for day in days if day.is_day]
 
 
-def _a_day(found: Found, anchor: Anchor) -> list[Span]:
+def _a_day(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     days, hour = _DAYS[found[0]]
     day = _day_from(anchor, days)
     return [day._replace(first=day.first.replace(hour=hour))]
 
 
-def _away(found: Found, anchor: Anchor) -> list[Span]:
+def _away(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     """A count of units from now, the way that is said or else the way it is read ("for 2 years")."""
     count = int(found["count"]) if found["count"].isdigit() else _COUNTS[found["count"]]
     way = found["way"] or found["tail"] or ("in" if anchor.end else "ago")
@@ -385,11 +385,11 @@ def _away(found: Found, anchor: Anchor) -> list[Span]:
         count = -count
     months, days, minutes = _UNITS[found["unit"]]
     if minutes:
-        return [Span(anchor.moment + timedelta(minutes=count * minutes))]
+        return [TimeSpan(anchor.moment + timedelta(minutes=count * minutes))]
     return [_day_from(anchor, count * days, count * months)]
 
 
-def _a_unit(found: Found, anchor: Anchor) -> list[Span]:
+def _a_unit(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     months, days, minutes = _UNITS[found["unit"]]
     if minutes or days > 7 or months > 12:
         return []
@@ -399,19 +399,19 @@ def _a_unit(found: Found, anchor: Anchor) -> list[Span]:
     elif months:
         first = first.replace(day=1, month=first.month - (first.month - 1) % months)
     steps = _steps(found["which"], (-1, 0, 1))
-    return [Span(_shift(first, months=n * months, days=n * days), months, days) for n in steps]
+    return [TimeSpan(_shift(first, months=n * months, days=n * days), months, days) for n in steps]
 
 
-def _a_weekday(found: Found, anchor: Anchor) -> list[Span]:
+def _a_weekday(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     name = found["weekday"]
     offset, length = (5, 2) if name == "weekend" else (_WEEKDAYS.index(_SHORT.get(name, name)), 1)
-    week = Span(_shift(anchor.today, days=-anchor.today.weekday()), days=7)
+    week = TimeSpan(_shift(anchor.today, days=-anchor.today.weekday()), days=7)
     steps = _steps(found["week"], range(-2, 3))
-    spans = [Span(_shift(week.first, days=7 * n + offset), days=length) for n in steps]
+    spans = [TimeSpan(_shift(week.first, days=7 * n + offset), days=length) for n in steps]
     return _chosen(spans, found["which"], anchor, frame=week, next_from=week.after)
 
 
-def _a_yearly(found: Found, anchor: Anchor) -> list[Span]:
+def _a_yearly(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     name = found["name"]
     month, day, months, days = _YEARLY[_SHORT.get(name, name)]
     if "day" in found.groupdict():
@@ -422,25 +422,27 @@ def _a_yearly(found: Found, anchor: Anchor) -> list[Span]:
     else:
         years = [now.year + n for n in _steps(said, range(-8, 9))]  # leap days can be eight years apart
     spans = [
-        Span(datetime.combine(date(year, month, day), time.min), months, days)
+        TimeSpan(datetime.combine(date(year, month, day), time.min), months, days)
         for year in years
         if 1 <= year <= 9999 and 1 <= day <= calendar.monthrange(year, month)[1]
     ]
-    frame = Span(anchor.today.replace(month=1, day=1), months=12)
+    frame = TimeSpan(anchor.today.replace(month=1, day=1), months=12)
     return _chosen(spans, found["which"], anchor, frame=frame, next_from=now)
 
 
-def _a_monthly(found: Found, anchor: Anchor) -> list[Span]:
+def _a_monthly(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     day = int(found["day"])
     months = [_shift(anchor.today.replace(day=1), months=n) for n in _steps(found["month"], range(-2, 3))]
     return [
-        Span(first.replace(day=day), days=1)
+        TimeSpan(first.replace(day=day), days=1)
         for first in months
         if 1 <= day <= calendar.monthrange(first.year, first.month)[1]
     ]
 
 
-def _chosen(spans: Sequence[Span], said: str | None, anchor: Anchor, *, frame: Span, next_from: datetime) -> list[Span]:
+def _chosen(
+    spans: Sequence[TimeSpan], said: str | None, anchor: DateAnchor, *, frame: TimeSpan, next_from: datetime
+) -> list[TimeSpan]:
     """Those that last, this or next leaves; `frame` is the current week or year."""
     now, which = anchor.local, _WHICH.get(said or "")
     if which == "last":
@@ -456,34 +458,34 @@ def _chosen(spans: Sequence[Span], said: str | None, anchor: Anchor, *, frame: S
     return list(spans)
 
 
-def _any(*names: Iterable[str]) -> str:
+def _alternatives(*names: Iterable[str]) -> str:
     return "|".join(sorted((name for group in names for name in group), key=len, reverse=True))
 
 
 _SHORT_MONTHS = [short for short, name in _SHORT.items() if name in _MONTHS]
 _CHOICES = {
-    "COUNT": r"\d{1,4}|" + _any(_COUNTS),
+    "COUNT": r"\d{1,4}|" + _alternatives(_COUNTS),
     "DATE": r"\d{1,2}",
-    "DAYS": _any(_DAYS),
-    "MONTH": _any(_MONTHS, _SHORT_MONTHS),
+    "DAYS": _alternatives(_DAYS),
+    "MONTH": _alternatives(_MONTHS, _SHORT_MONTHS),
     "NTH": "st|nd|rd|th",
-    "UNIT": _any(_UNITS),
-    "WEEKDAY": _any(["weekend"], _WEEKDAYS, set(_SHORT) - set(_SHORT_MONTHS)),
-    "WHICH": _any(_WHICH),
-    "YEAR": rf"\d{{4}}|(?:{_any(_WHICH)}) year",
-    "YEARLY": _any(_YEARLY, _SHORT_MONTHS),
+    "UNIT": _alternatives(_UNITS),
+    "WEEKDAY": _alternatives(["weekend"], _WEEKDAYS, set(_SHORT) - set(_SHORT_MONTHS)),
+    "WHICH": _alternatives(_WHICH),
+    "YEAR": rf"\d{{4}}|(?:{_alternatives(_WHICH)}) year",
+    "YEARLY": _alternatives(_YEARLY, _SHORT_MONTHS),
 }
 
 
 _CHOICE = regex("[A-Z]{3,}")
 
 
-def _rule(phrase: str, read: Reader) -> tuple[re.Pattern[str], Reader]:
+def _rule(phrase: str, read: DateReader) -> tuple[re.Pattern[str], DateReader]:
     return regex(_CHOICE.sub(lambda name: f"(?:{_CHOICES[name[0]]})", phrase), re.ASCII, anchored=True), read
 
 
 _RULES = [  # the first that fits the whole phrase reads it
-    _rule(r"now|right now|just now", lambda _, anchor: [Span(anchor.moment)]),
+    _rule(r"now|right now|just now", lambda _, anchor: [TimeSpan(anchor.moment)]),
     _rule(r"DAYS", _a_day),
     _rule(r"(?P<edge>start|beginning|end) (?P<rest>.+)", _at_edge),
     _rule(r"(?P<part>early|mid|late) (?P<rest>.+)", _part),

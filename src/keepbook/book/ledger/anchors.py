@@ -24,7 +24,7 @@ class Anchor:
     source: str | None = None
 
 
-class Held:
+class AnchorCheck:
     """An owner's anchors, held against a chain while that is walked."""
 
     def __init__(self, anchors: Iterable[Anchor], owner: str) -> None:
@@ -32,11 +32,11 @@ class Held:
         self._missing = dict(self._expected)
         self._other: Anchor | None = None
 
-    def seen(self, link: int, hash: str) -> None:
+    def see_link(self, link: int, hash: str) -> None:
         if (anchor := self._missing.pop(link, None)) is not None and anchor.hash != hash and self._other is None:
             self._other = anchor
 
-    def judged(self, result: Verification) -> Verification:
+    def check_result(self, result: Verification) -> Verification:
         """A chain that holds by itself, and does not hold against its anchors, is broken."""
         if not result.ok:
             return result
@@ -50,7 +50,7 @@ class Held:
         return result
 
 
-def read(path: Path) -> list[Anchor]:
+def read_anchors(path: Path) -> list[Anchor]:
     """What was noted so far; a file that is not there has noted nothing."""
     return list(_read(path)) if path.exists() else []
 

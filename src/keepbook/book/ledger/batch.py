@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, Select, Table, Text, bindparam, select
 
-from keepbook.storage.bulk_rows import Row
+from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import former_trades, trades
 
@@ -28,13 +28,13 @@ _NONE, _NAN = "\x00", float("nan")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class BatchTables:
     """Rows that come in batches: their table, with the batch last, and that of former ones, with `went` and `until`
     behind it. `said` gives the bytes of many rows, which must follow each other as the rows do."""
 
     table: Table
     former: Table
-    said: Callable[[Sequence[Row]], tuple[bytes, bytes]]
+    said: Callable[[Sequence[RowValues]], tuple[bytes, bytes]]
 
     @property
     def columns(self) -> list[str]:
@@ -52,17 +52,17 @@ class Kind:
 class Digest:
     """One digest over what came and what went, told in the order of keys, few or many at a time."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: BatchTables) -> None:
         self._kind, self._key, self.came, self.went = kind, kind.key, 0, 0
         self._sums = [hashlib.sha256() for _ in range(3)]
 
-    def come(self, rows: Sequence[Row]) -> None:
+    def add_rows(self, rows: Sequence[RowValues]) -> None:
         """Rows without their batch."""
         self.came += len(rows)
         for total, said in zip(self._sums, self._kind.said(rows), strict=False):
             total.update(said)
 
-    def go(self, rows: Iterable[Row]) -> None:
+    def go(self, rows: Iterable[RowValues]) -> None:
         """Former rows: their keys, the batch that brought them, and until when they stood."""
         for row in rows:
             self.went += 1
@@ -74,7 +74,7 @@ class Digest:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def in_order(rows: Sequence[Row], width: int) -> Sequence[Row]:
+def in_order(rows: Sequence[RowValues], width: int) -> Sequence[RowValues]:
     """By their keys, the first columns; of rows with the same key the last one."""
     keys = list(map(itemgetter(*range(width)), rows))
     if all(map(lt, keys, islice(keys, 1, None))):
@@ -83,7 +83,7 @@ def in_order(rows: Sequence[Row], width: int) -> Sequence[Row]:
     return [unique[key] for key in sorted(unique)]
 
 
-def said_of(table: Table) -> Callable[[Sequence[Row]], tuple[bytes, bytes]]:
+def row_bytes_of(table: Table) -> Callable[[Sequence[RowValues]], tuple[bytes, bytes]]:
     """The bytes of rows of a table of texts and numbers: the texts one after the other, and the numbers."""
     columns = [column for column in table.c if column.name not in ("owner", "batch")]
     assert not any(isinstance(column.type, Integer) for column in columns)
@@ -91,7 +91,7 @@ def said_of(table: Table) -> Callable[[Sequence[Row]], tuple[bytes, bytes]]:
     numbers = [place for place in range(len(columns)) if place not in texts]
     take_texts, take_numbers = itemgetter(*texts), itemgetter(*numbers)
 
-    def said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
+    def said(rows: Sequence[RowValues]) -> tuple[bytes, bytes]:
         words = [_NONE if word is None else word for word in chain.from_iterable(map(take_texts, rows))]
         figures = [_NAN if one is None else one for one in chain.from_iterable(map(take_numbers, rows))]
         told = "\x1f".join([*words, ""]) if rows else ""
@@ -103,17 +103,17 @@ def said_of(table: Table) -> Callable[[Sequence[Row]], tuple[bytes, bytes]]:
 # Queries
 
 
-def totals(conn: Connection, kind: Kind, owner: str | None = None) -> Mapping[int, Digest]:
+def batch_digests(conn: Connection, kind: BatchTables, owner: str | None = None) -> Mapping[int, Digest]:
     """The digest of every batch, from what stands in the tables."""
     found: dict[int, Digest] = {}
     for nth, rows in _standing(conn, kind, owner):
-        found.setdefault(nth, Digest(kind)).come(rows)
+        found.setdefault(nth, Digest(kind)).add_rows(rows)
     for nth, some in groupby(_rows(conn, kind, kind.former, owner), key=itemgetter(-2)):
         found.setdefault(nth, Digest(kind)).go(some)
     return found
 
 
-def _standing(conn: Connection, kind: Kind, owner: str | None) -> Iterator[tuple[int, list[Row]]]:
+def _standing(conn: Connection, kind: BatchTables, owner: str | None) -> Iterator[tuple[int, list[RowValues]]]:
     """The batch and its rows, as long as one batch goes on, of what stands now and what stood before."""
     width = kind.key
     now = ((row[-1], row) for row in _rows(conn, kind, kind.table, owner))
@@ -125,7 +125,7 @@ def _standing(conn: Connection, kind: Kind, owner: str | None) -> Iterator[tuple
             yield nth, part
 
 
-def _rows(conn: Connection, kind: Kind, table: Table, owner: str | None) -> Iterator[Row]:
+def _rows(conn: Connection, kind: BatchTables, table: Table, owner: str | None) -> Iterator[RowValues]:
     query = _all_of(tuple(kind.columns), table, table is kind.former, owner is not None)
     return map(tuple, conn.execute(query, {"owner_": owner}, execution_options={"yield_per": AT_ONCE}))
 
@@ -137,17 +137,17 @@ def _all_of(columns: tuple[str, ...], table: Table, former: bool, owned: bool) -
     return query.where(table.c.owner == bindparam("owner_")) if owned else query
 
 
-KINDS: dict[str, Kind] = {"trades": Kind(trades, former_trades, said_of(trades))}
+KINDS: dict[str, BatchTables] = {"trades": BatchTables(trades, former_trades, row_bytes_of(trades))}
 """What an owner's chain covers by batches."""
 
 
 # Operations
 
 
-def seal(tx: Tx, what: str, rows: Sequence[Row], went: Sequence[Row], number: int) -> None:
+def seal(tx: Tx, what: str, rows: Sequence[RowValues], went: Sequence[RowValues], number: int) -> None:
     """Have this transaction's cover seal a batch: rows without owner and batch, and former rows without owner."""
     total = Digest(KINDS[what])
-    total.come(rows)
+    total.add_rows(rows)
     total.go(went)
     tx.batches[what, str(number)] = [total.digest()]
 
@@ -155,4 +155,6 @@ def seal(tx: Tx, what: str, rows: Sequence[Row], went: Sequence[Row], number: in
 def seal_all(tx: Tx) -> None:
     """Every batch that stands in the book, for one that came without seals."""
     for what, kind in KINDS.items():
-        tx.batches |= {(what, str(nth)): [total.digest()] for nth, total in totals(tx.conn, kind, tx.owner).items()}
+        tx.batches |= {
+            (what, str(nth)): [total.digest()] for nth, total in batch_digests(tx.conn, kind, tx.owner).items()
+        }

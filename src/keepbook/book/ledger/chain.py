@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Any
 
 from keepbook.book.ledger import cover
-from keepbook.book.ledger.ledger import digest_of, digested, hash_of
+from keepbook.book.ledger.ledger import digest_fields, digest_of, entry_hash
 
-Seen = Callable[[int, str], None]
+LinkSeen = Callable[[int, str], None]
 """Hears of each link that holds: its number and its hash."""
 
 
@@ -35,7 +35,7 @@ class InStep:
         self._rows, self._number = iter(rows), number
         self._next: Any = next(self._rows, None)
 
-    def at(self, number: int) -> Any:
+    def row_at(self, number: int) -> Any:
         """The row of this number, if there is one; what comes before it is passed over."""
         found = None
         while self._next is not None and self._number(self._next) <= number:
@@ -46,7 +46,7 @@ class InStep:
 
 
 @dataclass(slots=True)
-class Walked:
+class ChainWalk:
     """How far a walk came, and what stopped it."""
 
     entries: int = 0
@@ -59,19 +59,19 @@ class Walked:
 # Rules
 
 
-def walk(
+def walk_chain(
     entries: Iterable[Any],
     covers: Iterable[Any],
     texts: Iterable[Any],
     seals: Iterable[Any],
     erased: set[str],
-    seen: Seen = lambda *_: None,
-) -> Walked:
+    seen: LinkSeen = lambda *_: None,
+) -> ChainWalk:
     """Entries and covers by link, versions with their text by the entry that made them, seals by number.
 
     `seen` is told each link that holds, with its hash.
     """
-    walked, made, left = Walked(), InStep(texts, lambda row: row.event), iter(seals)
+    walked, made, left = ChainWalk(), InStep(texts, lambda row: row.event), iter(seals)
     for row in merge(entries, covers, key=lambda row: row.link):
         is_entry = hasattr(row, "seq")
         walked.links += 1
@@ -89,28 +89,28 @@ def walk(
     return walked
 
 
-def _entry_break(row: Any, walked: Walked, made: InStep, erased: set[str]) -> str | None:
+def _entry_break(row: Any, walked: ChainWalk, made: InStep, erased: set[str]) -> str | None:
     if row.seq != walked.entries or row.link != walked.links:
         return "an entry is missing before it"
-    if row.previous != walked.hash or hash_of(row._mapping) != row.hash:
+    if row.previous != walked.hash or entry_hash(row._mapping) != row.hash:
         return "its hash does not fit: the entry or one before it was altered"
-    version = made.at(row.seq)
+    version = made.row_at(row.seq)
     if row.salt is None:
         if row.memory_id not in erased and row.other_id not in erased:
             return "its text was blanked without an erasure"
         if row.before is not None or row.after is not None:
             return "it was blanked, and words were put into the blank"
         return None
-    text = None if version is None else digested(version._mapping)
+    text = None if version is None else digest_fields(version._mapping)
     if digest_of(row.salt, row.before, row.after, text) != row.digest:
         return "what it recorded, or the text it made, was altered"
     return None
 
 
-def _cover_break(row: Any, walked: Walked, seals: Iterator[Any]) -> str | None:
+def _cover_break(row: Any, walked: ChainWalk, seals: Iterator[Any]) -> str | None:
     if row.link != walked.links:
         return "a link is missing before it"
-    if row.previous != walked.hash or cover.hash_of(row._mapping) != row.hash:
+    if row.previous != walked.hash or cover.cover_hash(row._mapping) != row.hash:
         return "its hash does not fit: the link or one before it was altered"
     if row.first != walked.seals + 1:
         return "seals are missing before it"

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, tuple_, update
 
 from keepbook.book.ledger import ledger
-from keepbook.book.ledger.ledger import Head, canonical
-from keepbook.storage.covered import COVERED, SEPARATOR, key_columns, parts_of, sealed_columns, sealed_values
+from keepbook.book.ledger.ledger import Head, canonical_json
+from keepbook.storage.cover_rules import COVERED, SEPARATOR, key_columns, parts_of, sealed_columns, sealed_values
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import covers, seals, touched
 
 CHUNK = 256
@@ -28,7 +28,7 @@ CHUNK = 256
 CHAINED = ("previous", "link", "at", "first", "last", "digest")
 
 
-class Touched(NamedTuple):
+class TouchedRow(NamedTuple):
     what: str
     key: str
     fresh: int
@@ -40,12 +40,12 @@ class Touched(NamedTuple):
 def row_digest(salt: str, what: str, key: str, values: Sequence[Any]) -> str:
     """Binds what a row says to its place in the book."""
     told = list(sealed_values(what, values))
-    return hashlib.sha256(canonical([salt, what, key, told]).encode()).hexdigest()
+    return hashlib.sha256(canonical_json([salt, what, key, told]).encode()).hexdigest()
 
 
-def hash_of(row: Mapping[str, Any]) -> str:
+def cover_hash(row: Mapping[str, Any]) -> str:
     """A cover's place in the chain."""
-    return hashlib.sha256(canonical(["cover", *(row[name] for name in CHAINED)]).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(["cover", *(row[name] for name in CHAINED)]).encode()).hexdigest()
 
 
 class Batch:
@@ -62,7 +62,7 @@ class Batch:
         return self._sum.hexdigest()
 
 
-def said(table: Table, row: Mapping[str, Any]) -> list[Any]:
+def values_to_seal(table: Table, row: Mapping[str, Any]) -> list[Any]:
     """What a seal speaks of, in the table's order."""
     return [row[name] for name in sealed_columns(table)]
 
@@ -72,11 +72,11 @@ def said(table: Table, row: Mapping[str, Any]) -> list[Any]:
 
 def cover(tx: Tx) -> None:
     """Seal what this transaction touched. The last thing in every write."""
-    noted = sorted(map(Touched._make, _TAKE.tuples(tx.conn, {"owner": tx.owner})))
+    noted = sorted(map(TouchedRow._make, _TAKE.tuples(tx.conn, {"owner": tx.owner})))
     if not noted and not tx.batches:
         return
-    last = ledger.head(tx)
-    made = list(_sealed(tx, noted, last.sealed))
+    last = ledger.chain_head(tx)
+    made = list(_seal_rows(tx, noted, last.sealed))
     if not made:
         return
     _INSERT_SEALS.run_many(tx.conn, made)
@@ -90,12 +90,12 @@ def forget_touched(tx: Tx) -> None:
     _TAKE.tuples(tx.conn, {"owner": tx.owner})
 
 
-def _sealed(tx: Tx, noted: Sequence[Touched], count: int) -> Iterator[dict[str, Any]]:
+def _seal_rows(tx: Tx, noted: Sequence[TouchedRow], count: int) -> Iterator[dict[str, Any]]:
     for what, group in groupby(noted, key=lambda one: one.what):
         of_table = list(group)
         for start in range(0, len(of_table), CHUNK):
             some = of_table[start : start + CHUNK]
-            rows = rows_of(what).said(tx.conn, tx.owner, [one.key for one in some])
+            rows = covered_rows(what).values_of(tx.conn, tx.owner, [one.key for one in some])
             before = _seals_of(tx, what, [one.key for one in some if not one.fresh])
             for one in some:
                 row, was = rows.get(one.key), before.get(one.key)
@@ -127,21 +127,21 @@ def _link(tx: Tx, last: Head, made: Sequence[Mapping[str, Any]]) -> None:
         "owner": tx.owner, "link": last.link + 1, "at": ledger.present(tx), "first": made[0]["nth"],
         "last": made[-1]["nth"], "digest": batch.digest(), "previous": last.hash,
     }  # fmt: skip
-    row["hash"] = hash_of(row)
+    row["hash"] = cover_hash(row)
     _INSERT_COVER.run(tx.conn, row)
     tx.head = last._replace(hash=row["hash"], link=row["link"], sealed=row["last"])
 
 
 # Queries
 
-_TAKE = Prepared(
+_TAKE = PreparedStatement(
     delete(touched)
     .where(touched.c.owner == bindparam("owner"))
     .returning(touched.c.what, touched.c.key, touched.c.fresh)
 )
-_INSERT_SEALS = Prepared(insert(seals), seals.c.keys())
-_INSERT_COVER = Prepared(insert(covers), covers.c.keys())
-_UNSALT = Prepared(
+_INSERT_SEALS = PreparedStatement(insert(seals), seals.c.keys())
+_INSERT_COVER = PreparedStatement(insert(covers), covers.c.keys())
+_UNSALT = PreparedStatement(
     update(seals)
     .where(
         seals.c.owner == bindparam("owner"),
@@ -151,7 +151,7 @@ _UNSALT = Prepared(
     )
     .values(salt=None)
 )
-_LAST_SEAL = Prepared(
+_LAST_SEAL = PreparedStatement(
     select(seals.c.nth, seals.c.digest)
     .where(seals.c.owner == bindparam("owner"), seals.c.what == bindparam("what_"), seals.c.key == bindparam("key_"))
     .order_by(seals.c.nth.desc())
@@ -159,7 +159,7 @@ _LAST_SEAL = Prepared(
 )
 
 
-class Rows:
+class CoveredRows:
     """The rows of a table by their keys: one by one, or many that stand together as one stretch of the table."""
 
     FEW = 4
@@ -170,13 +170,13 @@ class Rows:
         columns = [table.c[name] for name in self._parts]
         first, last = ([bindparam(f"{end}_{one.name}", type_=one.type) for one in columns] for end in ("first", "last"))
         query = select(*(table.c[name] for name in names)).where(table.c.owner == bindparam("owner"))
-        self._one = Prepared(query.where(*(one == part for one, part in zip(columns, first, strict=True))))
+        self._one = PreparedStatement(query.where(*(one == part for one, part in zip(columns, first, strict=True))))
         if columns:
             stretch = query.where(tuple_(*columns) >= tuple_(*first), tuple_(*columns) <= tuple_(*last))
-            self._stretch = Prepared(stretch.order_by(*columns).limit(2 * CHUNK))
+            self._stretch = PreparedStatement(stretch.order_by(*columns).limit(2 * CHUNK))
         self._at = [names.index(name) for name in self._parts]
 
-    def said(self, conn: Connection, owner: str, keys: Sequence[str]) -> dict[str, Sequence[Any]]:
+    def values_of(self, conn: Connection, owner: str, keys: Sequence[str]) -> dict[str, Sequence[Any]]:
         """What a seal speaks of, by key; what is not there is left out."""
         asked = sorted(parts_of(self._table, key) for key in keys)
         found: list[Sequence[Any]] = []
@@ -202,8 +202,8 @@ class Rows:
 
 
 @cache
-def rows_of(what: str) -> Rows:
-    return Rows(COVERED[what])
+def covered_rows(what: str) -> CoveredRows:
+    return CoveredRows(COVERED[what])
 
 
 def _seals_of(tx: Tx, what: str, keys: Sequence[str]) -> dict[str, int]:

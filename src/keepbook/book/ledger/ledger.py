@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, literal, or_, select, true
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import covers, ledger, versions
 
 AUTOMATIC_ACTORS = ("extractor", "job")
@@ -84,14 +84,14 @@ class Entry:
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """The one spelling of a value that is hashed and exported."""
     return _ENCODER.encode(value)
 
 
 def digest_of(salt: str, before: str | None, after: str | None, version: Mapping[str, Any] | None) -> str:
     """Binds what an entry changed, and the text it made, to the chain."""
-    return hashlib.sha256(canonical([salt, before, after, version]).encode()).hexdigest()
+    return hashlib.sha256(canonical_json([salt, before, after, version]).encode()).hexdigest()
 
 
 VERSION_TEXT = (
@@ -108,14 +108,14 @@ CHAINED = (
 )  # fmt: skip
 
 
-def digested(version: Mapping[str, Any]) -> dict[str, Any]:
+def digest_fields(version: Mapping[str, Any]) -> dict[str, Any]:
     """What of a version its entry's digest speaks of."""
     told = {name: version[name] for name in VERSION_TEXT}
     return told | {name: version[name] for name in VERSION_YOUNGER if version[name] not in (None, 0)}
 
 
-def hash_of(row: Mapping[str, Any]) -> str:
-    return hashlib.sha256(canonical([row[name] for name in CHAINED]).encode()).hexdigest()
+def entry_hash(row: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical_json([row[name] for name in CHAINED]).encode()).hexdigest()
 
 
 def next_instant(last: str, now: datetime) -> str:
@@ -127,7 +127,7 @@ def next_instant(last: str, now: datetime) -> str:
 # Operations
 
 
-def head(tx: Tx) -> Head:
+def chain_head(tx: Tx) -> Head:
     if tx.head is None:  # under the owner's lock, or of one view: it is read once a transaction
         tx.head = _read_head(tx)
     last: Head = tx.head
@@ -136,12 +136,12 @@ def head(tx: Tx) -> Head:
 
 def present(tx: Tx) -> str:
     """Now, as the book sees it: never before its last entry, whosever clock wrote that."""
-    return max(head(tx).at, stamp(tx.clock()))
+    return max(chain_head(tx).at, stamp(tx.clock()))
 
 
-def begin(tx: Tx) -> str:
+def begin_entry(tx: Tx) -> str:
     """The instant of the entry about to be written."""
-    return next_instant(head(tx).at, tx.clock())
+    return next_instant(chain_head(tx).at, tx.clock())
 
 
 def append(
@@ -160,11 +160,11 @@ def append(
     sealed: bool = True,
 ) -> int:
     """Write the next entry and answer its number. Unsealed entries hold no text and no salt (purges)."""
-    last = head(tx)
-    before_text = canonical(before) if before is not None else None
-    after_text = canonical(after) if after is not None else None
+    last = chain_head(tx)
+    before_text = canonical_json(before) if before is not None else None
+    after_text = canonical_json(after) if after is not None else None
     salt = secrets.token_hex(16)
-    text = None if version is None else digested(version)
+    text = None if version is None else digest_fields(version)
     row: dict[str, Any] = {
         "owner": tx.owner, "seq": last.seq + 1, "link": last.link + 1, "at": at, "actor": origin.actor,
         "door": origin.door, "thread_id": origin.thread_id, "action": action, "memory_id": memory_id,
@@ -172,7 +172,7 @@ def append(
         "salt": salt if sealed else None, "digest": digest_of(salt, before_text, after_text, text),
         "previous": last.hash,
     }  # fmt: skip
-    row["hash"] = hash_of(row)
+    row["hash"] = entry_hash(row)
     _INSERT.run(tx.conn, row)
     tx.count("writes", action)
     tx.head = Head(last.seq + 1, at, row["hash"], last.link + 1, last.sealed)
@@ -181,7 +181,7 @@ def append(
 
 # Queries
 
-_INSERT = Prepared(insert(ledger), ledger.c.keys())
+_INSERT = PreparedStatement(insert(ledger), ledger.c.keys())
 _entry_at_the_end = (
     select(ledger.c.seq, ledger.c.at, ledger.c.hash, ledger.c.link)
     .where(ledger.c.owner == bindparam("owner"))
@@ -196,7 +196,7 @@ _cover_at_the_end = (
     .limit(1)
     .subquery("cover")
 )
-_HEAD = Prepared(
+_HEAD = PreparedStatement(
     select(_entry_at_the_end, _cover_at_the_end).select_from(
         select(literal(1).label("one"))
         .subquery("always")
@@ -215,7 +215,7 @@ def _read_head(tx: Tx) -> Head:
 
 
 def get_row(tx: Tx, event: int) -> Any:
-    known = 0 < event <= head(tx).seq
+    known = 0 < event <= chain_head(tx).seq
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq == event)
     row = tx.conn.execute(query).first() if known else None
     if row is None:
@@ -274,7 +274,7 @@ def entries(
     return [_entry(row, texts) for row in rows]
 
 
-def walk(tx: Tx) -> Iterator[Any]:
+def walk_entries(tx: Tx) -> Iterator[Any]:
     """Every row, oldest first."""
     yield from tx.conn.execute(select(ledger).where(ledger.c.owner == tx.owner).order_by(ledger.c.seq))
 
@@ -294,7 +294,7 @@ def _entry(row: Any, texts: Mapping[tuple[str, int], str | None]) -> Entry:
     def told(state: str | None) -> dict[str, Any] | None:
         if state is None:
             return None
-        known: dict[str, Any] = stored.loads(state)
+        known: dict[str, Any] = stored_json.load_json(state)
         if row.link_id is None and "version" in known:
             known["content"] = texts.get((row.memory_id, known["version"]))
         return known

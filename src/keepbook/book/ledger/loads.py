@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import clean_count
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
@@ -75,7 +75,7 @@ def next_number(tx: Tx) -> int:
     return int(tx.conn.execute(query).scalar() or 0) + 1
 
 
-def keep(
+def record_load(
     tx: Tx, origin: Origin, what: str, title: str, *, brought: Any, told: Mapping[str, Any], before: Any = None,
     nth: int | None = None, deployment_id: str | None = None, trades: int = 0, fills: int = 0,
 ) -> int:  # fmt: skip
@@ -102,7 +102,7 @@ def _json(value: Any) -> str:
 # Queries
 
 
-def get(tx: Tx, nth: int) -> Arrival:
+def get_load(tx: Tx, nth: int) -> Arrival:
     where = (loads.c.owner == tx.owner, loads.c.nth == clean_count(nth, "load", LAST))
     row = tx.conn.execute(select(loads).where(*where)).first()
     if row is None:
@@ -110,9 +110,9 @@ def get(tx: Tx, nth: int) -> Arrival:
     return _arrival(row)
 
 
-def standing(tx: Tx, origin: Origin, nth: int) -> Arrival:
+def load_to_take_back(tx: Tx, origin: Origin, nth: int) -> Arrival:
     """One that whoever asks may take back now."""
-    found = get(tx, nth)
+    found = get_load(tx, nth)
     if found.actor == "person" and origin.actor != "person" and not origin.for_person:
         raise NotAllowed(f"load {nth} is the person's own; only they take it back", code="person_only")
     if found.undone_at is not None:
@@ -120,7 +120,7 @@ def standing(tx: Tx, origin: Origin, nth: int) -> Arrival:
     return found
 
 
-def listed(tx: Tx, limit: int = 100, *, what: str | None = None) -> Sequence[Arrival]:
+def list_loads(tx: Tx, limit: int = 100, *, what: str | None = None) -> Sequence[Arrival]:
     """The newest first."""
     query = select(loads).where(loads.c.owner == tx.owner)
     if what is not None:
@@ -129,7 +129,7 @@ def listed(tx: Tx, limit: int = 100, *, what: str | None = None) -> Sequence[Arr
     return [_arrival(row) for row in tx.conn.execute(query)]
 
 
-def told(one: Arrival) -> Load:
+def load_of(one: Arrival) -> Load:
     """The load as it is told."""
     mine = one.what == MEMORIES
     gone: Mapping[str, Any] = one.gone if mine and one.gone else {"memories": (), "chats": (), "stayed": 0}
@@ -145,7 +145,7 @@ def told(one: Arrival) -> Load:
 def _arrival(row: Any) -> Arrival:
     known = {name: getattr(row, name) for name in Arrival.__dataclass_fields__}
     for name in ("brought", "before", "told", "gone"):
-        known[name] = None if known[name] is None else stored.loads(known[name])
+        known[name] = None if known[name] is None else stored_json.load_json(known[name])
     for name in ("at", "undone_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
     return Arrival(**known)

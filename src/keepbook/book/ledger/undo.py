@@ -3,7 +3,7 @@
 Taking back is itself a write, so it can be taken back too: undo of an undo is redo.
 """
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.changes import revert
@@ -32,7 +32,7 @@ def undo(tx: Tx, origin: Origin, preset: Preset, event: int) -> Written | Link:
             code="touched",
             by=newer.seq,
         )
-    before = stored.loads(row.before) if row.before is not None else None
+    before = stored_json.load_json(row.before) if row.before is not None else None
     if row.link_id is not None:
         removed = before is None or before["removed_at"] is not None
         return set_removed(tx, origin, "undo", row.link_id, removed=removed, undoes=event)

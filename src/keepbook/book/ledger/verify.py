@@ -13,13 +13,13 @@ from typing import Any
 
 from sqlalchemy import Table, func, select
 
-from keepbook.book.ground import stored
-from keepbook.book.ledger.chain import Break, Seen, walk
-from keepbook.book.ledger.sealed import OWNER, Progress, Streams, rows_break
+from keepbook.book.ground import stored_json
+from keepbook.book.ledger.chain import Break, LinkSeen, walk_chain
+from keepbook.book.ledger.seal_check import OWNER, Progress, RowStreams, rows_break
 from keepbook.book.memory.memories import STATE_FIELDS
-from keepbook.book.text.words import fold
+from keepbook.book.text.words import fold_text
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import covers, erasures, ledger, links, memories, seals, versions
 
 LINK_FIELDS = ("id", "from_id", "to_id", "relation", "created_at", "removed_at")
@@ -49,7 +49,7 @@ class Verification:
 # Rules
 
 
-def paired(left: Iterable[Any], right: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any, Any]]:
+def pair_by_id(left: Iterable[Any], right: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any, Any]]:
     """Two streams sorted by id, side by side; None where one of them has nothing under that id."""
     ours, theirs = iter(left), iter(right)
     row: Any = next(ours, None)
@@ -66,31 +66,36 @@ def paired(left: Iterable[Any], right: Iterable[tuple[str, Any]]) -> Iterator[tu
             row, told = next(ours, None), next(theirs, None)
 
 
-def _left(table: Table, entry: Any, row: Any) -> bool:
+def _stands_as_left(table: Table, entry: Any, row: Any) -> bool:
     """Whether a row stands as the last entry about it left it."""
     names = STATE_FIELDS if table is memories else LINK_FIELDS
-    if {name: getattr(row, name) for name in names} != stored.loads(entry.after) or row.event != entry.seq:
+    if {name: getattr(row, name) for name in names} != stored_json.load_json(entry.after) or row.event != entry.seq:
         return False
     if table is links:
         return True
-    spelled = None if row.subject is None else fold(row.subject)
+    spelled = None if row.subject is None else fold_text(row.subject)
     return row.purged_at is None and row.updated_at == entry.at and row.subject_key == spelled
 
 
 # Operations
 
 
-def verify(tx: Tx, progress: Progress = lambda _: None, seen: Seen = lambda *_: None) -> Verification:
+def verify(tx: Tx, progress: Progress = lambda _: None, seen: LinkSeen = lambda *_: None) -> Verification:
     """Check everything of one owner; `progress` hears how many rows are done, `seen` each link with its hash."""
-    with Streams(tx) as streams:
+    with RowStreams(tx) as streams:
         return _verify(tx, streams, progress, seen)
 
 
-def _verify(tx: Tx, streams: Streams, progress: Progress, seen: Seen) -> Verification:
-    erased = _erased(tx)
-    walked = walk(
-        streams.of(_ENTRIES), streams.of(_COVERS), streams.of(_TEXTS), streams.of(_SEALS), erased, seen,
-    )  # fmt: skip
+def _verify(tx: Tx, streams: RowStreams, progress: Progress, seen: LinkSeen) -> Verification:
+    erased = _erased_ids(tx)
+    walked = walk_chain(
+        streams.read_rows(_ENTRIES),
+        streams.read_rows(_COVERS),
+        streams.read_rows(_TEXTS),
+        streams.read_rows(_SEALS),
+        erased,
+        seen,
+    )
     found = walked.stopped
     if found is None:
         drifts = [*_first(_version_drifts(tx, streams, erased)), *_first(_state_drifts(streams, erased))]
@@ -111,13 +116,13 @@ def _first(drifts: Iterator[Break]) -> list[Break]:
     return [] if earliest is None else [earliest]
 
 
-def _version_drifts(tx: Tx, streams: Streams, erased: set[str]) -> Iterator[Break]:
+def _version_drifts(tx: Tx, streams: RowStreams, erased: set[str]) -> Iterator[Break]:
     """Versions that no entry made, twice made, or whose time in the book is not what the ledger says."""
     ((newest,),) = _NEWEST.tuples(tx.conn, {"owner_": tx.owner})
     last_entry = max(1, newest or 1)
     for (event,) in _TWICE.tuples(tx.conn, {"owner_": tx.owner}):
         yield _drift(min(max(event, 1), last_entry), "a version stands in the book that this ledger did not make")
-    for row, following in pairwise(chain(streams.of(_VERSIONS), [None])):
+    for row, following in pairwise(chain(streams.read_rows(_VERSIONS), [None])):
         place = min(max(row.event, 1), last_entry)
         if row.entry_memory != row.memory_id:
             yield _drift(place, "a version stands in the book that this ledger did not make")
@@ -130,13 +135,13 @@ def _version_drifts(tx: Tx, streams: Streams, erased: set[str]) -> Iterator[Brea
             yield _drift(place, "its text was blanked without an erasure")
 
 
-def _state_drifts(streams: Streams, erased: set[str]) -> Iterator[Break]:
+def _state_drifts(streams: RowStreams, erased: set[str]) -> Iterator[Break]:
     """Memories and links that are not as the last entry about them left them, or that no entry knows."""
     for table, told in ((memories, _last_about_memories(streams, erased)), (links, _last_about_links(streams))):
-        for id, row, entry in paired(streams.of(_PRESENT[table.name]), told):
+        for id, row, entry in pair_by_id(streams.read_rows(_PRESENT[table.name]), told):
             if entry is None and id not in erased:
                 yield _drift(max(1, row.event), f"something stands in {table.name} that this ledger did not make")
-            elif entry is not None and (row is None or not _left(table, entry, row)):
+            elif entry is not None and (row is None or not _stands_as_left(table, entry, row)):
                 yield _drift(entry.seq, f"what stands in {table.name} now is not what it left")
 
 
@@ -150,8 +155,8 @@ _ENTRIES = select(ledger).where(ledger.c.owner == OWNER).order_by(ledger.c.seq)
 _COVERS = select(covers).where(covers.c.owner == OWNER).order_by(covers.c.link)
 _TEXTS = select(versions).where(versions.c.content.isnot(None), versions.c.owner == OWNER).order_by(versions.c.event)
 _SEALS = select(seals).where(seals.c.owner == OWNER).order_by(seals.c.nth)
-_NEWEST = Prepared(select(func.max(ledger.c.seq)).where(ledger.c.owner == OWNER))
-_TWICE = Prepared(
+_NEWEST = PreparedStatement(select(func.max(ledger.c.seq)).where(ledger.c.owner == OWNER))
+_TWICE = PreparedStatement(
     select(versions.c.event).where(versions.c.owner == OWNER).group_by(versions.c.event).having(func.count() > 1)
 )
 _VERSIONS = (
@@ -171,7 +176,7 @@ _ABOUT_LINKS = (
     .where(ledger.c.owner == OWNER, ledger.c.link_id.isnot(None), ledger.c.salt.isnot(None))
     .order_by(ledger.c.link_id, ledger.c.seq)
 )
-_ERASED = Prepared(
+_ERASED = PreparedStatement(
     select(erasures.c.memory_id)
     .select_from(erasures.join(ledger, (ledger.c.owner == erasures.c.owner) & (ledger.c.seq == erasures.c.event)))
     .where(
@@ -181,18 +186,18 @@ _ERASED = Prepared(
 )
 
 
-def _erased(tx: Tx) -> set[str]:
+def _erased_ids(tx: Tx) -> set[str]:
     """Memories whose purge stands in the ledger and whose erasure names it."""
     return {id for (id,) in _ERASED.tuples(tx.conn, {"owner_": tx.owner})}
 
 
-def _last_about_memories(streams: Streams, erased: set[str]) -> Iterator[tuple[str, Any]]:
-    for id, group in groupby(streams.of(_ABOUT_MEMORIES), key=lambda row: row.memory_id):
+def _last_about_memories(streams: RowStreams, erased: set[str]) -> Iterator[tuple[str, Any]]:
+    for id, group in groupby(streams.read_rows(_ABOUT_MEMORIES), key=lambda row: row.memory_id):
         last = deque(group, maxlen=1)[0]
         if id not in erased and last.salt is not None:
             yield id, last
 
 
-def _last_about_links(streams: Streams) -> Iterator[tuple[str, Any]]:
-    for id, group in groupby(streams.of(_ABOUT_LINKS), key=lambda row: row.link_id):
+def _last_about_links(streams: RowStreams) -> Iterator[tuple[str, Any]]:
+    for id, group in groupby(streams.read_rows(_ABOUT_LINKS), key=lambda row: row.link_id):
         yield id, deque(group, maxlen=1)[0]

@@ -1,5 +1,5 @@
 """Memories: what they say in which version, every change to them, and the block that a prompt is given.
 
 Writes are in `changes`, on the one path of `write_path`; quotations in `quotes`; reads in `memories`, `listing` and the
-room `past`; what waits for the person is in `proposals` and `review`.
+room `history`; what waits for the person is in `proposals` and `review`.
 """

@@ -17,14 +17,14 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from keepbook.book.ground.patterns import regex
-from keepbook.book.text.block_lines import HEAD, LINE, MORE, TITLE, Line, text_of
+from keepbook.book.text.block_lines import HEAD, LINE, MORE, TITLE, BlockLine, block_text
 from keepbook.book.text.quotation import as_shown
 from keepbook.presets import Preset
 
 CHARACTERS_PER_TOKEN = 4
 
 
-class Entry(NamedTuple):
+class BlockEntry(NamedTuple):
     """One active and currently valid memory. Times are fixed-width stamps, so they sort as text."""
 
     id: str
@@ -55,21 +55,21 @@ class Fate(NamedTuple):
     reason: str = ""
 
 
-class Rendered(NamedTuple):
+class ComposedBlock(NamedTuple):
     """A block: its text, what it shows and of the rest why not, and its lines, of which the text is made."""
 
     text: str
     shown: tuple[tuple[str, int], ...]  # (id, version), in block order
     fates: dict[str, Fate]
-    lines: tuple[Line, ...] = ()
+    lines: tuple[BlockLine, ...] = ()
 
 
-class Chosen(NamedTuple):
+class ChosenEntry(NamedTuple):
     """A memory on its way into the block: its group, and the line that shows it."""
 
     group: str
-    entry: Entry
-    line: Line
+    entry: BlockEntry
+    line: BlockLine
     size: int  # characters, with the end of the line before it
 
 
@@ -96,12 +96,12 @@ def days_above_floor(score: float, preset: Preset) -> float:
     return preset.half_life_days * math.log2(score / preset.floor) if preset.floor else math.inf
 
 
-def _affirmed_at(entry: Entry) -> str:
+def _affirmed_at(entry: BlockEntry) -> str:
     confirmed, recorded = entry.last_confirmed_at, entry.recorded_at
     return confirmed if confirmed is not None and confirmed > recorded else recorded
 
 
-def _faded(entries: Sequence[Entry], preset: Preset, now: str) -> set[str]:
+def _faded_ids(entries: Sequence[BlockEntry], preset: Preset, now: str) -> set[str]:
     """The ids under the floor. Only what software found can fade: once promoted it is the person's word."""
     faded = set()
     last: dict[float, str] = {}  # scores are few, so one stamp for each settles its memories by comparing text
@@ -131,7 +131,7 @@ def _fades_before(score: float, preset: Preset, now: str) -> str:
 # Stable passes over plain keys, the last one the strongest: twice as fast as one pass over tuples.
 
 
-def _by_priority(entries: Sequence[Entry]) -> list[Entry]:
+def _by_priority(entries: Sequence[BlockEntry]) -> list[BlockEntry]:
     """Importance, then most recently confirmed or recorded, then id."""
     order = sorted(entries, key=itemgetter(0))
     order.sort(key=_affirmed_at, reverse=True)
@@ -139,7 +139,7 @@ def _by_priority(entries: Sequence[Entry]) -> list[Entry]:
     return order
 
 
-def _by_recency(entries: Sequence[Entry]) -> list[Entry]:
+def _by_recency(entries: Sequence[BlockEntry]) -> list[BlockEntry]:
     """Waiting ones first, newest edit first; then the most recently referenced; asserted, newest, id.
 
     Being shown is what makes a memory referenced. Without the waiting ones in front the first ten would keep
@@ -153,7 +153,7 @@ def _by_recency(entries: Sequence[Entry]) -> list[Entry]:
     return order
 
 
-def _by_category(one: Chosen) -> tuple[str, str, str]:
+def _by_category(one: ChosenEntry) -> tuple[str, str, str]:
     entry = one.entry
     return entry.category or "", entry.created_at, entry.id
 
@@ -185,7 +185,7 @@ def _harmless(text: str) -> bool:
     return bool(_HARMLESS.fullmatch(text)) and "  " not in text and text[-1] not in " )"
 
 
-def _folded(text: str) -> str:
+def _single_line(text: str) -> str:
     """One visible line without tags or fences."""
     if _harmless(text):
         return text
@@ -202,7 +202,7 @@ def _statement(text: str) -> str:
     """The text of a line: opens nothing at its start, and passes for no id, no topic and no mark of ours."""
     if _harmless(text):
         return text
-    text = _unlike_quotation(_folded(text))
+    text = _unlike_quotation(_single_line(text))
     if "[" in text:
         text = _without_ids(text)
         if text[0] == "[":
@@ -227,46 +227,46 @@ def _unlike_quotation(text: str) -> str:
     return text
 
 
-def _quotation(entry: Entry) -> str:
+def _quotation(entry: BlockEntry) -> str:
     """A quotation as it is shown. It opens with a mark of ours, so it can open nothing else; brackets around what was
     exchanged are ours too, and stay."""
-    words = _folded(entry.content) or "…"
+    words = _single_line(entry.content) or "…"
     if "[" in words and '"exchanged"' not in (entry.spans or ""):
         words = _without_ids(words)
     return as_shown(words, entry.spans, entry.said_on)
 
 
-def _bracketed(text: str | None) -> str:
+def _in_brackets(text: str | None) -> str:
     """`[text] ` that closes where it should, or nothing."""
-    text = _folded(text or "").replace("[", "(").replace("]", ")")
+    text = _single_line(text or "").replace("[", "(").replace("]", ")")
     if text[:3].lower() == "id:":
         text = f"id {text[3:]}"
     return f"[{text}] " if text else ""
 
 
 @lru_cache(maxsize=64)
-def _lines(preset: Preset) -> Callable[[Entry], Line]:
+def _lines(preset: Preset) -> Callable[[BlockEntry], BlockLine]:
     """How this preset writes a memory: settled once, for a block has a hundred of them."""
     style = preset.line
     opening = {"none": "- ", "short": "- [{}] ", "labelled": "- [id:{}] "}[style.id].format
     topic, subject, marks = style.topic, style.subject, style.mark_inferred
-    new = tuple.__new__  # as `Line` does it, without asking a thousand times
+    new = tuple.__new__  # as `BlockLine` does it, without asking a thousand times
 
-    def line(entry: Entry) -> Line:
+    def line(entry: BlockEntry) -> BlockLine:
         id = entry[0]
         mark = opening(id)
         if topic and entry[2]:
-            mark += _bracketed(entry[2])
+            mark += _in_brackets(entry[2])
         if subject and entry[3]:
-            mark += _bracketed(entry[3])
+            mark += _in_brackets(entry[3])
         if entry[16]:
-            return Line(LINE, _quotation(entry), mark, id, entry[1])
+            return BlockLine(LINE, _quotation(entry), mark, id, entry[1])
         said = entry[5] or entry[4]
         if not (_HARMLESS.fullmatch(said) and "  " not in said and said[-1] not in " )"):
             said = _statement(said)
         if marks and entry[6] == "inferred":
             said = f"{said} {_MARK}"
-        return new(Line, (LINE, said, mark, id, entry[1]))
+        return new(BlockLine, (LINE, said, mark, id, entry[1]))
 
     return line
 
@@ -274,9 +274,9 @@ def _lines(preset: Preset) -> Callable[[Entry], Line]:
 # --- rules: the block
 
 
-def render(entries: Sequence[Entry], preset: Preset, now: str) -> Rendered:
+def render(entries: Sequence[BlockEntry], preset: Preset, now: str) -> ComposedBlock:
     """The block of these memories at `now`, and what became of each of them."""
-    selection, faded = preset.selection, _faded(entries, preset, now)
+    selection, faded = preset.selection, _faded_ids(entries, preset, now)
     fates = dict.fromkeys(faded, Fate("recall_only", f"its score is under {preset.floor}"))
     rest = [entry for entry in entries if entry.id not in faded] if faded else entries
     order = _by_recency(rest) if selection.kind == "recent" else _by_priority(rest)
@@ -287,24 +287,24 @@ def render(entries: Sequence[Entry], preset: Preset, now: str) -> Rendered:
 
     kept = _fit(order, preset, len(entries))
     if not kept:
-        return Rendered("", (), fates)
+        return ComposedBlock("", (), fates)
     if selection.kind == "ordered":
         kept.sort(key=_by_category)
     fates |= dict.fromkeys([one.entry.id for one in kept], IN_BLOCK)
-    return _laid_out(kept, preset, len(entries), fates)
+    return _lay_out(kept, preset, len(entries), fates)
 
 
-def render_again(chosen: Sequence[Entry], preset: Preset, count: int) -> Rendered:
+def render_again(chosen: Sequence[BlockEntry], preset: Preset, count: int) -> ComposedBlock:
     """The block of what was chosen for it before, in its order, out of so many; of the others it knows nothing."""
     if not chosen:
-        return Rendered("", (), {})
+        return ComposedBlock("", (), {})
     line = _lines(preset)
-    return _laid_out([Chosen(_group(one, preset), one, line(one), 0) for one in chosen], preset, count, {})
+    return _lay_out([ChosenEntry(_group(one, preset), one, line(one), 0) for one in chosen], preset, count, {})
 
 
-def _laid_out(kept: Sequence[Chosen], preset: Preset, count: int, fates: dict[str, Fate]) -> Rendered:
+def _lay_out(kept: Sequence[ChosenEntry], preset: Preset, count: int, fates: dict[str, Fate]) -> ComposedBlock:
     """The lines of the block in their order, and its text."""
-    groups: dict[str, list[Chosen]] = {}
+    groups: dict[str, list[ChosenEntry]] = {}
     for one in kept:
         groups.setdefault(one.group, []).append(one)
     known = sorted(preset.categories) if preset.selection.kind == "ordered" else preset.categories
@@ -315,19 +315,19 @@ def _laid_out(kept: Sequence[Chosen], preset: Preset, count: int, fates: dict[st
             lines += [one.line for one in groups[group]]
             shown += [one.entry[:2] for one in groups[group]]
     lines += _more(count - len(kept), preset)
-    return Rendered(text_of(lines), tuple(shown), fates, tuple(lines))
+    return ComposedBlock(block_text(lines), tuple(shown), fates, tuple(lines))
 
 
-def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[Chosen]:
+def _fit(order: Sequence[BlockEntry], preset: Preset, count: int) -> list[ChosenEntry]:
     """What stays of `order`, still in that order. `count` includes what faded."""
     budgets, total = {_OTHER: preset.selection.other, **preset.selection.budgets}, preset.selection.total
     sizes: dict[str, int] = {}  # characters of each group that stands, its title and newlines included
     full: set[str] = set()
-    kept: list[Chosen] = []
+    kept: list[ChosenEntry] = []
     free = None if total is None else total * CHARACTERS_PER_TOKEN - _head_size(preset, quotes=False)
     quotes = False
     line_of = _lines(preset)
-    new = tuple.__new__  # as `Chosen` does it, without asking a thousand times
+    new = tuple.__new__  # as `ChosenEntry` does it, without asking a thousand times
     for entry in order:
         group = _group(entry, preset)
         if group in full:
@@ -348,7 +348,7 @@ def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[Chosen]:
                 break
         quotes = quotes or bool(entry[16])
         sizes[group] = size
-        kept.append(new(Chosen, (group, entry, line, room)))
+        kept.append(new(ChosenEntry, (group, entry, line, room)))
 
     # The heading and the last line must fit as well; that may cost a few lines more.
     while kept and not _fits(kept, sizes, preset, count):
@@ -359,7 +359,7 @@ def _fit(order: Sequence[Entry], preset: Preset, count: int) -> list[Chosen]:
     return kept
 
 
-def _fits(kept: Sequence[Chosen], sizes: Mapping[str, int], preset: Preset, count: int) -> bool:
+def _fits(kept: Sequence[ChosenEntry], sizes: Mapping[str, int], preset: Preset, count: int) -> bool:
     """Whether the whole block, head and last line included, is within its budget, if it has one."""
     selection = preset.selection
     tokens = selection.total
@@ -373,31 +373,31 @@ def _fits(kept: Sequence[Chosen], sizes: Mapping[str, int], preset: Preset, coun
     return whole <= tokens * CHARACTERS_PER_TOKEN
 
 
-def _group(entry: Entry, preset: Preset) -> str:
+def _group(entry: BlockEntry, preset: Preset) -> str:
     return entry.category if entry.category is not None and entry.category in preset.titles else _OTHER
 
 
-def _quotes(kept: Sequence[Chosen]) -> bool:
+def _quotes(kept: Sequence[ChosenEntry]) -> bool:
     return any(one.entry.quoted for one in kept)
 
 
-def _head(preset: Preset, *, quotes: bool) -> list[Line]:
+def _head(preset: Preset, *, quotes: bool) -> list[BlockLine]:
     intro = preset.intro
     if quotes:
         intro = f"{intro} {QUOTES}".lstrip()
-    return [Line(HEAD, preset.heading, "## "), Line(HEAD, intro)]
+    return [BlockLine(HEAD, preset.heading, "## "), BlockLine(HEAD, intro)]
 
 
 @lru_cache(maxsize=128)
 def _head_size(preset: Preset, *, quotes: bool) -> int:
-    return len(text_of(_head(preset, quotes=quotes)))
+    return len(block_text(_head(preset, quotes=quotes)))
 
 
-def _title(group: str, preset: Preset) -> list[Line]:
+def _title(group: str, preset: Preset) -> list[BlockLine]:
     """Groups have titles, but for the one of a block without groups."""
     if preset.selection.kind == "recent":
         return []
-    return [Line(TITLE, preset.titles[group] if group else "Other", "### ")]
+    return [BlockLine(TITLE, preset.titles[group] if group else "Other", "### ")]
 
 
 def _title_size(group: str, preset: Preset) -> int:
@@ -406,7 +406,7 @@ def _title_size(group: str, preset: Preset) -> int:
     return len(f"\n\n{title[0].whole}") if title else 1
 
 
-def _more(left_out: int, preset: Preset) -> list[Line]:
+def _more(left_out: int, preset: Preset) -> list[BlockLine]:
     if not left_out or preset.recall_tool is None:
         return []
-    return [Line(MORE, f"{left_out} more can be recalled with the {preset.recall_tool} tool.")]
+    return [BlockLine(MORE, f"{left_out} more can be recalled with the {preset.recall_tool} tool.")]

@@ -24,12 +24,12 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import links
 from keepbook.book.memory.labels import Metadata, Tags, clean_metadata, clean_tags
 from keepbook.book.memory.likeness import repeats
-from keepbook.book.memory.likeness.similar import Alike, find_alike, has_ended
+from keepbook.book.memory.likeness.similar import SimilarRows, find_alike, has_ended
 from keepbook.book.memory.memories import AUTOMATIC, REASONS, Memory, State, Written, is_protected, to_state
-from keepbook.book.memory.shape import shaped
-from keepbook.book.memory.write_path import TEXT_FIELDS, Change, Quotation, Text, change_of, quoting
+from keepbook.book.memory.memory_json import row_to_memory
+from keepbook.book.memory.write_path import TEXT_FIELDS, Change, QuotedSpans, VersionText, change_of, quoting
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
-from keepbook.book.text.words import fold
+from keepbook.book.text.words import fold_text
 from keepbook.errors import Conflict, Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -72,7 +72,7 @@ class Statement:
 def clean_turns(turn_ids: Sequence[Any]) -> str:
     if not isinstance(turn_ids, list | tuple) or not all(isinstance(turn, str | int) for turn in turn_ids):
         raise Invalid("turn_ids is a list of turn ids", field="turn_ids")
-    return ledger.canonical([clean_line(str(turn), "turn_ids", 1, 200) for turn in turn_ids])
+    return ledger.canonical_json([clean_line(str(turn), "turn_ids", 1, 200) for turn in turn_ids])
 
 
 def check_period(valid_from: str, valid_until: str | None) -> None:
@@ -93,7 +93,7 @@ def kept_end(row: Any, valid_from: str, *, correction: bool) -> str | None:
 def keeps_its_period(row: Any, said: Statement, now: str) -> bool:
     """A line that has ended and is only filed otherwise does not begin anew by that."""
     undated = said.valid_from is None and said.valid_until is None
-    return undated and has_ended(row, now) and fold(said.content) == fold(row.content)
+    return undated and has_ended(row, now) and fold_text(said.content) == fold_text(row.content)
 
 
 def chosen_confidence(origin: Origin, asked: str | None) -> str:
@@ -122,19 +122,19 @@ def refuse_stale(row: Any, expected: int | None) -> None:
         )
 
 
-def whole_text(text: Text) -> str:
+def version_text(text: VersionText) -> str:
     """What of a version takes room."""
     return "".join(part or "" for part in (text.content, text.body, text.metadata, text.tags))
 
 
-def says_the_same(row: Any, text: Text) -> bool:
+def says_the_same(row: Any, text: VersionText) -> bool:
     """Nothing new is said, and no person takes over what software had said."""
     adopted = row.source in AUTOMATIC and text.source not in AUTOMATIC
     said = ("content", "summary", "body", "metadata", "tags", "valid_until")
     return not adopted and all(getattr(row, name) == getattr(text, name) for name in said)
 
 
-def worded(
+def next_version_text(
     origin: Origin,
     preset: Preset,
     said: Statement,
@@ -143,7 +143,7 @@ def worded(
     began: str,
     row: Any = None,
     correction: bool = False,
-) -> Text:
+) -> VersionText:
     """What the next version says, once the rules have looked at it. `row` is the version before it, if there is one."""
     content = clean_line(said.content, "content", preset.content_min, preset.content_max)
     summary = clean_optional(said.summary, "summary", 200)
@@ -159,7 +159,7 @@ def worded(
     else:  # an empty text takes away the end that was there
         valid_until = instant(said.valid_until if row is None else said.valid_until or None, field="valid_until")
     check_period(valid_from, valid_until)
-    return Text(
+    return VersionText(
         content=content, summary=summary, body=body, metadata=metadata, tags=tags, source=source, score=score,
         made_by=said.made_by, thread_id=thread_id, turn_ids=turn_ids, valid_from=valid_from, valid_until=valid_until,
         correction=int(correction),
@@ -169,11 +169,13 @@ def worded(
 # Operations
 
 
-def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation: Quotation | None = None) -> Written:
+def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation: QuotedSpans | None = None) -> Written:
     """Keep a new thing, unless the book says it already. Only `quotes.py` gives a quotation."""
     confidence = chosen_confidence(origin, said.confidence)
-    at = ledger.begin(tx)
-    text = quoting(worded(origin, preset, said, origin.source_for(confidence), began=at), quotation=quotation)
+    at = ledger.begin_entry(tx)
+    text = quoting(
+        next_version_text(origin, preset, said, origin.source_for(confidence), began=at), quotation=quotation
+    )
     state = State(
         category=clean_category(said.category, preset),
         subject=clean_optional(said.subject, "subject", 200),
@@ -188,10 +190,10 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation:
     found = _said_before(Change(tx, origin, preset, "remember", at, ""), known, said, text, state)
     if found is not None:
         return found
-    similar = tuple(shaped(row, at, preset) for row in known.similar)
+    similar = tuple(row_to_memory(row, at, preset) for row in known.similar)
     if preset.consent == "ask" and not said.force:
         refuse_similar(similar)
-    room_for_memory(tx, whole_text(text))
+    room_for_memory(tx, version_text(text))
     _make_owner(tx, at)
     written = Change(tx, origin, preset, "remember", at, new_id()).to(state, text)
     for row in known.opposites:  # both stand, and the person sees them side by side
@@ -199,7 +201,7 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation:
     return replace(written, similar=similar) if similar else written
 
 
-def _said_before(blank: Change, known: Alike, said: Statement, text: Text, state: State) -> Written | None:
+def _said_before(blank: Change, known: SimilarRows, said: Statement, text: VersionText, state: State) -> Written | None:
     """The line that says it already, with what this saying adds; None where the book does not say it."""
     is_over = text.valid_until is not None and text.valid_until <= blank.at
     if known.same is not None and not is_over:
@@ -211,7 +213,7 @@ def _said_before(blank: Change, known: Alike, said: Statement, text: Text, state
     if is_over:
         same_period = (row.valid_from, row.valid_until) == (text.valid_from, text.valid_until)
         return change.unchanged() if same_period else None
-    room_for_text(change.tx, whole_text(text))
+    room_for_text(change.tx, version_text(text))
     after = replace(
         to_state(row),
         confidence=state.confidence,
@@ -222,9 +224,9 @@ def _said_before(blank: Change, known: Alike, said: Statement, text: Text, state
     return repeats.begin_anew(change, text, after)
 
 
-def _repeat_of(blank: Change, row: Any, said: Statement, text: Text) -> Written:
+def _repeat_of(blank: Change, row: Any, said: Statement, text: VersionText) -> Written:
     importance = None if said.importance is None else clean_share(said.importance, "importance")
-    return repeats.repeat(
+    return repeats.confirm_repeat(
         replace(blank, id=row.id, row=row, before=to_state(row)),
         text,
         given_from=None if said.valid_from is None else text.valid_from,
@@ -233,12 +235,14 @@ def _repeat_of(blank: Change, row: Any, said: Statement, text: Text) -> Written:
     )
 
 
-def repeat(tx: Tx, origin: Origin, preset: Preset, ref: str, said: Statement) -> Written:
+def repeat_memory(tx: Tx, origin: Origin, preset: Preset, ref: str, said: Statement) -> Written:
     """A saying that its reader knows to repeat a line, in whatever words: the line keeps its own, and learns what else
     was said."""
     change = change_of(tx, origin, preset, "remember", ref)
     change.refuse_dropped("repeated")
-    text = worded(origin, preset, said, origin.source_for(chosen_confidence(origin, said.confidence)), began=change.at)
+    text = next_version_text(
+        origin, preset, said, origin.source_for(chosen_confidence(origin, said.confidence)), began=change.at
+    )
     return _repeat_of(change, change.row, said, text)
 
 
@@ -251,7 +255,7 @@ def update(
     *,
     correction: bool = False,
     expect_version: int | None = None,
-    quotation: Quotation | None = None,
+    quotation: QuotedSpans | None = None,
 ) -> Written:
     """End the current version and begin the next: a change from now on, or a correction of what was said."""
     change = change_of(tx, origin, preset, "update", ref)
@@ -264,7 +268,7 @@ def update(
     source = origin.source_for(confidence)
     change.refuse_overruling(source)
     began = row.valid_from if correction or keeps_its_period(row, said, change.at) else change.at
-    text = worded(origin, preset, said, source, began=began, row=row, correction=correction)
+    text = next_version_text(origin, preset, said, source, began=began, row=row, correction=correction)
     text = quoting(text, row, quotation)
     after = replace(
         state,
@@ -275,7 +279,7 @@ def update(
     )
     if after == state and said.valid_from is None and says_the_same(row, text):
         return change.unchanged()
-    room_for_text(tx, whole_text(text))
+    room_for_text(tx, version_text(text))
     return change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
 
 
@@ -295,7 +299,7 @@ def end(
         return change.unchanged()
     change.refuse_over_person(op="end", valid_until=until)
     change.refuse_overruling(origin.source_for("asserted"))
-    text = Text(**{name: getattr(row, name) for name in TEXT_FIELDS} | {"restored_from": None, "correction": 1})
+    text = VersionText(**{name: getattr(row, name) for name in TEXT_FIELDS} | {"restored_from": None, "correction": 1})
     text = replace(text, valid_until=until)
     if row.source in AUTOMATIC and is_protected(row.source, state):  # who ends what they had confirmed says it themself
         text = replace(text, source=origin.source_for("asserted"), score=None)
@@ -335,7 +339,7 @@ def delete(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
     return change.to(replace(state, trashed_at=change.at))
 
 
-def restore(tx: Tx, origin: Origin, preset: Preset, ref: str, *, expect_version: int | None = None) -> Written:
+def restore_memory(tx: Tx, origin: Origin, preset: Preset, ref: str, *, expect_version: int | None = None) -> Written:
     """Out of the trash to where it was before, or out of the archive."""
     change = change_of(tx, origin, preset, "restore", ref)
     state = to_state(change.row)
@@ -401,7 +405,7 @@ def revert(tx: Tx, origin: Origin, preset: Preset, id: str, before: State | None
     if not copied:
         return change.to(target, undoes=undoes)
     told = {name: getattr(original, name) for name in TEXT_FIELDS if name not in ("restored_from", "correction")}
-    return change.to(target, Text(**told, restored_from=before.version), undoes=undoes)
+    return change.to(target, VersionText(**told, restored_from=before.version), undoes=undoes)
 
 
 # Queries
@@ -415,7 +419,7 @@ _VERSION = select(versions).where(
 
 def _make_owner(tx: Tx, at: str) -> None:
     """An owner begins with the first entry of the ledger."""
-    if ledger.head(tx).seq == 0:
+    if ledger.chain_head(tx).seq == 0:
         known = select(owners.c.owner).where(owners.c.owner == tx.owner)
         if tx.conn.execute(known).first() is None:
             tx.conn.execute(insert(owners), {"owner": tx.owner, "created_at": at})

@@ -14,47 +14,55 @@ from sqlalchemy import and_, bindparam, func, insert, select, update
 
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ledger import ledger
-from keepbook.book.memory.block import Entry, Rendered, render
-from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, covers, fits_scope, holding_at, in_scope, to_state
-from keepbook.book.memory.past.as_of import before_injection, block_entry, by_instant, past_entries
-from keepbook.book.text.block_lines import Line, lines_of, places_to_text
+from keepbook.book.memory.block import BlockEntry, ComposedBlock, render
+from keepbook.book.memory.history.as_of import before_injection, block_entry, by_instant, past_entries
+from keepbook.book.memory.memories import (
+    EVERY_SCOPE,
+    IS_ACTIVE,
+    fits_scope,
+    holding_at,
+    in_scope,
+    is_valid_at,
+    to_state,
+)
+from keepbook.book.text.block_lines import BlockLine, parse_block, places_to_text
 from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import injected, injections, memories, versions
 
 CHAT, OUTSIDE = "chat", "outside"
 """The two name spaces of session ids: our own chats, and whatever an outside agent calls its sessions."""
 
 
-class Given(NamedTuple):
+class Injection(NamedTuple):
     """The block that a session was given: its text, and the lines of it."""
 
     text: str
-    lines: tuple[Line, ...]
+    lines: tuple[BlockLine, ...]
 
 
-NOTHING = Given("", ())
+NOTHING = Injection("", ())
 
 # Operations
 
 
-def preview(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> Rendered:
+def preview(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> ComposedBlock:
     """The block that a chat beginning now would see."""
     return render(_entries(tx, preset, now, _rows(tx, preset, scope)), preset, now)
 
 
-def preview_of_all(tx: Tx, preset: Preset, now: str) -> tuple[Rendered, list[Any]]:
+def preview_of_all(tx: Tx, preset: Preset, now: str) -> tuple[ComposedBlock, list[Any]]:
     """The same block, and with the one look that it takes every active memory of every scope, oldest first: rows that
-    begin as an `Entry` does."""
+    begin as an `BlockEntry` does."""
     rows = _rows(tx, preset, EVERY_SCOPE)
     rows.sort(key=itemgetter(0))
     rows.sort(key=itemgetter(10))
     return render(_entries(tx, preset, now, [row for row in rows if row[19] is None]), preset, now), rows
 
 
-def preview_past(tx: Tx, preset: Preset, known: str, valid: str, *, scope: str | None = None) -> Rendered:
+def preview_past(tx: Tx, preset: Preset, known: str, valid: str, *, scope: str | None = None) -> ComposedBlock:
     """The block as it would have been, from what was known at `known` about `valid`."""
     return render(list(past_entries(tx, by_instant(known), valid, lambda own: fits_scope(own, scope))), preset, valid)
 
@@ -66,10 +74,10 @@ def inject(tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None 
 
 def inject_lines(
     tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None = None, space: str = OUTSIDE
-) -> Given:
+) -> Injection:
     """The same with its lines."""
     session = clean_line(session, "session", 1, 200)
-    kept = stored(tx, session, space)
+    kept = find_injection(tx, session, space)
     if kept is not None:
         if kept.preset != preset.name or kept.scope != scope:
             raise Conflict(
@@ -79,10 +87,10 @@ def inject_lines(
                 code="other_preset",
             )
         if kept.block is not None:
-            return given_by(kept)
+            return injection_of(kept)
     rendered = preview(tx, preset, now, scope=scope)
     nth = 1 + (tx.conn.execute(_LAST_NUMBER, {"owner": tx.owner}).scalar() or 0)
-    row = {"at": now, "seq": ledger.head(tx).seq, "nth": nth, "block": rendered.text}
+    row = {"at": now, "seq": ledger.chain_head(tx).seq, "nth": nth, "block": rendered.text}
     row["lines"] = places_to_text(rendered.lines)
     if kept is None:
         key = {"owner": tx.owner, "space": space, "session": session}
@@ -91,12 +99,12 @@ def inject_lines(
         blanked = and_(injections.c.owner == tx.owner, injections.c.space == space, injections.c.session == session)
         tx.conn.execute(update(injections).where(blanked).values(row))
     _count(tx, rendered.shown, now, session, space, nth)
-    return Given(rendered.text, rendered.lines)
+    return Injection(rendered.text, rendered.lines)
 
 
-def replay(tx: Tx, preset: Preset, session: str, *, space: str = OUTSIDE) -> Rendered:
+def replay(tx: Tx, preset: Preset, session: str, *, space: str = OUTSIDE) -> ComposedBlock:
     """The block of a session rendered again, from the ledger up to the entry it knew and the injections before it."""
-    kept = stored(tx, session, space)
+    kept = find_injection(tx, session, space)
     if kept is None:
         raise NotFound(f"nothing was injected into session {session!r}", field="session")
     cut = before_injection(kept.seq, kept.nth)
@@ -112,7 +120,7 @@ def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, spa
         .group_by(injected.c.memory_id)
     )
     before = {row.memory_id: row.nth for row in tx.conn.execute(query)}
-    known = ledger.head(tx).at
+    known = ledger.chain_head(tx).at
     rows = [
         {"owner": tx.owner, "memory_id": id, "nth": before.get(id, 0) + 1, "at": now, "known": known,
          "version": version, "space": space, "session": session, "injection": injection}
@@ -121,20 +129,20 @@ def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, spa
     tx.conn.execute(insert(injected), rows)
 
 
-def given_by(kept: Any) -> Given:
+def injection_of(kept: Any) -> Injection:
     """The block of a row of `injections`; of one that was blanked, nothing."""
-    return Given(kept.block or "", lines_of(kept.block, kept.lines))
+    return Injection(kept.block or "", parse_block(kept.block, kept.lines))
 
 
 # Queries
 
 
-def stored(tx: Tx, session: str, space: str = OUTSIDE) -> Any:
+def find_injection(tx: Tx, session: str, space: str = OUTSIDE) -> Any:
     """What was injected into a session, if anything was."""
     return _STORED.first(tx.conn, {"owner": tx.owner, "space": space, "session": session})
 
 
-_STORED = Prepared(
+_STORED = PreparedStatement(
     select(injections).where(
         injections.c.owner == bindparam("owner"),
         injections.c.space == bindparam("space"),
@@ -178,8 +186,8 @@ _PRESENT_BY_RECENCY = (
 
 
 @lru_cache(maxsize=256)
-def _present(by_recency: bool, scope: str | None) -> Prepared:
-    return Prepared((_PRESENT_BY_RECENCY if by_recency else _PRESENT).where(in_scope(scope)))
+def _present(by_recency: bool, scope: str | None) -> PreparedStatement:
+    return PreparedStatement((_PRESENT_BY_RECENCY if by_recency else _PRESENT).where(in_scope(scope)))
 
 
 def _rows(tx: Tx, preset: Preset, scope: str | None) -> list[Any]:
@@ -187,25 +195,25 @@ def _rows(tx: Tx, preset: Preset, scope: str | None) -> list[Any]:
     return _present(preset.selection.kind == "recent", scope).tuples(tx.conn, {"owner": tx.owner})
 
 
-def _entries(tx: Tx, preset: Preset, now: str, rows: Sequence[Any]) -> list[Entry]:
+def _entries(tx: Tx, preset: Preset, now: str, rows: Sequence[Any]) -> list[BlockEntry]:
     """What of it is true now."""
     holding = [row for row in rows if row[17] <= now and (row[18] is None or now < row[18])]
     if preset.selection.kind == "recent":
-        entries = [tuple.__new__(Entry, (*row[:14], *_referenced(row), *row[14:17])) for row in holding]
+        entries = [tuple.__new__(BlockEntry, (*row[:14], *_last_reference(row), *row[14:17])) for row in holding]
     else:
-        entries = [tuple.__new__(Entry, (*row[:14], None, False, *row[14:17])) for row in holding]
+        entries = [tuple.__new__(BlockEntry, (*row[:14], None, False, *row[14:17])) for row in holding]
     if len(holding) == len(rows):
         return entries
-    return entries + _holding_earlier(tx, [row[0] for row in rows if not covers(row[17], row[18], now)], now)
+    return entries + _holding_earlier(tx, [row[0] for row in rows if not is_valid_at(row[17], row[18], now)], now)
 
 
-def _referenced(row: Any) -> tuple[str, bool]:
+def _last_reference(row: Any) -> tuple[str, bool]:
     """When it was last referenced, and whether it was not injected since it was edited."""
     edited, injected_at, known = row[13], row[20], row[21]
     return max(edited, row[12] or "", injected_at or ""), known is None or known < edited
 
 
-def _holding_earlier(tx: Tx, ids: Sequence[str], now: str) -> list[Entry]:
+def _holding_earlier(tx: Tx, ids: Sequence[str], now: str) -> list[BlockEntry]:
     """Where the newest version is not true (yet, or any more), an earlier one may hold."""
     found = []
     for id in ids:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, ColumnElement, Select, String, and_, bindparam, delete, insert, select, true
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import clean_line, clean_text
-from keepbook.book.ledger.ledger import canonical
+from keepbook.book.ledger.ledger import canonical_json
 from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import labels, memories
 
 MOST = 32
@@ -26,7 +26,7 @@ Metadata = Mapping[str, str]
 Tags = Iterable[str]
 
 
-class Wanted(NamedTuple):
+class LabelFilter(NamedTuple):
     """What a filter asks for: every one of these."""
 
     pairs: tuple[tuple[str, str], ...] = ()
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
         return len(self.pairs) + len(self.tags)
 
 
-NOTHING = Wanted()
+NOTHING = LabelFilter()
 
 
 # Rules
@@ -52,7 +52,7 @@ def clean_metadata(given: object) -> str | None:
     kept = {clean_line(key, "a key of metadata", 1, KEY_CHARS): _value(key, value) for key, value in given.items()}
     if len(kept) != len(given):
         raise Invalid("two keys of metadata are the same but for spaces around them", field="metadata")
-    return canonical(kept) if kept else None
+    return canonical_json(kept) if kept else None
 
 
 def _value(key: object, value: object) -> str:
@@ -69,43 +69,43 @@ def clean_tags(given: object) -> str | None:
     kept = sorted({clean_line(tag, "a tag", 1, TAG_CHARS) for tag in given})
     if len(kept) > MOST:
         raise Invalid(f"a memory has at most {MOST} tags; these are {len(kept)}", field="tags")
-    return canonical(kept) if kept else None
+    return canonical_json(kept) if kept else None
 
 
-def wanted(metadata: Metadata | None, tags: Tags | None) -> Wanted:
+def label_filter(metadata: Metadata | None, tags: Tags | None) -> LabelFilter:
     """A filter, checked as what is written is."""
     pairs = told_metadata(clean_metadata(metadata or {}))
-    asked = Wanted(tuple(sorted(pairs.items())), told_tags(clean_tags(tags or ())))
+    asked = LabelFilter(tuple(sorted(pairs.items())), told_tags(clean_tags(tags or ())))
     return asked if asked.count else NOTHING
 
 
 def told_metadata(held: str | None) -> dict[str, str]:
-    return {} if held is None else dict(stored.loads(held))
+    return {} if held is None else dict(stored_json.load_json(held))
 
 
 def told_tags(held: str | None) -> tuple[str, ...]:
-    return () if held is None else tuple(stored.loads(held))
+    return () if held is None else tuple(stored_json.load_json(held))
 
 
 def keys_of(metadata: str | None, tags: str | None) -> set[str]:
     """What the index holds for a version."""
     if metadata is None and tags is None:
         return set()
-    return _keys(Wanted(tuple(told_metadata(metadata).items()), told_tags(tags)))
+    return _keys(LabelFilter(tuple(told_metadata(metadata).items()), told_tags(tags)))
 
 
-def has(version: Any, asked: Wanted) -> bool:
+def has(version: Any, asked: LabelFilter) -> bool:
     """Whether a version in hand fits a filter."""
     return asked is NOTHING or _keys(asked) <= keys_of(version.metadata, version.tags)
 
 
-def _keys(asked: Wanted) -> set[str]:
+def _keys(asked: LabelFilter) -> set[str]:
     return {_key(list(pair)) for pair in asked.pairs} | {_key([tag]) for tag in asked.tags}
 
 
 def _key(parts: Sequence[str]) -> str:
     """Short whatever the value is, for an index's sake; two parts are a pair, one is a tag."""
-    return hashlib.blake2b(canonical(parts).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(canonical_json(parts).encode(), digest_size=16).hexdigest()
 
 
 # Operations
@@ -123,12 +123,12 @@ def relabel(tx: Tx, memory_id: str, before: set[str], after: set[str]) -> None:
 # Queries
 
 
-def labelled(count: int) -> ColumnElement[bool]:
+def has_labels(count: int) -> ColumnElement[bool]:
     """The memories that have all of so many labels now; `bound` says which."""
     return and_(true(), *(memories.c.id.in_(_having(bindparam(f"label_{nth}", type_=String))) for nth in range(count)))
 
 
-def bound(asked: Wanted) -> dict[str, str]:
+def bound(asked: LabelFilter) -> dict[str, str]:
     return {f"label_{nth}": key for nth, key in enumerate(sorted(_keys(asked)))}
 
 
@@ -137,8 +137,8 @@ def _having(key: BindParameter[str]) -> Select[str]:
     return select(labels.c.memory_id).where(labels.c.owner == bindparam("owner", type_=String), labels.c.key == key)
 
 
-_PUT = Prepared(insert(labels), labels.c.keys())
-_TAKE = Prepared(
+_PUT = PreparedStatement(insert(labels), labels.c.keys())
+_TAKE = PreparedStatement(
     delete(labels).where(
         labels.c.owner == bindparam("owner"),
         labels.c.key == bindparam("key"),

@@ -15,11 +15,11 @@ from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_state, to_version, version_rows
-from keepbook.book.memory.shape import shaped
+from keepbook.book.memory.memory_json import row_to_memory
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import links, memories
 
 RELATIONS = ("relates_to", "contradicts", "supersedes", "because_of")
@@ -39,7 +39,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Detailed(Memory):
+class MemoryDetail(Memory):
     """A memory with all its versions, oldest first, and its links."""
 
     versions: tuple[Version, ...]
@@ -63,7 +63,7 @@ def link(tx: Tx, origin: Origin, from_ref: str, to_ref: str, relation: str) -> L
             )
     if (row := _standing(tx, from_id, to_id, word)) is not None:
         return to_link(row)
-    at = ledger.begin(tx)
+    at = ledger.begin_entry(tx)
     id = new_id()
     after = {
         "id": id,
@@ -94,7 +94,7 @@ def set_removed(tx: Tx, origin: Origin, action: str, id: str, *, removed: bool, 
     row = _find(tx, id)
     if not removed and _standing(tx, row.from_id, row.to_id, row.relation) is not None:
         raise Conflict(f"not undone: {row.from_id} and {row.to_id} were linked anew; undo that first", code="touched")
-    at = ledger.begin(tx)
+    at = ledger.begin_entry(tx)
     before = {name: getattr(row, name) for name in ("id", "from_id", "to_id", "relation", "created_at", "removed_at")}
     after = before | {"removed_at": at if removed else None}
     event = ledger.append(
@@ -133,20 +133,20 @@ def _stand() -> Select[Any]:
     return query.order_by(links.c.created_at, links.c.id)
 
 
-_ALL = Prepared(_stand())
-_OF_ONE = Prepared(_stand().where(or_(links.c.from_id == bindparam("id"), links.c.to_id == bindparam("id"))))
+_ALL = PreparedStatement(_stand())
+_OF_ONE = PreparedStatement(_stand().where(or_(links.c.from_id == bindparam("id"), links.c.to_id == bindparam("id"))))
 
 
-CONTRADICTS = Prepared(_stand().where(links.c.relation == "contradicts"))
+CONTRADICTS = PreparedStatement(_stand().where(links.c.relation == "contradicts"))
 """The links between lines that say opposite things."""
 
 
-def detailed(tx: Tx, id: str, now: str, preset: Preset) -> Detailed:
+def memory_detail(tx: Tx, id: str, now: str, preset: Preset) -> MemoryDetail:
     """A memory with its versions and links, in whatever state it is."""
-    memory = shaped(find_row(tx, id), now, preset)
+    memory = row_to_memory(find_row(tx, id), now, preset)
     told = tuple(to_version(row) for row in version_rows(tx, id))
     values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
-    return Detailed(**values, versions=told, links=tuple(links_of(tx, id)))
+    return MemoryDetail(**values, versions=told, links=tuple(links_of(tx, id)))
 
 
 def to_link(row: Any, event: int | None = None) -> Link:

@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select
 
 from keepbook.book.ground.limits import clean_count, sought
-from keepbook.book.ground.opened import Opened
-from keepbook.book.ground.to_json import Page, Plain
+from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.to_json import LazyValues, Page
 from keepbook.book.ledger import ledger
 from keepbook.book.memory import injections
 from keepbook.book.memory.block import Fate
-from keepbook.book.memory.labels import NOTHING, Wanted, bound, labelled
+from keepbook.book.memory.labels import NOTHING, LabelFilter, bound, has_labels
 from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, SHOWN, WHOLE, Memory, in_scope
-from keepbook.book.memory.shape import as_memory, shaped, told
-from keepbook.book.text.words import fold
+from keepbook.book.memory.memory_json import as_memory, memory_to_json, row_to_memory
+from keepbook.book.text.words import fold_text
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Among, Prepared
+from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatement
 from keepbook.storage.tables import memories, versions
 
 MOST_GLANCES, MOST_AT_A_GLANCE = 64, 5_000
@@ -28,7 +28,7 @@ MOST_GLANCES, MOST_AT_A_GLANCE = 64, 5_000
 _GLANCES: dict[tuple[str, str, Preset, str], "Overview"] = {}
 
 
-class Place(NamedTuple):
+class ListingPlace(NamedTuple):
     """Where to look: in a category and scope, at what has so many labels; which those are, is said each time."""
 
     category: str | None
@@ -36,9 +36,9 @@ class Place(NamedTuple):
     labels: int
 
 
-def active_in(place: Place) -> ColumnElement[bool]:
+def active_in(place: ListingPlace) -> ColumnElement[bool]:
     """The active memories of a place."""
-    here = and_(IS_ACTIVE, in_scope(place.scope), labelled(place.labels))
+    here = and_(IS_ACTIVE, in_scope(place.scope), has_labels(place.labels))
     return here if place.category is None else and_(here, memories.c.category == place.category)
 
 
@@ -54,7 +54,7 @@ def list_page(
     q: str | None = None,
     limit: int = 100,
     cursor: str | None = None,
-    labels: Wanted = NOTHING,
+    labels: LabelFilter = NOTHING,
 ) -> Page[Memory]:
     """Memories in order of creation; with `q` those that say it, letter for letter but for case."""
     if state not in IN_STATE:
@@ -64,15 +64,15 @@ def list_page(
     if category is not None:
         asked["category"] = sought(category)
     if subject is not None:
-        asked["subject"] = sought(fold(subject))
+        asked["subject"] = sought(fold_text(subject))
     kind = _Kind(state, scope, category is not None, subject is not None, labels.count)
     if q and q.strip():
-        return _page_saying(tx, preset, now, fold(q.strip()), _wanted(kind), asked, limit, cursor)
-    total = _counted(kind).tuples(tx.conn, asked)[0][0]
+        return _page_saying(tx, preset, now, fold_text(q.strip()), _conditions(kind), asked, limit, cursor)
+    total = _count_query(kind).tuples(tx.conn, asked)[0][0]
     if cursor is not None:
         asked["created_at"], asked["id"] = _place(cursor)
-    rows = _listed(kind, cursor is not None).tuples(tx.conn, asked | {"most": limit + 1})
-    return _page([told(row, now, preset) for row in rows[:limit]], total, more=len(rows) > limit)
+    rows = _page_query(kind, cursor is not None).tuples(tx.conn, asked | {"most": limit + 1})
+    return _page([memory_to_json(row, now, preset) for row in rows[:limit]], total, more=len(rows) > limit)
 
 
 class _Kind(NamedTuple):
@@ -85,10 +85,10 @@ class _Kind(NamedTuple):
     labels: int
 
 
-def _wanted(kind: _Kind) -> list[ColumnElement[bool]]:
+def _conditions(kind: _Kind) -> list[ColumnElement[bool]]:
     wanted = [memories.c.owner == bindparam("owner"), IN_STATE[kind.state], in_scope(kind.scope)]
     if kind.labels:
-        wanted.append(labelled(kind.labels))
+        wanted.append(has_labels(kind.labels))
     if kind.category:
         wanted.append(memories.c.category == bindparam("category"))
     if kind.subject:
@@ -97,18 +97,18 @@ def _wanted(kind: _Kind) -> list[ColumnElement[bool]]:
 
 
 @lru_cache(maxsize=256)
-def _counted(kind: _Kind) -> Prepared:
-    return Prepared(select(func.count()).select_from(memories).where(*_wanted(kind)))
+def _count_query(kind: _Kind) -> PreparedStatement:
+    return PreparedStatement(select(func.count()).select_from(memories).where(*_conditions(kind)))
 
 
 @lru_cache(maxsize=256)
-def _listed(kind: _Kind, goes_on: bool) -> Prepared:
-    query = SHOWN.where(*_wanted(kind)).order_by(memories.c.created_at, memories.c.id).limit(bindparam("most"))
+def _page_query(kind: _Kind, goes_on: bool) -> PreparedStatement:
+    query = SHOWN.where(*_conditions(kind)).order_by(memories.c.created_at, memories.c.id).limit(bindparam("most"))
     if goes_on:
         when: ColumnElement[str] = bindparam("created_at")
         together = and_(memories.c.created_at == when, memories.c.id > bindparam("id"))
         query = query.where(or_(memories.c.created_at > when, together))
-    return Prepared(query)
+    return PreparedStatement(query)
 
 
 class Brief(NamedTuple):
@@ -122,11 +122,11 @@ class Brief(NamedTuple):
     """Of what nobody has said: whether software found it in a chat, or only inferred it."""
 
 
-def in_brief(book: Opened, state: str = "active", q: str = "") -> list[Brief]:
+def in_brief(book: OpenBook, state: str = "active", q: str = "") -> list[Brief]:
     """Every memory of a state and of every agent, oldest first; with `q` those that say it."""
     with book.reading() as (tx, _, _):
         rows = _briefly(state, bool(q.strip())).tuples(tx.conn, {"owner": tx.owner})
-    piece = fold(q.strip())
+    piece = fold_text(q.strip())
     return list(map(Brief._make, rows if not piece else (row[:4] for row in rows if _says(row[4:], piece))))
 
 
@@ -142,11 +142,11 @@ class Overview(NamedTuple):
     """The ids of what was read and never confirmed, newest first."""
 
 
-def overview(book: Opened) -> Overview:
+def overview(book: OpenBook) -> Overview:
     """All active memories at a glance. While the ledger's last hash stays the same nothing has been written, so within
     a minute it is worked out once; no text is held for it."""
     with book.reading() as (tx, preset, now):
-        key = (tx.owner, ledger.head(tx).hash, preset, now[:16])
+        key = (tx.owner, ledger.chain_head(tx).hash, preset, now[:16])
         known = _GLANCES.get(key)
         if known is None:
             rendered, rows = injections.preview_of_all(tx, preset, now)
@@ -167,10 +167,10 @@ def overview(book: Opened) -> Overview:
         return known
 
 
-def in_full(book: Opened, ids: Sequence[str]) -> list[Memory]:
+def in_full(book: OpenBook, ids: Sequence[str]) -> list[Memory]:
     """These memories, in this order."""
     with book.reading() as (tx, preset, now):
-        found = {row.id: shaped(row, now, preset) for row in _THESE.rows(tx.conn, ids, {"owner": tx.owner})}
+        found = {row.id: row_to_memory(row, now, preset) for row in _THESE.rows(tx.conn, ids, {"owner": tx.owner})}
         return [found[id] for id in ids]
 
 
@@ -179,17 +179,17 @@ _NEWEST = and_(
     versions.c.memory_id == memories.c.id,
     versions.c.version == memories.c.version,
 )
-_DROPPED = Prepared(
+_DROPPED = PreparedStatement(
     select(*(func.count(case((IN_STATE[state], 1))) for state in ("archived", "trash")))
     .where(memories.c.owner == bindparam("owner"), in_scope(EVERY_SCOPE))
     .where(or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None)))
 )
 _SAID = (memories.c.subject, versions.c.content, versions.c.summary, versions.c.body)
-_THESE = Among(lambda ids: WHOLE.where(memories.c.id.in_(ids)))
+_THESE = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids)))
 
 
 @lru_cache(maxsize=16)
-def _briefly(state: str, with_words: bool) -> Prepared:
+def _briefly(state: str, with_words: bool) -> PreparedStatement:
     mine = versions.c.owner == bindparam("owner")
     source, quoted = (
         select(versions.c[name]).where(mine, _NEWEST).correlate(memories).scalar_subquery()
@@ -201,22 +201,22 @@ def _briefly(state: str, with_words: bool) -> Prepared:
     query = select(memories.c.id, memories.c.category, said, found)
     if with_words:
         query = query.add_columns(*_SAID).join(versions, _NEWEST)
-    every = _wanted(_Kind(state, EVERY_SCOPE, category=False, subject=False, labels=0))
-    return Prepared(query.where(*every).order_by(memories.c.created_at, memories.c.id))
+    every = _conditions(_Kind(state, EVERY_SCOPE, category=False, subject=False, labels=0))
+    return PreparedStatement(query.where(*every).order_by(memories.c.created_at, memories.c.id))
 
 
 def _says(texts: Sequence[str | None], piece: str) -> bool:
     """Compared here and not by the database: engines fold letters differently."""
-    return any(piece in fold(text) for text in texts if text)
+    return any(piece in fold_text(text) for text in texts if text)
 
 
-def standing(tx: Tx) -> Sequence[Any]:
+def current_memories(tx: Tx) -> Sequence[Any]:
     """Every active memory that holds now, in brief, oldest first: what a reader of chats reconciles with. A line that
     has ended is not known."""
     return _STANDING.rows(tx.conn, {"owner": tx.owner, "now": ledger.present(tx)})
 
 
-_STANDING = Prepared(
+_STANDING = PreparedStatement(
     select(
         memories.c.id, memories.c.category, memories.c.subject, memories.c.confidence, memories.c.last_confirmed_at,
         versions.c.content, versions.c.source, versions.c.score, versions.c.valid_from, versions.c.quoted,
@@ -231,23 +231,23 @@ _STANDING = Prepared(
 )  # fmt: skip
 
 
-def these(tx: Tx, preset: Preset, now: str, ids: Sequence[str]) -> list[Memory]:
+def memories_by_id(tx: Tx, preset: Preset, now: str, ids: Sequence[str]) -> list[Memory]:
     """Those of some memories that are active, in the order they are named."""
     if not ids:
         return []
     rows = _ACTIVE_THESE.rows(tx.conn, ids, {"owner": tx.owner})
-    found = {row.id: shaped(row, now, preset) for row in rows}
+    found = {row.id: row_to_memory(row, now, preset) for row in rows}
     return [found[id] for id in ids if id in found]
 
 
 def latest(tx: Tx, preset: Preset, now: str, limit: int) -> list[Memory]:
     """The active memories that hold, the newest first."""
     rows = _LATEST.rows(tx.conn, {"owner": tx.owner, "now": now, "most": limit})
-    return [shaped(row, now, preset) for row in rows]
+    return [row_to_memory(row, now, preset) for row in rows]
 
 
-_ACTIVE_THESE = Among(lambda ids: SHOWN.where(memories.c.id.in_(ids), IS_ACTIVE))
-_LATEST = Prepared(
+_ACTIVE_THESE = PreparedForIds(lambda ids: SHOWN.where(memories.c.id.in_(ids), IS_ACTIVE))
+_LATEST = PreparedStatement(
     SHOWN.where(
         IS_ACTIVE,
         in_scope(EVERY_SCOPE),
@@ -274,7 +274,7 @@ def _page_saying(
     after = [row for row in found if cursor is None or (row.created_at, row.id) > _place(cursor)]
     ids = [row.id for row in after[:limit]]
     whole = {row.id: row for row in tx.conn.execute(WHOLE.where(memories.c.id.in_(ids)), {"owner": tx.owner})}
-    return _page([told(whole[id], now, preset) for id in ids], len(found), more=len(after) > limit)
+    return _page([memory_to_json(whole[id], now, preset) for id in ids], len(found), more=len(after) > limit)
 
 
 def _place(cursor: str) -> tuple[str, str]:
@@ -284,4 +284,4 @@ def _place(cursor: str) -> tuple[str, str]:
 
 def _page(found: list[dict[str, Any]], total: int, *, more: bool) -> Page[Memory]:
     following = f"{found[-1]['created_at']}~{found[-1]['id']}" if more else None
-    return Page(Plain(found, as_memory), total, following)
+    return Page(LazyValues(found, as_memory), total, following)

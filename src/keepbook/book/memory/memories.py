@@ -11,17 +11,17 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.ids import ID_LENGTH
 from keepbook.book.ground.limits import sought
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory.labels import told_metadata, told_tags
-from keepbook.book.text.indexes.word_index import Said
-from keepbook.book.text.quotation import plain
-from keepbook.book.text.words import fold
+from keepbook.book.text.indexes.word_index import IndexedText
+from keepbook.book.text.quotation import text_without_marks
+from keepbook.book.text.words import fold_text
 from keepbook.errors import Ambiguous, Invalid, NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import injected, memories, versions
 
 AUTOMATIC = ("extracted", "inferred")
@@ -158,7 +158,7 @@ def holding_at(chain: Mapping[int, Any], newest: int, valid: str) -> Any:
     version = newest
     while version >= 1:
         row = chain[version]
-        if covers(row.valid_from, row.valid_until, valid):
+        if is_valid_at(row.valid_from, row.valid_until, valid):
             return row
         if valid >= row.valid_from and replaced_for_good(chain, version):
             return None
@@ -174,7 +174,7 @@ def replaced_for_good(chain: Mapping[int, Any], version: int) -> bool:
     return chain[version].valid_until is None
 
 
-def covers(valid_from: str, valid_until: str | None, at: str) -> bool:
+def is_valid_at(valid_from: str, valid_until: str | None, at: str) -> bool:
     return valid_from <= at and (valid_until is None or at < valid_until)
 
 
@@ -224,9 +224,9 @@ def to_state(row: Any) -> State:
     )  # fmt: skip
 
 
-def said_by(state: Any, version: Any) -> Said:
+def indexed_text_of(state: Any, version: Any) -> IndexedText:
     """What the word index takes from a memory."""
-    return Said(state.category, state.subject, version.content, version.summary, version.body)
+    return IndexedText(state.category, state.subject, version.content, version.summary, version.body)
 
 
 def state_fields(state: State) -> dict[str, Any]:
@@ -234,11 +234,11 @@ def state_fields(state: State) -> dict[str, Any]:
 
 
 def _told_turns(held: str) -> tuple[Any, ...]:
-    return () if held == "[]" else tuple(stored.loads(held))
+    return () if held == "[]" else tuple(stored_json.load_json(held))
 
 
 def told_spans(kept: str | None) -> tuple[tuple[int | str, ...], ...]:
-    return () if kept is None else tuple(tuple(one) for one in stored.loads(kept))
+    return () if kept is None else tuple(tuple(one) for one in stored_json.load_json(kept))
 
 
 def _when(text: str | None) -> datetime | None:
@@ -303,13 +303,13 @@ WHOLE = (
 SHOWN = WHOLE.with_only_columns(*_shown)
 """As much of it as `shape.told` needs, for those who ask for many; that one takes it in this order."""
 
-_ONE = Prepared(WHOLE.where(memories.c.id == bindparam("id"), memories.c.purged_at.is_(None)))
-_NAMED = Prepared(
+_ONE = PreparedStatement(WHOLE.where(memories.c.id == bindparam("id"), memories.c.purged_at.is_(None)))
+_NAMED = PreparedStatement(
     select(memories.c.scope).where(
         memories.c.owner == bindparam("owner"), memories.c.id == bindparam("id"), memories.c.purged_at.is_(None)
     )
 )
-_EVERY_VERSION = Prepared(
+_EVERY_VERSION = PreparedStatement(
     select(versions)
     .where(versions.c.owner == bindparam("owner"), versions.c.memory_id == bindparam("id"))
     .order_by(versions.c.version)
@@ -358,7 +358,7 @@ def resolve(tx: Tx, ref: object) -> str:
         exact = _NAMED.first(tx.conn, {"owner": tx.owner, "id": piece})
         if exact is not None and (tx.reach is None or exact.scope in (None, tx.reach)):
             return piece
-    wanted = fold(plain(piece)) or fold(piece)
+    wanted = fold_text(text_without_marks(piece)) or fold_text(piece)
     query = (
         select(memories.c.id, versions.c.content)
         .join(
@@ -387,7 +387,7 @@ def resolve(tx: Tx, ref: object) -> str:
 
 def _references(content: str) -> str:
     """What one may repeat of a line to name it: its words without the marks they are shown with."""
-    return fold(plain(content)) or fold(content)
+    return fold_text(text_without_marks(content)) or fold_text(content)
 
 
 def within_reach(tx: Tx) -> ColumnElement[bool]:

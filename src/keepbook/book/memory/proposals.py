@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
 
-from keepbook.book.ground import due, stored
+from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.when import later, parse_stamp
 from keepbook.book.ledger.ledger import Origin
@@ -28,16 +28,16 @@ from keepbook.book.memory.questions import (
     Choice,
     choices_for,
     choices_to_text,
-    choose,
+    find_choice,
     plain_choices,
     text_to_choices,
 )
 from keepbook.book.text.quotation import spans_of
-from keepbook.book.text.words import fold, near_duplicate
+from keepbook.book.text.words import fold_text, near_duplicate
 from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import proposals
 
 WAITING_DAYS = 30
@@ -94,7 +94,7 @@ def propose(
 ) -> Proposal | None:
     """Let a fact wait, unless the same is waiting already or was declined."""
     question, memory_id = told.get("question"), told.get("memory_id")
-    if any(_is_asked(known, op, content, question, memory_id) for known in _known(tx)):
+    if any(_is_asked(known, op, content, question, memory_id) for known in _open_or_declined_rows(tx)):
         return None
     row = {
         "owner": tx.owner, "id": new_id(), "nature": nature, "op": op, "content": content, "status": "waiting",
@@ -104,10 +104,10 @@ def propose(
     }  # fmt: skip
     tx.conn.execute(insert(proposals), row)
     due.remind(tx, due.EXPIRE, row["id"], later(now, days=WAITING_DAYS))
-    return get(tx, row["id"])
+    return get_proposal(tx, row["id"])
 
 
-def ask(
+def ask_question(
     tx: Tx,
     now: str,
     *,
@@ -135,28 +135,28 @@ def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str, *, both: b
     from what they typed. With `both` a change is kept beside the line that it would have changed."""
     waiting = _waiting(tx, id)
     keeps_both = both and (waiting.op == "update" or waiting.question is not None)
-    answered = answer(tx, origin, preset, id, BOTH if keeps_both else YES[waiting.question], now)
+    answered = answer_proposal(tx, origin, preset, id, BOTH if keeps_both else YES[waiting.question], now)
     if isinstance(answered, Proposal):
         raise Conflict(f"proposal {id} was answered, and nothing was left to do", code="decided")
     return answered
 
 
-def decline(tx: Tx, id: str, now: str) -> Proposal:
+def decline_proposal(tx: Tx, id: str, now: str) -> Proposal:
     _waiting(tx, id)
     return _decide(tx, id, "declined", now)
 
 
-def answer(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, now: str) -> Written | Proposal:
+def answer_proposal(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, now: str) -> Written | Proposal:
     """The person chooses one of the answers: what it wrote (of several writes the last), or how the question stands
     where there was nothing to write."""
     written = write_answer(tx, origin, preset, id, choice, now)
-    return written[-1] if written else get(tx, id)
+    return written[-1] if written else get_proposal(tx, id)
 
 
 def write_answer(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, now: str) -> list[Written]:
     """Carry out the answer that the person chooses: all that it writes, in order."""
     waiting = _waiting(tx, id)
-    chosen = choose(waiting.choices or plain_choices(waiting.op, waiting.memory_id), choice)
+    chosen = find_choice(waiting.choices or plain_choices(waiting.op, waiting.memory_id), choice)
     if chosen.op is None:
         _decide(tx, id, "declined", now)
         return []
@@ -242,19 +242,19 @@ def take_back_forgotten(tx: Tx, id: str, now: str) -> None:
     _decide(tx, id, "expired", now)
 
 
-def take_back_no(tx: Tx, id: str, now: str) -> Proposal:
+def take_back_proposal_no(tx: Tx, id: str, now: str) -> Proposal:
     """The person takes their no back: it is as if nothing had been asked."""
-    if get(tx, id).status != "declined":
+    if get_proposal(tx, id).status != "declined":
         raise Conflict(f"proposal {id} was not declined", code="decided")
     return _decide(tx, id, "expired", now)
 
 
-def reopen(tx: Tx, id: str, now: str) -> Proposal:
+def reopen_proposal(tx: Tx, id: str, now: str) -> Proposal:
     """Ask it again: it waits as if nothing had been said."""
     waiting = update(proposals).where(proposals.c.owner == tx.owner, proposals.c.id == id)
     tx.conn.execute(waiting.values(status="waiting", decided_at=None))
     due.remind(tx, due.EXPIRE, id, later(now, days=WAITING_DAYS))
-    return get(tx, id)
+    return get_proposal(tx, id)
 
 
 def expire(tx: Tx, id: str, now: str) -> bool:
@@ -267,9 +267,9 @@ def expire(tx: Tx, id: str, now: str) -> bool:
     return True
 
 
-def settle(tx: Tx, content: str, now: str) -> None:
+def settle_proposals(tx: Tx, content: str, now: str) -> None:
     """What the book says by now is not asked for any more."""
-    for one in listed(tx):
+    for one in list_proposals(tx):
         if one.op == "add" and alike(one.content, content):
             expire(tx, one.id, now)
 
@@ -278,7 +278,7 @@ def _decide(tx: Tx, id: str, status: str, now: str) -> Proposal:
     due.cancel(tx, due.EXPIRE, id)
     decided = update(proposals).where(proposals.c.owner == tx.owner, proposals.c.id == id)
     tx.conn.execute(decided.values(status=status, decided_at=now))
-    return get(tx, id)
+    return get_proposal(tx, id)
 
 
 # Rules
@@ -295,46 +295,46 @@ def _is_asked(known: Any, op: str, content: str, question: str | None, memory_id
 
 
 def alike(one: str, other: str) -> bool:
-    return fold(one) == fold(other) or near_duplicate(one, other)
+    return fold_text(one) == fold_text(other) or near_duplicate(one, other)
 
 
 # Queries
 
 
-def get(tx: Tx, id: str) -> Proposal:
+def get_proposal(tx: Tx, id: str) -> Proposal:
     row = tx.conn.execute(select(proposals).where(proposals.c.owner == tx.owner, proposals.c.id == id)).first()
     if row is None:
         raise NotFound(f"there is no proposal {id!r}", field="proposal")
     return _to_proposal(row)
 
 
-def listed(tx: Tx, *, status: str = "waiting", thread_id: str | None = None) -> Sequence[Proposal]:
+def list_proposals(tx: Tx, *, status: str = "waiting", thread_id: str | None = None) -> Sequence[Proposal]:
     asked = {"owner": tx.owner, "status": status, "thread_id": thread_id}
-    return [_to_proposal(row) for row in _listed(thread_id is not None).rows(tx.conn, asked)]
+    return [_to_proposal(row) for row in _list_query(thread_id is not None).rows(tx.conn, asked)]
 
 
 @cache
-def _listed(of_chat: bool) -> Prepared:
+def _list_query(of_chat: bool) -> PreparedStatement:
     query = select(proposals).where(proposals.c.owner == bindparam("owner"), proposals.c.status == bindparam("status"))
     if of_chat:
         query = query.where(proposals.c.thread_id == bindparam("thread_id"))
-    return Prepared(query.order_by(proposals.c.created_at, proposals.c.id))
+    return PreparedStatement(query.order_by(proposals.c.created_at, proposals.c.id))
 
 
-def declined(tx: Tx) -> list[str]:
+def declined_contents(tx: Tx) -> list[str]:
     """What the person did not want kept. That a line is not over, or not meant, is no such no."""
-    refused = (known for known in _known(tx) if known.status == "declined")
+    refused = (known for known in _open_or_declined_rows(tx) if known.status == "declined")
     return [known.content for known in refused if known.question not in ("over", "which")]
 
 
-def _known(tx: Tx) -> Sequence[Any]:
+def _open_or_declined_rows(tx: Tx) -> Sequence[Any]:
     names = ("status", "op", "content", "question", "memory_id")
     query = select(*(proposals.c[name] for name in names)).where(proposals.c.owner == tx.owner)
     return tx.conn.execute(query.where(proposals.c.status.in_(("waiting", "declined")))).all()
 
 
 def _waiting(tx: Tx, id: str) -> Proposal:
-    found = get(tx, id)
+    found = get_proposal(tx, id)
     if found.status != "waiting":
         raise Conflict(f"proposal {id} was {found.status} already", code="decided")
     return found
@@ -342,10 +342,10 @@ def _waiting(tx: Tx, id: str) -> Proposal:
 
 def _to_proposal(row: Any) -> Proposal:
     known = {name: getattr(row, name) for name in Proposal.__dataclass_fields__}
-    known["turn_ids"] = tuple(stored.loads(row.turn_ids))
+    known["turn_ids"] = tuple(stored_json.load_json(row.turn_ids))
     known["choices"] = text_to_choices(row.choices)
     known["quoted"] = bool(row.quoted)
-    known["spans"] = () if row.spans is None else tuple(tuple(span) for span in stored.loads(row.spans))
+    known["spans"] = () if row.spans is None else tuple(tuple(span) for span in stored_json.load_json(row.spans))
     known["created_at"] = parse_stamp(row.created_at)
     known["decided_at"] = None if row.decided_at is None else parse_stamp(row.decided_at)
     return Proposal(**known)

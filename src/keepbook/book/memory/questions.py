@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.errors import Invalid
 
 QUESTIONS = ("keep", "over", "change", "which")
@@ -51,7 +51,7 @@ def choices_for(
     if question == "keep":
         return Choice("keep", "Keep it", "add"), Choice("no", "Do not keep it")
     if question == "which":
-        return _which(op, lines)
+        return _which_choices(op, lines)
     if memory_id is None:
         raise Invalid(f"a question of the kind {question!r} names the line it is about", field="memory_id")
     change = Choice("change", f"Change it to “{content}”", "update", memory_id)
@@ -63,7 +63,7 @@ def choices_for(
     return (*over, change) if op == "update" else over
 
 
-def _which(op: str, lines: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
+def _which_choices(op: str, lines: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
     if op not in ("forget", "end", "update") or len(lines) < 2:
         raise Invalid("which line is meant is asked of several, to forget, end or update one", field="choices")
     each = [Choice(id, words, op, id) for id, words in lines]
@@ -78,7 +78,7 @@ def plain_choices(op: str, memory_id: str | None) -> tuple[Choice, ...]:
     return (Choice("yes", "Yes", op, memory_id), *both, Choice("no", "No"))
 
 
-def choose(choices: Iterable[Choice], name: str) -> Choice:
+def find_choice(choices: Iterable[Choice], name: str) -> Choice:
     known = {one.choice: one for one in choices}
     if name not in known:
         raise Invalid(f"choice is one of {', '.join(known)}, not {name!r}", field="choice")
@@ -90,5 +90,5 @@ def choices_to_text(choices: Iterable[Choice]) -> str:
 
 
 def text_to_choices(text: str | None) -> tuple[Choice, ...]:
-    given: list[dict[str, Any]] = [] if text is None else stored.loads(text)
+    given: list[dict[str, Any]] = [] if text is None else stored_json.load_json(text)
     return tuple(Choice(**one) for one in given)

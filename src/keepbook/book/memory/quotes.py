@@ -17,7 +17,7 @@ from keepbook.book.ground.when import Moment
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.changes import Statement, remember, update
 from keepbook.book.memory.memories import Written, find_row, resolve
-from keepbook.book.memory.write_path import Quotation
+from keepbook.book.memory.write_path import QuotedSpans
 from keepbook.book.text.quotation import (
     Span,
     check_spans,
@@ -143,8 +143,8 @@ def checked_content(tx: Tx, thread_id: str, spans: Sequence[Span]) -> str:
     return content_of(spans, texts)
 
 
-def _quotation(spans: Sequence[Span], said_on: date | str | None) -> Quotation:
-    return Quotation(spans_to_text(spans), clean_day(said_on))
+def _quotation(spans: Sequence[Span], said_on: date | str | None) -> QuotedSpans:
+    return QuotedSpans(spans_to_text(spans), clean_day(said_on))
 
 
 # Queries

@@ -2,8 +2,8 @@
 
 Four kinds: what closing found against the person's own word, what a preset proposes instead of saving or asks with
 choices, two lines that say opposite things, and what software read between the lines and nobody has confirmed. An
-answer is an ordinary write (`promote`, `forget`, `unlink`, `proposals.answer`, `proposals.accept`,
-`proposals.decline`); a declined or accepted proposal can be asked anew.
+answer is an ordinary write (`promote`, `forget`, `unlink`, `proposals.answer_proposal`, `proposals.accept`,
+`proposals.decline_proposal`); a declined or accepted proposal can be asked anew.
 """
 
 from collections.abc import Sequence
@@ -13,20 +13,20 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, select
 
-from keepbook.book.ground.explained import explained
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.likeness.similar import has_ended
 from keepbook.book.memory.links import CONTRADICTS, Link, to_link
 from keepbook.book.memory.listing import overview
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope
+from keepbook.book.memory.memory_json import row_to_memory
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.memory.shape import shaped
-from keepbook.book.text.topics import touched
+from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Among, Prepared
+from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatement
 from keepbook.storage.tables import memories
 from keepbook.storage.tables import proposals as rows
 
@@ -35,7 +35,7 @@ LOOKED = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ReviewQuestion:
     """One thing to answer: a proposal (with the memory it is about, if any), two memories that say opposite things
     (with their link), or a memory nobody has confirmed."""
 
@@ -53,14 +53,14 @@ class Question:
 # Operations
 
 
-def reopen(book: Opened, proposal_id: str, answers: Sequence[str] = ("accepted", "declined")) -> Proposal:
+def reopen_answered(book: OpenBook, proposal_id: str, answers: Sequence[str] = ("accepted", "declined")) -> Proposal:
     """Ask again what was answered: it waits as if nothing had been said."""
     book.ask("proposals.answer")
     with book.writing() as (tx, _):
-        found = proposals.get(tx, proposal_id)
+        found = proposals.get_proposal(tx, proposal_id)
         if found.status not in answers:
             raise Conflict(f"proposal {proposal_id} is {found.status}; there is no answer to take back", code="decided")
-        return proposals.reopen(tx, proposal_id, stamp(tx.clock()))
+        return proposals.reopen_proposal(tx, proposal_id, stamp(tx.clock()))
 
 
 # Queries
@@ -69,32 +69,34 @@ _UNCONFIRMED = (
     IS_ACTIVE, in_scope(EVERY_SCOPE), memories.c.confidence == "inferred", memories.c.last_confirmed_at.is_(None),
 )  # fmt: skip
 _UNSAID, _ASKED = (
-    Prepared(select(func.count()).select_from(table).where(table.c.owner == bindparam("owner"), *which))
+    PreparedStatement(select(func.count()).select_from(table).where(table.c.owner == bindparam("owner"), *which))
     for table, which in ((memories, _UNCONFIRMED), (rows, (rows.c.status == "waiting",)))
 )
-_NAMED = Among(lambda ids: WHOLE.where(memories.c.id.in_(ids), memories.c.purged_at.is_(None)))
+_NAMED = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids), memories.c.purged_at.is_(None)))
 
 
-def waiting(book: Opened, unsaid: int | None = None) -> int:
+def count_waiting(book: OpenBook, unsaid: int | None = None) -> int:
     """How many wait; `unsaid` is how many nobody has confirmed, where that was counted already."""
     with book.reading() as (tx, _, now):
         asked: int = _ASKED.tuples(tx.conn, {"owner": tx.owner})[0][0] + len(_contradictions(tx, now))
         return asked + (_UNSAID.tuples(tx.conn, {"owner": tx.owner})[0][0] if unsaid is None else unsaid)
 
 
-def first(book: Opened, most: int) -> Sequence[Question]:
+def first(book: OpenBook, most: int) -> Sequence[ReviewQuestion]:
     """The first to answer: conflicts with the person's word, then proposals, then opposites, then what was read, newest
     first; what is about somebody's health comes first of all, and first among its like."""
     unsaid = overview(book).unsaid[: max(most, LOOKED)]
     with book.reading() as (tx, preset, now):
-        asked = sorted(proposals.listed(tx), key=lambda one: one.nature != "conflict")
+        asked = sorted(proposals.list_proposals(tx), key=lambda one: one.nature != "conflict")
         about = [one.memory_id for one in asked if one.memory_id is not None]
         named = {row.id: row for row in _NAMED.rows(tx.conn, [*about, *unsaid], {"owner": tx.owner})}
-        shown = {id: shaped(row, now, preset) for id, row in named.items()}
-        found = [Question(shown.get(one.memory_id or ""), one) for one in asked]
+        shown = {id: row_to_memory(row, now, preset) for id, row in named.items()}
+        found = [ReviewQuestion(shown.get(one.memory_id or ""), one) for one in asked]
         for link, old, new in _contradictions(tx, now):
-            found.append(Question(shaped(old, now, preset), against=shaped(new, now, preset), link=link))
-        found += [Question(shown[id]) for id in unsaid if id in shown]  # not what was deleted a moment ago
+            found.append(
+                ReviewQuestion(row_to_memory(old, now, preset), against=row_to_memory(new, now, preset), link=link)
+            )
+        found += [ReviewQuestion(shown[id]) for id in unsaid if id in shown]  # not what was deleted a moment ago
         chosen = sorted(found, key=lambda one: not is_weighty(_words(one)))[:most]
         return sorted(chosen, key=_kind)
 
@@ -113,13 +115,13 @@ def _contradictions(tx: Tx, now: str) -> list[tuple[Link, Any, Any]]:
     return [(link, *sorted(both, key=lambda row: (row.created_at, row.id))) for link, *both in pairs]
 
 
-def _words(one: Question) -> str:
+def _words(one: ReviewQuestion) -> str:
     if one.proposal is not None:
         return one.proposal.content
     return "" if one.memory is None else one.memory.content
 
 
-def _kind(one: Question) -> int:
+def _kind(one: ReviewQuestion) -> int:
     if one.proposal is not None:
         return 1 if one.proposal.nature == "conflict" else 2
     return 3 if one.link is not None else 4
@@ -128,23 +130,23 @@ def _kind(one: Question) -> int:
 @lru_cache(maxsize=4096)
 def is_weighty(text: str) -> bool:
     """Whether a mistake in it could hurt somebody."""
-    return bool(touched(text, ("health",)))
+    return bool(find_topics(text, ("health",)))
 
 
-@explained
+@explain_arguments
 class Review:
     """What waits for the person's word: `book.proposals`."""
 
-    def __init__(self, book: Opened) -> None:
+    def __init__(self, book: OpenBook) -> None:
         self._book = book
 
     def list(self, status: str = "waiting") -> Sequence[Proposal]:
         with self._book.reading() as (tx, _, _):
-            return proposals.listed(tx, status=status)
+            return proposals.list_proposals(tx, status=status)
 
     def get(self, id: str) -> Proposal:
         with self._book.reading() as (tx, _, _):
-            return proposals.get(tx, id)
+            return proposals.get_proposal(tx, id)
 
     def accept(self, id: str, both: bool = False) -> Written:
         """Yes: from here on it is the person's own word; with `both` beside the line that it would have changed."""
@@ -156,14 +158,14 @@ class Review:
         """No: nothing is kept, and it is not proposed again."""
         self._book.ask("proposals.answer")
         with self._book.writing() as (tx, _):
-            return proposals.decline(tx, id, stamp(tx.clock()))
+            return proposals.decline_proposal(tx, id, stamp(tx.clock()))
 
     def answer(self, id: str, choice: str) -> Written | Proposal:
         """Answer a question with one of its choices: what that wrote, or the proposal where nothing was to write."""
         self._book.ask("proposals.answer")
         with self._book.writing() as (tx, preset):
-            return proposals.answer(tx, self._book.origin, preset, id, choice, stamp(tx.clock()))
+            return proposals.answer_proposal(tx, self._book.origin, preset, id, choice, stamp(tx.clock()))
 
     def reopen(self, id: str) -> Proposal:
         """Take back a No: it waits again. What was accepted is undone like any other write."""
-        return reopen(self._book, id, ("declined",))
+        return reopen_answered(self._book, id, ("declined",))

@@ -22,24 +22,24 @@ from keepbook.book.memory.memories import (
     State,
     Written,
     find_row,
+    indexed_text_of,
     is_protected,
     resolve,
-    said_by,
     state_fields,
     to_state,
 )
-from keepbook.book.memory.shape import timed, told, told_memory
-from keepbook.book.text.indexes.word_index import Said, put_words, take_words
-from keepbook.book.text.words import fold
+from keepbook.book.memory.memory_json import json_to_fields, memory_to_json, told_memory
+from keepbook.book.text.indexes.word_index import IndexedText, put_words, take_words
+from keepbook.book.text.words import fold_text
 from keepbook.errors import Conflict, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import lessons, memories, versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class VersionText:
     """What a new version says; the columns of `versions` without the bookkeeping."""
 
     content: str
@@ -61,7 +61,7 @@ class Text:
     said_on: str | None = None
 
 
-class Quotation(NamedTuple):
+class QuotedSpans(NamedTuple):
     """Which words of its chat a version quotes, and the day they were said on, where they count from it."""
 
     spans: str
@@ -71,7 +71,7 @@ class Quotation(NamedTuple):
 PERSONS_WORD = "persons_word"
 """The code of a refusal that leaves a proposal behind."""
 
-TEXT_FIELDS = tuple(Text.__dataclass_fields__)
+TEXT_FIELDS = tuple(VersionText.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +126,9 @@ class Change:
             raise NotAllowed(f"the person put memory {self.id} away; only they bring it back", code="person_only")
 
     def unchanged(self) -> Written:
-        return Written(**timed(told(self.row, self.at, self.preset)), event=None, unchanged=True)
+        return Written(**json_to_fields(memory_to_json(self.row, self.at, self.preset)), event=None, unchanged=True)
 
-    def to(self, after: State, text: Text | None = None, *, undoes: int | None = None) -> Written:
+    def to(self, after: State, text: VersionText | None = None, *, undoes: int | None = None) -> Written:
         """Carry it out: the state becomes `after`, and `text` (if given) its next version."""
         if text is None:
             self._refuse_weakening(after)
@@ -143,7 +143,7 @@ class Change:
         self._mind_the_trash(after)
         references = (0, None) if self.row is None else (self.row.nth or 0, self.row.injected_at)
         memory = told_memory(after, said, references, id=self.id, updated_at=self.at, now=self.at, preset=self.preset)
-        return Written(**timed(memory), event=event)
+        return Written(**json_to_fields(memory), event=event)
 
     def _refuse_weakening(self, after: State) -> None:
         before = self.before
@@ -154,7 +154,7 @@ class Change:
                 f"memory {self.id} is the person's own word; automation may not {self.action} it", code="protected"
             )
 
-    def _version(self, number: int, text: Text) -> dict[str, Any]:
+    def _version(self, number: int, text: VersionText) -> dict[str, Any]:
         return {name: getattr(text, name) for name in TEXT_FIELDS} | {
             "owner": self.tx.owner, "memory_id": self.id, "version": number, "recorded_at": self.at,
             "retired_at": None,
@@ -164,7 +164,7 @@ class Change:
         conn = self.tx.conn
         columns = state_fields(after) | {
             "owner": self.tx.owner, "id": self.id, "updated_at": self.at, "event": event,
-            "subject_key": after.subject and fold(after.subject),
+            "subject_key": after.subject and fold_text(after.subject),
         }  # fmt: skip
         if self.before is None:
             _NEW_MEMORY.run(conn, columns)
@@ -184,8 +184,8 @@ class Change:
             due.cancel(self.tx, due.PURGE, self.id)
 
     def _index(self, after: State, said: Any) -> None:
-        was = None if self.before is None or self.before.name != "active" else said_by(self.before, self.row)
-        now: Said | None = said_by(after, said) if after.name == "active" else None
+        was = None if self.before is None or self.before.name != "active" else indexed_text_of(self.before, self.row)
+        now: IndexedText | None = indexed_text_of(after, said) if after.name == "active" else None
         if was == now:
             return
         if was is not None:
@@ -199,7 +199,7 @@ def change_of(tx: Tx, origin: Origin, preset: Preset, action: str, ref: str, *, 
     row = find_row(tx, resolve(tx, ref))
     if not learning:
         refuse_lesson(tx, origin, row.id)
-    return Change(tx, origin, preset, action, ledger.begin(tx), row.id, row, to_state(row))
+    return Change(tx, origin, preset, action, ledger.begin_entry(tx), row.id, row, to_state(row))
 
 
 def refuse_lesson(tx: Tx, origin: Origin, id: str) -> None:
@@ -218,7 +218,7 @@ def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
     return ledger.last_by_person(tx, row.id, ("confirm", "promote", "demote")) in ("confirm", "promote")
 
 
-def quoting(text: Text, row: Any = None, quotation: Quotation | None = None) -> Text:
+def quoting(text: VersionText, row: Any = None, quotation: QuotedSpans | None = None) -> VersionText:
     """What the next version says, as a quotation where it is one: a new one, or the same words as before, which stay
     those of the chat that they were said in. Words that anybody else chose are a note."""
     if quotation is not None:
@@ -230,14 +230,14 @@ def quoting(text: Text, row: Any = None, quotation: Quotation | None = None) -> 
 
 # Queries
 
-_NEW_MEMORY = Prepared(insert(memories), memories.c.keys())
-_NEW_VERSION = Prepared(insert(versions), versions.c.keys())
-_LESSON = Prepared(
+_NEW_MEMORY = PreparedStatement(insert(memories), memories.c.keys())
+_NEW_VERSION = PreparedStatement(insert(versions), versions.c.keys())
+_LESSON = PreparedStatement(
     select(lessons.c.version)
     .where(lessons.c.owner == bindparam("owner"), lessons.c.memory_id == bindparam("memory_id"))
     .limit(1)
 )
-_STATE = Prepared(
+_STATE = PreparedStatement(
     update(memories)
     .where(memories.c.owner == bindparam("b_owner"), memories.c.id == bindparam("b_id"))
     .values(

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, FromClause, bindparam, func, select, true
 
 from keepbook.errors import LimitReached
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import memories, messages, threads, versions
 
 
@@ -36,12 +36,12 @@ def room_for_text(tx: Tx, text: str) -> None:
         )
 
 
-_KEPT = Prepared(
+_KEPT = PreparedStatement(
     select(func.sum(func.length(versions.c.content) + func.length(func.coalesce(versions.c.body, "")))).where(
         versions.c.owner == bindparam("owner")
     )
 )
-_SAID = Prepared(select(func.sum(func.length(messages.c.text))).where(messages.c.owner == bindparam("owner")))
+_SAID = PreparedStatement(select(func.sum(func.length(messages.c.text))).where(messages.c.owner == bindparam("owner")))
 _FULL = "this book may hold {most:,} {what} and has them; delete for good what you can do without"
 
 

@@ -1,9 +1,9 @@
 """Who may do what: one table, and the one question that every door asks of it.
 
-A row is a group of operations that belong together; a column is a kind of actor. `may` answers why not, in a sentence
-for a person, or nothing where it is allowed; `ask` raises it. What depends on the book itself (whose agent it is, what
-that agent's settings give it) the one who asks says with the question. `docs/security.md` shows this table, and
-`tests/contracts/authority.toml` holds what it must answer, written by hand.
+A row is a group of operations that belong together; a column is a kind of actor. `refusal_reason` answers why not, in a
+sentence for a person, or nothing where it is allowed; `require_permission` raises it. What depends on the book itself
+(whose agent it is, what that agent's settings give it) the one who asks says with the question. `docs/security.md`
+shows this table, and `tests/contracts/authority.toml` holds what it must answer, written by hand.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ GIVEN = "given"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class OperationGroup:
     """A group of operations: the scope it needs, what each kind of actor gets, and how it is refused."""
 
     words: str
@@ -61,9 +61,9 @@ class Row:
     code: str = "person_only"
 
 
-def _row(words: str, scope: str, answers: str, code: str = "person_only") -> Row:
+def _row(words: str, scope: str, answers: str, code: str = "person_only") -> OperationGroup:
     """`answers` in the order of `KINDS`."""
-    return Row(words, scope, dict(zip(KINDS, answers.split(), strict=True)), code)
+    return OperationGroup(words, scope, dict(zip(KINDS, answers.split(), strict=True)), code)
 
 
 TABLE = {
@@ -109,7 +109,7 @@ _WHY = {
 }
 
 
-def may(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> str | None:
+def refusal_reason(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> str | None:
     """Why this actor may not, or None. `agent` is the one it is about; `given` that the bound agent's settings give it
     the person's memory."""
     row = TABLE[OPERATIONS[operation]]
@@ -118,9 +118,9 @@ def may(actor: Actor, operation: str, *, agent: str | None = None, given: bool =
     return None if row.scope in actor.scopes else _lacks(actor, row.scope)
 
 
-def ask(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> None:
+def require_permission(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> None:
     """Refuse unless this actor may."""
-    why = may(actor, operation, agent=agent, given=given)
+    why = refusal_reason(actor, operation, agent=agent, given=given)
     if why is None:
         return
     row = TABLE[OPERATIONS[operation]]
@@ -133,7 +133,7 @@ def ask(actor: Actor, operation: str, *, agent: str | None = None, given: bool =
     raise NotAllowed(why, code="person_only", operation=operation)
 
 
-def _is_open(row: Row, actor: Actor, agent: str | None, given: bool) -> bool:
+def _is_open(row: OperationGroup, actor: Actor, agent: str | None, given: bool) -> bool:
     found = row.may[actor.kind]
     own = actor.kind != "bound" or (agent is not None and agent == actor.agent)
     return found == YES or (found == OWN and own) or (found == GIVEN and given)
@@ -146,7 +146,7 @@ def _lacks(actor: Actor, scope: str) -> str:
 
 def ask_token(actor: Actor, kind: str, scopes: Iterable[str]) -> None:
     """Whether this actor may make a token of a kind with these scopes: kinds and scopes only go down."""
-    ask(actor, "tokens.make")
+    require_permission(actor, "tokens.make")
     if kind == "service":
         raise NotAllowed("a service token opens every book; make it with keepbook token create", code="service_token")
     if kind == "person" and not actor.is_person and PERSON not in actor.scopes:
@@ -160,7 +160,7 @@ def ask_token(actor: Actor, kind: str, scopes: Iterable[str]) -> None:
 
 def ask_agent(actor: Actor, told: Mapping[str, Any]) -> None:
     """Whether this actor may set up an agent like this: a demo's visitor has the native adapter and no other model."""
-    ask(actor, "agents.change")
+    require_permission(actor, "agents.change")
     if actor.kind != "visitor":
         return
     models = [told.get("model"), *(_model_of(one) for one in told.get("team") or ())]

@@ -7,12 +7,12 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, insert, select
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import clean_line
-from keepbook.book.text.topics import touched
+from keepbook.book.text.topics import find_topics
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import choices
 
 TIERS = ("beginner", "intermediate", "advanced")
@@ -37,14 +37,14 @@ def heed(chosen: Choices, text: str) -> None:
     """What a person wants kept out of the book, no agent writes into it."""
     if not chosen.memory:
         raise NotAllowed("the person has switched memory off; nothing is kept", code="memory_off")
-    if topics := touched(text, chosen.never):
+    if topics := find_topics(text, chosen.never):
         raise NotAllowed(f"You asked never to keep anything about {topics[0]}", code="never_topic")
 
 
 # Operations
 
 
-def choose(
+def change_choices(
     tx: Tx,
     *,
     memory: bool | None = None,
@@ -67,15 +67,15 @@ def choose(
             tx.conn.execute(delete(choices).where(choices.c.owner == tx.owner, choices.c.name == key))
             row = {"owner": tx.owner, "name": key, "value": json.dumps(value, ensure_ascii=False)}
             tx.conn.execute(insert(choices), row)
-    return chosen(tx)
+    return get_choices(tx)
 
 
 # Queries
 
 
-def chosen(tx: Tx) -> Choices:
-    known = {name: stored.loads(value) for name, value in _CHOSEN.tuples(tx.conn, {"owner": tx.owner})}
+def get_choices(tx: Tx) -> Choices:
+    known = {name: stored_json.load_json(value) for name, value in _CHOSEN.tuples(tx.conn, {"owner": tx.owner})}
     return Choices(known.get("memory", True), tuple(known.get("never", ())), known.get("tier"), known.get("name"))
 
 
-_CHOSEN = Prepared(select(choices.c.name, choices.c.value).where(choices.c.owner == bindparam("owner")))
+_CHOSEN = PreparedStatement(select(choices.c.name, choices.c.value).where(choices.c.owner == bindparam("owner")))

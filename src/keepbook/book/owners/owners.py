@@ -10,7 +10,7 @@ from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import due, memories, owners, versions
 
 _UNSEEN = ("Cc", "Cs", "Zl", "Zp")
@@ -77,7 +77,7 @@ def clean_zone(zone: str) -> ZoneInfo:
 
 
 _ZONES = regex(r"\b[A-Z][A-Za-z]+(?:/[A-Za-z_+-]+)+\b|\bUTC\b")
-_ABOUT_TIMEZONE = Prepared(
+_ABOUT_TIMEZONE = PreparedStatement(
     select(versions.c.content)
     .join(
         memories,
@@ -91,8 +91,8 @@ _ABOUT_TIMEZONE = Prepared(
     .where(memories.c.archived_at.is_(None), memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
     .order_by(memories.c.updated_at.desc(), memories.c.id)
 )
-_ZONE = Prepared(select(owners.c.zone).where(owners.c.owner == bindparam("owner")))
-_PRESET = Prepared(select(owners.c.preset).where(owners.c.owner == bindparam("owner")))
+_ZONE = PreparedStatement(select(owners.c.zone).where(owners.c.owner == bindparam("owner")))
+_PRESET = PreparedStatement(select(owners.c.preset).where(owners.c.owner == bindparam("owner")))
 
 
 class Presets:

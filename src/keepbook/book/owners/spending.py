@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, insert, select, update
 
-from keepbook.book.ground.explained import explained
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import meter
@@ -24,7 +24,7 @@ class Spent:
     tokens_out: int
 
 
-def count(tx: Tx, now: str, operation: str, model: str, tokens_in: int, tokens_out: int) -> None:
+def count_tokens(tx: Tx, now: str, operation: str, model: str, tokens_in: int, tokens_out: int) -> None:
     tx.count("tokens_in", model, tokens_in)
     tx.count("tokens_out", model, tokens_out)
     same = (meter.c.owner == tx.owner) & (meter.c.month == now[:7])
@@ -48,7 +48,7 @@ def spent_this_month(tx: Tx, now: str) -> int:
     return int(tx.conn.execute(here).scalar() or 0)
 
 
-def listed(tx: Tx) -> list[Spent]:
+def list_spending(tx: Tx) -> list[Spent]:
     query = select(
         meter.c.month, meter.c.operation, meter.c.model, meter.c.calls, meter.c.tokens_in, meter.c.tokens_out
     ).where(meter.c.owner == tx.owner)
@@ -57,22 +57,22 @@ def listed(tx: Tx) -> list[Spent]:
     ]
 
 
-@explained
+@explain_arguments
 class Spending:
     """What models cost this owner: `book.spending`."""
 
-    def __init__(self, book: Opened) -> None:
+    def __init__(self, book: OpenBook) -> None:
         self._book = book
 
     def list(self) -> Sequence[Spent]:
         """What each kind of work has cost this owner, month by month."""
         with self._book.reading() as (tx, _, _):
-            return listed(tx)
+            return list_spending(tx)
 
     def count(self, operation: str, model: str, tokens_in: int, tokens_out: int) -> None:
         """Note what an answer of a model cost."""
         with self._book.writing() as (tx, _):
-            count(tx, stamp(tx.clock()), operation, model, tokens_in, tokens_out)
+            count_tokens(tx, stamp(tx.clock()), operation, model, tokens_in, tokens_out)
 
     def this_month(self) -> int:
         """How many tokens the models have read and written for this owner this month."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from keepbook.book.ground.explained import explained
+from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
@@ -23,7 +23,7 @@ from keepbook.book.owners import authority
 from keepbook.book.owners.owners import clean_owner
 from keepbook.errors import Invalid, NotFound
 from keepbook.storage.database import Database
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import page_sessions, tokens
 
 KINDS = ("person", "agent", "service")
@@ -62,7 +62,7 @@ class NewToken:
     known: Token
 
 
-@explained
+@explain_arguments
 class Tokens:
     """The tokens of an installation: `kb.tokens`."""
 
@@ -99,13 +99,13 @@ class Tokens:
         }
         with self._writing(row["owner"]) as conn:
             conn.execute(insert(tokens), row)
-            return NewToken(secret, _one(conn, id))
+            return NewToken(secret, _get_token(conn, id))
 
     def _end(self, wanted: str | None, made_with: str | None) -> str | None:
         if made_with is None:
             return wanted
         with self._database.unscoped() as conn:
-            last = _one(conn, made_with).expires_at
+            last = _get_token(conn, made_with).expires_at
         if last is None or (wanted is not None and wanted <= stamp(last)):
             return wanted
         if wanted is not None:
@@ -118,21 +118,21 @@ class Tokens:
         if owner is not None:
             query = query.where(tokens.c.owner == owner)
         with self._database.unscoped() as conn:
-            return [_shaped(row) for row in conn.execute(query)]
+            return [_to_token(row) for row in conn.execute(query)]
 
     def revoke(self, id: str, *, owner: str | None = None) -> Token:
         """From here on it opens nothing. With `owner`, only one of that owner's."""
         with self._database.unscoped() as conn:
-            found = _one(conn, id)
+            found = _get_token(conn, id)
         if owner is not None and found.owner != owner:
             raise _unknown(id)
         with self._writing(found.owner) as conn:
-            known = _one(conn, id)
+            known = _get_token(conn, id)
             if known.revoked_at is None:
                 now = stamp(self._database.clock())
                 conn.execute(update(tokens).where(tokens.c.id == id).values(revoked_at=now))
                 conn.execute(delete(page_sessions).where(page_sessions.c.token_id == id))
-            return _one(conn, id)
+            return _get_token(conn, id)
 
     @contextmanager
     def _writing(self, owner: str | None) -> Iterator[Connection]:
@@ -148,8 +148,8 @@ class Tokens:
         """The token behind a secret, if it still opens something."""
         now = self._database.clock()
         asked = {"hash": _hash(secret)}
-        row = self._database.glance(lambda conn: _BY_HASH.first(conn, asked))
-        if row is None or not (known := _shaped(row)).opens(now):
+        row = self._database.query_once(lambda conn: _BY_HASH.first(conn, asked))
+        if row is None or not (known := _to_token(row)).opens(now):
             return None
         if known.last_used_at is None or now - known.last_used_at >= NOTED_EVERY:
             with self._database.unscoped(writes=True) as conn:
@@ -160,8 +160,8 @@ class Tokens:
         """Whether a token that opened something still does; no token at all does as long as none was ever made."""
         if id is None:
             return not self.asked_for()
-        row = self._database.glance(lambda conn: conn.execute(select(tokens).where(tokens.c.id == id)).first())
-        return row is not None and _shaped(row).opens(self._database.clock())
+        row = self._database.query_once(lambda conn: conn.execute(select(tokens).where(tokens.c.id == id)).first())
+        return row is not None and _to_token(row).opens(self._database.clock())
 
     # Pages: a session of their own, so that no browser keeps a token
 
@@ -185,8 +185,8 @@ class Tokens:
     def of_session(self, secret: str) -> Token | None:
         """The token behind a page's session, while both open."""
         asked = {"hash": _hash(secret), "now": stamp(self._database.clock())}
-        row = self._database.glance(lambda conn: _BY_SESSION.first(conn, asked))
-        if row is None or not (known := _shaped(row)).opens(self._database.clock()):
+        row = self._database.query_once(lambda conn: _BY_SESSION.first(conn, asked))
+        if row is None or not (known := _to_token(row)).opens(self._database.clock()):
             return None
         return known
 
@@ -198,7 +198,7 @@ class Tokens:
     def asked_for(self) -> bool:
         """Whether a token was ever made here: from then on every request needs one."""
         if not self._asked_for:
-            any_one = self._database.glance(lambda conn: conn.execute(select(tokens.c.id).limit(1)).first())
+            any_one = self._database.query_once(lambda conn: conn.execute(select(tokens.c.id).limit(1)).first())
             self._asked_for = any_one is not None
         return self._asked_for
 
@@ -234,15 +234,15 @@ def _unknown(id: str) -> NotFound:
     return NotFound(f"there is no token {id!r}")
 
 
-def _one(conn: Connection, id: str) -> Token:
+def _get_token(conn: Connection, id: str) -> Token:
     row = conn.execute(select(tokens).where(tokens.c.id == id)).first()
     if row is None:
         raise _unknown(id)
-    return _shaped(row)
+    return _to_token(row)
 
 
-_BY_HASH = Prepared(select(tokens).where(tokens.c.hash == bindparam("hash")))
-_BY_SESSION = Prepared(
+_BY_HASH = PreparedStatement(select(tokens).where(tokens.c.hash == bindparam("hash")))
+_BY_SESSION = PreparedStatement(
     select(tokens)
     .join(page_sessions, page_sessions.c.token_id == tokens.c.id)
     .where(page_sessions.c.hash == bindparam("hash"), page_sessions.c.expires_at > bindparam("now"))
@@ -250,7 +250,7 @@ _BY_SESSION = Prepared(
 
 
 @lru_cache(maxsize=256)
-def _shaped(row: Any) -> Token:
+def _to_token(row: Any) -> Token:
     def when(text: str | None) -> datetime | None:
         return None if text is None else parse_stamp(text)
 

@@ -16,7 +16,7 @@ from keepbook.storage.tables import ledger, memories, messages, threads, vector_
 MEMORY, TURN = "memory", "turn"
 
 
-class Text(NamedTuple):
+class TextToEmbed(NamedTuple):
     """What waits to be embedded."""
 
     kind: str
@@ -28,25 +28,25 @@ class Text(NamedTuple):
 # Queries
 
 
-def waiting(tx: Tx, space: str, most: int) -> tuple[list[Text], int | None]:
+def texts_to_embed(tx: Tx, space: str, most: int) -> tuple[list[TextToEmbed], int | None]:
     """What has no vector yet, memories first, and the ledger entry through which memories have theirs after that."""
-    through, head = _filled(tx, space), _head(tx)
+    through, head = _embedded_through(tx, space), _head(tx)
     if through < head:
         return _waiting_memories(tx, space, through, head, most)
-    found: list[Text] = []
+    found: list[TextToEmbed] = []
     for thread_id, filled in tx.conn.execute(_behind(tx, space)).all():
-        query = select(messages.c.turn, messages.c.text).where(_unfilled(tx, thread_id, filled))
+        query = select(messages.c.turn, messages.c.text).where(_turns_to_embed(tx, thread_id, filled))
         query = query.order_by(messages.c.turn).limit(most - len(found))
-        found += [Text(TURN, thread_id, turn, text) for turn, text in tx.conn.execute(query)]
+        found += [TextToEmbed(TURN, thread_id, turn, text) for turn, text in tx.conn.execute(query)]
         if len(found) >= most:
             break
     return found, None
 
 
-def left(tx: Tx, space: str, most: int) -> int:
+def count_to_embed(tx: Tx, space: str, most: int) -> int:
     """How many memories and turns have no vector yet, counted no further than `most`."""
     count = 0
-    if _filled(tx, space) < _head(tx):
+    if _embedded_through(tx, space) < _head(tx):
         embedded = and_(
             vectors.c.owner == memories.c.owner, vectors.c.space == space, vectors.c.kind == MEMORY,
             vectors.c.item == memories.c.id, vectors.c.part == memories.c.version,
@@ -55,11 +55,11 @@ def left(tx: Tx, space: str, most: int) -> int:
         query = query.where(memories.c.owner == tx.owner, IS_ACTIVE, vectors.c.item.is_(None)).limit(most)
         count = tx.conn.execute(select(func.count()).select_from(query.subquery())).scalar() or 0
     for thread_id, filled in tx.conn.execute(_behind(tx, space)).all() if count < most else ():
-        count += tx.conn.execute(select(func.count()).where(_unfilled(tx, thread_id, filled))).scalar() or 0
+        count += tx.conn.execute(select(func.count()).where(_turns_to_embed(tx, thread_id, filled))).scalar() or 0
     return min(count, most)
 
 
-def still_says(tx: Tx, space: str, text: Text) -> bool:
+def still_says(tx: Tx, space: str, text: TextToEmbed) -> bool:
     """Whether a vector of this may be kept: nobody was quicker, and it still says what was read."""
     here = vectors.c
     if tx.conn.execute(
@@ -78,7 +78,7 @@ def still_says(tx: Tx, space: str, text: Text) -> bool:
     return tx.conn.execute(query).first() is not None
 
 
-def _waiting_memories(tx: Tx, space: str, through: int, head: int, most: int) -> tuple[list[Text], int]:
+def _waiting_memories(tx: Tx, space: str, through: int, head: int, most: int) -> tuple[list[TextToEmbed], int]:
     touched = (
         select(ledger.c.memory_id, ledger.c.seq)
         .where(ledger.c.owner == tx.owner, ledger.c.seq > through, ledger.c.memory_id.isnot(None))
@@ -99,7 +99,9 @@ def _waiting_memories(tx: Tx, space: str, through: int, head: int, most: int) ->
         .order_by(memories.c.id)
     )  # fmt: skip
     found = [
-        Text(MEMORY, row.id, row.version, ". ".join(filter(None, (row.content, row.summary, (row.body or "")[:1000]))))
+        TextToEmbed(
+            MEMORY, row.id, row.version, ". ".join(filter(None, (row.content, row.summary, (row.body or "")[:1000])))
+        )
         for row in tx.conn.execute(query)
     ]
     return found, rows[-1].seq if len(rows) == most else head
@@ -120,13 +122,13 @@ def _behind(tx: Tx, space: str) -> Select[Any]:
     )
 
 
-def _unfilled(tx: Tx, thread_id: str, filled: int | None) -> ColumnElement[bool]:
+def _turns_to_embed(tx: Tx, thread_id: str, filled: int | None) -> ColumnElement[bool]:
     here = messages.c
     said = and_(here.role.in_(("user", "assistant")), here.text != "")
     return and_(here.owner == tx.owner, here.thread_id == thread_id, here.turn > (filled or 0), said)
 
 
-def _filled(tx: Tx, space: str) -> int:
+def _embedded_through(tx: Tx, space: str) -> int:
     """The ledger entry through which memories have their vectors."""
     here = vector_spaces.c
     query = select(here.through).where(here.owner == tx.owner, here.space == space)

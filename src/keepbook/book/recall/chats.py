@@ -8,7 +8,6 @@ themselves is wanted first. Where one person talks with an assistant, a question
 and how they always want things counts a little more: it bears on questions that do not mention it.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,20 +15,20 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import String, and_, bindparam, exists, func, select, tuple_
 
-from keepbook.book.ground.patterns import regex, words_regex
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.recall.backlog import TURN
-from keepbook.book.recall.forgotten import unquoted
+from keepbook.book.recall.chat_wording import in_first_person, snippet_of, speaker_names
+from keepbook.book.recall.forgotten import turns_not_recalled
 from keepbook.book.recall.memories import SAYS_MUCH, TIMELY, check_query, leading
+from keepbook.book.recall.query_terms import QueryTerm, expand_terms, idf, related_words, score_terms, vocabulary
 from keepbook.book.recall.vectors import Meaning
-from keepbook.book.recall.wanted import Wanted, idf, related, scored, spelled, vocabulary
 from keepbook.book.text.indexes.turn_index import ASKS, SAYS, SPEAKER, STANDS, USER
-from keepbook.book.text.time_hints import DAY, Stretch, asked_days, asked_stretch
-from keepbook.book.text.words import query_terms, stem, tokens
+from keepbook.book.text.time_hints import DAY, NamedTime, asked_days, asked_stretch
+from keepbook.book.text.words import query_terms, stem
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Each, Prepared
+from keepbook.storage.prepared_statement import PreparedForKeys, PreparedStatement
 from keepbook.storage.tables import messages, threads, turn_terms
 
 COUNTED = 5000
@@ -57,7 +56,7 @@ ALIKE = 0.8
 """What the likeness of meaning counts against the words, both from 0 to 1."""
 LIKE, NOT_ALIKE = 0.3, (0.0, 0.0)
 
-Turn = tuple[str, int]
+TurnPlace = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +87,10 @@ class Snippet:
     text: str
 
 
-class Asked(NamedTuple):
+class ChatQuery(NamedTuple):
     """What a question looks for: terms, and the marks of the speakers it names, or means where it names nobody."""
 
-    wanted: list[Wanted]
+    wanted: list[QueryTerm]
     speakers: list[str]
     named: bool = True
 
@@ -106,39 +105,7 @@ class Asked(NamedTuple):
 # Rules
 
 
-def called(question: str) -> list[str]:
-    """The words by which a question may name a speaker; in a book of one user, "I" and "the user" are one."""
-    words = tokens(question)
-    if _IT_SAID.search(question.lower()):
-        words.append("assistant")
-    elif _USER.intersection(words):
-        words.append("user")
-    return list(dict.fromkeys(words))
-
-
-_USER = frozenset({"i", "my", "me", "mine", "myself", "user", "we", "our"})
-# What the assistant said, in a question to it; "could you" and "your" alone only say to whom the question is put.
-_IT_SAID = regex(
-    r"""\b(?: assistant | (?:did|had|have)[ ]you(?![ ](?:know|remember|recall))
-  | you[ ](?:(?:had|have|just|once|already|also|earlier|previously)[ ])?
-      (?:said|told|suggest(?:ed)?|recommend(?:ed)?|advised?|gave|given|mention(?:ed)?|wrote|written|explained|listed
-      |proposed|described|sent|made|showed|named|drafted|promised|answered|came[ ]up)
-  | your[ ](?:\w+[ ])?(?:advice|answers?|suggestions?|recommendations?|drafts?|replies|reply|explanation|words)
-    )\b""",
-    re.VERBOSE,
-)
-
-
-def in_first_person(question: str, names: Collection[str]) -> str:
-    """The question as the named speaker would put it: what people say of themselves has no name in it."""
-    for name in names:
-        said = rf"(?:the )?{re.escape(name)}"
-        question = words_regex(rf"\b{said}(?:'s|’s)", re.IGNORECASE).sub("my", question)
-        question = words_regex(rf"\b{said}\b", re.IGNORECASE).sub("I", question)
-    return question
-
-
-def in_context(own: Mapping[Turn, float], asks: Collection[Turn] = ()) -> dict[Turn, float]:
+def in_context(own: Mapping[TurnPlace, float], asks: Collection[TurnPlace] = ()) -> dict[TurnPlace, float]:
     """One term's value at each turn: what was said there, or next door and damped, whichever is more."""
     spread = dict(own)
     get = spread.get
@@ -152,27 +119,13 @@ def in_context(own: Mapping[Turn, float], asks: Collection[Turn] = ()) -> dict[T
     return spread
 
 
-_WORD = regex(r"\w+")
-
-
-def marked(text: str, wanted: Sequence[str], around: int = 80) -> str:
-    """A piece of the text around the first match, with every match marked."""
-    spots = [spot.span() for spot in _WORD.finditer(text) if set(map(stem, tokens(spot.group()))) & set(wanted)]
-    if not spots:
-        return text[: 2 * around]
-    start = max(0, spots[0][0] - around)
-    end = min(len(text), spots[0][1] + around)
-    piece, last = "", start
-    for first, after in spots:
-        if first >= end:
-            break
-        piece += f"{text[last:first]}⟦{text[first:after]}⟧"
-        last = after
-    return ("…" if start else "") + piece + text[last : max(end, last)] + ("…" if end < len(text) else "")
-
-
-def _why(key: Turn, asked: Asked, own: Mapping[str, Mapping[Turn, float]], values: Mapping[str, Mapping[Turn, float]],
-         spoken: str | None) -> tuple[str, ...]:  # fmt: skip
+def _reasons(
+    key: TurnPlace,
+    asked: ChatQuery,
+    own: Mapping[str, Mapping[TurnPlace, float]],
+    values: Mapping[str, Mapping[TurnPlace, float]],
+    spoken: str | None,
+) -> tuple[str, ...]:
     said: list[str] = []
     nearby: list[str] = []
     typos: list[str] = []
@@ -196,24 +149,24 @@ def _why(key: Turn, asked: Asked, own: Mapping[str, Mapping[Turn, float]], value
 def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
     """Turns that have all the words, the newest first; failing that, turns that have some, the best first."""
     check_query(query, limit)
-    asked = Asked(_wanted(tx, query), [])
-    own, common = _postings(tx, asked.wanted, _trashed(tx))
-    groups: dict[str, set[Turn]] = {}
+    asked = ChatQuery(_query_terms(tx, query), [])
+    own, common = _postings(tx, asked.wanted, _trashed_threads(tx))
+    groups: dict[str, set[TurnPlace]] = {}
     for want in asked.wanted:
         groups.setdefault(want.asked, set()).update(own.get(want.term, {}))
-    some = scored(asked.wanted, own)
+    some = score_terms(asked.wanted, own)
     whole = [key for key in some if all(key in having for having in groups.values())] if not common else []
     rows = _rows(tx, whole)
     keys = sorted(rows, key=lambda key: (rows[key].at, key), reverse=True)
     if not keys:
         keys = _best(some, FINALISTS)
-        own = _joined(own, _at(tx, keys, common))
+        own = _merge_weights(own, _weights_at(tx, keys, common))
         groups = {
             word: {key for want in asked.wanted if want.asked == word for key in own.get(want.term, ())}
             for word in groups
         }
         rows = _rows(tx, keys)
-        some = scored(asked.wanted, own)
+        some = score_terms(asked.wanted, own)
         keys = [key for key in _best(some, len(some)) if key in rows]
         whole = [key for key in keys if all(key in having for having in groups.values())]
         keys = sorted(whole, key=lambda key: (rows[key].at, key), reverse=True) or keys
@@ -221,7 +174,7 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
     return [
         Snippet(
             thread_id=key[0], title=rows[key].title, turn=key[1], role=rows[key].role,
-            at=parse_stamp(rows[key].at), text=marked(rows[key].text, words),
+            at=parse_stamp(rows[key].at), text=snippet_of(rows[key].text, words),
         )
         for key in keys[:limit]
     ]  # fmt: skip
@@ -230,25 +183,29 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
 def recall_chats(tx: Tx, query: str, *, limit: int = 10, meaning: Meaning | None = None) -> list[ChatHit]:
     """The turns that answer a question, read in the light of their neighbours."""
     check_query(query, limit)
-    asked = _asked(tx, query)
-    trashed = _trashed(tx)
+    asked = _parse_query(tx, query)
+    trashed = _trashed_threads(tx)
     own, common = _postings(tx, asked.wanted, trashed)
-    finalists = _best(scored(asked.wanted, {term: in_context(at) for term, at in own.items()}), max(FINALISTS, limit))
+    finalists = _best(
+        score_terms(asked.wanted, {term: in_context(at) for term, at in own.items()}), max(FINALISTS, limit)
+    )
     alike, failure = _alike(tx, meaning, asked, query, finalists, trashed)
-    silent = unquoted(tx)
+    silent = turns_not_recalled(tx)
     chosen = [key for key in dict.fromkeys([*finalists, *alike]) if key[1] not in silent.get(key[0], ())]
-    own = _joined(own, _at(tx, {(thread, turn + step) for thread, turn in chosen for step in range(-2, 3)}, common))
-    marks = _at(
+    own = _merge_weights(
+        own, _weights_at(tx, {(thread, turn + step) for thread, turn in chosen for step in range(-2, 3)}, common)
+    )
+    marks = _weights_at(
         tx, {(thread, turn - step) for thread, turn in chosen for step in (0, 1)},
         [SAYS, ASKS, STANDS, *asked.speakers],
     )  # fmt: skip
     values = {
         term: at if term.startswith(DAY) else in_context(at, marks.get(ASKS, {})) for term, at in own.items()
     }  # fmt: skip
-    scores = scored(asked.wanted, values)
+    scores = score_terms(asked.wanted, values)
     most = max([asked.whole * SAYS_MUCH, *(scores.get(key, 0.0) for key in chosen)]) if alike else asked.whole
     stands = marks.get(STANDS, {}) if USER in asked.speakers else {}
-    ranked: dict[Turn, float] = {}
+    ranked: dict[TurnPlace, float] = {}
     for key in chosen:
         says = marks.get(SAYS, {}).get(key, 0.0)
         score = (scores.get(key, 0.0) / most if most else 0.0) + ALIKE * alike.get(key, NOT_ALIKE)[0]
@@ -262,20 +219,20 @@ def recall_chats(tx: Tx, query: str, *, limit: int = 10, meaning: Meaning | None
     hits = []
     for row, relevance, timely in found:
         key = (row.thread_id, row.turn)
-        why = _why(key, asked, own, values, _speaker(key, asked, marks) if asked.named else None)
+        why = _reasons(key, asked, own, values, _speaker(key, asked, marks) if asked.named else None)
         likeness = alike.get(key, NOT_ALIKE)[1]
         meant = (f"meaning: {likeness:.2f}",) if likeness >= LIKE or (alike and not why) else ()
         hits.append(_hit(row, relevance, (*why, *meant, *failure, *timely)))
     return hits
 
 
-def _speaker(key: Turn, asked: Asked, marks: Mapping[str, Mapping[Turn, float]]) -> str | None:
+def _speaker(key: TurnPlace, asked: ChatQuery, marks: Mapping[str, Mapping[TurnPlace, float]]) -> str | None:
     """Who of those that the question names said this, if any."""
     return next((mark[1:] for mark in asked.speakers if key in marks.get(mark, {})), None)
 
 
 def _foremost(
-    tx: Tx, ranked: Mapping[Turn, float], named: Stretch | None, limit: int
+    tx: Tx, ranked: Mapping[TurnPlace, float], named: NamedTime | None, limit: int
 ) -> list[tuple[Any, float, tuple[str, ...]]]:
     """The best turns as they were said, newer ones first among equals; of the time that the question names, they count
     more. What is equal to the last is read too, and more only where some are not to be shown."""
@@ -295,8 +252,13 @@ def _foremost(
 
 
 def _alike(
-    tx: Tx, meaning: Meaning | None, asked: Asked, query: str, found: Collection[Turn], trashed: Collection[str]
-) -> tuple[dict[Turn, tuple[float, float]], tuple[str, ...]]:
+    tx: Tx,
+    meaning: Meaning | None,
+    asked: ChatQuery,
+    query: str,
+    found: Collection[TurnPlace],
+    trashed: Collection[str],
+) -> tuple[dict[TurnPlace, tuple[float, float]], tuple[str, ...]]:
     """How like the question these turns are, and those most alike; and what to say where that cannot be told."""
     if meaning is None:
         return {}, ()
@@ -304,16 +266,16 @@ def _alike(
         alike = meaning.alike(tx, TURN, in_first_person(query, [mark[1:] for mark in asked.speakers]))
     except ModelFailed as error:
         return {}, (f"words alone: {error.message}",)
-    if alike is None or (not found and alike.none):
+    if alike is None or (not found and alike.is_empty):
         return {}, ()
     return alike.near(found, FINALISTS, without=trashed), ()
 
 
-def _best(scores: Mapping[Turn, float], most: int) -> list[Turn]:
+def _best(scores: Mapping[TurnPlace, float], most: int) -> list[TurnPlace]:
     return sorted(scores, key=lambda key: (-scores[key], key))[:most]
 
 
-def _joined(one: Mapping[str, Mapping[Turn, float]], other: Mapping[str, Mapping[Turn, float]]) -> Any:
+def _merge_weights(one: Mapping[str, Mapping[TurnPlace, float]], other: Mapping[str, Mapping[TurnPlace, float]]) -> Any:
     return {term: {**one.get(term, {}), **other.get(term, {})} for term in [*one, *other]}
 
 
@@ -327,26 +289,26 @@ def _hit(row: Any, relevance: float, reasons: tuple[str, ...]) -> ChatHit:
 # Queries
 
 
-def _asked(tx: Tx, question: str) -> Asked:
-    marks = [SPEAKER + name for name in called(question)]
+def _parse_query(tx: Tx, question: str) -> ChatQuery:
+    marks = [SPEAKER + name for name in speaker_names(question)]
     known = {mark for (mark,) in _SAID.tuples(tx.conn, [(mark,) for mark in [*marks, USER]], {"owner": tx.owner})}
     speakers = [mark[1:] for mark in marks if mark in known]
-    wanted = _wanted(tx, question, names={stem(name) for name in speakers})
+    wanted = _query_terms(tx, question, names={stem(name) for name in speakers})
     total = _total(tx)
     for day in asked_days(question):
         if count := _count(tx, DAY + day, COUNTED):
-            wanted.append(Wanted(DAY + day, stem(day), 1.0, idf(count, total)))
+            wanted.append(QueryTerm(DAY + day, stem(day), 1.0, idf(count, total)))
     named = bool(speakers)
     if not named and USER in known:
         speakers = [USER[1:]]
-    return Asked(wanted, [SPEAKER + name for name in speakers], named)
+    return ChatQuery(wanted, [SPEAKER + name for name in speakers], named)
 
 
-def _wanted(tx: Tx, query: str, names: Collection[str] = ()) -> list[Wanted]:
+def _query_terms(tx: Tx, query: str, names: Collection[str] = ()) -> list[QueryTerm]:
     words = query_terms(query)
     counts = {word: _count(tx, word, COUNTED) for word in words}
-    made_of = related(tx, turn_terms, query)
-    found = spelled(words, counts, _total(tx), lambda word: vocabulary(tx, turn_terms, word), made_of)
+    made_of = related_words(tx, turn_terms, query)
+    found = expand_terms(words, counts, _total(tx), lambda word: vocabulary(tx, turn_terms, word), made_of)
     return [want._replace(share=want.share * NAME_SHARE) if want.asked in names else want for want in found]
 
 
@@ -358,16 +320,16 @@ def _total(tx: Tx) -> int:
     return int(tx.conn.execute(select(func.sum(threads.c.turns)).where(threads.c.owner == tx.owner)).scalar() or 0)
 
 
-def _trashed(tx: Tx) -> set[str]:
+def _trashed_threads(tx: Tx) -> set[str]:
     query = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.deleted_at.isnot(None))
     return set(tx.conn.execute(query).scalars())
 
 
 def _postings(
-    tx: Tx, wanted: Sequence[Wanted], trashed: Collection[str]
-) -> tuple[dict[str, dict[Turn, float]], list[str]]:
+    tx: Tx, wanted: Sequence[QueryTerm], trashed: Collection[str]
+) -> tuple[dict[str, dict[TurnPlace, float]], list[str]]:
     """Where the rarest terms are said, under a cap, and the terms too common to be looked up everywhere."""
-    found: dict[str, dict[Turn, float]] = {}
+    found: dict[str, dict[TurnPlace, float]] = {}
     common = []
     room = POSTINGS
     for want in sorted(wanted, key=lambda want: (-want.idf, want.term)):
@@ -384,9 +346,9 @@ def _postings(
     return found, common
 
 
-def _at(tx: Tx, keys: Collection[Turn], terms: Sequence[str]) -> dict[str, dict[Turn, float]]:
+def _weights_at(tx: Tx, keys: Collection[TurnPlace], terms: Sequence[str]) -> dict[str, dict[TurnPlace, float]]:
     """The weights of some terms at some turns."""
-    found: dict[str, dict[Turn, float]] = {}
+    found: dict[str, dict[TurnPlace, float]] = {}
     listed = sorted(keys)
     for start in range(0, len(terms), TOGETHER):
         some = [*terms[start : start + TOGETHER], *[terms[-1]] * TOGETHER][:TOGETHER]
@@ -397,7 +359,7 @@ def _at(tx: Tx, keys: Collection[Turn], terms: Sequence[str]) -> dict[str, dict[
     return found
 
 
-def _rows(tx: Tx, keys: Iterable[Turn]) -> dict[Turn, Any]:
+def _rows(tx: Tx, keys: Iterable[TurnPlace]) -> dict[TurnPlace, Any]:
     """What was said at these turns, where the chat is not in the trash."""
     listed = sorted(keys)
     rows = {}
@@ -413,7 +375,7 @@ def _rows(tx: Tx, keys: Iterable[Turn]) -> dict[Turn, Any]:
     return rows
 
 
-_AT = Each(
+_AT = PreparedForKeys(
     lambda keys: select(turn_terms.c.term, turn_terms.c.thread_id, turn_terms.c.turn, turn_terms.c.weight).select_from(
         keys.outerjoin(
             turn_terms,
@@ -428,7 +390,7 @@ _AT = Each(
     turn_terms.c.thread_id,
     turn_terms.c.turn,
 )
-_SAID = Each(
+_SAID = PreparedForKeys(
     lambda keys: select(keys.c.key_0).where(
         exists().where(turn_terms.c.owner == bindparam("owner"), turn_terms.c.term == keys.c.key_0)
     ),
@@ -436,12 +398,12 @@ _SAID = Each(
 )
 """Which of some terms stand anywhere."""
 _having = and_(turn_terms.c.owner == bindparam("owner"), turn_terms.c.term == bindparam("term"))
-_COUNT = Prepared(
+_COUNT = PreparedStatement(
     select(func.count().label("count")).select_from(
         select(turn_terms.c.turn).where(_having).limit(bindparam("most")).subquery()
     )
 )
-_WHERE = Prepared(
+_WHERE = PreparedStatement(
     select(turn_terms.c.thread_id, turn_terms.c.turn, turn_terms.c.weight)
     .where(_having)
     .order_by(turn_terms.c.thread_id, turn_terms.c.turn)

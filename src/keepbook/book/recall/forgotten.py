@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import and_, or_, select
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.patterns import regex, words_regex
 from keepbook.book.memory.proposals import alike
 from keepbook.book.text.words import query_terms, stem, tokens
@@ -28,13 +28,13 @@ DROPPED = "user_deleted"
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgottenMatters:
     """What the person wanted forgotten, each with when: matters, and lines by one of their words."""
 
     matters: tuple[tuple[str, str], ...] = ()
     lines: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
-    def meant(self, text: str, at: str) -> bool:
+    def is_forgotten(self, text: str, at: str) -> bool:
         """Whether a text that was said at an instant has been forgotten since."""
         words = [stem(word) for word in tokens(text)]
         if any(since > at and _speaks_of(matter, text, set(words)) for matter, since in self.matters):
@@ -45,7 +45,9 @@ class Forgotten:
     def put_away(self, state: Any, text: str) -> bool:
         """Whether a memory that is out is so by the person's wish: it was forgotten or deleted, or what it says was
         after they last had to do with it."""
-        return state.archived_reason == DROPPED or state.trashed_at is not None or self.meant(text, state.edited_at)
+        return (
+            state.archived_reason == DROPPED or state.trashed_at is not None or self.is_forgotten(text, state.edited_at)
+        )
 
 
 # Rules
@@ -71,11 +73,11 @@ def saying(tx: Tx, matter: str) -> list[Any]:
     turns = defaultdict(list)
     for thread_id, turn in sorted(held or ()):
         turns[thread_id].append(turn)
-    found = [row for id in turns for row in _said(tx, id, turns[id]) if _names(matter, row.text)]
+    found = [row for id in turns for row in _messages(tx, id, turns[id]) if _names(matter, row.text)]
     return sorted(found, key=lambda row: (row.at, row.thread_id, row.turn), reverse=True)
 
 
-def _said(tx: Tx, thread_id: str, turns: list[int]) -> list[Any]:
+def _messages(tx: Tx, thread_id: str, turns: list[int]) -> list[Any]:
     query = (
         select(messages, threads.c.title)
         .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
@@ -93,7 +95,7 @@ def _names(matter: str, text: str) -> bool:
 _NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
 
 
-def forgotten(tx: Tx) -> Forgotten:
+def forgotten(tx: Tx) -> ForgottenMatters:
     """What of the whole book the person wanted forgotten, as far as that stands."""
     mine = (proposals.c.owner == tx.owner, proposals.c.status == "accepted", proposals.c.op == "forget")
     matter = (proposals.c.memory_id.is_(None), proposals.c.question.is_(None))
@@ -110,17 +112,17 @@ def forgotten(tx: Tx) -> Forgotten:
     for row in tx.conn.execute(query):
         for word in {stem(word) for word in tokens(row.content)}:
             lines[word].append((row.content, row.trashed_at or row.archived_at))
-    return Forgotten(tuple(sorted(matters)), lines)
+    return ForgottenMatters(tuple(sorted(matters)), lines)
 
 
-def unquoted(tx: Tx) -> dict[str, dict[int, str]]:
+def turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:
     """The turns that recall leaves out, by chat, each with the matter that was to be forgotten."""
     mine = (proposals.c.owner == tx.owner, proposals.c.status == "accepted", proposals.c.op == "forget")
     query = select(proposals.c.thread_id, proposals.c.turn_ids, proposals.c.content)
     found: dict[str, dict[int, str]] = {}
     for row in tx.conn.execute(query.where(*mine, proposals.c.memory_id.is_(None), proposals.c.question.is_(None))):
         turns = (
-            int(turn) for turn in stored.loads(row.turn_ids) if turn.isdecimal()
+            int(turn) for turn in stored_json.load_json(row.turn_ids) if turn.isdecimal()
         )  # of another's book it may be a name
         found.setdefault(row.thread_id, {}).update(dict.fromkeys(turns, row.content))
     return found

@@ -16,26 +16,36 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, bindparam, func, select
 
 from keepbook.book.ground.limits import clean_count, sought
-from keepbook.book.ground.to_json import Plain
+from keepbook.book.ground.to_json import LazyValues
 from keepbook.book.ledger import ledger
+from keepbook.book.memory.history.as_of import by_instant, past_memories
 from keepbook.book.memory.labels import NOTHING, bound, has
-from keepbook.book.memory.labels import Wanted as Labels
-from keepbook.book.memory.listing import Place, active_in
-from keepbook.book.memory.memories import IS_ACTIVE, SHOWN, Memory, covers, fits_scope, said_by
-from keepbook.book.memory.past.as_of import by_instant, past_of
-from keepbook.book.memory.shape import timed, told
+from keepbook.book.memory.labels import LabelFilter as Labels
+from keepbook.book.memory.listing import ListingPlace, active_in
+from keepbook.book.memory.memories import IS_ACTIVE, SHOWN, Memory, fits_scope, indexed_text_of, is_valid_at
+from keepbook.book.memory.memory_json import json_to_fields, memory_to_json
 from keepbook.book.recall.backlog import MEMORY
 from keepbook.book.recall.bounded_cache import BoundedCache
-from keepbook.book.recall.nearest import Alike
+from keepbook.book.recall.nearest import Likeness
+from keepbook.book.recall.query_terms import (
+    Key,
+    QueryTerm,
+    expand_terms,
+    full_score,
+    idf,
+    related_in,
+    related_words,
+    score_terms,
+    vocabulary,
+)
 from keepbook.book.recall.vectors import Meaning
-from keepbook.book.recall.wanted import Key, Wanted, idf, related, related_in, scored, spelled, vocabulary, whole
 from keepbook.book.text.indexes.word_index import counts_up_to, term_weights
-from keepbook.book.text.time_hints import Stretch, asked_stretch
+from keepbook.book.text.time_hints import NamedTime, asked_stretch
 from keepbook.book.text.words import query_terms
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Among, Each, Prepared
+from keepbook.storage.prepared_statement import PreparedForIds, PreparedForKeys, PreparedStatement
 from keepbook.storage.tables import memories, terms
 
 COUNTED = 2000
@@ -66,7 +76,7 @@ class Hit(Memory):
     reasons: tuple[str, ...]
 
 
-class Placed(NamedTuple):
+class RankedHit(NamedTuple):
     """What orders a hit, and what it is made of."""
 
     id: str
@@ -95,9 +105,9 @@ def leading(scores: Mapping[Key, float], most: int, slack: float) -> list[Key]:
     return [key for key, score in scores.items() if score >= least]
 
 
-def words_said(id: str, wanted: Iterable[Wanted], values: Mapping[str, Mapping[str, float]]) -> tuple[str, ...]:
+def words_said(id: str, wanted: Iterable[QueryTerm], values: Mapping[str, Mapping[str, float]]) -> tuple[str, ...]:
     """The words of a question that a memory has, as reasons for finding it."""
-    best: dict[str, tuple[float, Wanted]] = {}
+    best: dict[str, tuple[float, QueryTerm]] = {}
     for want in wanted:
         value = values.get(want.term, {}).get(id, 0.0) * want.idf * want.share
         if value > best.get(want.asked, (0.0, want))[0]:
@@ -107,7 +117,7 @@ def words_said(id: str, wanted: Iterable[Wanted], values: Mapping[str, Mapping[s
     return (*([f"words: {', '.join(exact)}"] if exact else []), *typos)
 
 
-def best_first(placed: Iterable[Placed]) -> list[Placed]:
+def best_first(placed: Iterable[RankedHit]) -> list[RankedHit]:
     """By relevance; among equals what is of the time the question names, what is true now, the weightier, the newer."""
     newest = sorted(sorted(placed, key=lambda one: one.id), key=lambda one: one.recorded_at, reverse=True)
     return sorted(newest, key=lambda one: (-one.relevance, not one.timely, not one.current, -one.importance))
@@ -133,18 +143,18 @@ def recall(
     asked, named = query_terms(query), asked_stretch(query, now)
     alike, failure = _alike(tx, meaning, query)
     most = limit if named is None else limit * LOOKED_AT
-    place = Place(category and sought(category), scope and sought(scope), labels.count)
+    place = ListingPlace(category and sought(category), scope and sought(scope), labels.count)
     here, bound_to = _having(place), bound(labels)
     rows: dict[str, Any] = {}
     # Few books have scopes: first as if there were none, and once more among those asked for if there are.
     for having in (_ANYWHERE, here) if category is None and labels is NOTHING else (here,):
-        words = Words(tx, asked, having, bound_to, query)
+        words = WordScores(tx, asked, having, bound_to, query)
         among = None if having is _ANYWHERE or alike is None else _few(tx, place, bound_to)
-        ranked = _ranked(words, alike, max(most, CANDIDATES) if having is here and alike else most, among)
+        ranked = _rank(words, alike, max(most, CANDIDATES) if having is here and alike else most, among)
         rows = _rows(tx, list(ranked), place, bound_to)
         if len(rows) == len(ranked):
             break
-    placed = best_first(_placed(row, ranked[id][0], now, named) for id, row in rows.items())[:limit]
+    placed = best_first(_rank_row(row, ranked[id][0], now, named) for id, row in rows.items())[:limit]
     floor = alike.floor * ALIKE_FROM if alike else math.inf
     hits = []
     for one in placed:
@@ -156,8 +166,8 @@ def recall(
             *(() if one.current else ("not true now",)),
             *((f"time: {named.said}",) if named and one.timely else ()),
         )
-        hits.append(told(one.held, now, preset) | {"relevance": one.relevance, "reasons": [*reasons]})
-    return Plain(hits, _as_hit)
+        hits.append(memory_to_json(one.held, now, preset) | {"relevance": one.relevance, "reasons": [*reasons]})
+    return LazyValues(hits, _as_hit)
 
 
 def recall_past(
@@ -175,43 +185,43 @@ def recall_past(
     """The same for a past instant: rare, so it reads everything that was known then."""
     check_query(query, limit)
     past = {
-        item.id: item for item in past_of(tx, by_instant(known), valid)
+        item.id: item for item in past_memories(tx, by_instant(known), valid)
         if item.state.name == "active" and (category is None or item.state.category == category)
         and fits_scope(item.state.scope, scope) and has(item.version, labels)
     }  # fmt: skip
     values: dict[str, dict[str, float]] = {}
     for id, item in past.items():
-        for term, weight in term_weights(said_by(item.state, item.version)).items():
+        for term, weight in term_weights(indexed_text_of(item.state, item.version)).items():
             values.setdefault(term, {})[id] = weight
     counts = {term: len(at) for term, at in values.items()}
-    wanted = spelled(query_terms(query), counts, len(past), lambda _: values, related_in(values, query))
+    wanted = expand_terms(query_terms(query), counts, len(past), lambda _: values, related_in(values, query))
     placed = []
-    for id, score in scored(wanted, values).items():
+    for id, score in score_terms(wanted, values).items():
         state, version = past[id].state, past[id].version
-        current = covers(version.valid_from, version.valid_until, valid)
-        relevance = min(1.0, round(score / whole(wanted), 4))
-        placed.append(Placed(id, relevance, False, current, state.importance, version.recorded_at, past[id]))
+        current = is_valid_at(version.valid_from, version.valid_until, valid)
+        relevance = min(1.0, round(score / full_score(wanted), 4))
+        placed.append(RankedHit(id, relevance, False, current, state.importance, version.recorded_at, past[id]))
     hits = []
     for one in best_first(placed)[:limit]:
-        memory = one.held.told(valid, preset)
+        memory = one.held.to_json_fields(valid, preset)
         reasons = (*words_said(one.id, wanted, values), *(() if one.current else ("not true now",)))
         hits.append(memory | {"relevance": one.relevance, "reasons": [*reasons]})
-    return Plain(hits, _as_hit)
+    return LazyValues(hits, _as_hit)
 
 
-def _ranked(
-    words: "Words", alike: Alike | None, most: int, among: Sequence[str] | None
+def _rank(
+    words: "WordScores", alike: Likeness | None, most: int, among: Sequence[str] | None
 ) -> dict[str, tuple[float, float]]:
     """The best, with all that are as good as the last of them: each one's relevance and likeness of meaning."""
     if alike is None:
-        full = whole(words.wanted)
+        full = full_score(words.wanted)
         words.settle(leading(words.scores, most, words.slack + SAME * full))
         best = leading(words.scores, most, SAME * full)
         return _foremost({id: (min(1.0, round(words.scores[id] / full, 4)), 0.0) for id in best}, most)
     words.settle(leading(words.scores, 1, words.slack))
     scale = max(words.full * SAYS_MUCH, *words.scores.values(), SAME)
     said = {id: score / scale for id, score in words.scores.items()}
-    near = alike.blended(said, ALIKE, alike.floor * ALIKE_FROM, most, words.slack / scale + SAME, among)
+    near = alike.blend(said, ALIKE, alike.floor * ALIKE_FROM, most, words.slack / scale + SAME, among)
     words.settle([id for id in near if id in said])
     found = {}
     for id, (score, likeness) in near.items():
@@ -225,18 +235,18 @@ def _foremost(found: Mapping[str, tuple[float, float]], most: int) -> dict[str, 
     return {id: value for id, value in found.items() if id in kept}
 
 
-def _placed(row: Any, relevance: float, now: str, named: Stretch | None) -> Placed:
+def _rank_row(row: Any, relevance: float, now: str, named: NamedTime | None) -> RankedHit:
     timely = named is not None and named.covers(row.recorded_at, row.valid_from)
     relevance = min(1.0, round(relevance * TIMELY, 4)) if timely else relevance
-    current = covers(row.valid_from, row.valid_until, now)
-    return Placed(row.id, relevance, timely, current, row.importance, row.recorded_at, row)
+    current = is_valid_at(row.valid_from, row.valid_until, now)
+    return RankedHit(row.id, relevance, timely, current, row.importance, row.recorded_at, row)
 
 
 def _as_hit(found: Mapping[str, Any]) -> Hit:
-    return Hit(**timed(found) | {"reasons": tuple(found["reasons"])})
+    return Hit(**json_to_fields(found) | {"reasons": tuple(found["reasons"])})
 
 
-def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Alike | None, str | None]:
+def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Likeness | None, str | None]:
     """How like the question the owner's memories are, or what to say where that cannot be told."""
     if meaning is None:
         return None, None
@@ -249,7 +259,7 @@ def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Alike | None, s
 # Queries
 
 
-class Words:
+class WordScores:
     """What the words of a question say for each memory: `scores` is how much at least, `slack` how much more at most,
     `full` what a memory would have that says them all, those included that nobody wrote.
 
@@ -257,7 +267,9 @@ class Words:
     `values` holds the weight of each term at each memory.
     """
 
-    def __init__(self, tx: Tx, asked: Sequence[str], having: Prepared, bound_to: Mapping[str, str], query: str) -> None:
+    def __init__(
+        self, tx: Tx, asked: Sequence[str], having: PreparedStatement, bound_to: Mapping[str, str], query: str
+    ) -> None:
         self._tx = tx
         self._asked = {"owner": tx.owner, "most": CANDIDATES, **bound_to}
         self._settled: set[str] = set()
@@ -265,8 +277,8 @@ class Words:
         full = [term for term, rows in read.items() if having is not _ANYWHERE or len(rows) == CANDIDATES]
         counts = {term: len(rows) for term, rows in read.items()} | counts_up_to(tx, full, COUNTED)
         total = _total(tx)
-        made_of = related(tx, terms, query)
-        self.wanted = spelled(asked, counts, total, lambda term: vocabulary(tx, terms, term), made_of)
+        made_of = related_words(tx, terms, query)
+        self.wanted = expand_terms(asked, counts, total, lambda term: vocabulary(tx, terms, term), made_of)
         self.full = sum(idf(counts[term], total) for term in asked)
         self.values: dict[str, dict[str, float]] = {}
         found: set[str] = set()
@@ -282,7 +294,7 @@ class Words:
                 self._common.append(want.term)
                 common[want.asked] = max(common.get(want.asked, 0.0), want.idf * want.share)
         self.slack = sum(common.values())
-        self.scores = scored(self.wanted, self.values)
+        self.scores = score_terms(self.wanted, self.values)
 
     def settle(self, ids: Iterable[str]) -> None:
         """Look up the common terms at these."""
@@ -296,9 +308,9 @@ class Words:
             found = _WEIGHT.tuples(self._tx.conn, [(id,) for id in open_], {"owner": self._tx.owner, "term": term})
             held.update((id, weight) for id, weight in found if id is not None)
         some = {term: {id: held[id] for id in new if id in held} for term, held in self.values.items()}
-        self.scores |= scored(self.wanted, some)
+        self.scores |= score_terms(self.wanted, some)
 
-    def _read(self, having: Prepared, term: str) -> list[tuple[str, float]]:
+    def _read(self, having: PreparedStatement, term: str) -> list[tuple[str, float]]:
         return having.tuples(self._tx.conn, {**self._asked, "term": term})
 
 
@@ -308,7 +320,7 @@ _totals: BoundedCache[tuple[str, str], int] = BoundedCache(TOTALS)
 def _total(tx: Tx) -> int:
     """How many memories are active, counted no further than `COUNTED`. It holds for as long as nothing is written, so
     it is kept by the hash of the owner's last entry, which no other state of any book has."""
-    key = (tx.owner, ledger.head(tx).hash)
+    key = (tx.owner, ledger.chain_head(tx).hash)
     total = _totals.get(key)
     if total is None:
         total = int(_ACTIVE.first(tx.conn, {"owner": tx.owner, "most": COUNTED}).count)
@@ -316,12 +328,12 @@ def _total(tx: Tx) -> int:
     return total
 
 
-def _rows(tx: Tx, ids: Sequence[str], place: Place, bound_to: Mapping[str, str]) -> dict[str, Any]:
+def _rows(tx: Tx, ids: Sequence[str], place: ListingPlace, bound_to: Mapping[str, str]) -> dict[str, Any]:
     """Of these memories the active ones, in the place that is asked for."""
     return {row.id: row for row in _whole(place).rows(tx.conn, ids, {"owner": tx.owner, **bound_to})}
 
 
-def _few(tx: Tx, place: Place, bound_to: Mapping[str, str]) -> Sequence[str] | None:
+def _few(tx: Tx, place: ListingPlace, bound_to: Mapping[str, str]) -> Sequence[str] | None:
     """All there is in a place, each to be held against the question; None if that is very much."""
     query = select(memories.c.id).where(memories.c.owner == bindparam("owner"), active_in(place)).limit(FEW + 1)
     found = list(tx.conn.execute(query, {"owner": tx.owner, **bound_to}).scalars())
@@ -329,29 +341,29 @@ def _few(tx: Tx, place: Place, bound_to: Mapping[str, str]) -> Sequence[str] | N
 
 
 @lru_cache(maxsize=64)
-def _whole(place: Place) -> Among:
+def _whole(place: ListingPlace) -> PreparedForIds:
     here = active_in(place)
-    return Among(lambda ids: SHOWN.where(memories.c.id.in_(ids), here))
+    return PreparedForIds(lambda ids: SHOWN.where(memories.c.id.in_(ids), here))
 
 
 @lru_cache(maxsize=64)
-def _having(place: Place) -> Prepared:
+def _having(place: ListingPlace) -> PreparedStatement:
     """The entries of a term that are in the place that is asked for."""
     mine = and_(memories.c.owner == terms.c.owner, memories.c.id == terms.c.memory_id, active_in(place))
-    return Prepared(_ENTRIES.join(memories, mine).limit(bindparam("most")))
+    return PreparedStatement(_ENTRIES.join(memories, mine).limit(bindparam("most")))
 
 
 _of_term = and_(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"))
 _ENTRIES = select(terms.c.memory_id, terms.c.weight).where(_of_term).order_by(terms.c.memory_id)
-_ANYWHERE = Prepared(_ENTRIES.limit(bindparam("most")))
+_ANYWHERE = PreparedStatement(_ENTRIES.limit(bindparam("most")))
 """The entries of a term as the index has them: of active memories only, whatever their scope."""
-_WEIGHT = Each(
+_WEIGHT = PreparedForKeys(
     lambda keys: select(terms.c.memory_id, terms.c.weight).select_from(
         keys.outerjoin(terms, and_(_of_term, terms.c.memory_id == keys.c.key_0))
     ),
     terms.c.memory_id,
 )
-_ACTIVE = Prepared(
+_ACTIVE = PreparedStatement(
     select(func.count().label("count")).select_from(
         select(memories.c.id)
         .where(memories.c.owner == bindparam("owner"), IS_ACTIVE)

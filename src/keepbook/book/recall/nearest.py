@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
     Codes = NDArray[np.int8]
-    Rows = NDArray[np.intp]
+    RowNumbers = NDArray[np.intp]
 
 EXACT = 10_000
 """Measured: from here on the sketch pays."""
@@ -26,15 +26,15 @@ CLOSE, FAR = 2000, 50
 """So many are compared exactly after the sketch: the closest, and a few of the farthest, which set the scale. Measured
 on what people said: of the ten most alike, the closest tenth holds all, the closest fiftieth 99 of 100."""
 
-Part = tuple[str, int]
+VectorPart = tuple[str, int]
 """A memory and its version, or a chat and its turn."""
 
 
-class Loaded:
+class VectorIndex:
     """One owner's vectors; never changed, so a search may go on while the next one is made of it."""
 
     def __init__(
-        self, added: int, removed: int, parts: list[Part], codes: "Codes", counts: "Rows | None" = None
+        self, added: int, removed: int, parts: list[VectorPart], codes: "Codes", counts: "RowNumbers | None" = None
     ) -> None:
         """`counts` is how many of the codes each part has, in their order; one each, unless it says more."""
         self.added = added
@@ -48,18 +48,20 @@ class Loaded:
         """About how many bytes it takes, with what is worked out of it: directions in floats, and whose each is."""
         return int(self.codes.nbytes) * 5 + 200 * len(self.parts)
 
-    def grown(self, added: int, parts: Sequence[Part], codes: "Codes", counts: "Rows | None" = None) -> "Loaded":
+    def grown(
+        self, added: int, parts: Sequence[VectorPart], codes: "Codes", counts: "RowNumbers | None" = None
+    ) -> "VectorIndex":
         """The same with more behind it; what was worked out for the old ones is not worked out again."""
         # numpy comes with the extra, here and below: whoever has vectors has an embedder and so has it.
         import numpy as np
 
         if not parts:
-            whole = Loaded(added, self.removed, self.parts, self.codes, self.counts)
+            whole = VectorIndex(added, self.removed, self.parts, self.codes, self.counts)
             whole.__dict__ |= {**self.__dict__, "added": added}
             return whole
-        more = Loaded(added, self.removed, list(parts), codes, counts)
-        several = [each.each for each in (self, more)] if self.counts is not None or counts is not None else None
-        whole = Loaded(
+        more = VectorIndex(added, self.removed, list(parts), codes, counts)
+        several = [each.all_rows for each in (self, more)] if self.counts is not None or counts is not None else None
+        whole = VectorIndex(
             added, self.removed, self.parts + more.parts, np.concatenate([self.codes, codes]),
             np.concatenate(several) if several else None,
         )  # fmt: skip
@@ -78,13 +80,13 @@ class Loaded:
         return whole
 
     @cached_property
-    def each(self) -> "Rows":
+    def all_rows(self) -> "RowNumbers":
         # See grown().
         import numpy as np
 
         return np.ones(len(self.parts), dtype=np.intp) if self.counts is None else self.counts
 
-    def codes_at(self, parts: "Rows") -> "Rows":
+    def codes_at(self, parts: "RowNumbers") -> "RowNumbers":
         """Which codes are those of these parts, one after the other."""
         # See grown().
         import numpy as np
@@ -96,7 +98,7 @@ class Loaded:
         found += np.repeat((self.counts.cumsum() - self.counts)[parts] - (many.cumsum() - many), many)
         return found
 
-    def best(self, values: "NDArray[Any]", least: bool = False, parts: "Rows | None" = None) -> "NDArray[Any]":
+    def best(self, values: "NDArray[Any]", least: bool = False, parts: "RowNumbers | None" = None) -> "NDArray[Any]":
         """Of the values of all codes, or of those of some parts, the highest of each part; or the least."""
         # See grown().
         import numpy as np
@@ -121,14 +123,14 @@ class Loaded:
 
     @cached_property
     def signs(self) -> "NDArray[np.uint64]":
-        return signs(self.codes)
+        return sign_bits(self.codes)
 
     @cached_property
-    def beside(self) -> tuple[Any, Any]:
+    def part_bounds(self) -> tuple[Any, Any]:
         return neighbours(self.parts)
 
     @cached_property
-    def row_of(self) -> dict[Part, int]:
+    def row_of(self) -> dict[VectorPart, int]:
         return {part: row for row, part in enumerate(self.parts)}
 
     @cached_property
@@ -139,7 +141,7 @@ class Loaded:
 # Rules
 
 
-def codes_of(held: Sequence[bytes], numbers: int) -> tuple["Codes", "Rows | None"]:
+def codes_of(held: Sequence[bytes], numbers: int) -> tuple["Codes", "RowNumbers | None"]:
     """What is kept, so many numbers a code; and how many codes each has, unless that is one each."""
     # See Loaded.grown().
     import numpy as np
@@ -158,7 +160,7 @@ def directions(codes: "Codes") -> "Floats":
     return rows
 
 
-def signs(rows: "NDArray[Any]") -> "NDArray[np.uint64]":
+def sign_bits(rows: "NDArray[Any]") -> "NDArray[np.uint64]":
     """A bit a number, packed; one vector is a column, so that the words of all stand in line to be compared."""
     # See Loaded.grown().
     import numpy as np
@@ -190,7 +192,7 @@ def closest_and_farthest(differ: "NDArray[np.uint16]", close: int, far: int) -> 
     return found
 
 
-def neighbours(parts: Sequence[Part]) -> tuple[Any, Any]:
+def neighbours(parts: Sequence[VectorPart]) -> tuple[Any, Any]:
     """For each row the rows said just before and just after it in the same chat, -1 where there is none."""
     # See Loaded.grown().
     import numpy as np
@@ -216,7 +218,7 @@ def among_neighbours(values: "Floats", beside: tuple[Any, Any]) -> "Floats":
     return (0.5 * values + 0.5 * total / np.sqrt(count + 0.25 * count * (count - 1))).astype(np.float32)
 
 
-def scaled(values: "Floats") -> "Floats":
+def scale_likeness(values: "Floats") -> "Floats":
     """From 0 for the least alike, or for nothing in common where all have something, to 1 for the most alike."""
     low, high = min(0.0, float(values.min())), float(values.max())
     return (values - low) / (high - low) if high > low else values * 0.0
@@ -225,20 +227,20 @@ def scaled(values: "Floats") -> "Floats":
 # Queries
 
 
-class Alike:
+class Likeness:
     """How like a question everything is that has a vector; below `floor` that says nothing."""
 
-    def __init__(self, loaded: Loaded, asked: "Floats", floor: float) -> None:
+    def __init__(self, loaded: VectorIndex, asked: "Floats", floor: float) -> None:
         self.floor = floor
         self._loaded = loaded
         self._asked = asked
 
     @property
-    def none(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing at all is like the question."""
         return float(self._values(self._looked_at([])).max()) < self.floor
 
-    def blended(
+    def blend(
         self,
         words: Mapping[str, float],
         weight: float,
@@ -262,7 +264,7 @@ class Alike:
         if rows is not None and not len(rows):
             return {id: (words[id], 0.0) for id in bare}
         values = self._values(rows)
-        scores = weight * scaled(values)
+        scores = weight * scale_likeness(values)
         speaks = values >= floor
         place = at if rows is None else np.searchsorted(rows, at)
         scores[place] += said
@@ -278,8 +280,8 @@ class Alike:
         return found | {id: (words[id], 0.0) for id in bare}
 
     def near(
-        self, turns: Collection[Part], most: int, without: Collection[str] = ()
-    ) -> dict[Part, tuple[float, float]]:
+        self, turns: Collection[VectorPart], most: int, without: Collection[str] = ()
+    ) -> dict[VectorPart, tuple[float, float]]:
         """Of these turns and of the most alike, each read together with those beside it: the likeness scaled over all,
         from 0 to 1, and as it is."""
         # See Loaded.grown().
@@ -295,9 +297,9 @@ class Alike:
             values = np.zeros(len(parts), dtype=np.float32)
             around = self._with_neighbours(rows)
             values[around] = self._values(around)
-        together = among_neighbours(values, loaded.beside)
+        together = among_neighbours(values, loaded.part_bounds)
         rows = np.arange(len(parts)) if rows is None else rows
-        shares = scaled(together[rows])
+        shares = scale_likeness(together[rows])
         least = np.partition(shares, len(rows) - most)[len(rows) - most] if len(rows) > most else 0.0
         kept = np.union1d(np.searchsorted(rows, asked), np.flatnonzero(shares >= least))
         return {
@@ -306,7 +308,7 @@ class Alike:
             if parts[row][0] not in without
         }
 
-    def _rows_of(self, items: Collection[str], more: "Rows") -> "Rows":
+    def _rows_of(self, items: Collection[str], more: "RowNumbers") -> "RowNumbers":
         # See Loaded.grown().
         import numpy as np
 
@@ -314,19 +316,19 @@ class Alike:
         found = np.array([row_of[item] for item in items if item in row_of], dtype=np.intp)
         return np.union1d(found, more)
 
-    def _looked_at(self, rows: "Rows | Sequence[int]") -> "Rows | None":
+    def _looked_at(self, rows: "RowNumbers | Sequence[int]") -> "RowNumbers | None":
         """Which vectors are compared exactly: these, and what the sketch says is close; in a small book all (None)."""
         # See Loaded.grown().
         import numpy as np
 
         if len(self._loaded.codes) <= EXACT:
             return None
-        differ = differing(self._loaded.signs, signs(self._asked[None, :]))
+        differ = differing(self._loaded.signs, sign_bits(self._asked[None, :]))
         looked_at = closest_and_farthest(self._loaded.best(differ, least=True), CLOSE, FAR)
         looked_at[rows] = True
         return np.flatnonzero(looked_at)
 
-    def _values(self, rows: "Rows | None") -> "Floats":
+    def _values(self, rows: "RowNumbers | None") -> "Floats":
         # See Loaded.grown().
         import numpy as np
 
@@ -339,9 +341,9 @@ class Alike:
         compared = np.vecdot(loaded.codes[at].astype(np.float32), self._asked)
         return loaded.best(compared / loaded.lengths[at], parts=rows)
 
-    def _with_neighbours(self, rows: "Rows") -> "Rows":
+    def _with_neighbours(self, rows: "RowNumbers") -> "RowNumbers":
         # See Loaded.grown().
         import numpy as np
 
-        found = np.unique(np.concatenate([rows, *(beside[rows] for beside in self._loaded.beside)]))
+        found = np.unique(np.concatenate([rows, *(beside[rows] for beside in self._loaded.part_bounds)]))
         return found[found >= 0]

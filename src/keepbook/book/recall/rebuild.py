@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, insert, literal, or_, select, tuple_
 
-from keepbook.book.ground.explained import explained
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.memory.labels import keys_of
-from keepbook.book.memory.memories import IS_ACTIVE, said_by
+from keepbook.book.memory.memories import IS_ACTIVE, indexed_text_of
 from keepbook.book.text.indexes.turn_index import turn_weights
 from keepbook.book.text.indexes.word_index import likeness_keys, term_weights
 from keepbook.storage.database import Database, Tx
@@ -24,19 +24,19 @@ SLICE = 5000
 TOGETHER = 200
 """So many are put right in one transaction."""
 
-Key = tuple[str, int]
+IndexKey = tuple[str, int]
 """A memory and 0, or a chat and its turn."""
-Words = dict[tuple[str, str], float]
+WordWeights = dict[tuple[str, str], float]
 """The table and word of each row of the index, and its weight."""
 
 
-class Kind(NamedTuple):
+class IndexKind(NamedTuple):
     """What is indexed: where it is said, where its words stand, and how they follow from it."""
 
     texts: Select[Any]
     item: ColumnElement[str]
     part: ColumnElement[int]
-    words: Callable[[Any], Words]
+    words: Callable[[Any], WordWeights]
     indexes: tuple[Table, ...]
     end: Callable[[Tx, str], str | None]
 
@@ -57,7 +57,7 @@ def rebuild(database: Database, owner: str, progress: Callable[[int], None] | No
             wrong = sorted(key for key in should.keys() | does.keys() if should.get(key, {}) != does.get(key, {}))
             for start in range(0, len(wrong), TOGETHER):
                 with database.write(owner) as tx:
-                    _mend(tx, kind, wrong[start : start + TOGETHER], does)
+                    _reindex(tx, kind, wrong[start : start + TOGETHER], does)
             mended += len(wrong)
             looked += len(should) if kind is not _LABELS else 0
             if progress is not None:
@@ -66,7 +66,7 @@ def rebuild(database: Database, owner: str, progress: Callable[[int], None] | No
     return mended
 
 
-def _mend(tx: Tx, kind: Kind, keys: Sequence[Key], does: dict[Key, Words]) -> None:
+def _reindex(tx: Tx, kind: IndexKind, keys: Sequence[IndexKey], does: dict[IndexKey, WordWeights]) -> None:
     """As it is said now: it may have changed since it was looked at, and then its index is right but for old words."""
     should = _should(tx, kind, tuple_(kind.item, kind.part).in_(keys))
     for index in kind.indexes:
@@ -94,14 +94,14 @@ def _mend(tx: Tx, kind: Kind, keys: Sequence[Key], does: dict[Key, Words]) -> No
 # Queries
 
 
-def _should(tx: Tx, kind: Kind, which: ColumnElement[bool]) -> dict[Key, Words]:
+def _should(tx: Tx, kind: IndexKind, which: ColumnElement[bool]) -> dict[IndexKey, WordWeights]:
     rows = tx.conn.execute(kind.texts.where(which), {"owner": tx.owner})
     return {(row.item, row.part): kind.words(row) for row in rows}
 
 
-def _does(tx: Tx, kind: Kind, after: str, end: str | None) -> dict[Key, Words]:
+def _does(tx: Tx, kind: IndexKind, after: str, end: str | None) -> dict[IndexKey, WordWeights]:
     """What the indexes say of everything in a slice, also of what is not there any more."""
-    found: dict[Key, Words] = {}
+    found: dict[IndexKey, WordWeights] = {}
     for index in kind.indexes:
         item, part, word, weighed = _columns(index)
         query = select(
@@ -139,21 +139,21 @@ def _end_of_turns(tx: Tx, after: str) -> str | None:
     return None
 
 
-def _words_of_a_memory(row: Any) -> Words:
-    said = said_by(row, row)
+def _words_of_a_memory(row: Any) -> WordWeights:
+    said = indexed_text_of(row, row)
     keys = dict.fromkeys(likeness_keys(said.content, said.category), 1.0)
-    return dict(_named(terms, term_weights(said).items())) | dict(_named(likeness, keys.items()))
+    return dict(_with_table_name(terms, term_weights(said).items())) | dict(_with_table_name(likeness, keys.items()))
 
 
-def _labels_of_a_memory(row: Any) -> Words:
-    return dict(_named(labels, ((key, 1.0) for key in keys_of(row.metadata, row.tags))))
+def _labels_of_a_memory(row: Any) -> WordWeights:
+    return dict(_with_table_name(labels, ((key, 1.0) for key in keys_of(row.metadata, row.tags))))
 
 
-def _words_of_a_turn(row: Any) -> Words:
-    return dict(_named(turn_terms, turn_weights(row.text, row.role, row.speaker, row.at).items()))
+def _words_of_a_turn(row: Any) -> WordWeights:
+    return dict(_with_table_name(turn_terms, turn_weights(row.text, row.role, row.speaker, row.at).items()))
 
 
-def _named(index: Table, words: Iterable[tuple[str, float]]) -> Iterator[tuple[tuple[str, str], float]]:
+def _with_table_name(index: Table, words: Iterable[tuple[str, float]]) -> Iterator[tuple[tuple[str, str], float]]:
     return (((index.name, word), weight) for word, weight in words)
 
 
@@ -164,11 +164,11 @@ _newest = (
                          versions.c.version == memories.c.version))
     .where(memories.c.owner == bindparam("owner"))
 )  # fmt: skip
-_MEMORIES = Kind(
+_MEMORIES = IndexKind(
     _newest.where(IS_ACTIVE), memories.c.id, literal(0), _words_of_a_memory, (terms, likeness), _end_of_memories
 )
-_LABELS = Kind(_newest, memories.c.id, literal(0), _labels_of_a_memory, (labels,), _end_of_memories)
-_TURNS = Kind(
+_LABELS = IndexKind(_newest, memories.c.id, literal(0), _labels_of_a_memory, (labels,), _end_of_memories)
+_TURNS = IndexKind(
     select(messages.c.thread_id.label("item"), messages.c.turn.label("part"), messages.c.role, messages.c.speaker,
            messages.c.text, messages.c.at)
     .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
@@ -178,17 +178,17 @@ _TURNS = Kind(
 )  # fmt: skip
 
 
-@explained
+@explain_arguments
 class Index:
     """What recall looks things up in: `book.index`."""
 
-    def __init__(self, book: Opened, database: Database) -> None:
+    def __init__(self, book: OpenBook, database: Database) -> None:
         self._book, self._database = book, database
 
     def left(self, most: int = 1_000_000) -> int:
         """How many memories and turns wait for their vector, counted no further than `most`."""
         meaning = self._book.meaning
-        return 0 if meaning is None else meaning.left(self._book.owner, most)
+        return 0 if meaning is None else meaning.count_waiting(self._book.owner, most)
 
     def catch_up(self) -> int:
         """Embed what waits if that is little, for a program that asks and ends; answers how much still waits."""

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sqlalchemy import Select, bindparam, delete, insert, select, update
 
 from keepbook.book.recall.background import Filler
-from keepbook.book.recall.backlog import Text, left, still_says, waiting
+from keepbook.book.recall.backlog import TextToEmbed, count_to_embed, still_says, texts_to_embed
 from keepbook.book.recall.bounded_cache import BoundedCache
-from keepbook.book.recall.nearest import Alike, Loaded, codes_of
+from keepbook.book.recall.nearest import Likeness, VectorIndex, codes_of
 from keepbook.book.text.passages import passages
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Database, Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import ledger, threads, vector_spaces, vectors
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Embedder(Protocol):
 # Rules
 
 
-def packed(rows: "Floats") -> list[bytes]:
+def pack_vectors(rows: "Floats") -> list[bytes]:
     """A direction in a byte a number: the largest becomes 127, which is fine enough to keep the order."""
     # numpy comes with the extra, here and below: whoever packs has an embedder and so has it.
     import numpy as np
@@ -73,7 +73,7 @@ def packed(rows: "Floats") -> list[bytes]:
 # Operations
 
 
-def put(tx: Tx, space: str, texts: Sequence[Text], held: Sequence[bytes], through: int | None = None) -> int:
+def put(tx: Tx, space: str, texts: Sequence[TextToEmbed], held: Sequence[bytes], through: int | None = None) -> int:
     """Keep the vectors of what still says what was embedded; answers of how many texts."""
     known = tx.conn.execute(_state(tx, space)).first()
     added = known.added if known else 1 + secrets.randbelow(2**30)  # an erased book's counters never come again
@@ -120,7 +120,9 @@ def has_other_spaces(tx: Tx, space: str) -> bool:
     return tx.conn.execute(select(here.space).where(here.owner == tx.owner, here.space != space)).first() is not None
 
 
-def load(tx: Tx, space: str, kind: str, held: Loaded | None, known: Any, numbers: int) -> Loaded | None:
+def load_vectors(
+    tx: Tx, space: str, kind: str, held: VectorIndex | None, known: Any, numbers: int
+) -> VectorIndex | None:
     """The vectors as this transaction sees them, where the counters are as `known`: what is held if nothing changed,
     with what is new behind it."""
     if held is not None and (held.added, held.removed) == (known.added, known.removed):
@@ -132,11 +134,11 @@ def load(tx: Tx, space: str, kind: str, held: Loaded | None, known: Any, numbers
     codes, counts = codes_of([vector for _, _, vector in rows], numbers)
     if held is not None and newer:
         return held.grown(known.added, parts, codes, counts)
-    return Loaded(known.added, known.removed, parts, codes, counts) if rows else None
+    return VectorIndex(known.added, known.removed, parts, codes, counts) if rows else None
 
 
-_PUT = Prepared(insert(vectors), vectors.c.keys())
-_COUNTERS = Prepared(
+_PUT = PreparedStatement(insert(vectors), vectors.c.keys())
+_COUNTERS = PreparedStatement(
     select(vector_spaces.c.added, vector_spaces.c.removed).where(
         vector_spaces.c.owner == bindparam("owner"), vector_spaces.c.space == bindparam("space")
     )
@@ -147,8 +149,8 @@ _held = select(vectors.c.item, vectors.c.part, vectors.c.vector).where(
     vectors.c.space == bindparam("space"),
     vectors.c.kind == bindparam("kind"),
 )
-_ALL = Prepared(_held)
-_NEWER = Prepared(_held.where(vectors.c.nth > bindparam("after")))
+_ALL = PreparedStatement(_held)
+_NEWER = PreparedStatement(_held.where(vectors.c.nth > bindparam("after")))
 
 
 class Meaning:
@@ -159,41 +161,43 @@ class Meaning:
         self.failure: str | None = None
         """Why the last question was answered by words alone, if it was."""
         self._database = database
-        self._held: BoundedCache[tuple[str, str], Loaded] = BoundedCache(HELD_BYTES, weigh=lambda loaded: loaded.size)
+        self._held: BoundedCache[tuple[str, str], VectorIndex] = BoundedCache(
+            HELD_BYTES, weigh=lambda loaded: loaded.size
+        )
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
         self._directions: BoundedCache[str, Floats] = BoundedCache(DIRECTIONS)
 
-    def alike(self, tx: Tx, kind: str, question: str) -> Alike | None:
+    def alike(self, tx: Tx, kind: str, question: str) -> Likeness | None:
         """How like the question each vector of this owner is; nothing where there are none yet."""
         if tx.owner not in self._met:  # what another program left, or a crash
             self._met.add(tx.owner)
             self.nudge(tx.owner)
         self.failure = None
-        known = _COUNTERS.first(tx.conn, {"owner": tx.owner, "space": self.kept})
+        known = _COUNTERS.first(tx.conn, {"owner": tx.owner, "space": self.space_name})
         if known is None:
             return None
-        asked = self._pointed(question)
-        loaded = self._loaded(tx, kind, known, len(asked))
-        return None if loaded is None else Alike(loaded, asked, self.embedder.floor)
+        asked = self._direction_of(question)
+        loaded = self._load(tx, kind, known, len(asked))
+        return None if loaded is None else Likeness(loaded, asked, self.embedder.floor)
 
     @property
     def space(self) -> str:
         return self.embedder.space
 
     @property
-    def kept(self) -> str:
+    def space_name(self) -> str:
         """The space under which vectors are kept: cut otherwise, texts are embedded anew."""
         return f"{self.embedder.space}/{CUT}"
 
     def direction(self, text: str) -> "Floats | None":
         """Where a text points to; nothing where the embedder cannot say."""
         try:
-            return self._pointed(text)
+            return self._direction_of(text)
         except ModelFailed:
             return None
 
-    def _pointed(self, text: str) -> "Floats":
+    def _direction_of(self, text: str) -> "Floats":
         """The same, or an error. The last ones asked for are held: what was asked before costs no model."""
         held = self._directions.get(text)
         if held is not None:
@@ -214,10 +218,10 @@ class Meaning:
             self.failure = error.message
             return None
 
-    def _loaded(self, tx: Tx, kind: str, known: Any, numbers: int) -> Loaded | None:
+    def _load(self, tx: Tx, kind: str, known: Any, numbers: int) -> VectorIndex | None:
         key = (tx.owner, kind)
         held = self._held.get(key)
-        loaded = load(tx, self.kept, kind, held, known, numbers)
+        loaded = load_vectors(tx, self.space_name, kind, held, known, numbers)
         if loaded is not None:
             self._database.tally.add({("vectors", "missed" if held is None else "held"): 1})
         if loaded is not None and loaded is not held and not tx.writes:  # what is not committed may never have been
@@ -233,13 +237,13 @@ class Meaning:
         within: float | None = None,
     ) -> int:
         """Embed what waits, batch by batch, each kept before the next; then drop the spaces of other embedders."""
-        space, done = self.kept, 0
+        space, done = self.space_name, 0
         while not self._filler.is_closed and (most is None or done < most):
             with self._database.read(owner) as tx:
-                texts, through = waiting(tx, space, BATCH)
+                texts, through = texts_to_embed(tx, space, BATCH)
             if not texts and through is None:
                 break
-            held = self._embedded(texts, within) if texts else []
+            held = self._embed(texts, within) if texts else []
             with self._database.write(owner) as tx:
                 kept = put(tx, space, texts, held, through)
             done += kept
@@ -256,21 +260,21 @@ class Meaning:
                 drop_other_spaces(tx, space)
         return done
 
-    def _embedded(self, texts: Sequence[Text], within: float | None) -> list[bytes]:
+    def _embed(self, texts: Sequence[TextToEmbed], within: float | None) -> list[bytes]:
         """What is kept of each text: its passages, one behind the other."""
         cut = [passages(text.text) for text in texts]
         said = [passage for some in cut for passage in some]
-        rows = iter(packed(self.embedder.embed(said) if within is None else self.embedder.embed(said, within)))
+        rows = iter(pack_vectors(self.embedder.embed(said) if within is None else self.embedder.embed(said, within)))
         return [b"".join(islice(rows, len(some))) for some in cut]
 
-    def left(self, owner: str, most: int) -> int:
+    def count_waiting(self, owner: str, most: int) -> int:
         """How much waits to be embedded, counted no further than `most`."""
         with self._database.read(owner) as tx:
-            return left(tx, self.kept, most)
+            return count_to_embed(tx, self.space_name, most)
 
     def catch_up(self, owner: str) -> int:
         """Embed what waits if that is little, for a program that asks and ends; answers how much still waits."""
-        waits = self.left(owner, BATCH + 1)
+        waits = self.count_waiting(owner, BATCH + 1)
         if 0 < waits <= BATCH:
             try:
                 self.fill(owner, within=CATCH_UP_WITHIN)

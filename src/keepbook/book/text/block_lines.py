@@ -8,14 +8,14 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.patterns import regex
 
 HEAD, TITLE, LINE, MORE = "head", "title", "line", "more"
 """What a block says of itself, the title of a group, a memory, what it had no room for."""
 
 
-class Line(NamedTuple):
+class BlockLine(NamedTuple):
     """A line of a block. `mark` is what stands before its text: the sign of a heading, a dash, id, topic, subject."""
 
     kind: str
@@ -29,12 +29,12 @@ class Line(NamedTuple):
         return self.mark + self.text
 
 
-def text_of(lines: Sequence[Line]) -> str:
+def block_text(lines: Sequence[BlockLine]) -> str:
     """The block as it is sent."""
-    return "".join([joint + line[2] + line[1] for joint, line in _joined(lines)])
+    return "".join([joint + line[2] + line[1] for joint, line in _with_line_ends(lines)])
 
 
-def _joined(lines: Sequence[Line]) -> Iterator[tuple[str, Line]]:
+def _with_line_ends(lines: Sequence[BlockLine]) -> Iterator[tuple[str, BlockLine]]:
     """Each line with the line ends before it: one within a group, two before everything else."""
     before = None
     for line in lines:
@@ -46,11 +46,11 @@ def _joined(lines: Sequence[Line]) -> Iterator[tuple[str, Line]]:
         before = line.kind
 
 
-def places_to_text(lines: Sequence[Line]) -> str:
+def places_to_text(lines: Sequence[BlockLine]) -> str:
     """Where each line stands in the text of its block, as it is kept beside that: [kind, id, version, where it begins,
     where its text begins, where it ends]."""
     places, at = [], 0
-    for joint, line in _joined(lines):
+    for joint, line in _with_line_ends(lines):
         begin = at + len(joint)
         words = begin + len(line.mark)
         at = words + len(line.text)
@@ -58,15 +58,15 @@ def places_to_text(lines: Sequence[Line]) -> str:
     return json.dumps(places, separators=(",", ":"))
 
 
-def lines_of(block: str | None, places: str | None) -> tuple[Line, ...]:
+def parse_block(block: str | None, places: str | None) -> tuple[BlockLine, ...]:
     """The lines of a block that was kept; of one that came without their places, as it can be taken apart."""
     if not block:
         return ()
     if places is None:
         return lines_in_text(block)
     return tuple(
-        Line(kind, block[words:end], block[begin:words], id, version)
-        for kind, id, version, begin, words, end in stored.loads(places)
+        BlockLine(kind, block[words:end], block[begin:words], id, version)
+        for kind, id, version, begin, words, end in stored_json.load_json(places)
     )
 
 
@@ -74,18 +74,18 @@ _OLD_MARK = regex(r"- (?:\[[^\]]*\] )*", anchored=True)
 _MORE = regex(r"\d+ more can be recalled with the ", anchored=True)
 
 
-def lines_in_text(block: str) -> tuple[Line, ...]:
+def lines_in_text(block: str) -> tuple[BlockLine, ...]:
     """The lines of a block of which only the text is there: one from before lines were kept, which quotes nothing."""
     return tuple(_line_in_text(text) for text in block.split("\n") if text)
 
 
-def _line_in_text(text: str) -> Line:
+def _line_in_text(text: str) -> BlockLine:
     if text.startswith("### "):
-        return Line(TITLE, text.removeprefix("### "), "### ")
+        return BlockLine(TITLE, text.removeprefix("### "), "### ")
     if mark := _OLD_MARK.match(text):
-        return Line(LINE, text[mark.end() :], mark[0])
+        return BlockLine(LINE, text[mark.end() :], mark[0])
     if _MORE.match(text):
-        return Line(MORE, text)
+        return BlockLine(MORE, text)
     if text.startswith("## "):
-        return Line(HEAD, text.removeprefix("## "), "## ")
-    return Line(HEAD, text)
+        return BlockLine(HEAD, text.removeprefix("## "), "## ")
+    return BlockLine(HEAD, text)

@@ -56,7 +56,7 @@ def _degree(words: Sequence[str], at: int, word: str) -> bool | None:
     return None
 
 
-def compared(words: Sequence[str]) -> Sides | None:
+def compared_sides(words: Sequence[str]) -> Sides | None:
     """What a text holds against what, if it compares anything."""
     preferred: int | None = None
     for at, word in enumerate(words):
@@ -80,7 +80,7 @@ def route(words: Sequence[str]) -> Sides | None:
     return None
 
 
-def swapped(one: Sides | None, other: Sides | None) -> bool:
+def are_sides_swapped(one: Sides | None, other: Sides | None) -> bool:
     """Whether a word of each side stands on the other side in the other text."""
     if one is None or other is None:
         return False

@@ -55,7 +55,7 @@ def _counts(text: str, words: list[str]) -> Counter[str]:
     """For each language, the words of the text that are common in it, and the letters that it alone has."""
     often = Counter(words)
     found: Counter[str] = Counter()
-    for name, one in _known().items():
+    for name, one in _languages().items():
         found[name] += sum(often[word] for word in one.words & often.keys())
         found[name] += sum(text.count(letter) for letter in one.letters)
     return +found
@@ -71,7 +71,7 @@ def _of_equals(names: list[str], otherwise: str) -> str:
 
 
 @cache
-def _known() -> dict[str, _Language]:
+def _languages() -> dict[str, _Language]:
     data = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
     others = data.pop("others")
     known = {name: _Language(frozenset(one["words"].split()), frozenset(one["letters"])) for name, one in data.items()}

@@ -15,9 +15,9 @@ from keepbook.book.text.contrast import (
     PREFERENCES,
     UP,
     Sides,
-    compared,
+    are_sides_swapped,
+    compared_sides,
     degrees,
-    swapped,
     turned_by_degree,
     word_set,
 )
@@ -41,7 +41,7 @@ _GIVEN_UP = word_set("stop stops stopped stopping quit quits quitting")
 
 
 @lru_cache(maxsize=4096)
-def matter(text: str) -> frozenset[str]:
+def matter_of(text: str) -> frozenset[str]:
     """What a line is about, whichever way it goes; empty where only its direction is left."""
     words = tokens(text)
     found = set()
@@ -60,19 +60,19 @@ def matter(text: str) -> frozenset[str]:
 
 def opposite(one: str, other: str) -> bool:
     """Whether two lines about the same matter cannot both hold."""
-    about = matter(one)
-    if not about or about != matter(other) or numbers(one) != numbers(other):
+    about = matter_of(one)
+    if not about or about != matter_of(other) or numbers(one) != numbers(other):
         return False
     turns = (
         polarity(one) != polarity(other),
         turned_by_degree(degrees(tokens(one)), degrees(tokens(other))),
-        swapped(_compared_stems(one), _compared_stems(other)),
+        are_sides_swapped(_compared_stems(one), _compared_stems(other)),
     )
     return sum(turns) % 2 == 1
 
 
 def _compared_stems(text: str) -> Sides | None:
-    sides = compared(tokens(text))
+    sides = compared_sides(tokens(text))
     return None if sides is None else Sides(*(frozenset(map(stem, side)) for side in sides))
 
 

@@ -16,7 +16,7 @@ MOST = 8_000
 _NEAR = 100
 """How far a cut looks for a blank, so that it lies between words."""
 
-Span = tuple[int, int]
+Offsets = tuple[int, int]
 
 _MARKED = regex(r"^ {0,3}(?:(?P<fence>`{3,}|~{3,})[^\n]*(?:\n|\Z)|>[^\n]*(?:\n {0,3}>[^\n]*)*+(?:\n|\Z))", re.MULTILINE)
 """A fence, or the lines behind ">" that follow each other."""
@@ -25,19 +25,19 @@ _MARKED = regex(r"^ {0,3}(?:(?P<fence>`{3,}|~{3,})[^\n]*(?:\n|\Z)|>[^\n]*(?:\n {
 class OwnWords(NamedTuple):
     """Stretches of a message that are understood, in order; whether own words beyond them, or pasted text, is left."""
 
-    spans: list[Span]
+    spans: list[Offsets]
     unread: bool
     pasted: bool
 
 
-def own_words(text: str) -> list[Span]:
+def own_words(text: str) -> list[Offsets]:
     """The stretches of a message that are the person's own words and are understood."""
     return read_own_words(text).spans
 
 
 def read_own_words(text: str) -> OwnWords:
     """The person's own words in a message, and whether something of it was left unread."""
-    pasted = list(_pasted(text))
+    pasted = list(_pasted_parts(text))
     own = _between(pasted, text)
     total = sum(end - start for start, end in own)
     if total <= MOST:
@@ -61,7 +61,7 @@ def _blanks(text: str) -> str:
     return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
-def _pasted(text: str) -> Iterator[Span]:
+def _pasted_parts(text: str) -> Iterator[Offsets]:
     """Fences with what stands between them (an open one reaches to the end), and lines quoted behind ">"."""
     opened: tuple[int, str] | None = None
     for marked in _MARKED.finditer(text):
@@ -87,14 +87,14 @@ def _quotes(lines: str) -> bool:
     return lines.lstrip("> \t\n")[:1].isalpha()
 
 
-def _between(taken: list[Span], text: str) -> list[Span]:
+def _between(taken: list[Offsets], text: str) -> list[Offsets]:
     """What lies between the stretches that are taken and has more than blanks."""
     edges = [0, *(edge for span in taken for edge in span), len(text)]
     free = zip(edges[::2], edges[1::2], strict=True)
     return [(start, end) for start, end in free if start < end and not text[start:end].isspace()]
 
 
-def _first(own: list[Span], text: str) -> Iterator[Span]:
+def _first(own: list[Offsets], text: str) -> Iterator[Offsets]:
     left = MOST // 2
     for start, end in own:
         if end - start >= left:
@@ -104,9 +104,9 @@ def _first(own: list[Span], text: str) -> Iterator[Span]:
         left -= end - start
 
 
-def _last(own: list[Span], text: str) -> list[Span]:
+def _last(own: list[Offsets], text: str) -> list[Offsets]:
     left = MOST // 2
-    found: list[Span] = []
+    found: list[Offsets] = []
     for start, end in reversed(own):
         if end - start >= left:
             found.append((_cut_after(text, end - left, end), end))

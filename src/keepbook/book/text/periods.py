@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from keepbook.book.ground.patterns import regex
-from keepbook.book.ground.when import in_words, parse_stamp, stamp
+from keepbook.book.ground.when import parse_date_words, parse_stamp, stamp
 from keepbook.book.text.language import language
 from keepbook.errors import KeepbookError
 
 
-class Period(NamedTuple):
+class StatedPeriod(NamedTuple):
     """From when and until when words hold, as stamps; None where they do not say."""
 
     valid_from: str | None
@@ -23,7 +23,7 @@ class Period(NamedTuple):
     relative: bool
 
 
-NOTHING = Period(None, None, False)
+NOTHING = StatedPeriod(None, None, False)
 
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|march|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
@@ -85,30 +85,30 @@ _COMES = regex(r"(?:\bi'?m|\bam|\bis|\bare|'re|'s|\bcomes?) $", re.IGNORECASE)
 """ "I'm from May": where somebody comes from."""
 
 
-def period(text: str, at: datetime, zone: str) -> Period:
+def period(text: str, at: datetime, zone: str) -> StatedPeriod:
     """The period that words said at a moment give, in the owner's zone."""
     relative = is_relative(text)
     if _UNSURE.search(text):
-        return Period(None, None, relative)
+        return StatedPeriod(None, None, relative)
     valid_from = _beginning(text, at, zone)
     valid_until = _end(text, at, zone)
     if valid_from is not None and valid_until is not None and valid_until <= valid_from:
-        return Period(None, None, relative)
-    return Period(valid_from, valid_until, relative)
+        return StatedPeriod(None, None, relative)
+    return StatedPeriod(valid_from, valid_until, relative)
 
 
 def _beginning(text: str, at: datetime, zone: str) -> str | None:
     if found := _SINCE.search(text):
         return _instant(found["when"], at, zone)
     if found := _FROM.search(text):
-        return _from_then(found, text, at, zone)
+        return _start_named(found, text, at, zone)
     if _HAVE.search(text) and (found := _FOR.search(text)):
         return _instant(f"{found['count']} {found['unit']} ago", at, zone)
     found = _BEGAN_AFTER.search(text) or _BEGAN.search(text)
     return _instant(found["when"], at, zone) if found else None
 
 
-def _from_then(found: re.Match[str], text: str, at: datetime, zone: str) -> str | None:
+def _start_named(found: re.Match[str], text: str, at: datetime, zone: str) -> str | None:
     """ "From 1 May": the coming one, unless the words are of the past or it was just now."""
     when = found["when"]
     if _BARE_YEAR.fullmatch(when) and not found["on"] and not _UNTIL.match(text, found.end() + 1):
@@ -170,7 +170,7 @@ def _instant(words: str, at: datetime, zone: str, end: bool = False) -> str | No
     phrase = _LEADING.sub("", words, count=1) if _LEADING.match(words) else words
     phrase = phrase.replace(" couple of", " couple")
     try:
-        return in_words(phrase, moment=at, zone=zone, end=end)
+        return parse_date_words(phrase, moment=at, zone=zone, end=end)
     except KeepbookError:
         return None
 

@@ -1,7 +1,7 @@
 """Quotations: which words of a chat a line is made of, and how they are put together and shown.
 
 A span names a stretch of a stored turn, counted in letters. `content_of` is the one function from spans to what a line
-says; it adds brackets, blanks and " … ", never a word. `shown` is the one function from a line to what people and
+says; it adds brackets, blanks and " … ", never a word. `shown_text` is the one function from a line to what people and
 models see of it: a quotation stands in “ ”, followed by its day where its words count from it. Pure.
 """
 
@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
 
-Kind = Literal["said", "along", "exchanged", "question"]
-KINDS: tuple[str, ...] = get_args(Kind)
+SpanKind = Literal["said", "along", "exchanged", "question"]
+KINDS: tuple[str, ...] = get_args(SpanKind)
 GAP = " … "
 """Stands between stretches that are not neighbours, and for words left out."""
 _CLOSING = ",.;:!?%)"
@@ -34,7 +34,7 @@ class Span(NamedTuple):
     kind: str
 
 
-class Line(Protocol):
+class Saying(Protocol):
     """Whatever says something: a memory, a version, a row of either."""
 
     @property
@@ -104,8 +104,8 @@ def exchange_in_spans(
     old, put = spans[at], new._replace(kind="exchanged")
     if old.kind == "exchanged":
         return (*spans[:at], put, *spans[at + 1 :])
-    before = _trimmed(old._replace(end=places[start][1]), texts)
-    after = _trimmed(old._replace(start=places[end - 1][1] + 1), texts)
+    before = _trim_span(old._replace(end=places[start][1]), texts)
+    after = _trim_span(old._replace(start=places[end - 1][1] + 1), texts)
     return (*spans[:at], *before, put, *after, *spans[at + 1 :])
 
 
@@ -145,7 +145,7 @@ def _letters(span: Span, texts: Mapping[int, str]) -> list[int]:
     return found
 
 
-def _trimmed(span: Span, texts: Mapping[int, str]) -> list[Span]:
+def _trim_span(span: Span, texts: Mapping[int, str]) -> list[Span]:
     """Without blanks at its ends; nothing where nothing is left."""
     stretch = texts[span.turn][span.start : span.end]
     start = span.start + len(stretch) - len(stretch.lstrip())
@@ -227,7 +227,7 @@ def spans_of(kept: Any) -> tuple[Span, ...]:
     """The spans that a version keeps, or that a memory has."""
     if not kept:
         return ()
-    found = stored.loads(kept) if isinstance(kept, str) else kept
+    found = stored_json.load_json(kept) if isinstance(kept, str) else kept
     return tuple(Span(*one) for one in found)
 
 
@@ -244,7 +244,7 @@ def clean_day(day: date | str | None) -> str | None:
 # Rules: how a line is shown
 
 
-def shown(line: Line) -> str:
+def shown_text(line: Saying) -> str:
     """What a line says, as everybody sees it."""
     content = line.content or ""
     if not content or not line.quoted:
@@ -295,7 +295,7 @@ _INNER_QUOTE = regex(r"(?<!\w)‘([^‘]{0,500}?)’(?!\w)")
 _MARKS = str.maketrans("", "", "“”[]()")
 
 
-def plain(content: str) -> str:
+def text_without_marks(content: str) -> str:
     """What a line says without the marks around its words, so that one who repeats it is understood."""
     bare = _INNER_QUOTE.sub(r"\1", _DAY_MARK.sub("", content))
     return " ".join(bare.translate(_MARKS).split())

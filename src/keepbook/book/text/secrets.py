@@ -19,15 +19,15 @@ from keepbook.book.text.words import STOP_WORDS
 MARK = "[secret]"
 
 
-class Secret(NamedTuple):
+class FoundSecret(NamedTuple):
     kind: str  # card, iban, ssn, key, password, code, seed_phrase, random
     start: int
     end: int
 
 
-def find_secrets(text: str) -> list[Secret]:
+def find_secrets(text: str) -> list[FoundSecret]:
     """Every secret of the text, in order; none overlaps another."""
-    found: list[Secret] = []
+    found: list[FoundSecret] = []
     for secret in sorted(_candidates(text), key=lambda secret: (secret.start, -secret.end)):
         if found and secret.start < found[-1].end:
             found[-1] = found[-1]._replace(end=max(found[-1].end, secret.end))
@@ -43,20 +43,20 @@ def redact(text: str) -> str:
     return text
 
 
-def _candidates(text: str) -> Iterator[Secret]:
+def _candidates(text: str) -> Iterator[FoundSecret]:
     # Most texts hold nothing that could be one. A cheap look at each sort spares them the slow patterns.
     folded = text.casefold()
     if _DIGIT.search(text):
         yield from _cards(text)
         yield from _ibans(text)
         yield from _ssns(text)
-        yield from _shaped("ssn", _CALLED_SSNS, text)
+        yield from _find_by_shape("ssn", _CALLED_SSNS, text)
     if "://" in text or "PRIVATE KEY" in text or _LONG_RUN.search(text):
-        yield from _shaped("key", _KEYS, text)
-        yield from _shaped("password", _IN_ADDRESSES, text)
+        yield from _find_by_shape("key", _KEYS, text)
+        yield from _find_by_shape("password", _IN_ADDRESSES, text)
         yield from _random_strings(text)
     if any(hint in folded for hint in _HINTS):
-        yield from _said(text)
+        yield from _find_stated(text)
     if any(hint in folded for hint in ("seed", "phrase", "mnemonic", "recovery", "wallet")):
         yield from _seed_phrases(text)
 
@@ -69,7 +69,7 @@ _HINTS = (
 )  # fmt: skip
 
 
-def _listed(words: str) -> list[str]:
+def _split_words(words: str) -> list[str]:
     return words.split()
 
 
@@ -103,14 +103,14 @@ _CARD_REST = regex(
 )
 
 
-def _cards(text: str) -> Iterator[Secret]:
+def _cards(text: str) -> Iterator[FoundSecret]:
     for groups in _card_shaped(text):
         digits = "".join(group[0] for group in groups)
         start, end = groups[0].start(), groups[-1].end()
         if 13 <= len(digits) <= 19 and _is_card(digits, text[max(0, start - 40) : start], len(groups) > 1):
             while rest := _CARD_REST.match(text, end):
                 end = rest.end()
-            yield Secret("card", start, end)
+            yield FoundSecret("card", start, end)
 
 
 _THOUSANDS = regex("[123](?: 3)+")
@@ -158,7 +158,7 @@ _IBAN = regex(r"(?<!\w)(?=([A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,31}))", re.ASCII | 
 _END = regex(r"[A-Z0-9](?![A-Z0-9])", re.ASCII | re.IGNORECASE)
 
 
-def _ibans(text: str) -> Iterator[Secret]:
+def _ibans(text: str) -> Iterator[FoundSecret]:
     for found in _IBAN.finditer(text):
         # It reads the register of countries, which few texts need.
         from stdnum import iban
@@ -167,34 +167,34 @@ def _ibans(text: str) -> Iterator[Secret]:
         ends = (end.end() for end in _END.finditer(text, found.start() + 14, found.end(1)))
         for end in ends:
             if iban.is_valid(text[found.start() : end], check_country=False):
-                yield Secret("iban", found.start(), end)
+                yield FoundSecret("iban", found.start(), end)
                 break
 
 
 _SSN = regex(r"(?<![\w-])\d{3}-\d\d-\d{4}(?![\w-])", re.ASCII)
 
 
-def _ssns(text: str) -> Iterator[Secret]:
+def _ssns(text: str) -> Iterator[FoundSecret]:
     for found in _SSN.finditer(text):
         # See _is_card.
         from stdnum.us import ssn
 
         if ssn.is_valid(found[0]):
-            yield Secret("ssn", *found.span())
+            yield FoundSecret("ssn", *found.span())
 
 
 # Shapes that give themselves away. Where a pattern has a group, that is the secret.
 
 
-def _compiled(*patterns: str) -> list[re.Pattern[str]]:
+def _compile_all(*patterns: str) -> list[re.Pattern[str]]:
     return [regex(pattern) for pattern in patterns]
 
 
-_CALLED_SSNS = _compiled(
+_CALLED_SSNS = _compile_all(
     r"(?i:\bssn|social security number)\W{1,3}(?:is\W)?(\d{3} ?\d\d ?\d{4})\b",
     r"(?i:\bssn|\bsocial(?: security)?(?: number)?)(?:\W{1,3}|\Wis\W)(\d{3}-\d\d-\d{4})(?![\w-])",
 )
-_KEYS = _compiled(
+_KEYS = _compile_all(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     r"\bsk-(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{16,}",
     r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{16,}",
@@ -209,13 +209,13 @@ _KEYS = _compiled(
     r"\b(?:[Bb]earer|[Aa]uthorization: Basic)\s+((?=[A-Za-z._~+/-]{0,99}\d)[A-Za-z0-9._~+/-]{16,}=*)",
     r"[?&](?:access_token|api_?key|auth|key|secret|sig|signature|token)=([A-Za-z0-9._~%+/-]{8,})",
 )
-_IN_ADDRESSES = _compiled(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:(?!\[secret\])([^\s:/@]{1,100})@")
+_IN_ADDRESSES = _compile_all(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:(?!\[secret\])([^\s:/@]{1,100})@")
 
 
-def _shaped(kind: str, patterns: list[re.Pattern[str]], text: str) -> Iterator[Secret]:
+def _find_by_shape(kind: str, patterns: list[re.Pattern[str]], text: str) -> Iterator[FoundSecret]:
     for pattern in patterns:
         for found in pattern.finditer(text):
-            yield Secret(kind, *found.span(pattern.groups))
+            yield FoundSecret(kind, *found.span(pattern.groups))
 
 
 # What is said to be a password or a code
@@ -262,9 +262,9 @@ _CLAUSE_ENDS = regex(
     r"""["'”’]?\s*(?:$|[.,;:!?)\n/]|(?:and|but|or|so|und|aber|y|pero|og|men|for|if)\b)""", anchored=True
 )
 _PLACEHOLDER = regex(r"[*•x.…_-]+$|<|\$\{?[A-Z_]|\{\{|%[A-Z_]|\[secret|https?://", re.IGNORECASE, anchored=True)
-_KEEPERS = _listed("1password lastpass keepass keepassxc")
+_KEEPERS = _split_words("1password lastpass keepass keepassxc")
 _ORDINARY = STOP_WORDS.union(
-    _listed("""
+    _split_words("""
         weak strong stronger secure insecure safe safer unsafe wrong right correct incorrect invalid valid long longer
         short shorter old older new newer simple complex easy hard unique different identical similar secret private
         public lost forgotten stolen gone broken written hidden known unknown set reset fine ok okay good better bad
@@ -277,7 +277,7 @@ _ORDINARY = STOP_WORDS.union(
 )
 
 
-def _said(text: str) -> Iterator[Secret]:
+def _find_stated(text: str) -> Iterator[FoundSecret]:
     for pattern in (_STATED, _BESIDE):
         for found in pattern.finditer(text):
             start = found.start("quoted" if found["quoted"] else "value")
@@ -286,24 +286,24 @@ def _said(text: str) -> Iterator[Secret]:
             if found["code"] and (digits := _DIGITAL.match(text, start)):
                 # "the pin 4321" is a secret, "pin 2024 goals" is not.
                 if stated or _CLAUSE_ENDS.match(text, digits.end()):
-                    yield Secret("code", start, digits.end())
+                    yield FoundSecret("code", start, digits.end())
                     yield from _more_codes(text, digits.end())
             elif _looks_made_up(value) or (found["password"] and stated and _could_be(found, value)):
-                yield Secret(_kind(found), start, start + len(value))
+                yield FoundSecret(_kind(found), start, start + len(value))
     for found in _BACKWARD.finditer(text):
         value = found["value"].strip("\"'“”‘’`(")
         if _looks_made_up(value) or (found["code"] and _DIGITAL.fullmatch(value)):
             start = found.start() + found["value"].index(value)
-            yield Secret(_kind(found), start, start + len(value))
+            yield FoundSecret(_kind(found), start, start + len(value))
 
 
 def _kind(found: re.Match[str]) -> str:
     return next(kind for kind in ("key", "password", "code") if found[kind])
 
 
-def _more_codes(text: str, end: int) -> Iterator[Secret]:
+def _more_codes(text: str, end: int) -> Iterator[FoundSecret]:
     while found := _ANOTHER.match(text, end):
-        yield Secret("code", found.start(1), found.end())
+        yield FoundSecret("code", found.start(1), found.end())
         end = found.end()
 
 
@@ -342,10 +342,10 @@ _SEED_WORD = (
 _SEED_WORDS = regex(rf"(?<![\w'’]){_SEED_WORD}(?:[\s,;]+{_SEED_WORD}){{11,23}}(?![\w'’])")
 
 
-def _seed_phrases(text: str) -> Iterator[Secret]:
+def _seed_phrases(text: str) -> Iterator[FoundSecret]:
     for found in _SEED.finditer(text):
         if words := _SEED_WORDS.search(text, found.end(), found.end() + 400):
-            yield Secret("seed_phrase", words.start(), words.end())
+            yield FoundSecret("seed_phrase", words.start(), words.end())
 
 
 # Strings no person makes up
@@ -358,13 +358,13 @@ _DIGEST = regex(
 )
 
 
-def _random_strings(text: str) -> Iterator[Secret]:
+def _random_strings(text: str) -> Iterator[FoundSecret]:
     addresses = [found.span() for found in _ADDRESS.finditer(text)]
     for found in _LONG.finditer(text):
         start, end = found.span()
         public = _UUID.fullmatch(found[0]) or _DIGEST.search(text[max(0, start - 20) : start])
         if not public and _is_random(found[0]) and not any(first <= start < after for first, after in addresses):
-            yield Secret("random", start, end)
+            yield FoundSecret("random", start, end)
 
 
 _NOT_PLAIN = regex(r"[^A-Za-z0-9]")

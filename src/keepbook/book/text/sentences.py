@@ -9,7 +9,7 @@ The work is in step with the length of the text: nothing is looked at twice but 
 from itertools import pairwise
 from typing import NamedTuple
 
-Span = tuple[int, int]
+Offsets = tuple[int, int]
 
 _STOPS = frozenset(".!?…‽")
 _WIDE_STOPS = frozenset("。！？｡")
@@ -66,7 +66,7 @@ class _Mark(NamedTuple):
     in_quotes: bool
 
 
-def sentences(text: str) -> list[Span]:
+def sentences(text: str) -> list[Offsets]:
     """The sentences as (start, end): each takes along the blanks behind it, side by side they are the text."""
     edges = [0, *_cuts(text), len(text)]
     return list(pairwise(edges)) if text else []

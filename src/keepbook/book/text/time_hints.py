@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from keepbook.book.ground.patterns import regex
-from keepbook.book.ground.when import in_words, parse_stamp, stamp
+from keepbook.book.ground.when import parse_date_words, parse_stamp, stamp
 from keepbook.errors import Invalid
 
 DAY = "@"
@@ -21,7 +21,7 @@ MONTHS = (
 )  # fmt: skip
 
 
-class Stretch(NamedTuple):
+class NamedTime(NamedTuple):
     """A time that a question names: its words, its first instant, and the first one behind it."""
 
     said: str
@@ -51,18 +51,18 @@ def asked_days(question: str) -> list[str]:
 _LEADING = regex(r"^(?:in|during) (?:the )?")
 
 
-def asked_stretch(question: str, now: str, zone: str = "UTC") -> Stretch | None:
+def asked_stretch(question: str, now: str, zone: str = "UTC") -> NamedTime | None:
     """The time a question counts from now, or the last month or season of the name it says."""
     match = _COUNTED.search(question.lower())
     if match is None:
         return None
     said = " ".join(match[0].split())
     try:
-        since = parse_stamp(in_words(_LEADING.sub("", said), moment=parse_stamp(now), zone=zone))
+        since = parse_stamp(parse_date_words(_LEADING.sub("", said), moment=parse_stamp(now), zone=zone))
     except Invalid:
         return None
     unit = next((unit for unit in _LENGTHS if unit in said), "day")
-    return Stretch(said, stamp(since), stamp(since + timedelta(days=_LENGTHS.get(unit, 1))))
+    return NamedTime(said, stamp(since), stamp(since + timedelta(days=_LENGTHS.get(unit, 1))))
 
 
 def _month(word: str | None) -> str | None:

@@ -46,34 +46,34 @@ class Layer(NamedTuple):
     weights: "Floats"
 
 
-class Told(NamedTuple):
+class TopicExample(NamedTuple):
     group: str
     text: str
     meant: bool
 
 
 @cache
-def told() -> tuple[Told, ...]:
+def topic_examples() -> tuple[TopicExample, ...]:
     """Sentences that are meant, and that only sound like it."""
     lines = (Path(__file__).parent / "topics.jsonl").read_text(encoding="utf-8").splitlines()
-    return tuple(Told(**json.loads(line)) for line in lines)
+    return tuple(TopicExample(**json.loads(line)) for line in lines)
 
 
-def score(text: str, group: str, sense: Sense) -> float | None:
+def meaning_score(text: str, group: str, sense: Sense) -> float | None:
     """How much the meaning speaks for a group; nothing where the embedder cannot say."""
     import numpy as np  # comes with the embedder, like all of this
 
     towards = sense.direction(text)
-    layer = _shipped(sense.space, group)
+    layer = _load_layer(sense.space, group)
     if layer is None and towards is not None:
-        layer = _learned(sense, group)
+        layer = _learn_layer(sense, group)
     if towards is None or layer is None:
         return None
     return float(np.dot(near(towards, layer.known), layer.weights[:-1]) + layer.weights[-1])
 
 
 @cache
-def _shipped(space: str, group: str) -> Layer | None:
+def _load_layer(space: str, group: str) -> Layer | None:
     import numpy as np  # as above
 
     with np.load(Path(__file__).parent / "topics.npz") as kept:
@@ -83,10 +83,10 @@ def _shipped(space: str, group: str) -> Layer | None:
 _LEARNED: dict[tuple[str, str], Layer] = {}
 
 
-def _learned(sense: Sense, group: str) -> Layer | None:
+def _learn_layer(sense: Sense, group: str) -> Layer | None:
     key = (sense.space, group)
     if key not in _LEARNED:
-        chosen = [one for at, one in enumerate(told()) if one.group == group or at % EVERY == 0]
+        chosen = [one for at, one in enumerate(topic_examples()) if one.group == group or at % EVERY == 0]
         rows = sense.directions([one.text for one in chosen])
         if rows is None:
             return None
@@ -99,7 +99,7 @@ def spread(rows: "Floats") -> "Floats":
     return rows[:: max(1, -(-len(rows) // KNOWN))]
 
 
-def small(rows: "Floats") -> "NDArray[np.int8]":
+def to_int8(rows: "Floats") -> "NDArray[np.int8]":
     """Directions as they are shipped: a byte for each number."""
     import numpy as np  # as above
 
@@ -123,7 +123,7 @@ def near(towards: "Floats", known: "Floats") -> "Floats":
     return found
 
 
-def layer_of(sentences: Sequence[Told], directions: "Floats", known: "Floats", group: str) -> Layer:
+def layer_of(sentences: Sequence[TopicExample], directions: "Floats", known: "Floats", group: str) -> Layer:
     """What the known directions say for one group."""
     import numpy as np  # as above
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepbook.book.ground.patterns import regex
-from keepbook.book.text.words import fold
+from keepbook.book.text.words import fold_text
 
 UNSPACED = regex(r"[぀-ヿ㐀-鿿฀-๿]")
 """Scripts without spaces: a word is looked for anywhere."""
@@ -32,7 +32,7 @@ LONGEST = 2000
 
 
 @cache
-def shipped() -> dict[str, Any]:
+def topic_lists() -> dict[str, Any]:
     return tomllib.loads((Path(__file__).parent / "topics.toml").read_text(encoding="utf-8"))
 
 
@@ -53,8 +53,8 @@ class Lexicon:
         self._anywhere: list[str] = []
         for word in words:
             if UNSPACED.search(word):
-                self._anywhere.append(fold(word))
-            elif len(parts := _PART.findall(_plain(word))) > 1:
+                self._anywhere.append(fold_text(word))
+            elif len(parts := _PART.findall(_without_accents(word))) > 1:
                 self._phrases[parts[0]].append(parts)
             elif parts[0].endswith("*"):
                 self._beginnings.add(parts[0][:-1])
@@ -62,7 +62,7 @@ class Lexicon:
                 self._words.add(parts[0])
         self._shortest = min(map(len, self._beginnings), default=0)
 
-    def found(self, said: "Said") -> set[str]:
+    def words_in(self, said: "TokenizedText") -> set[str]:
         """Which of them a text holds, each once."""
         found = {word for word in self._anywhere if word in said.folded}
         for at, token in enumerate(said.tokens):
@@ -89,18 +89,18 @@ def _stands(phrase: Sequence[str], tokens: Sequence[str]) -> bool:
     return inner and (token in (last, last + "s") or (last.endswith("*") and token.startswith(last[:-1])))
 
 
-class Said(NamedTuple):
+class TokenizedText(NamedTuple):
     folded: str
     tokens: tuple[str, ...]
 
     @classmethod
-    def of(cls, text: str) -> "Said":
-        return cls(fold(text), (BEGINNING, *_TOKEN.findall(_plain(text))))
+    def of(cls, text: str) -> "TokenizedText":
+        return cls(fold_text(text), (BEGINNING, *_TOKEN.findall(_without_accents(text))))
 
 
-def _plain(text: str) -> str:
+def _without_accents(text: str) -> str:
     """Without accents and apostrophes: as people type in haste."""
-    said = _WILL.sub("i will", fold(text).translate(_LETTERS))  # who says "I'll" is not ill
+    said = _WILL.sub("i will", fold_text(text).translate(_LETTERS))  # who says "I'll" is not ill
     return _MARKS.sub("", unicodedata.normalize("NFD", said))
 
 
@@ -113,7 +113,7 @@ class _Words(NamedTuple):
 
 @cache
 def _lexicon() -> dict[str, _Words]:
-    rows = shipped()["group"].items()
+    rows = topic_lists()["group"].items()
     return {
         name: _Words(Lexicon(row["words"]), Lexicon(row["loose"]), Lexicon(row["hint"]), Lexicon(row["not"]))
         for name, row in rows
@@ -122,34 +122,34 @@ def _lexicon() -> dict[str, _Words]:
 
 @cache
 def _context() -> dict[str, Lexicon]:
-    return {name: Lexicon(words) for name, words in shipped()["context"].items()}
+    return {name: Lexicon(words) for name, words in topic_lists()["context"].items()}
 
 
 @lru_cache(maxsize=64)
-def _seen(text: str) -> tuple[Said, Said, dict[str, bool], dict[str, int]]:
+def _read_text(text: str) -> tuple[TokenizedText, TokenizedText, dict[str, bool], dict[str, int]]:
     """A text as it stands and without names, what surrounds its words, and how much it speaks of each group."""
-    said, nameless = Said.of(text), Said.of(_nameless(text))
-    around = {name: bool(words.found(said)) for name, words in _context().items()}
+    said, nameless = TokenizedText.of(text), TokenizedText.of(_nameless(text))
+    around = {name: bool(words.words_in(said)) for name, words in _context().items()}
     around["asks"] = bool(_ASKS.search(text))
     around["thing"] = bool(_THING.match(text)) and not around["mine"]
     around["dense"] = bool(UNSPACED.search(text))
     around["foreign"] = not around["dense"] and _is_foreign(said.tokens)
-    return said, nameless, around, {name: len(words.sure.found(nameless)) for name, words in _lexicon().items()}
+    return said, nameless, around, {name: len(words.sure.words_in(nameless)) for name, words in _lexicon().items()}
 
 
 def signals(text: str, group: str) -> dict[str, float]:
     """What the words of a text say about a group, each 0 or a small number."""
-    said, nameless, around, sure_of = _seen(text[:LONGEST])
+    said, nameless, around, sure_of = _read_text(text[:LONGEST])
     words = _lexicon()[group]
-    sures, looses, hints = sure_of[group], len(words.loose.found(nameless)), min(3, len(words.hint.found(said)))
-    sure, loose, beside = sures > 0, looses > 0, bool(words.beside.found(said))
+    sures, looses, hints = sure_of[group], len(words.loose.words_in(nameless)), min(3, len(words.hint.words_in(said)))
+    sure, loose, beside = sures > 0, looses > 0, bool(words.beside.words_in(said))
     elsewhere = min(2, max(count for name, count in sure_of.items() if name != group))
     given = {
         "sure": sure, "sure twice": sures > 1, "sure thrice": sures > 2,
         "loose": loose, "loose twice": looses > 1, "loose alone": loose and not sure,
         "hint": hints, "hint at all": hints > 0, "hint alone": 0 if sure else hints, "bare": not sure and not loose,
-        "sure in a name": not sure and bool(words.sure.found(said)),
-        "loose in a name": not loose and bool(words.loose.found(said)),
+        "sure in a name": not sure and bool(words.sure.words_in(said)),
+        "loose in a name": not loose and bool(words.loose.words_in(said)),
         "beside": beside, "sure beside": sure and beside,
         "elsewhere": elsewhere, "only elsewhere": 0 if sure else elsewhere,
         **around,
@@ -161,7 +161,7 @@ def signals(text: str, group: str) -> dict[str, float]:
     return {name: float(value) for name, value in given.items()}
 
 
-def score(text: str, group: str) -> float:
+def word_score(text: str, group: str) -> float:
     """How much the words speak for a group; below 0 they speak against it."""
     learned = weights()["words"]
     frame = learned["frame"]
@@ -171,18 +171,18 @@ def score(text: str, group: str) -> float:
     )
 
 
-def is_named(text: str, group: str) -> bool:
+def is_topic_named(text: str, group: str) -> bool:
     """Whether any word of the group stands in a text: its frame alone ("every morning") says nothing of a group."""
-    said, words = _seen(text[:LONGEST])[0], _lexicon()[group]
-    return any(kind.found(said) for kind in (words.sure, words.loose, words.hint))
+    said, words = _read_text(text[:LONGEST])[0], _lexicon()[group]
+    return any(kind.words_in(said) for kind in (words.sure, words.loose, words.hint))
 
 
 def frame_words(text: str) -> frozenset[str]:
-    return frozenset(_seen(text[:LONGEST])[0].tokens) - {BEGINNING}
+    return frozenset(_read_text(text[:LONGEST])[0].tokens) - {BEGINNING}
 
 
 def is_english(text: str) -> bool:
-    around = _seen(text[:LONGEST])[2]
+    around = _read_text(text[:LONGEST])[2]
     return not around["dense"] and not around["foreign"]
 
 
@@ -196,7 +196,7 @@ _THING = regex(
 
 
 def _is_foreign(tokens: Sequence[str]) -> bool:
-    small = shipped()["small"]
+    small = topic_lists()["small"]
     english, others = frozenset(small["english"]), frozenset(small["others"])
     return sum(token in others for token in tokens) > sum(token in english for token in tokens)
 
@@ -211,7 +211,7 @@ _CAPITALS = regex(r"\b(?:ich|mein\w*|und|wir|ist|hat|habe|der|die|das|nicht)\b",
 @cache
 def _proper() -> frozenset[str]:
     """What is written with a capital and is no name of somebody or something."""
-    return frozenset(shipped()["capital"])
+    return frozenset(topic_lists()["capital"])
 
 
 def _nameless(text: str) -> str:

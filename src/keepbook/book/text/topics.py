@@ -13,7 +13,7 @@ from functools import cache
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text import topic_meaning, topic_words
 from keepbook.book.text.topic_meaning import Sense
-from keepbook.book.text.words import STOP_WORDS, fold, query_terms, stem, tokens
+from keepbook.book.text.words import STOP_WORDS, fold_text, query_terms, stem, tokens
 
 OWN, ELSE = 0.26, 0.2
 """From here on a text is taken to be about a topic of one's own, by meaning alone; and below this not, though it has
@@ -21,23 +21,23 @@ its words ("I bet it rains", where betting is the topic)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TopicGroup:
     name: str
     covers: str
     names: frozenset[str]
 
 
 @cache
-def groups() -> dict[str, Group]:
+def groups() -> dict[str, TopicGroup]:
     return {
-        name: Group(name, row["covers"], frozenset(map(fold, (name, *row["names"]))))
-        for name, row in topic_words.shipped()["group"].items()
+        name: TopicGroup(name, row["covers"], frozenset(map(fold_text, (name, *row["names"]))))
+        for name, row in topic_words.topic_lists()["group"].items()
     }
 
 
 def group_named(phrase: str) -> str | None:
     """The group that a phrase names, if it names one as a whole."""
-    plain = fold(phrase).strip(" .,!")
+    plain = fold_text(phrase).strip(" .,!")
     return next((group.name for group in groups().values() if plain in group.names), None)
 
 
@@ -45,26 +45,26 @@ _ASKS = regex(r"(?:what|how|who|where|whether)\b", re.IGNORECASE)
 _WORD = regex(r"\w+")
 
 
-def named_in(phrase: str) -> list[str]:
+def topics_named_in(phrase: str) -> list[str]:
     """The groups whose names stand in a phrase: "my political views and how I vote"; "what I earn" by its words."""
-    plain = " ".join(["", *_WORD.findall(fold(phrase)), ""])
+    plain = " ".join(["", *_WORD.findall(fold_text(phrase)), ""])
     found = [group.name for group in groups().values() if any(f" {name} " in plain for name in group.names)]
     if not found and _ASKS.match(phrase):
-        found = _worded(phrase)
+        found = _topics_by_words(phrase)
     return found
 
 
-def _worded(phrase: str) -> list[str]:
+def _topics_by_words(phrase: str) -> list[str]:
     return [name for name in groups() if not topic_words.signals(phrase, name)["bare"]]
 
 
-def covers(topic: str) -> str:
+def describe_topic(topic: str) -> str:
     """What a topic covers, in words for a settings page."""
     name = group_named(topic)
     return groups()[name].covers if name else f"whatever speaks of “{topic}”, in any form of the words"
 
 
-def touched(text: str, topics: Sequence[str], sense: Sense | None = None) -> list[str]:
+def find_topics(text: str, topics: Sequence[str], sense: Sense | None = None) -> list[str]:
     """The topics that a text is about, in the order of the list."""
     return [topic for topic in topics if _touches(text, topic, sense)]
 
@@ -76,10 +76,12 @@ def _touches(text: str, topic: str, sense: Sense | None) -> bool:
 
 def _of_group(text: str, group: str, sense: Sense | None) -> bool:
     learned = topic_words.weights()
-    worded = topic_words.score(text, group)
-    meant = None if sense is None or topic_words.UNSPACED.search(text) else topic_meaning.score(text, group, sense)
+    worded = topic_words.word_score(text, group)
+    meant = (
+        None if sense is None or topic_words.UNSPACED.search(text) else topic_meaning.meaning_score(text, group, sense)
+    )
     if meant is None:
-        return worded >= float(learned["words"]["least"]) and topic_words.is_named(text, group)
+        return worded >= float(learned["words"]["least"]) and topic_words.is_topic_named(text, group)
     both: dict[str, float] = learned["both"]
     kind = "" if topic_words.is_english(text) else " foreign"
     return both[f"words{kind}"] * worded + both[f"meaning{kind}"] * meant >= both[f"least{kind}"]
@@ -97,10 +99,10 @@ _MEN = frozenset(
 _WOMEN = frozenset(["wife", "girlfriend", "mother", "mum", "mom", "daughter", "sister", "aunt", "grandmother", "niece"])
 
 
-def _of_one(text: str, topic: str, sense: Sense | None) -> bool | None:
+def _touches_persons_topic(text: str, topic: str, sense: Sense | None) -> bool | None:
     """ "My husband's debts": what speaks of that group of topics and of him. None of a topic that is not so."""
     whose = _OF_ONE.fullmatch(topic) if "'s" in topic or "’s" in topic or topic.startswith("wh") else None
-    meant = whose and (named_in(whose["what"]) or _worded(whose["what"]))
+    meant = whose and (topics_named_in(whose["what"]) or _topics_by_words(whose["what"]))
     if not whose or not meant:
         return None
     who = whose["who"].lower()
@@ -114,7 +116,7 @@ _NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
 
 
 def _own(text: str, topic: str, sense: Sense | None) -> bool:
-    if (found := _of_one(text, topic, sense)) is not None:
+    if (found := _touches_persons_topic(text, topic, sense)) is not None:
         return found
     wanted = [word for word in query_terms(topic) if word not in STOP_WORDS]
     said = set(map(stem, tokens(text)))

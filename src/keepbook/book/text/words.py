@@ -27,7 +27,7 @@ FEW = 3
 """A text with fewer content words than this keeps its stop words, so that it stays findable."""
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """The form in which contents are compared for being identical: case and spaces do not count."""
     return " ".join(_canonical(text).split())
 
@@ -40,7 +40,7 @@ def tokens(text: str) -> list[str]:
 @lru_cache(maxsize=256)
 def _tokens(text: str) -> tuple[str, ...]:
     """A text is asked for its words several times while it is written: for its terms, numbers and polarity."""
-    text = _plain(text)
+    text = _normalise_text(text)
     if text.isascii() and not _DIGIT.search(text):
         return tuple(_WORD.findall(text))  # most texts; the quick way
     found: list[str] = []
@@ -66,7 +66,7 @@ def terms(text: str) -> list[str]:
 def query_terms(text: str) -> list[str]:
     """The terms a question is about, each once: without the phrases that only ask, if that leaves any."""
     words = tokens(text)
-    asked = tokens(_ASKING.sub(" ", _plain(text)))
+    asked = tokens(_ASKING.sub(" ", _normalise_text(text)))
     content = _content(asked) or _content(words) or words
     return list(dict.fromkeys(map(stem, content)))
 
@@ -95,7 +95,7 @@ def endings(question: str) -> list[str]:
     return found[:ENDINGS]
 
 
-def heads(word: str) -> list[str]:
+def compound_heads(word: str) -> list[str]:
     """What a compound may be one of, the longest first."""
     made_of_several = COMPOUND <= len(word) <= LONGEST and word.isalpha()
     return [word[at:] for at in range(3, len(word) - HEAD + 1)] if made_of_several else []
@@ -184,7 +184,9 @@ def _is_turned_round(one: list[str], other: list[str]) -> bool:
     degree, other_degree = contrast.degrees(one), contrast.degrees(other)
     if degree and other_degree and degree != other_degree:
         return True
-    return any(contrast.swapped(sides(one), sides(other)) for sides in (contrast.compared, contrast.route))
+    return any(
+        contrast.are_sides_swapped(sides(one), sides(other)) for sides in (contrast.compared_sides, contrast.route)
+    )
 
 
 _HEADS = 2
@@ -202,7 +204,7 @@ def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
     An error is a letter wrong, missing or too many, or two swapped. One is forgiven from four letters on, two
     from eight on; numbers are never guessed.
     """
-    if not guessed(term):
+    if not may_be_typo(term):
         return []
     most = 1 if len(term) < 8 else 2
     shortest, longest, letters = len(term) - most, len(term) + most, frozenset(term)
@@ -219,7 +221,7 @@ def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
     return [word for away, word in ranked if 0 < away <= most]
 
 
-def guessed(term: str) -> bool:
+def may_be_typo(term: str) -> bool:
     """Whether another word may be meant by this one at all."""
     return len(term) >= 4 and not any(map(str.isdecimal, term))
 
@@ -248,7 +250,7 @@ def _canonical(text: str) -> str:
     return text
 
 
-def _plain(text: str) -> str:
+def _normalise_text(text: str) -> str:
     """Lower case, no accents, ASCII digits, short forms written out: ready to be cut into words."""
     if not text.isascii():
         text = _canonical(text.translate(_APOSTROPHES))

@@ -21,7 +21,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BreakdownPart:
     """Trades that have something in common; `mean` is what one of them earned, None under six."""
 
     name: str
@@ -39,10 +39,10 @@ class Breakdown:
     """
 
     trades: int
-    by_symbol: tuple[Part, ...]
-    by_hour: tuple[Part, ...]
-    by_weekday: tuple[Part, ...]
-    by_tag: tuple[Part, ...]
+    by_symbol: tuple[BreakdownPart, ...]
+    by_hour: tuple[BreakdownPart, ...]
+    by_weekday: tuple[BreakdownPart, ...]
+    by_tag: tuple[BreakdownPart, ...]
     exposure_time: float | None
     holding_pct: float | None
     why: dict[str, str]
@@ -51,8 +51,8 @@ class Breakdown:
 # Rules
 
 
-def part(name: str, count: int, wins: int, pnl: float) -> Part:
-    return Part(name, count, wins, pnl, pnl / count if count >= SAMPLE else None)
+def part(name: str, count: int, wins: int, pnl: float) -> BreakdownPart:
+    return BreakdownPart(name, count, wins, pnl, pnl / count if count >= SAMPLE else None)
 
 
 def time_in(spans: Sequence[tuple[str, str]]) -> float | None:
@@ -76,27 +76,27 @@ def time_in(spans: Sequence[tuple[str, str]]) -> float | None:
 def broken_down(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> Breakdown:
     """Of these deployments together, as it was known at an instant."""
     found = days.parts(tx, deployment_ids, known_at)
-    sums = {kind: _listed(named) for kind, named in found.sums.items()}
+    sums = {kind: _sums_by_name(named) for kind, named in found.sums.items()}
     count = sum(one[1] for one in sums["symbol"])
     why: dict[str, str] = {}
     spans = days.spans(tx, deployment_ids, known_at) if found.spans is None and count <= MOST_SPANS else found.spans
-    exposure = None if spans is None else time_in(days.merged(spans))
+    exposure = None if spans is None else time_in(days.merge_spans(spans))
     if exposure is None:
         why["exposure_time"] = f"more than {MOST_SPANS:,} trades" if spans is None else "no time between them"
     return Breakdown(
-        trades=count, by_symbol=_ranked(sums["symbol"]),
+        trades=count, by_symbol=_largest_parts(sums["symbol"]),
         by_hour=tuple(part(f"{one[0]}:00", *one[1:]) for one in sums["hour"]),
         by_weekday=tuple(part(WEEKDAYS[int(one[0])], *one[1:]) for one in sums["weekday"]),
-        by_tag=_ranked(sums["tag"]), exposure_time=exposure,
+        by_tag=_largest_parts(sums["tag"]), exposure_time=exposure,
         holding_pct=_holding(tx, found.entered, found.left, [one[0] for one in sums["symbol"]], why), why=why,
     )  # fmt: skip
 
 
-def _listed(named: Mapping[str, Sequence[float]]) -> list[tuple[str, int, int, float]]:
+def _sums_by_name(named: Mapping[str, Sequence[float]]) -> list[tuple[str, int, int, float]]:
     return [(name, int(count), int(wins), pnl) for name, (count, wins, pnl) in sorted(named.items())]
 
 
-def _ranked(sums: Sequence[tuple[str, int, int, float]]) -> tuple[Part, ...]:
+def _largest_parts(sums: Sequence[tuple[str, int, int, float]]) -> tuple[BreakdownPart, ...]:
     return tuple(part(*one) for one in sorted(sums, key=lambda one: (-one[1], one[0]))[:50])
 
 

@@ -19,16 +19,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.trading import former
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared, set_columns
+from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables import trade_days as kept_days
 from keepbook.storage.tables import trades
 
-Closed = tuple[str, float, float]
+ClosedTrade = tuple[str, float, float]
 """A closed trade, as far as its day's figures go: exit time, PnL net of fees, fees. Plain: there may be a million."""
-Row = tuple[str, float, float, str, str, str, str, str]
+TradeRow = tuple[str, float, float, str, str, str, str, str]
 """A closed trade with all that is kept of its day: then its symbol, entry time, tag, when it was known, deployment."""
 MOST_AT_ONCE = 50_000
 """So many trades are folded in one transaction of a long load, so that nobody waits for it."""
@@ -37,14 +37,14 @@ MOST_SPANS = 200
 KINDS = ("symbol", "hour", "weekday", "tag")
 
 
-class Turn(NamedTuple):
+class Drawdown(NamedTuple):
     """A high of the path since the day began, and the lowest from there to the next: the first, and deeper drops."""
 
     high: float
     low: float
 
 
-class Piece(NamedTuple):
+class DayPiece(NamedTuple):
     """Trades closed one after the other in a day. Their path begins at zero; `high` is the highest it stood."""
 
     day: str
@@ -59,11 +59,11 @@ class Piece(NamedTuple):
     worst: float
     pnl: float
     high: float
-    turns: tuple[Turn, ...]
+    turns: tuple[Drawdown, ...]
 
 
 @dataclass(slots=True)
-class Parts:
+class DayParts:
     """Where a day's result came from: of each part its trades, wins and PnL. `spans` are the stretches with something
     open, `entered` and `left` the first entry and the last exit."""
 
@@ -76,14 +76,14 @@ class Parts:
 # Rules
 
 
-def fold(day: str, rows: Iterable[Closed]) -> Piece:
+def fold_day(day: str, rows: Iterable[ClosedTrade]) -> DayPiece:
     """Trades in the order of their exits, at least one of them."""
     first = last = ""
     count = wins = 0
     gain = loss = paid = path = high = 0.0
     best, worst = float("-inf"), float("inf")
     low: float | None = None
-    turns: list[Turn] = []
+    turns: list[Drawdown] = []
     for at, pnl, fees in rows:
         first, last = first or at, at
         count += 1
@@ -101,26 +101,26 @@ def fold(day: str, rows: Iterable[Closed]) -> Piece:
         elif low is None or path < low:
             low = path
     _turn(turns, high, low)
-    return Piece(day, first, last, count, wins, gain, loss, paid, best, worst, path, high, tuple(turns))
+    return DayPiece(day, first, last, count, wins, gain, loss, paid, best, worst, path, high, tuple(turns))
 
 
-def _turn(turns: list[Turn], high: float, low: float | None) -> None:
+def _turn(turns: list[Drawdown], high: float, low: float | None) -> None:
     """A later drop from a higher point counts only if it is deeper: else the earlier one was worse in every way."""
     if low is not None and (not turns or high - low > turns[-1].high - turns[-1].low):
-        turns.append(Turn(high, low))
+        turns.append(Drawdown(high, low))
 
 
-def folded(rows: Iterable[Closed], cuts: Collection[str] = ()) -> Iterator[Piece]:
+def fold_days(rows: Iterable[ClosedTrade], cuts: Collection[str] = ()) -> Iterator[DayPiece]:
     """Trades in the order of their exits as pieces: a day is one, or several where one of the instants cuts it."""
     inside = sorted(cuts)
 
-    def place(row: Closed) -> tuple[str, int]:
+    def place(row: ClosedTrade) -> tuple[str, int]:
         return row[0][:10], sum(row[0] >= cut for cut in inside)
 
-    return (fold(day, some) for (day, _), some in groupby(rows, key=place))
+    return (fold_day(day, some) for (day, _), some in groupby(rows, key=place))
 
 
-def merged(spans: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def merge_spans(spans: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Stretches of time without overlaps, in their order."""
     found: list[tuple[str, str]] = []
     for entry, out in sorted(spans):
@@ -131,9 +131,9 @@ def merged(spans: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return found
 
 
-def together(parts: Iterable[Parts]) -> Parts:
+def together(parts: Iterable[DayParts]) -> DayParts:
     """Of several days; the stretches only where every day has kept them."""
-    whole = Parts()
+    whole = DayParts()
     for one in parts:
         for kind, named in one.sums.items():
             for name, sums in named.items():
@@ -145,10 +145,10 @@ def together(parts: Iterable[Parts]) -> Parts:
     return whole
 
 
-def _whole_day(day: str, rows: Sequence[Row]) -> dict[str, Any]:
+def _whole_day(day: str, rows: Sequence[TradeRow]) -> dict[str, Any]:
     """What is kept of a day, from all its trades."""
     left, pnl, fees, *_, known_at, _ = columns = list(zip(*rows, strict=True))
-    piece, parts = fold(day, zip(left, pnl, fees, strict=True)), _parts(columns)
+    piece, parts = fold_day(day, zip(left, pnl, fees, strict=True)), _parts(columns)
     told = {"sums": parts.sums, "spans": parts.spans, "entered": parts.entered, "left": parts.left}
     return {
         "trades": piece.trades, "last": piece.last, "known_at": max(known_at),
@@ -156,16 +156,16 @@ def _whole_day(day: str, rows: Sequence[Row]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _parts(columns: Iterable[Sequence[Any]]) -> Parts:
+def _parts(columns: Iterable[Sequence[Any]]) -> DayParts:
     """Of the trades of a day, by the columns of their rows."""
     left, pnl, _, symbols, entered, tags, *_ = columns
-    spans = merged(zip(entered, left, strict=True))
+    spans = merge_spans(zip(entered, left, strict=True))
     names = (symbols, [entry[11:13] for entry in entered], [_weekday(entry[:10]) for entry in entered], tags)
-    sums = {kind: _summed(some, pnl) for kind, some in zip(KINDS, names, strict=True)}
-    return Parts(sums, spans if len(spans) <= MOST_SPANS else None, min(entered), max(left))
+    sums = {kind: _sum_by_name(some, pnl) for kind, some in zip(KINDS, names, strict=True)}
+    return DayParts(sums, spans if len(spans) <= MOST_SPANS else None, min(entered), max(left))
 
 
-def _summed(names: Iterable[str], pnl: Iterable[float]) -> dict[str, list[float]]:
+def _sum_by_name(names: Iterable[str], pnl: Iterable[float]) -> dict[str, list[float]]:
     """Of each name its trades, its wins and what they came to, added up in the order of exits."""
     found: dict[str, list[float]] = {}
     for name, earned in zip(names, pnl, strict=True):
@@ -183,21 +183,21 @@ def _weekday(day: str) -> str:
     return str(date.fromisoformat(day).weekday())
 
 
-def _piece(day: str, figures: str) -> Piece:
-    *told, turns = stored.loads(figures)
-    return Piece._make((day, *told, tuple(Turn._make(one) for one in turns)))
+def _piece(day: str, figures: str) -> DayPiece:
+    *told, turns = stored_json.load_json(figures)
+    return DayPiece._make((day, *told, tuple(Drawdown._make(one) for one in turns)))
 
 
-def _kept_parts(told: str) -> Parts:
-    known = stored.loads(told)
+def _kept_parts(told: str) -> DayParts:
+    known = stored_json.load_json(told)
     spans = None if known["spans"] is None else [(one, other) for one, other in known["spans"]]
-    return Parts(known["sums"], spans, known["entered"], known["left"])
+    return DayParts(known["sums"], spans, known["entered"], known["left"])
 
 
 # Operations
 
 
-def mark(tx: Tx, touched: Collection[tuple[str, str]]) -> None:
+def mark_days(tx: Tx, touched: Collection[tuple[str, str]]) -> None:
     """Of these days (deployment, day) the trades have changed: what is kept of them no longer counts."""
     for place, some in groupby(sorted(touched), key=itemgetter(0)):
         days = [day for _, day in some]
@@ -215,10 +215,10 @@ def mark(tx: Tx, touched: Collection[tuple[str, str]]) -> None:
 def mark_all(tx: Tx) -> None:
     """Every day with a trade, for a book whose trades came otherwise."""
     query = select(trades.c.deployment_id, func.substr(trades.c.exit_time, 1, 10)).where(trades.c.owner == tx.owner)
-    mark(tx, {(row[0], row[1]) for row in tx.conn.execute(query.distinct())})
+    mark_days(tx, {(row[0], row[1]) for row in tx.conn.execute(query.distinct())})
 
 
-def settle(tx: Tx, most: int | None = None) -> bool:
+def fold_marked_days(tx: Tx, most: int | None = None) -> bool:
     """Fold the days that are marked, until so many trades were read; true when none is left."""
     read = 0
     for place, day in _MARKED.tuples(tx.conn, {"owner": tx.owner}):
@@ -239,26 +239,26 @@ def settle(tx: Tx, most: int | None = None) -> bool:
 
 def pieces(
     tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None = None, cuts: Collection[str] = ()
-) -> Iterator[Piece]:
+) -> Iterator[DayPiece]:
     """What was known to be closed by an instant, in the order of exits, as pieces that the instants cut."""
     inside = {cut[:10] for cut in (*cuts, since) if cut and not cut.endswith("T00:00:00.000000Z")}
-    for usable, days in _grouped(tx, deployment_ids, known_at, since, inside, together=False):
+    for usable, days in _days_with_trades(tx, deployment_ids, known_at, since, inside, together=False):
         if usable:
             yield from (_piece(day, row.figures) for day, (row,) in days)
         else:
             first = max(days[0][0], since or "")
-            yield from folded(closed_by(tx, deployment_ids, known_at, first, days[-1][0]), cuts)
+            yield from fold_days(closed_by(tx, deployment_ids, known_at, first, days[-1][0]), cuts)
 
 
-def parts(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> Parts:
+def parts(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> DayParts:
     """Where the results come from that were known at an instant, day by day."""
 
-    def found() -> Iterator[Parts]:
-        for usable, days in _grouped(tx, deployment_ids, known_at, None, (), together=True, wanted="parts"):
+    def found() -> Iterator[DayParts]:
+        for usable, days in _days_with_trades(tx, deployment_ids, known_at, None, (), together=True, wanted="parts"):
             if usable:
                 yield from (_kept_parts(row.parts) for _, rows in days for row in rows)
             else:
-                rows = tx.conn.execute(_known(tx, deployment_ids, known_at, days[0][0], days[-1][0]))
+                rows = tx.conn.execute(_kept_days(tx, deployment_ids, known_at, days[0][0], days[-1][0]))
                 by_day = groupby(rows, key=lambda row: (row.exit_time[:10], row.deployment_id))
                 yield from (_parts(zip(*some, strict=True)) for _, some in by_day)
 
@@ -267,29 +267,29 @@ def parts(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> Parts:
 
 def spans(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> list[tuple[str, str]]:
     """When each trade was open that was known to be closed by an instant."""
-    rows = tx.conn.execute(_known(tx, deployment_ids, known_at, "", "9"))
+    rows = tx.conn.execute(_kept_days(tx, deployment_ids, known_at, "", "9"))
     return [(row.entry_time, row.exit_time) for row in rows]
 
 
-def count(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> int:
+def count_trades(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> int:
     """How many trades were known to be closed by an instant."""
     total = 0
-    for usable, days in _grouped(tx, deployment_ids, known_at, None, (), together=True):
+    for usable, days in _days_with_trades(tx, deployment_ids, known_at, None, (), together=True):
         if usable:
             total += sum(row.trades for _, rows in days for row in rows)
         else:
-            rows = _known(tx, deployment_ids, known_at, days[0][0], days[-1][0]).order_by(None).subquery()
+            rows = _kept_days(tx, deployment_ids, known_at, days[0][0], days[-1][0]).order_by(None).subquery()
             total += tx.conn.execute(select(func.count()).select_from(rows)).scalar() or 0
     return total
 
 
-Day = tuple[str, list[Any]]
+FoldedDay = tuple[str, list[Any]]
 
 
-def _grouped(
+def _days_with_trades(
     tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None, inside: Collection[str], *,
     together: bool, wanted: str = "figures",
-) -> Iterator[tuple[bool, list[Day]]]:  # fmt: skip
+) -> Iterator[tuple[bool, list[FoldedDay]]]:  # fmt: skip
     """Days with trades, those in a row that can be used as they are kept, and those that must be read.
 
     A day in which several deployments closed something is one path only when its trades are taken in turns.
@@ -297,7 +297,7 @@ def _grouped(
     columns = (kept_days.c.day, kept_days.c.trades, kept_days.c.last, kept_days.c.known_at, kept_days.c[wanted])
     query = select(*columns).where(kept_days.c.owner == tx.owner, kept_days.c.deployment_id.in_(list(deployment_ids)))
     query = query.where(kept_days.c.day <= known_at[:10], kept_days.c.day >= (since or "")[:10])
-    days: list[Day] = []
+    days: list[FoldedDay] = []
     corrected = former.corrected_days(tx, deployment_ids, known_at)
     for row in tx.conn.execute(query.order_by(kept_days.c.day, kept_days.c.deployment_id)):
         if days and days[-1][0] == row.day:
@@ -308,7 +308,7 @@ def _grouped(
     gone = corrected - {day for day, _ in days}
     days = sorted([*days, *((day, []) for day in gone if (since or "")[:10] <= day <= known_at[:10])])
 
-    def usable(one: Day) -> bool:
+    def usable(one: FoldedDay) -> bool:
         day, rows = one
         if day in inside or day in corrected or (len(rows) > 1 and not together):
             return False
@@ -319,16 +319,16 @@ def _grouped(
 
 def closed_by(
     tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str = "", through: str = "9"
-) -> Iterator[Closed]:
+) -> Iterator[ClosedTrade]:
     """The trades themselves, in the order of exits, of each three columns, as they are asked for."""
-    streams = [_closed(tx, id, known_at, since, through) for id in dict.fromkeys(deployment_ids)]
+    streams = [_closed_trades(tx, id, known_at, since, through) for id in dict.fromkeys(deployment_ids)]
     merged_streams = streams[0] if len(streams) == 1 else heapq.merge(*streams)
     return (row[-3:] for row in merged_streams)
 
 
-def _closed(tx: Tx, deployment_id: str, known_at: str, since: str, through: str) -> Iterator[Any]:
+def _closed_trades(tx: Tx, deployment_id: str, known_at: str, since: str, through: str) -> Iterator[Any]:
     """Exit time, deployment and key, by which streams are merged, then what is wanted."""
-    of = former.known(tx, [deployment_id], known_at).c
+    of = former.trades_as_of(tx, [deployment_id], known_at).c
     query = select(of.exit_time, of.deployment_id, of.key, of.exit_time.label("at"), of.pnl, of.fees)
     query = query.where(of.owner == tx.owner, of.deployment_id == deployment_id)
     query = query.where(of.exit_time >= since, of.exit_time < f"{through}~")
@@ -338,29 +338,31 @@ def _closed(tx: Tx, deployment_id: str, known_at: str, since: str, through: str)
 
 
 def _columns(of: Any) -> list[Any]:
-    """Those of a `Row`."""
+    """Those of a `TradeRow`."""
     tag = func.coalesce(of.entry_regime_tag, of.entry_reason, "none").label("tag")
     return [of.exit_time, of.pnl, of.fees, of.symbol, of.entry_time, tag, of.known_at, of.deployment_id]
 
 
-def _known(tx: Tx, deployment_ids: Sequence[str], known_at: str, first: str, last: str) -> Any:
+def _kept_days(tx: Tx, deployment_ids: Sequence[str], known_at: str, first: str, last: str) -> Any:
     """By day and deployment, each in the order in which its days are folded."""
-    of = former.known(tx, deployment_ids, known_at).c
+    of = former.trades_as_of(tx, deployment_ids, known_at).c
     query = select(*_columns(of)).where(of.owner == tx.owner, of.deployment_id.in_(list(deployment_ids)))
     query = query.where(of.exit_time >= first, of.exit_time < f"{last}~")
     query = query.where(of.exit_time <= known_at, of.known_at <= known_at)
     return query.order_by(func.substr(of.exit_time, 1, 10), of.deployment_id, of.exit_time, of.key)
 
 
-_MARKED = Prepared(
+_MARKED = PreparedStatement(
     select(kept_days.c.deployment_id, kept_days.c.day).where(
         kept_days.c.owner == bindparam("owner"), kept_days.c.trades.is_(None)
     )
 )
-_OF_DAY = Prepared(
+_OF_DAY = PreparedStatement(
     select(*_columns(trades.c))
     .where(trades.c.owner == bindparam("owner"), trades.c.deployment_id == bindparam("place"))
     .where(trades.c.exit_time >= bindparam("begin"), trades.c.exit_time < bindparam("end"))
     .order_by(trades.c.exit_time, trades.c.key)
 )
-_DROP = Prepared(delete(kept_days).where(*(column == bindparam(column.name) for column in kept_days.primary_key)))
+_DROP = PreparedStatement(
+    delete(kept_days).where(*(column == bindparam(column.name) for column in kept_days.primary_key))
+)

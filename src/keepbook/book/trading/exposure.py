@@ -67,7 +67,7 @@ def clean_lookahead(hours: object) -> float:
     return float(hours)
 
 
-def exposed(
+def exposure_of(
     event: Event, position: Position, close: float | None, moves: Sequence[float], *, stale: bool = False
 ) -> Exposure:
     """The row of one event and one position, from what the price did after earlier events like it."""
@@ -88,7 +88,7 @@ def exposed(
 # Queries
 
 
-def coming(
+def upcoming_events(
     conn: Connection,
     known_at: str,
     *,
@@ -102,7 +102,7 @@ def coming(
     """What is coming as it was known at an instant; with `positions` also what it may do to them."""
     moment = parse_stamp(known_at)
     until = moment + timedelta(hours=clean_lookahead(lookahead_hours))
-    expected = events.coming(conn, known_at, stamp(until), known_at, kinds, symbols, min_importance)
+    expected = events.events_between(conn, known_at, stamp(until), known_at, kinds, symbols, min_importance)
     rows = None if positions is None else tuple(_rows(conn, known_at, expected, positions, impact_minutes))
     return Coming(moment, until, tuple(expected), rows)
 
@@ -125,7 +125,7 @@ def _rows(
             if (event.kind, symbol) not in moves:
                 moves[event.kind, symbol] = _moves(conn, event.kind, symbol, frames[symbol], known_at, impact_minutes)
             close, stale = closes[symbol]
-            rows.append(exposed(event, position, close, moves[event.kind, symbol], stale=stale))
+            rows.append(exposure_of(event, position, close, moves[event.kind, symbol], stale=stale))
     return rows
 
 
@@ -149,7 +149,7 @@ def _moves(
         before = stamp(parse_stamp(known_at) - window + _TICK)
     except OverflowError:
         return []
-    times = events.earlier(conn, kind, symbol, before, known_at)
+    times = events.earlier_event_times(conn, kind, symbol, before, known_at)
     found = (_move(conn, symbol, frames, time, stamp(parse_stamp(time) + window), known_at) for time in times)
     return [move for move in found if move is not None]
 

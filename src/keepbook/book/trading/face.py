@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from keepbook.book.ground.explained import explained
+from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_count, clean_share
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp, zone_named
 from keepbook.book.ledger.loads import Load
@@ -32,15 +32,15 @@ from keepbook.book.trading import (
 )
 from keepbook.book.trading.breakdown import Breakdown
 from keepbook.book.trading.exposure import Coming
-from keepbook.book.trading.files import Loaded, Progress, Source
+from keepbook.book.trading.files import LoadedFile, Progress, Source
 from keepbook.book.trading.findings import Finding
 from keepbook.book.trading.imports import load as imports
 from keepbook.book.trading.imports import mapping, take_back
-from keepbook.book.trading.imports.load import Imported
-from keepbook.book.trading.lessons import Lesson, Target
-from keepbook.book.trading.performance import Performance, Point
+from keepbook.book.trading.imports.load import ImportedTrades
+from keepbook.book.trading.lessons import Lesson, LessonTarget
+from keepbook.book.trading.performance import EquityPoint, Performance
 from keepbook.book.trading.reflection import Reflection
-from keepbook.book.trading.skills import Deployment, Field, Skill
+from keepbook.book.trading.skills import Deployment, FieldVersion, Skill
 from keepbook.book.trading.trades import Position, Trade
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.storage.database import Tx
@@ -51,11 +51,11 @@ LONGEST_WINDOW = 36_500
 SOONEST, LATEST = "1900", "9000"
 """Of instants to ask about: before and after those, weeks and windows end outside of the calendar."""
 
-Words = Callable[[Finding], str]
-"""Says a finding in other words; see `findings.rephrased` for what is taken of them."""
+FindingWording = Callable[[Finding], str]
+"""Says a finding in other words; see `findings.check_wording` for what is taken of them."""
 
 
-class Meant(NamedTuple):
+class TradingTarget(NamedTuple):
     """What a call is about: the skill and the deployment it named, and every deployment that falls under it."""
 
     skill_id: str | None
@@ -67,11 +67,11 @@ class Meant(NamedTuple):
         return [deployment.id for deployment in self.deployments]
 
 
-@explained
+@explain_arguments
 class Trading:
     """The trading of a book: `book.trading`."""
 
-    def __init__(self, book: Opened) -> None:
+    def __init__(self, book: OpenBook) -> None:
         self._book = book
 
     # Skills and deployments
@@ -79,31 +79,31 @@ class Trading:
     def skills(self) -> Sequence[Skill]:
         """In the order in which they were made, each with what it says now."""
         with self._book.reading() as (tx, _, _):
-            return skills.listed(tx)
+            return skills.list_skills(tx)
 
     def skill(self, ref: str) -> Skill:
         with self._book.reading() as (tx, _, _):
-            return skills.find(tx, ref)
+            return skills.find_skill(tx, ref)
 
     def create_skill(self, name: str, *, description: str = "", **said: str | None) -> Skill:
         """Only the name is needed; `strategy`, `schedule` and `chat` are what it says."""
         with self._book.writing() as (tx, _):
-            return skills.create(tx, self._book.origin, stamp(tx.clock()), name, description=description, **said)
+            return skills.create_skill(tx, self._book.origin, stamp(tx.clock()), name, description=description, **said)
 
-    def set_field(self, ref: str, field: str, value: str, *, expect_version: int | None = None) -> Field:
+    def set_field(self, ref: str, field: str, value: str, *, expect_version: int | None = None) -> FieldVersion:
         """A new version of what a skill says; the earlier ones stay."""
         with self._book.writing() as (tx, _):
-            id, now = skills.find(tx, ref).id, stamp(tx.clock())
+            id, now = skills.find_skill(tx, ref).id, stamp(tx.clock())
             return skills.set_field(tx, self._book.origin, now, id, field, value, expect_version=expect_version)
 
-    def field_history(self, ref: str, field: str | None = None) -> Sequence[Field]:
+    def field_history(self, ref: str, field: str | None = None) -> Sequence[FieldVersion]:
         with self._book.reading() as (tx, _, _):
-            return skills.history(tx, skills.find(tx, ref).id, field)
+            return skills.field_history(tx, skills.find_skill(tx, ref).id, field)
 
     def deployments(self, skill: str | None = None) -> Sequence[Deployment]:
         """In the order in which they were made, also those that have ended."""
         with self._book.reading() as (tx, _, _):
-            return skills.deployments(tx, None if skill is None else skills.find(tx, skill).id)
+            return skills.list_deployments(tx, None if skill is None else skills.find_skill(tx, skill).id)
 
     def deployment(self, ref: str) -> Deployment:
         with self._book.reading() as (tx, _, _):
@@ -112,7 +112,7 @@ class Trading:
     def create_deployment(self, name: str, skill: str, **given: Any) -> Deployment:
         """A skill at work: `account`, `capital`, `currency`, `started_at`, `ended_at`."""
         with self._book.writing() as (tx, _):
-            return skills.create_deployment(tx, stamp(tx.clock()), name, skills.find(tx, skill).id, **given)
+            return skills.create_deployment(tx, stamp(tx.clock()), name, skills.find_skill(tx, skill).id, **given)
 
     def change_deployment(self, ref: str, **given: Any) -> Deployment:
         """Only what is given changes."""
@@ -128,12 +128,16 @@ class Trading:
         *,
         deployment: str | None = None,
         progress: Progress | None = None,
-    ) -> Loaded:
+    ) -> LoadedFile:
         """Take in a file of trades, positions, skills or deployments, or freqtrade's trade database."""
         if kind in ("skills", "deployments"):
             named = skills.load_skills if kind == "skills" else skills.load_deployments
             return named(self._book, source, progress=progress)
-        traded = {"trades": trades.load_trades, "positions": trades.load_positions, "freqtrade": freqtrade.load}
+        traded = {
+            "trades": trades.load_trades,
+            "positions": trades.load_positions,
+            "freqtrade": freqtrade.load_freqtrade,
+        }
         if kind not in traded:
             raise Invalid(f"a book loads {', '.join(KINDS)}, not {str(kind)[:40]!r}", field="kind")
         return traded[kind](self._book, source, deployment=deployment, progress=progress)
@@ -150,7 +154,7 @@ class Trading:
         multipliers: Mapping[str, float] | None = None,
         dry_run: bool = False,
         progress: Progress | None = None,
-    ) -> Imported:
+    ) -> ImportedTrades:
         """Take in a broker's file: its format is recognised, or `columns` maps ours to theirs, kept under the name in
         `format` where that is none of ours. `dry_run` shows what would come of it and keeps nothing. `progress` hears
         how many rows are kept; what it raises ends the load, and nothing of it stays."""
@@ -160,36 +164,41 @@ class Trading:
         }  # fmt: skip
         if dry_run:
             with self._book.reading() as (tx, _, _):
-                return imports.bring_in(tx, source, **told)
+                return imports.import_trades(tx, source, **told)
         with self._book.writing() as (tx, _):
-            return imports.bring_in(tx, source, create=self._place, origin=self._book.origin, progress=progress, **told)
+            return imports.import_trades(
+                tx, source, create=self._place, origin=self._book.origin, progress=progress, **told
+            )
 
     def loads(self, *, limit: int = 100) -> Sequence[Load]:
         """What came in by `bring_in`, file by file, the newest first; also what was taken back."""
         with self._book.reading() as (tx, _, _):
-            return take_back.listed(tx, limit)
+            return take_back.list_trade_loads(tx, limit)
 
     def take_back(self, load: int) -> Load:
         """Take a file out again, with its trades and fills. `load` is the number that `bring_in` answered."""
         with self._book.writing() as (tx, _):
-            return take_back.take_back(tx, self._book.origin, load)
+            return take_back.take_back_trades(tx, self._book.origin, load)
 
     def mappings(self) -> Mapping[str, Mapping[str, str]]:
         """The mappings of columns that were kept, by name."""
         with self._book.reading() as (tx, _, _):
-            return mapping.listed(tx)
+            return mapping.list_mappings(tx)
 
     def _place(self, tx: Tx, name: str) -> str:
         """A deployment for a file that names none."""
         now = stamp(tx.clock())
-        known = next((one.id for one in skills.listed(tx) if one.name == imports.SKILL), None)
-        skill = known or skills.create(tx, self._book.origin, now, imports.SKILL, description="From brokers' files.").id
+        known = next((one.id for one in skills.list_skills(tx) if one.name == imports.SKILL), None)
+        skill = (
+            known
+            or skills.create_skill(tx, self._book.origin, now, imports.SKILL, description="From brokers' files.").id
+        )
         return skills.create_deployment(tx, now, name[: skills.NAME_LIMIT], skill).id
 
     def positions(self, deployment: str | None = None, *, known_at: Moment = None) -> Sequence[Position]:
         """What is open."""
         with self._book.reading() as (tx, _, now):
-            found = trades.open_positions(tx, _meant(tx, None, deployment).ids, _at(known_at, now))
+            found = trades.open_positions(tx, _resolve_target(tx, None, deployment).ids, _known_at(known_at, now))
             return [one._replace(closed_at=None) for one in found]  # when it was closed, nobody knew yet
 
     def trades(
@@ -203,7 +212,9 @@ class Trading:
     ) -> Page[Trade]:
         """Closed trades, newest first."""
         with self._book.reading() as (tx, _, now):
-            return trades.page(tx, _meant(tx, skill, deployment).ids, _at(known_at, now), limit, cursor)
+            return trades.trade_page(
+                tx, _resolve_target(tx, skill, deployment).ids, _known_at(known_at, now), limit, cursor
+            )
 
     # What came of it
 
@@ -212,12 +223,16 @@ class Trading:
     ) -> Performance:
         """Every figure; with `since` as if trading had begun then."""
         with self._book.reading() as (tx, _, now):
-            at, meant, zone = _at(known_at, now), _meant(tx, skill, deployment), zone_named(owners.zone_name(tx))
+            at, meant, zone = (
+                _known_at(known_at, now),
+                _resolve_target(tx, skill, deployment),
+                zone_named(owners.zone_name(tx)),
+            )
             begin = instant(since, field="since", zone=zone.key)
             capital, currency = _capital(tx, meant, at)
             starts = performance.period_starts(at, zone).values()
             soonest, cuts = None if begin is None else min(begin, *starts), {*starts, *([begin] if begin else [])}
-            return performance.measure(
+            return performance.measure_performance(
                 days.pieces(tx, meant.ids, at, soonest, cuts), known_at=at, since=begin, capital=capital,
                 currency=currency, open_positions=len(trades.open_positions(tx, meant.ids, at)), zone=zone,
             )  # fmt: skip
@@ -227,15 +242,15 @@ class Trading:
     ) -> Breakdown:
         """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
         with self._book.reading() as (tx, _, now):
-            return breakdown.broken_down(tx, _meant(tx, skill, deployment).ids, _at(known_at, now))
+            return breakdown.broken_down(tx, _resolve_target(tx, skill, deployment).ids, _known_at(known_at, now))
 
     def equity(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None
-    ) -> Sequence[Point]:
+    ) -> Sequence[EquityPoint]:
         """The equity curve, a point for every day from the first exit to the last."""
         with self._book.reading() as (tx, _, now):
-            at, meant = _at(known_at, now), _meant(tx, skill, deployment)
-            return performance.equity(days.pieces(tx, meant.ids, at), _capital(tx, meant, at)[0])
+            at, meant = _known_at(known_at, now), _resolve_target(tx, skill, deployment)
+            return performance.equity_points(days.pieces(tx, meant.ids, at), _capital(tx, meant, at)[0])
 
     def events(
         self,
@@ -249,11 +264,11 @@ class Trading:
     ) -> Coming:
         """What is coming; with a deployment also what it may do to its open positions."""
         with self._book.reading() as (tx, _, now):
-            at = _at(known_at, now)
+            at = _known_at(known_at, now)
             held = None
             if deployment is not None:
                 held = trades.open_positions(tx, [skills.find_deployment(tx, deployment).id], at)
-            return exposure.coming(
+            return exposure.upcoming_events(
                 tx.conn, at, lookahead_hours=lookahead_hours, kinds=types, symbols=symbols,
                 min_importance=clean_share(min_importance, "min_importance"), positions=held,
                 impact_minutes=self._book.impact_minutes,
@@ -268,34 +283,34 @@ class Trading:
         deployment: str | None = None,
         window: int | None = None,
         known_at: Moment = None,
-        words: Words | None = None,
+        words: FindingWording | None = None,
     ) -> Reflection:
         """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons."""
         with self._book.reading() as (tx, _, now):
-            at, meant = _at(known_at, now), _meant(tx, skill, deployment)
+            at, meant = _known_at(known_at, now), _resolve_target(tx, skill, deployment)
             if meant.skill_id is None:
                 raise Invalid("name the skill or the deployment to reflect on", field="skill")
             if at > now:
                 raise Invalid("known_at is in the future; nobody can have learnt that yet", field="known_at")
-            target = Target(meant.skill_id, meant.deployment_id)
+            target = LessonTarget(meant.skill_id, meant.deployment_id)
             days = None if window is None else timedelta(days=clean_count(window, "window", LONGEST_WINDOW))
             since = None if days is None else stamp(parse_stamp(at) - days)
-            gathered = findings.gather(trades.known(tx, meant.ids, at, since), zone_named(owners.zone_name(tx)))
-        found = findings.weigh(gathered)
-        texts = {} if words is None else self._reworded(target, found, at, words)
+            gathered = findings.gather(trades.known_trades(tx, meant.ids, at, since), zone_named(owners.zone_name(tx)))
+        found = findings.find_effects(gathered)
+        texts = {} if words is None else self._reword(target, found, at, words)
         with self._book.writing() as (tx, preset):
-            return reflection.keep(
+            return reflection.keep_findings(
                 tx, self._book.origin, preset, target, found, known_at=at, window_from=since, texts=texts
             )
 
-    def _reworded(self, target: Target, found: findings.Found, at: str, words: Words) -> dict[str, str]:
+    def _reword(self, target: LessonTarget, found: findings.Findings, at: str, words: FindingWording) -> dict[str, str]:
         """In other words, what is about to be said; asked for before the book is held for writing."""
         with self._book.reading() as (tx, _, _):
-            steps = reflection.plan(tx, target, found, at)
+            steps = reflection.plan_lessons(tx, target, found, at)
         texts = {}
         for finding in (step.finding for step in steps if step.speaks and step.finding is not None):
             try:
-                texts[finding.key] = findings.rephrased(finding, words(finding))
+                texts[finding.key] = findings.check_wording(finding, words(finding))
             except KeepbookError:  # no answer from the model: ours stands
                 continue
         return texts
@@ -310,9 +325,9 @@ class Trading:
     ) -> Sequence[Lesson]:
         """Pinned ones first, then the best supported; of a skill also those of its deployments."""
         with self._book.reading() as (tx, _, now):
-            meant = _meant(tx, skill, deployment)
-            return lessons.read(
-                tx, _at(known_at, now), state=state, deployment_id=meant.deployment_id,
+            meant = _resolve_target(tx, skill, deployment)
+            return lessons.lessons_as_of(
+                tx, _known_at(known_at, now), state=state, deployment_id=meant.deployment_id,
                 skill_id=meant.skill_id if meant.deployment_id is None else None,
             )  # fmt: skip
 
@@ -338,27 +353,27 @@ class Trading:
         """Bring back one that was put away."""
         self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
-            return lessons.restore(tx, self._book.origin, preset, lesson)
+            return lessons.restore_lesson(tx, self._book.origin, preset, lesson)
 
 
-def _at(known_at: Moment, now: str) -> str:
+def _known_at(known_at: Moment, now: str) -> str:
     at = instant(known_at, field="known_at") or now
     if not SOONEST <= at <= LATEST:
         raise Invalid("known_at is a time between the years 1900 and 9000", field="known_at")
     return at
 
 
-def _meant(tx: Tx, skill: str | None, deployment: str | None) -> Meant:
+def _resolve_target(tx: Tx, skill: str | None, deployment: str | None) -> TradingTarget:
     if deployment is not None:
         one = skills.find_deployment(tx, deployment)
-        if skill is not None and skills.find(tx, skill).id != one.skill_id:
+        if skill is not None and skills.find_skill(tx, skill).id != one.skill_id:
             raise Invalid(f"{one.name} is no deployment of {skill!r}; name one of the two", field="deployment")
-        return Meant(one.skill_id, one.id, [one])
-    id = None if skill is None else skills.find(tx, skill).id
-    return Meant(id, None, skills.deployments(tx, id))
+        return TradingTarget(one.skill_id, one.id, [one])
+    id = None if skill is None else skills.find_skill(tx, skill).id
+    return TradingTarget(id, None, skills.list_deployments(tx, id))
 
 
-def _capital(tx: Tx, meant: Meant, at: str) -> tuple[float | None, str | None]:
+def _capital(tx: Tx, meant: TradingTarget, at: str) -> tuple[float | None, str | None]:
     """What results are measured by at an instant, and in which currency.
 
     Of several deployments those count that had begun by then. Where one that traded has no capital, or they differ in
@@ -368,7 +383,7 @@ def _capital(tx: Tx, meant: Meant, at: str) -> tuple[float | None, str | None]:
         return meant.deployments[0].capital, meant.deployments[0].currency
     total, currencies = 0.0, set()
     for one in meant.deployments:
-        traded = _traded(tx, one.id, at)
+        traded = _has_trades(tx, one.id, at)
         if not traded and stamp(one.started_at or one.created_at) > at:
             continue
         if traded and one.capital is None:
@@ -379,6 +394,6 @@ def _capital(tx: Tx, meant: Meant, at: str) -> tuple[float | None, str | None]:
     return (total if total > 0 and currency is not None else None), currency
 
 
-def _traded(tx: Tx, deployment_id: str, at: str) -> bool:
+def _has_trades(tx: Tx, deployment_id: str, at: str) -> bool:
     query = select(trade_rows.c.key).where(trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id == deployment_id)
     return tx.conn.execute(query.where(trade_rows.c.known_at <= at).limit(1)).first() is not None

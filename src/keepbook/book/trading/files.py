@@ -23,7 +23,7 @@ from typing import Any
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import instant, stamp
 from keepbook.errors import Invalid, NotAllowed
-from keepbook.storage.bulk_rows import Kept, Row
+from keepbook.storage.bulk_rows import KeptCounts, RowValues
 
 AT_ONCE = 20_000
 """So many rows are read, checked and kept together."""
@@ -42,7 +42,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedRow:
     """A row that was not taken: where it stands in the file, and why."""
 
     row: int
@@ -50,27 +50,27 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedFile:
     """What a file brought. `refused` tells the first thousand wrong rows, `wrong` counts them all."""
 
     added: int
     changed: int
     unchanged: int
     wrong: int
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedRow, ...]
 
 
 @dataclass(slots=True)
-class Tally:
+class LoadTally:
     """What came of a file so far."""
 
     added: int = 0
     changed: int = 0
     unchanged: int = 0
     wrong: int = 0
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedRow] = field(default_factory=list)
 
-    def keep(self, kept: Kept) -> None:
+    def keep(self, kept: KeptCounts) -> None:
         self.added += kept.added
         self.changed += kept.changed
         self.unchanged += kept.unchanged
@@ -78,10 +78,10 @@ class Tally:
     def refuse(self, row: int, reason: str) -> None:
         self.wrong += 1
         if len(self.refused) < MOST_REFUSED:
-            self.refused.append(Refused(row, reason))
+            self.refused.append(RefusedRow(row, reason))
 
-    def loaded(self) -> Loaded:
-        return Loaded(self.added, self.changed, self.unchanged, self.wrong, tuple(self.refused))
+    def to_loaded(self) -> LoadedFile:
+        return LoadedFile(self.added, self.changed, self.unchanged, self.wrong, tuple(self.refused))
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Layout:
     listed: tuple[str, ...] = ()
 
     @cached_property
-    def needed_of(self) -> Callable[[Row], Row]:
+    def needed_of(self) -> Callable[[RowValues], RowValues]:
         """Takes the needed values out of a row."""
         places = [self.columns.index(name) for name in self.needed]
         return itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
@@ -184,14 +184,14 @@ def optional_number(value: Any, name: str, **bounds: Any) -> float | None:
     return None if value is None or value == "" else number(value, name, **bounds)
 
 
-def refuse_missing(layout: Layout, row: Row) -> None:
+def refuse_missing(layout: Layout, row: RowValues) -> None:
     needed = layout.needed_of(row)
     if None in needed or "" in needed:
         name = next(name for name, value in zip(layout.needed, needed, strict=True) if value is None or value == "")
         raise Invalid(f"{name} is missing", field=name)
 
 
-class Words:
+class TextReader:
     """Reads short texts of many rows: symbols, tags and reasons repeat, so each is looked at once."""
 
     MOST = 10_000
@@ -215,18 +215,18 @@ class Words:
 # Reading
 
 
-def rows_of(source: Source, layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+def read_rows(source: Source, layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
     """(where it stands, its values) for each row of a file; a row that cannot be read comes as an `Invalid`.
 
     `told` holds what the file does not say, such as the symbol of a file of ccxt's OHLCV.
     """
     if isinstance(source, str | PathLike):
         path = Path(source)
-        with _opened(path) as lines:
+        with _open_lines(path) as lines:
             if lines is None:
                 yield from _parquet_rows(path, layout, told)
             else:
-                yield from rows_of(lines, layout, told)
+                yield from read_rows(lines, layout, told)
         return
     coming = iter(source)
     first = next((line for line in coming if line.strip()), "")
@@ -237,7 +237,7 @@ def rows_of(source: Source, layout: Layout, told: Mapping[str, Any]) -> Iterator
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Iterable[str] | None]:
+def _open_lines(path: Path) -> Iterator[Iterable[str] | None]:
     """The lines of a file; None for one of Parquet. A broken byte stays in its row, which is then refused."""
     try:
         with path.open("rb") as head:
@@ -251,7 +251,9 @@ def _opened(path: Path) -> Iterator[Iterable[str] | None]:
         raise Invalid(f"cannot read {path}: {error.strerror or error}", field="file") from None
 
 
-def _picker(names: Sequence[str], layout: Layout, told: Mapping[str, Any]) -> tuple[Callable[[Any], Row], list[Any]]:
+def _picker(
+    names: Sequence[str], layout: Layout, told: Mapping[str, Any]
+) -> tuple[Callable[[Any], RowValues], list[Any]]:
     """What takes the wanted values, in order, out of a row with what was told behind it."""
     places = {name: place for place, name in enumerate(names)}
     missing = [name for name in layout.needed if name not in places and not told.get(name)]
@@ -346,14 +348,14 @@ def _parquet_rows(path: Path, layout: Layout, told: Mapping[str, Any]) -> Iterat
         pick, extra = _picker(wanted, layout, told)
         times, before = Times(), 0
         for batch in file.iter_batches(batch_size=AT_ONCE, columns=[names[name] for name in wanted]):
-            columns = [_plain(arrow, batch.column(nth), times) for nth in range(len(wanted))]
+            columns = [_column_values(arrow, batch.column(nth), times) for nth in range(len(wanted))]
             columns += [[value] * batch.num_rows for value in extra]
             for place, row in enumerate(zip(*columns, strict=True), before + 1):
                 yield place, pick(row)
             before += batch.num_rows
 
 
-def _plain(arrow: Any, column: Any, times: Times) -> list[Any]:
+def _column_values(arrow: Any, column: Any, times: Times) -> list[Any]:
     """The values of a column as they would stand in another file; a time without a zone is one of UTC."""
     if arrow.types.is_temporal(column.type) and not arrow.types.is_time(column.type):
         micros = column.cast(arrow.timestamp("us"), safe=False).cast(arrow.int64())
@@ -366,22 +368,22 @@ def _plain(arrow: Any, column: Any, times: Times) -> list[Any]:
 # Operations
 
 
-def load(
+def load_file(
     source: Source,
     layout: Layout,
     told: Mapping[str, Any],
-    to_row: Callable[[Row], Row],
-    keep: Callable[[list[Row]], Kept],
+    to_row: Callable[[RowValues], RowValues],
+    keep: Callable[[list[RowValues]], KeptCounts],
     progress: Progress | None = None,
-) -> Tally:
+) -> LoadTally:
     """Read a file, turn its rows with `to_row` and hand them to `keep`, some thousands at a time.
 
     `to_row` says with `Invalid` what is wrong with a row.
     """
-    tally, seen = Tally(), 0
-    rows = rows_of(source, layout, told)
+    tally, seen = LoadTally(), 0
+    rows = read_rows(source, layout, told)
     while True:
-        good, before = list[Row](), seen
+        good, before = list[RowValues](), seen
         for place, row in islice(rows, AT_ONCE):
             seen += 1
             try:

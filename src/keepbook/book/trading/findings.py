@@ -45,7 +45,7 @@ HOLDING = ("under 1 hour", "1 to 9 hours", "longer than 9 hours")
 """Bands of the time from entry to exit; exactly 9 hours belong to the second."""
 
 
-class Traded(Protocol):
+class TradeResult(Protocol):
     """A closed trade, as far as it matters here."""
 
     @property
@@ -74,15 +74,15 @@ class Effect(NamedTuple):
     exit_time: str
 
 
-Group = tuple[tuple[str, str], ...]
+TraitGroup = tuple[tuple[str, str], ...]
 """What the trades of a group have in common: (("symbol", "BTC/USDT"), ("side", "long"))."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class TradeGroups:
     """Trades in their groups, in order of exit; `first` and `last` are exit times."""
 
-    groups: Mapping[Group, Sequence[Effect]]
+    groups: Mapping[TraitGroup, Sequence[Effect]]
     trades: int
     first: str | None
     last: str | None
@@ -92,7 +92,7 @@ class Gathered:
 class Finding:
     """A group whose mean net return is not zero by chance alone. Returns are fractions; `p` is two-sided."""
 
-    group: Group
+    group: TraitGroup
     trades: int
     wins: int
     losses: int
@@ -125,7 +125,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Findings:
     """What held, strongest first, of how many groups that had enough trades."""
 
     findings: tuple[Finding, ...]
@@ -138,9 +138,9 @@ class Found:
 # Rules of grouping
 
 
-def gather(trades: Iterable[Traded], zone: ZoneInfo) -> Gathered:
+def gather(trades: Iterable[TradeResult], zone: ZoneInfo) -> TradeGroups:
     """Sort trades, which come in order of exit, into their groups. Only the last of each group are held."""
-    groups: dict[Group, deque[Effect]] = {}
+    groups: dict[TraitGroup, deque[Effect]] = {}
     places: dict[tuple[str | None, ...], list[deque[Effect]]] = {}  # trades of the same traits go the same way
     first, last, count = None, None, 0
     for trade in trades:
@@ -152,10 +152,10 @@ def gather(trades: Iterable[Traded], zone: ZoneInfo) -> Gathered:
         for group in places[traits]:
             group.append(effect)
         first, last, count = first or trade.exit_time, trade.exit_time, count + 1
-    return Gathered(groups, count, first, last)
+    return TradeGroups(groups, count, first, last)
 
 
-def _traits(trade: Traded, zone: ZoneInfo) -> tuple[str | None, ...]:
+def _traits(trade: TradeResult, zone: ZoneInfo) -> tuple[str | None, ...]:
     begun, ended = datetime.fromisoformat(trade.entry_time), datetime.fromisoformat(trade.exit_time)
     hours = (ended - begun).total_seconds() / 3600
     hour = HOURS[(in_zone(begun, zone).hour - 2) % 24 // 4]
@@ -163,7 +163,7 @@ def _traits(trade: Traded, zone: ZoneInfo) -> tuple[str | None, ...]:
     return trade.symbol, trade.side, trade.entry_regime_tag or None, hour, holding
 
 
-def _groups(traits: tuple[str | None, ...]) -> Iterator[Group]:
+def _groups(traits: tuple[str | None, ...]) -> Iterator[TraitGroup]:
     known = {name: value for name, value in zip(TRAITS, traits, strict=True) if value is not None}
     for names in COMBINATIONS:
         if known.keys() >= set(names):
@@ -173,34 +173,34 @@ def _groups(traits: tuple[str | None, ...]) -> Iterator[Group]:
 # Rules of evidence
 
 
-def weigh(gathered: Gathered) -> Found:
+def find_effects(gathered: TradeGroups) -> Findings:
     """What the sample supports."""
     enough = {group: effects for group, effects in gathered.groups.items() if len(effects) >= FEWEST}
     chance = Chance(gathered.groups.values())
-    ps = {group: chance.of(_returns(effects)) for group, effects in enough.items()}
+    ps = {group: chance.p_value(_returns(effects)) for group, effects in enough.items()}
     bound = discovery_bound(list(ps.values()), FALSE_DISCOVERIES)
-    findings = [judged(group, enough[group], p, len(enough)) for group, p in ps.items() if p <= bound]
+    findings = [to_finding(group, enough[group], p, len(enough)) for group, p in ps.items() if p <= bound]
     kept = [one for one in findings if one.low > 0 or one.high < 0]
     distinct = {
-        tuple(effect.nth for effect in _counted(enough[finding.group])): finding
+        tuple(effect.nth for effect in _newest_effects(enough[finding.group])): finding
         for finding in sorted(kept, key=lambda finding: COMBINATIONS.index(tuple(name for name, _ in finding.group)))
     }
     findings = sorted(distinct.values(), key=lambda finding: (finding.p, -abs(finding.mean), finding.key))
-    return Found(tuple(findings), len(enough), gathered.trades, gathered.first, gathered.last)
+    return Findings(tuple(findings), len(enough), gathered.trades, gathered.first, gathered.last)
 
 
-def _counted(effects: Sequence[Effect]) -> list[Effect]:
+def _newest_effects(effects: Sequence[Effect]) -> list[Effect]:
     return list(islice(effects, max(0, len(effects) - MOST), None))
 
 
 def _returns(effects: Sequence[Effect]) -> tuple[float, ...]:
     """Sorted: sums depend on the order, in their last digits."""
-    return tuple(sorted(effect.net_return for effect in _counted(effects)))
+    return tuple(sorted(effect.net_return for effect in _newest_effects(effects)))
 
 
-def judged(group: Group, effects: Sequence[Effect], p: float, tried: int) -> Finding:
+def to_finding(group: TraitGroup, effects: Sequence[Effect], p: float, tried: int) -> Finding:
     """All there is to say of a group."""
-    counted, returns = _counted(effects), _returns(effects)
+    counted, returns = _newest_effects(effects), _returns(effects)
     low, high = bootstrap(returns, seed=";".join(f"{name}={value}" for name, value in group))
     return Finding(
         group=group, trades=len(returns), wins=sum(one > 0 for one in returns), losses=sum(one < 0 for one in returns),
@@ -233,7 +233,7 @@ class Chance:
         mean = fmean(every) if every else 0.0
         self._luck = tuple(one - mean for one in every)
 
-    def of(self, returns: Sequence[float]) -> float:
+    def p_value(self, returns: Sequence[float]) -> float:
         """The two-sided p of a group's mean."""
         count, seen = len(returns), in_errors(returns)
         if count > LARGE or len(self._luck) < FEW:
@@ -297,7 +297,7 @@ def _subject(traits: Mapping[str, str]) -> str:
     return " · ".join(([what] if what else []) + rest)
 
 
-def _who(traits: Mapping[str, str]) -> str:
+def _group_in_words(traits: Mapping[str, str]) -> str:
     words = [traits["symbol"]] if "symbol" in traits else []
     words.append(f"{traits['side']}s" if "side" in traits else "trades")
     if "regime" in traits:
@@ -316,10 +316,12 @@ def _short(tag: str) -> str:
 
 
 def _sentence(finding: Finding) -> str:
-    who, count = _who(dict(finding.group)), finding.trades
+    who, count = _group_in_words(dict(finding.group)), finding.trades
     if count in (finding.wins, finding.losses):
-        return f"The last {count} {who} all {'won' if finding.wins else 'lost'}, median {_shown(finding).median} %."
-    shown = _shown(finding)
+        return (
+            f"The last {count} {who} all {'won' if finding.wins else 'lost'}, median {_show_returns(finding).median} %."
+        )
+    shown = _show_returns(finding)
     who = who if "symbol" in dict(finding.group) else who[0].upper() + who[1:]
     effect = f"paid {shown.mean} %" if finding.mean > 0 else f"lost {shown.mean.lstrip('−')} %"
     sample = f"the last {count} trades" if finding.capped else f"{count} trades"
@@ -327,7 +329,7 @@ def _sentence(finding: Finding) -> str:
 
 
 def _details(finding: Finding) -> str:
-    shown = _shown(finding)
+    shown = _show_returns(finding)
     only = f" Only the last {MOST} of the group count." if finding.capped else ""
     return (
         f"{finding.trades} trades closed from {finding.first[:10]} to {finding.last[:10]}, {finding.wins} of them won."
@@ -337,7 +339,7 @@ def _details(finding: Finding) -> str:
     )
 
 
-class _Shown(NamedTuple):
+class _ShownReturns(NamedTuple):
     """The returns of a finding in percent, all with as many decimals as the smallest needs not to look like none."""
 
     mean: str
@@ -346,13 +348,13 @@ class _Shown(NamedTuple):
     high: str
 
 
-def _shown(finding: Finding) -> _Shown:
+def _show_returns(finding: Finding) -> _ShownReturns:
     values = (finding.mean, finding.median, finding.low, finding.high)
     places = next(
         (places for places in (1, 2, 3) if all(round(abs(one) * 100, places) for one in values if one)),
         4,
     )
-    return _Shown(*(f"{one * 100:+.{places}f}".replace("-", "−") for one in values))
+    return _ShownReturns(*(f"{one * 100:+.{places}f}".replace("-", "−") for one in values))
 
 
 _NUMBER = regex(r"(?<![\w.])[+−–-]?\d+(?:[.,]\d+)?(?P<percent>\s*(?:%|per\s?cent))?", re.IGNORECASE)
@@ -367,7 +369,7 @@ _VAGUE = regex(
 )
 
 
-def rephrased(finding: Finding, said: object, *, most: int = 400) -> str:
+def check_wording(finding: Finding, said: object, *, most: int = 400) -> str:
     """Another's wording, if it is one plain sentence or two and every number in it was computed here; else ours."""
     text = " ".join(said.split()) if isinstance(said, str) else ""
     return text if 10 <= len(text) <= most and _only_computed(finding, text) else finding.text
@@ -379,7 +381,7 @@ _DIGIT = regex(r"\d")
 
 
 def _only_computed(finding: Finding, text: str) -> bool:
-    traits, shown = dict(finding.group), _shown(finding)
+    traits, shown = dict(finding.group), _show_returns(finding)
     counts = {finding.trades, finding.wins, finding.losses, finding.tried}
     counts |= {int(number) for name in ("hour", "holding") for number in _COUNT.findall(traits.get(name, ""))}
     percents = {float(one.replace("−", "-")) for one in shown} | {95.0}

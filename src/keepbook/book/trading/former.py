@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import FromClause, and_, exists, func, insert, select, union_all
 
-from keepbook.storage.bulk_rows import Row
+from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import former_trades, trades
 
@@ -21,7 +21,7 @@ _NAMES = [column.name for column in former_trades.c]
 # Operations
 
 
-def keep(tx: Tx, rows: Iterable[Row]) -> None:
+def keep_former_trades(tx: Tx, rows: Iterable[RowValues]) -> None:
     """Rows of trades as they stood, with the batch that corrects them, and when."""
     told = [dict(zip(_NAMES, row, strict=True)) for row in rows]
     if told:
@@ -31,7 +31,7 @@ def keep(tx: Tx, rows: Iterable[Row]) -> None:
 # Queries
 
 
-def standing_at(tx: Tx, rows: Sequence[Row]) -> Iterator[Row]:
+def standing_at(tx: Tx, rows: Sequence[RowValues]) -> Iterator[RowValues]:
     """What stands in the place of these rows; by stretches of time, since files hold whole ones."""
     places: dict[str, list[str]] = {}
     for row in rows:
@@ -44,7 +44,7 @@ def standing_at(tx: Tx, rows: Sequence[Row]) -> Iterator[Row]:
         yield from (row for row in map(tuple, found) if row[:KEY] in wanted)
 
 
-def known(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> FromClause:
+def trades_as_of(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> FromClause:
     """The trades as they stood at an instant, with the columns of `trades`."""
     if not corrected_days(tx, deployment_ids, known_at):
         return trades

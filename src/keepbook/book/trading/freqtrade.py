@@ -12,15 +12,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keepbook.book.ground.foreign import columns_of, opened
+from keepbook.book.ground.foreign import columns_of, open_foreign_sqlite
 from keepbook.book.ground.limits import clean_line
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.book.trading import days, files, skills
-from keepbook.book.trading.files import Loaded, Progress, Source, Tally, Times, number, optional_number
+from keepbook.book.trading.files import LoadedFile, LoadTally, Progress, Source, Times, number, optional_number
 from keepbook.book.trading.trades import Position, Trade, close_others, keep_positions, keep_trades, net
 from keepbook.errors import Invalid
-from keepbook.storage.bulk_rows import Row
+from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 
 NEEDED = {"id", "pair", "is_open", "open_rate", "open_date", "amount", "close_rate", "close_date"}
@@ -29,7 +29,7 @@ UNNAMED = "freqtrade"
 """The skill of trades that name no strategy: those of very old versions."""
 
 
-class Filled(NamedTuple):
+class FilledOrders(NamedTuple):
     """What the orders of a trade came to on one side: the amount and what it was worth."""
 
     amount: float
@@ -39,7 +39,9 @@ class Filled(NamedTuple):
 # Rules
 
 
-def to_trade(found: Mapping[str, Any], orders: Mapping[bool, Filled], times: Times, deployment_id: str) -> Trade:
+def freqtrade_trade(
+    found: Mapping[str, Any], orders: Mapping[bool, FilledOrders], times: Times, deployment_id: str
+) -> Trade:
     """A closed trade. Bought or sold in parts, its amount and prices are those of all the parts."""
     side = "short" if found.get("is_short") else "long"
     quantity = number(found["amount"], "amount", low=0, above=True)
@@ -77,7 +79,7 @@ def to_trade(found: Mapping[str, Any], orders: Mapping[bool, Filled], times: Tim
     )
 
 
-def to_position(found: Mapping[str, Any], times: Times, deployment_id: str) -> Position:
+def freqtrade_position(found: Mapping[str, Any], times: Times, deployment_id: str) -> Position:
     entry_time = times.read(found["open_date"], "open_date")
     return Position(
         deployment_id,
@@ -107,33 +109,35 @@ def _words(value: Any) -> str | None:
 # Operations
 
 
-def load(book: Opened, source: Source, *, deployment: str | None = None, progress: Progress | None = None) -> Loaded:
+def load_freqtrade(
+    book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None
+) -> LoadedFile:
     """Keep what a trade database holds, in the deployment named or in one for each strategy and exchange."""
     if not isinstance(source, str | PathLike):
         raise Invalid("a trade database of freqtrade is a file; give its path", field="file")
-    tally, times, seen = Tally(), Times(), 0
-    open_now: dict[str, set[Row]] = {}
+    tally, times, seen = LoadTally(), Times(), 0
+    open_now: dict[str, set[RowValues]] = {}
     places: dict[tuple[str, str], str] = {}
-    with opened(Path(source), "a trade database of freqtrade") as file:
+    with open_foreign_sqlite(Path(source), "a trade database of freqtrade") as file:
         found = _trades(file)
         while part := list(islice(found, files.AT_ONCE)):
             with book.writing() as (tx, _):
-                closed: list[Row] = []
-                held: list[Row] = []
+                closed: list[RowValues] = []
+                held: list[RowValues] = []
                 for row, orders in part:
                     id = _place(tx, book, row, deployment, places)
                     open_now.setdefault(id, set())
                     try:
                         if not row["is_open"]:
-                            closed.append((tx.owner, *to_trade(row, orders, times, id)))
+                            closed.append((tx.owner, *freqtrade_trade(row, orders, times, id)))
                         elif orders is NO_ORDERS or True in orders:  # else it is ordered, and not entered
-                            held.append((tx.owner, *to_position(row, times, id)))
+                            held.append((tx.owner, *freqtrade_position(row, times, id)))
                     except Invalid as error:
                         tally.refuse(row["id"], error.message)
                 for one in held:
                     open_now[one[1]].add(one[2:5])
                 tally.keep(keep_trades(tx, closed))
-                days.settle(tx)
+                days.fold_marked_days(tx)
                 tally.keep(keep_positions(tx, held))
             seen += len(part)
             if progress is not None:
@@ -141,11 +145,11 @@ def load(book: Opened, source: Source, *, deployment: str | None = None, progres
     if not tally.wrong:
         with book.writing() as (tx, _):
             tally.changed += sum(close_others(tx, id, keys) for id, keys in open_now.items())
-    return tally.loaded()
+    return tally.to_loaded()
 
 
 def _place(
-    tx: Tx, book: Opened, row: Mapping[str, Any], deployment: str | None, places: dict[tuple[str, str], str]
+    tx: Tx, book: OpenBook, row: Mapping[str, Any], deployment: str | None, places: dict[tuple[str, str], str]
 ) -> str:
     """The deployment that a trade belongs to, made where it is missing."""
     strategy = _words(row.get("strategy")) or UNNAMED
@@ -162,21 +166,21 @@ def _place(
     return places[key]
 
 
-def _skill(tx: Tx, book: Opened, name: str) -> str:
-    known = [skill for skill in skills.listed(tx) if skill.name == name]
+def _skill(tx: Tx, book: OpenBook, name: str) -> str:
+    known = [skill for skill in skills.list_skills(tx) if skill.name == name]
     if known:
         return known[0].id
-    return skills.create(tx, book.origin, stamp(tx.clock()), name, description="A strategy of freqtrade.").id
+    return skills.create_skill(tx, book.origin, stamp(tx.clock()), name, description="A strategy of freqtrade.").id
 
 
 # Reading
 
 
-NO_ORDERS: Mapping[bool, Filled] = {}
+NO_ORDERS: Mapping[bool, FilledOrders] = {}
 """Of a file that has none: one of a very old version."""
 
 
-def _trades(file: sqlite3.Connection) -> Iterator[tuple[dict[str, Any], Mapping[bool, Filled]]]:
+def _trades(file: sqlite3.Connection) -> Iterator[tuple[dict[str, Any], Mapping[bool, FilledOrders]]]:
     """Each trade as the file has it, oldest first, with what its orders came to: in (True) and out (False)."""
     if missing := sorted(NEEDED - columns_of(file, "trades")):
         raise Invalid(f"this is no trade database of freqtrade: its trades have no {missing[0]!r}", field="file")
@@ -190,12 +194,12 @@ def _trades(file: sqlite3.Connection) -> Iterator[tuple[dict[str, Any], Mapping[
     )
     for row in file.execute("SELECT * FROM trades ORDER BY id"):
         trade = dict(row)
-        orders: Mapping[bool, Filled] = NO_ORDERS
+        orders: Mapping[bool, FilledOrders] = NO_ORDERS
         if has_orders:
             into = "sell" if trade.get("is_short") else "buy"
-            sides: dict[bool, Filled] = {}
+            sides: dict[bool, FilledOrders] = {}
             for side, filled, worth in file.execute(query, (trade["id"],)):
-                before = sides.get(side == into, Filled(0.0, 0.0))  # a stop on the exchange is a side of its own
-                sides[side == into] = Filled(before.amount + filled, before.worth + worth)
+                before = sides.get(side == into, FilledOrders(0.0, 0.0))  # a stop on the exchange is a side of its own
+                sides[side == into] = FilledOrders(before.amount + filled, before.worth + worth)
             orders = sides
         yield trade, orders

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
@@ -32,7 +32,7 @@ END = "~"
 FIGURES = ("trades", "wins", "mean", "median", "low", "high", "p", "tried")
 
 
-class Target(NamedTuple):
+class LessonTarget(NamedTuple):
     """What is reflected on: a skill with all its deployments, or one deployment."""
 
     skill_id: str
@@ -45,7 +45,7 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class LessonVersion:
     """One version of a lesson with the figures behind it; `*_pct` are fractions, the interval is of the mean."""
 
     version: int
@@ -64,7 +64,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson(Told):
+class Lesson(LessonVersion):
     """A lesson as it stood: `active`, `retired` by a person, or `withdrawn` since the trades support it no longer.
 
     `earlier` tells how it changed, oldest first. `event` undoes the write that answered with this; reads have none.
@@ -77,7 +77,7 @@ class Lesson(Told):
     deployment_id: str | None
     state: str
     pinned: bool
-    earlier: tuple[Told, ...]
+    earlier: tuple[LessonVersion, ...]
     event: int | None = None
 
 
@@ -108,55 +108,55 @@ def _figures_behind(version: int, made: Mapping[int, Any], figures: Mapping[int,
 def pin(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
     """The person's own word from now on, for every chat in the scope of the skill."""
     refuse_others(origin, "pins")
-    lesson = get(tx, ref)
+    lesson = get_lesson(tx, ref)
     change = change_of(tx, origin, preset, "promote", lesson.id)
     change.refuse_dropped("pinned")
     state = to_state(change.row)
     after = replace(state, confidence="asserted", scope=lesson.skill_id)
     event = None if after == state else change.to(replace(after, edited_at=change.at)).event
-    return replace(get(tx, lesson.id), event=event)
+    return replace(get_lesson(tx, lesson.id), event=event)
 
 
 def unpin(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
     """A reading again, out of the skill's scope; the next reflection may say it anew."""
     refuse_others(origin, "unpins")
-    lesson = get(tx, ref)
+    lesson = get_lesson(tx, ref)
     change = change_of(tx, origin, preset, "demote", lesson.id)
     change.refuse_dropped("unpinned")
     state = to_state(change.row)
-    after = replace(state, confidence="inferred", scope=Target(lesson.skill_id, lesson.deployment_id).scope)
+    after = replace(state, confidence="inferred", scope=LessonTarget(lesson.skill_id, lesson.deployment_id).scope)
     event = None if after == state else change.to(after).event
-    return replace(get(tx, lesson.id), event=event)
+    return replace(get_lesson(tx, lesson.id), event=event)
 
 
 def retire(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
     """Out of sight, and not found again until it is restored."""
     refuse_others(origin, "retires")
-    id = get(tx, ref).id
+    id = get_lesson(tx, ref).id
     event = changes.forget(tx, origin, preset, id).event
-    return replace(get(tx, id), event=event)
+    return replace(get_lesson(tx, id), event=event)
 
 
-def restore(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
+def restore_lesson(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
     refuse_others(origin, "restores")
-    id = get(tx, ref).id
-    event = changes.restore(tx, origin, preset, id).event
-    return replace(get(tx, id), event=event)
+    id = get_lesson(tx, ref).id
+    event = changes.restore_memory(tx, origin, preset, id).event
+    return replace(get_lesson(tx, id), event=event)
 
 
 # Queries
 
 
-def get(tx: Tx, ref: str) -> Lesson:
+def get_lesson(tx: Tx, ref: str) -> Lesson:
     """As it stands, in whatever state."""
     id = resolve(tx, ref)
-    found = read(tx, END, ids=[id], state="all")
+    found = lessons_as_of(tx, END, ids=[id], state="all")
     if not found:
         raise NotFound(f"memory {id} is no lesson; lessons come from reflecting on trades", field="lesson")
     return found[0]
 
 
-def read(
+def lessons_as_of(
     tx: Tx,
     known_at: str,
     *,
@@ -198,7 +198,7 @@ def _as_of(
 
     after = None
     for entry in entries:
-        told = stored.loads(entry.after)
+        told = stored_json.load_json(entry.after)
         if counts_from(entry, told) <= known_at and (told["version"] in figures or after is not None):
             after = told
     if after is None:
@@ -208,7 +208,7 @@ def _as_of(
     put_away = "withdrawn" if is_withdrawn(state, figures.values()) else "retired"
     current = made[state.version]
     return Lesson(
-        **_told(row, current),
+        **_version_fields(row, current),
         known_at=parse_stamp(row.known_at if state.version in figures else current.recorded_at),
         id=id,
         subject=state.subject or row.finding,
@@ -218,14 +218,16 @@ def _as_of(
         state="active" if state.name == "active" else put_away,
         pinned=state.confidence == "asserted" and state.scope == row.skill_id,
         earlier=tuple(
-            Told(**_told(figures[version], made[version]), known_at=parse_stamp(figures[version].known_at))
+            LessonVersion(
+                **_version_fields(figures[version], made[version]), known_at=parse_stamp(figures[version].known_at)
+            )
             for version in sorted(figures)
             if version < state.version
         ),
     )
 
 
-def _told(row: Any, version: Any) -> dict[str, Any]:
+def _version_fields(row: Any, version: Any) -> dict[str, Any]:
     return {
         "version": version.version,
         "text": version.content,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.book.trading.days import Piece
+from keepbook.book.trading.days import DayPiece
 
 SAMPLE = 30
 """Under so many trades, or so many days, a ratio of risk says nothing: there is none, and why."""
@@ -23,7 +23,7 @@ DAYS_A_YEAR = 365
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class PeriodFigures:
     """The short figures of a stretch of time up to the instant asked about."""
 
     since: datetime
@@ -71,11 +71,11 @@ class Performance:
     first: datetime | None
     last: datetime | None
     open_positions: int
-    periods: dict[str, Period]
+    periods: dict[str, PeriodFigures]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class EquityPoint:
     """A day of the equity curve: what there was at its end, and the deepest it stood under the peak after its trades.
 
     Without capital the curve begins at zero, and `drawdown_pct` is None. `day` is written like 2026-03-05.
@@ -102,7 +102,7 @@ def period_starts(at: str, zone: ZoneInfo) -> dict[str, str]:
     }
 
 
-class Tally:
+class ResultTally:
     """Sums that grow piece by piece."""
 
     __slots__ = ("best", "fees", "first", "gain", "last", "loss", "trades", "wins", "worst")
@@ -113,7 +113,7 @@ class Tally:
         self.best, self.worst = -math.inf, math.inf
         self.first = self.last = ""
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: DayPiece) -> None:
         self.trades += piece.trades
         self.wins += piece.wins
         self.gain += piece.gain
@@ -129,7 +129,7 @@ class Tally:
         return self.gain - self.loss
 
 
-class Day(NamedTuple):
+class EquityDay(NamedTuple):
     """A day with exits: its PnL, equity and peak at its end, and the deepest under the peak after one of its trades."""
 
     day: str
@@ -140,16 +140,16 @@ class Day(NamedTuple):
     drawdown_pct: float
 
 
-class Curve:
+class EquityCurve:
     """Equity, piece by piece; `days` has those with exits."""
 
     __slots__ = ("base", "days", "equity", "peak")
 
     def __init__(self, base: float) -> None:
         self.base = self.equity = self.peak = base
-        self.days: list[Day] = []
+        self.days: list[EquityDay] = []
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: DayPiece) -> None:
         pnl, deepest, share = piece.pnl, 0.0, 0.0
         if self.days and self.days[-1].day == piece.day:
             before = self.days.pop()
@@ -162,11 +162,11 @@ class Curve:
                 share = max(share, down / peak)
         self.peak = max(self.peak, self.equity + piece.high)
         self.equity += piece.pnl
-        self.days.append(Day(piece.day, pnl, self.equity, self.peak, deepest, share))
+        self.days.append(EquityDay(piece.day, pnl, self.equity, self.peak, deepest, share))
 
 
-def measure(
-    pieces: Iterable[Piece],
+def measure_performance(
+    pieces: Iterable[DayPiece],
     *,
     known_at: str,
     since: str | None,
@@ -177,9 +177,9 @@ def measure(
 ) -> Performance:
     """All of it in one pass. The pieces come in order of exit, begin with the earliest period or `since`, and are cut
     where a period begins, and at `since`."""
-    whole, curve = Tally(), Curve(capital or 0.0)
+    whole, curve = ResultTally(), EquityCurve(capital or 0.0)
     starts = period_starts(known_at, zone)
-    parts = {name: Tally() for name in starts}
+    parts = {name: ResultTally() for name in starts}
     for piece in pieces:
         if piece.first >= (since or ""):
             whole.add(piece)
@@ -223,18 +223,18 @@ def measure(
     )
 
 
-def _period(start: str, part: Tally, capital: float | None) -> Period:
-    return Period(parse_stamp(start), part.trades, part.wins, part.pnl, part.pnl / capital if capital else None)
+def _period(start: str, part: ResultTally, capital: float | None) -> PeriodFigures:
+    return PeriodFigures(parse_stamp(start), part.trades, part.wins, part.pnl, part.pnl / capital if capital else None)
 
 
-def _span(days: Sequence[Day]) -> int:
+def _span(days: Sequence[EquityDay]) -> int:
     """From the first day with an exit to the last, both counted."""
     if not days:
         return 0
     return (date.fromisoformat(days[-1].day) - date.fromisoformat(days[0].day)).days + 1
 
 
-def longest_under(days: Sequence[Day]) -> int:
+def longest_under(days: Sequence[EquityDay]) -> int:
     """The most days in a row from a peak until it is reached again, or until the last day."""
     longest, peak_day, peak, under = 0, "", -math.inf, False
     for one in days:
@@ -292,17 +292,17 @@ def sharpe(daily: Mapping[str, float], capital: float | None) -> float | None:
     return mean / deviation * math.sqrt(DAYS_A_YEAR) if deviation > 1e-12 * abs(mean) else None
 
 
-def equity(pieces: Iterable[Piece], capital: float | None) -> list[Point]:
+def equity_points(pieces: Iterable[DayPiece], capital: float | None) -> list[EquityPoint]:
     """The curve with a point for every day from the first exit to the last."""
-    curve = Curve(capital or 0.0)
+    curve = EquityCurve(capital or 0.0)
     for piece in pieces:
         curve.add(piece)
-    points: list[Point] = []
+    points: list[EquityPoint] = []
     for before, one in pairwise([*curve.days[:1], *curve.days]):
         for day in _days_between(before.day, one.day):  # no exit: it stands where it stood
             under = before.peak - before.equity
-            points.append(Point(day, before.equity, under, under / before.peak if capital else None))
-        points.append(Point(one.day, one.equity, one.drawdown, one.drawdown_pct if capital else None))
+            points.append(EquityPoint(day, before.equity, under, under / before.peak if capital else None))
+        points.append(EquityPoint(one.day, one.equity, one.drawdown, one.drawdown_pct if capital else None))
     return points
 
 

@@ -15,12 +15,12 @@ from sqlalchemy import func, insert, select, update
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_body, clean_line
 from keepbook.book.ground.when import parse_stamp
-from keepbook.book.ledger.ledger import Origin, begin, canonical
+from keepbook.book.ledger.ledger import Origin, begin_entry, canonical_json
 from keepbook.book.memory.memories import State, find_row, is_protected, to_state
-from keepbook.book.memory.write_path import Change, Text, change_of
+from keepbook.book.memory.write_path import Change, VersionText, change_of
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
-from keepbook.book.trading.findings import FEWEST, Finding, Found
-from keepbook.book.trading.lessons import END, FIGURES, Lesson, Target, is_withdrawn, read
+from keepbook.book.trading.findings import FEWEST, Finding, Findings
+from keepbook.book.trading.lessons import END, FIGURES, Lesson, LessonTarget, is_withdrawn, lessons_as_of
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import lessons
@@ -55,7 +55,7 @@ class Reflection:
     words: str
 
 
-class Step(NamedTuple):
+class LessonStep(NamedTuple):
     """What is to be done about one finding; `id` is its lesson, if it has one."""
 
     what: str
@@ -71,7 +71,7 @@ class Step(NamedTuple):
 # Rules
 
 
-def in_words(trades: int, tried: int, outcomes: Sequence[Outcome]) -> str:
+def reflection_in_words(trades: int, tried: int, outcomes: Sequence[Outcome]) -> str:
     """A reflection in a sentence or two."""
     counts: defaultdict[str, int] = defaultdict(int)
     for outcome in outcomes:
@@ -101,12 +101,12 @@ def _fitting(text: str, preset: Preset) -> str:
 # Operations
 
 
-def keep(
+def keep_findings(
     tx: Tx,
     origin: Origin,
     preset: Preset,
-    target: Target,
-    found: Found,
+    target: LessonTarget,
+    found: Findings,
     *,
     known_at: str,
     window_from: str | None,
@@ -114,8 +114,8 @@ def keep(
 ) -> Reflection:
     """Write down what was found; `texts` has other words for some findings, by their key."""
     reading = replace(origin, source="inferred")
-    done: list[tuple[Step, int | None]] = []
-    for step in plan(tx, target, found, known_at):
+    done: list[tuple[LessonStep, int | None]] = []
+    for step in plan_lessons(tx, target, found, known_at):
         id, event = step.id, None
         if step.finding is not None and step.speaks:
             text = _fitting(texts.get(step.finding.key, step.finding.text), preset)
@@ -124,7 +124,9 @@ def keep(
         elif id is not None and step.what == "withdrawn":
             event = _withdraw(tx, reading, preset, id, known_at)
         done.append((step._replace(id=id), event))
-    standing = {one.id: one for one in read(tx, END, ids=[step.id for step, _ in done if step.id], state="all")}
+    standing = {
+        one.id: one for one in lessons_as_of(tx, END, ids=[step.id for step, _ in done if step.id], state="all")
+    }
     outcomes = tuple(
         Outcome(
             what=step.what,
@@ -141,22 +143,29 @@ def keep(
         trades=found.trades,
         tried=found.tried,
         outcomes=outcomes,
-        words=in_words(found.trades, found.tried, outcomes),
+        words=reflection_in_words(found.trades, found.tried, outcomes),
     )
 
 
 def _say(
-    tx: Tx, origin: Origin, preset: Preset, target: Target, id: str | None, finding: Finding, text: str, known_at: str
+    tx: Tx,
+    origin: Origin,
+    preset: Preset,
+    target: LessonTarget,
+    id: str | None,
+    finding: Finding,
+    text: str,
+    known_at: str,
 ) -> tuple[str, int | None]:
     """A new lesson, or the next version of one, which brings it back where it had been withdrawn."""
-    said = Text(
+    said = VersionText(
         content=clean_line(text, "content", 1, preset.content_max), summary=None, body=clean_body(finding.details),
-        source="inferred", score=None, made_by=None, thread_id=origin.thread_id, turn_ids=canonical([]),
+        source="inferred", score=None, made_by=None, thread_id=origin.thread_id, turn_ids=canonical_json([]),
         valid_from=known_at, valid_until=None,
     )  # fmt: skip
     if id is None:  # not by `remember`, to which another finding may sound the same
         room_for_memory(tx, f"{text}{finding.details}")
-        change = Change(tx, origin, preset, "remember", begin(tx), new_id())
+        change = Change(tx, origin, preset, "remember", begin_entry(tx), new_id())
         after = State(
             category=CATEGORY if CATEGORY in preset.categories or not preset.categories else preset.default_category,
             subject=clean_line(finding.subject[:200], "subject", 1, 200), scope=target.scope, confidence="inferred",
@@ -184,7 +193,9 @@ def _withdraw(tx: Tx, origin: Origin, preset: Preset, id: str, known_at: str) ->
     return change.to(gone).event
 
 
-def _store_figures(tx: Tx, id: str, target: Target, finding: Finding, known_at: str, window_from: str | None) -> None:
+def _store_figures(
+    tx: Tx, id: str, target: LessonTarget, finding: Finding, known_at: str, window_from: str | None
+) -> None:
     row = {
         "owner": tx.owner, "memory_id": id, "version": find_row(tx, id).version, "finding": finding.key,
         "skill_id": target.skill_id, "deployment_id": target.deployment_id, "known_at": known_at,
@@ -196,7 +207,7 @@ def _store_figures(tx: Tx, id: str, target: Target, finding: Finding, known_at: 
 # Queries
 
 
-def plan(tx: Tx, target: Target, found: Found, known_at: str) -> list[Step]:
+def plan_lessons(tx: Tx, target: LessonTarget, found: Findings, known_at: str) -> list[LessonStep]:
     """What keeping these findings would do, finding by finding, and then what is no longer found.
 
     Lessons go forward only: as of an instant before the last reflection nothing is written, for what was learnt since
@@ -208,7 +219,7 @@ def plan(tx: Tx, target: Target, found: Found, known_at: str) -> list[Step]:
         .order_by(lessons.c.known_at, lessons.c.version)
     ).all()
     if any(max(row.known_at, row.withdrawn_at or "") > known_at for row in rows):
-        return [Step("not_kept", None, finding) for finding in found.findings]
+        return [LessonStep("not_kept", None, finding) for finding in found.findings]
     known: defaultdict[str, list[Any]] = defaultdict(list)
     for row in rows:
         known[row.finding].append(row)
@@ -218,13 +229,13 @@ def plan(tx: Tx, target: Target, found: Found, known_at: str) -> list[Step]:
         memory = find_row(tx, id)
         if to_state(memory).name == "active":
             mine = is_protected(memory.source, to_state(memory))
-            steps.append(Step("pinned" if mine else "withdrawn", id, None))
+            steps.append(LessonStep("pinned" if mine else "withdrawn", id, None))
     return steps
 
 
-def _step(tx: Tx, rows: Sequence[Any], finding: Finding) -> Step:
+def _step(tx: Tx, rows: Sequence[Any], finding: Finding) -> LessonStep:
     if not rows:
-        return Step("new", None, finding)
+        return LessonStep("new", None, finding)
     last = rows[-1]
     memory = find_row(tx, last.memory_id)
     state = to_state(memory)
@@ -233,10 +244,10 @@ def _step(tx: Tx, rows: Sequence[Any], finding: Finding) -> Step:
         what = "back" if is_withdrawn(state, rows) or state.archived_reason == "undone" else "retired"
     elif is_protected(memory.source, state):
         what = "pinned"
-    return Step(what, last.memory_id, finding)
+    return LessonStep(what, last.memory_id, finding)
 
 
-def _about(target: Target) -> tuple[Any, ...]:
+def _about(target: LessonTarget) -> tuple[Any, ...]:
     deployment = lessons.c.deployment_id
     which = deployment.is_(None) if target.deployment_id is None else deployment == target.deployment_id
     return lessons.c.skill_id == target.skill_id, which

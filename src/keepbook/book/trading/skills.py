@@ -14,17 +14,16 @@ from sqlalchemy import bindparam, insert, select, update
 
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH, new_id
 from keepbook.book.ground.limits import clean_line, clean_optional, clean_text, sought
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners import owners
-from keepbook.book.text.words import fold
-from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, refuse_missing
-from keepbook.book.trading.files import load as load_file
+from keepbook.book.text.words import fold_text
+from keepbook.book.trading.files import Layout, LoadedFile, Progress, Source, Times, load_file, number, refuse_missing
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
-from keepbook.storage.bulk_rows import Kept, Row
+from keepbook.storage.bulk_rows import KeptCounts, RowValues
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import deployments as deployment_rows
 from keepbook.storage.tables import skill_fields
 from keepbook.storage.tables import skills as skill_rows
@@ -40,7 +39,7 @@ DEPLOYMENT_FILE = Layout("deployments", ("id", "skill", *DEPLOYMENT_FIELDS), nee
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldVersion:
     """One version of what a skill says in one of its fields."""
 
     skill_id: str
@@ -110,7 +109,7 @@ def clean_deployment(given: Mapping[str, Any]) -> dict[str, Any]:
         elif field == "account":
             cleaned[field] = clean_optional(value, field, 200)
         elif field == "capital":
-            cleaned[field] = _capital(value)
+            cleaned[field] = None if value in (None, "") else number(value, field, low=0, above=True)
         elif field == "currency":
             cleaned[field] = clean_line(value or CURRENCY, field, 1, 20).upper()
         else:
@@ -118,16 +117,10 @@ def clean_deployment(given: Mapping[str, Any]) -> dict[str, Any]:
     return cleaned
 
 
-def _capital(value: Any) -> float | None:
-    if value is None or value == "":
-        return None
-    return number(value, "capital", low=0, above=True)
-
-
 # Operations
 
 
-def create(
+def create_skill(
     tx: Tx,
     origin: Origin,
     now: str,
@@ -141,7 +134,7 @@ def create(
 ) -> Skill:
     """Only the name is needed; a name is used once among the skills that have not ended."""
     name = clean_line(name, "name", 1, NAME_LIMIT)
-    if any(fold(row.name) == fold(name) for row in _living(tx)):
+    if any(fold_text(row.name) == fold_text(name) for row in _living(tx)):
         raise Conflict(f"there is a skill {name!r} already; choose another name", code="name_taken")
     owners.configure(tx, now)  # who only trades has a book too
     row = {
@@ -154,27 +147,27 @@ def create(
     for field, value in (("strategy", strategy), ("schedule", schedule), ("chat", chat)):
         if value not in (None, ""):
             set_field(tx, origin, now, row["id"], field, value)
-    return get(tx, row["id"])
+    return get_skill(tx, row["id"])
 
 
-def describe(tx: Tx, id: str, description: str) -> Skill:
+def describe_skill(tx: Tx, id: str, description: str) -> Skill:
     text = clean_text(description or "", "description", TEXT_LIMIT).strip()
     mine = (skill_rows.c.owner == tx.owner, skill_rows.c.id == id)
     tx.conn.execute(update(skill_rows).where(*mine).values(description=text))
-    return get(tx, id)
+    return get_skill(tx, id)
 
 
 def set_field(
     tx: Tx, origin: Origin, now: str, id: str, field: str, value: Any, *, expect_version: int | None = None
-) -> Field:
+) -> FieldVersion:
     """A new version of one field; the same words again are no new version.
 
     With `expect_version` only if nobody wrote it since: 0 is a field that was never written.
     """
     field = clean_field(field)
     text = clean_text(value, field, TEXT_LIMIT).strip()
-    skill = get(tx, id)
-    last = next(iter(history(tx, id, field)), None)
+    skill = get_skill(tx, id)
+    last = next(iter(field_history(tx, id, field)), None)
     version = 0 if last is None else last.version
     if expect_version is not None and expect_version != version:
         raise Conflict(
@@ -189,7 +182,7 @@ def set_field(
         "actor": origin.actor, "thread_id": origin.thread_id,
     }  # fmt: skip
     tx.conn.execute(insert(skill_fields), row)
-    return history(tx, id, field)[0]
+    return field_history(tx, id, field)[0]
 
 
 def create_deployment(tx: Tx, now: str, name: str, skill_id: str, *, id: str | None = None, **given: Any) -> Deployment:
@@ -199,7 +192,7 @@ def create_deployment(tx: Tx, now: str, name: str, skill_id: str, *, id: str | N
     if id is not None and any(row.id == id for row in _deployment_rows(tx)):
         raise Conflict(f"there is a deployment with the id {id!r} already")
     row = {
-        "owner": tx.owner, "id": new_id() if id is None else clean_id(id), "skill_id": get(tx, skill_id).id,
+        "owner": tx.owner, "id": new_id() if id is None else clean_id(id), "skill_id": get_skill(tx, skill_id).id,
         "currency": CURRENCY, "created_at": now,
     } | cleaned  # fmt: skip
     _in_order(row)
@@ -211,7 +204,7 @@ def change_deployment(tx: Tx, id: str, **given: Any) -> Deployment:
     """Only what is given changes."""
     known = find_deployment(tx, id)
     cleaned = clean_deployment(given)
-    if "name" in cleaned and fold(cleaned["name"]) != fold(known.name):
+    if "name" in cleaned and fold_text(cleaned["name"]) != fold_text(known.name):
         _free_name(tx, cleaned["name"])
     mine = (deployment_rows.c.owner == tx.owner, deployment_rows.c.id == known.id)
     if cleaned:
@@ -222,7 +215,7 @@ def change_deployment(tx: Tx, id: str, **given: Any) -> Deployment:
 
 
 def _free_name(tx: Tx, name: str) -> None:
-    if any(fold(row.name) == fold(name) for row in _deployment_rows(tx)):
+    if any(fold_text(row.name) == fold_text(name) for row in _deployment_rows(tx)):
         raise Conflict(f"there is a deployment {name!r} already; choose another name", code="name_taken")
 
 
@@ -232,31 +225,33 @@ def _in_order(row: Mapping[str, Any]) -> None:
         raise Invalid("a deployment ends after it started, not before", field="ended_at")
 
 
-def load_skills(book: Opened, source: Source, *, progress: Progress | None = None) -> Loaded:
+def load_skills(book: OpenBook, source: Source, *, progress: Progress | None = None) -> LoadedFile:
     """Keep the skills of a file. One that is there gets what the file says otherwise; empty cells change nothing."""
 
-    def put(tx: Tx, row: Row) -> tuple[Skill | None, Skill]:
-        told = _told(SKILL_FILE, row)
+    def put(tx: Tx, row: RowValues) -> tuple[Skill | None, Skill]:
+        told = _row_texts(SKILL_FILE, row)
         now, id, name = stamp(tx.clock()), told.pop("id", None), told.pop("name")
-        known = _known(_living(tx), id, name)
+        known = _existing_row(_living(tx), id, name)
         if known is None:
-            return None, create(tx, book.origin, now, name, id=id, **told)
-        before = get(tx, known.id)
+            return None, create_skill(tx, book.origin, now, name, id=id, **told)
+        before = get_skill(tx, known.id)
         for field in FIELDS:
             if field in told:
                 set_field(tx, book.origin, now, known.id, field, told[field])
-        return before, describe(tx, known.id, told["description"]) if "description" in told else get(tx, known.id)
+        return before, describe_skill(tx, known.id, told["description"]) if "description" in told else get_skill(
+            tx, known.id
+        )
 
     return _load_one_by_one(book, source, SKILL_FILE, put, progress)
 
 
-def load_deployments(book: Opened, source: Source, *, progress: Progress | None = None) -> Loaded:
+def load_deployments(book: OpenBook, source: Source, *, progress: Progress | None = None) -> LoadedFile:
     """Keep the deployments of a file. One that is there gets what the file says otherwise, but keeps its skill."""
 
-    def put(tx: Tx, row: Row) -> tuple[Deployment | None, Deployment]:
-        told = _told(DEPLOYMENT_FILE, row)
+    def put(tx: Tx, row: RowValues) -> tuple[Deployment | None, Deployment]:
+        told = _row_texts(DEPLOYMENT_FILE, row)
         id, name, skill_id = told.pop("id", None), told.pop("name"), _meant_skill(tx, told.pop("skill"))
-        known = _known(_deployment_rows(tx), id, name)
+        known = _existing_row(_deployment_rows(tx), id, name)
         if known is None:
             return None, create_deployment(tx, stamp(tx.clock()), name, skill_id, id=id, **told)
         before = find_deployment(tx, known.id)
@@ -267,7 +262,7 @@ def load_deployments(book: Opened, source: Source, *, progress: Progress | None 
     return _load_one_by_one(book, source, DEPLOYMENT_FILE, put, progress)
 
 
-def _told(layout: Layout, row: Row) -> dict[str, Any]:
+def _row_texts(layout: Layout, row: RowValues) -> dict[str, Any]:
     """What a row says, as text, without what it leaves open."""
     refuse_missing(layout, row)
     return {
@@ -277,25 +272,25 @@ def _told(layout: Layout, row: Row) -> dict[str, Any]:
     }
 
 
-def _known(rows: Sequence[Any], id: str | None, name: str) -> Any:
+def _existing_row(rows: Sequence[Any], id: str | None, name: str) -> Any:
     if id is not None:
         return next((row for row in rows if row.id == id), None)
-    return next((row for row in rows if fold(row.name) == fold(name)), None)
+    return next((row for row in rows if fold_text(row.name) == fold_text(name)), None)
 
 
 def _meant_skill(tx: Tx, name: str) -> str:
-    found = _skill_row(tx, name) or _known(_living(tx), None, name)
+    found = _skill_row(tx, name) or _existing_row(_living(tx), None, name)
     if found is None:
         raise NotFound(f"there is no skill {name[:80]!r} in this book; create it, or load a file of skills first")
     return str(found.id)
 
 
 def _load_one_by_one(
-    book: Opened, source: Source, layout: Layout, put: Callable[[Tx, Row], Any], progress: Progress | None
-) -> Loaded:
+    book: OpenBook, source: Source, layout: Layout, put: Callable[[Tx, RowValues], Any], progress: Progress | None
+) -> LoadedFile:
     """A few rows, each kept whole or not at all."""
 
-    def to_row(row: Row) -> Row:
+    def to_row(row: RowValues) -> RowValues:
         try:
             with book.writing() as (tx, _):
                 before, after = put(tx, row)
@@ -303,26 +298,26 @@ def _load_one_by_one(
             raise Invalid(error.message) from error
         return ("added" if before is None else "unchanged" if before == after else "changed",)
 
-    def count(rows: list[Row]) -> Kept:
+    def count(rows: list[RowValues]) -> KeptCounts:
         words = [row[0] for row in rows]
-        return Kept(words.count("added"), words.count("changed"), words.count("unchanged"))
+        return KeptCounts(words.count("added"), words.count("changed"), words.count("unchanged"))
 
-    return load_file(source, layout, {}, to_row, count, progress).loaded()
+    return load_file(source, layout, {}, to_row, count, progress).to_loaded()
 
 
 # Queries
 
 
-def get(tx: Tx, id: str) -> Skill:
+def get_skill(tx: Tx, id: str) -> Skill:
     row = _skill_row(tx, id)
     if row is None:
         raise NotFound(f"there is no skill {id!r} in this book", field="skill")
     return _to_skill(tx, row)
 
 
-def find(tx: Tx, ref: str) -> Skill:
+def find_skill(tx: Tx, ref: str) -> Skill:
     """By id, else by name or a piece of it."""
-    row = _skill_row(tx, ref) or _named(_living(tx), ref, "skill")
+    row = _skill_row(tx, ref) or _find_by_name(_living(tx), ref, "skill")
     if row is not None:
         return _to_skill(tx, row)
     known = ", ".join(row.name for row in _living(tx)[:10])
@@ -330,16 +325,18 @@ def find(tx: Tx, ref: str) -> Skill:
     raise NotFound(f"there is no skill {ref!r} in this book; {hint}", field="skill")
 
 
-def listed(tx: Tx) -> Sequence[Skill]:
+def list_skills(tx: Tx) -> Sequence[Skill]:
     """In the order in which they were made; without those that have ended."""
     return [_to_skill(tx, row) for row in _living(tx)]
 
 
-def history(tx: Tx, id: str, field: str | None = None) -> Sequence[Field]:
+def field_history(tx: Tx, id: str, field: str | None = None) -> Sequence[FieldVersion]:
     """Every version of a skill's fields, the newest of each first."""
     wanted = None if field is None else clean_field(field)
     return [
-        Field(row.skill_id, row.field, row.version, row.value, parse_stamp(row.recorded_at), row.actor, row.thread_id)
+        FieldVersion(
+            row.skill_id, row.field, row.version, row.value, parse_stamp(row.recorded_at), row.actor, row.thread_id
+        )
         for row in _FIELDS_OF.rows(tx.conn, {"owner": tx.owner, "id": id})
         if wanted in (None, row.field)
     ]
@@ -348,7 +345,7 @@ def history(tx: Tx, id: str, field: str | None = None) -> Sequence[Field]:
 def find_deployment(tx: Tx, ref: str) -> Deployment:
     """By id, else by name or a piece of it; also one that has ended."""
     rows = _deployment_rows(tx)
-    row = next((row for row in rows if row.id == ref), None) or _named(rows, ref, "deployment")
+    row = next((row for row in rows if row.id == ref), None) or _find_by_name(rows, ref, "deployment")
     if row is not None:
         return _to_deployment(row)
     known = ", ".join(row.name for row in rows[:10])
@@ -359,20 +356,20 @@ def find_deployment(tx: Tx, ref: str) -> Deployment:
 def deployment_called(tx: Tx, name: str) -> Deployment | None:
     """By id or by the whole name: as files name them, where a piece of a name would be a guess."""
     rows = _deployment_rows(tx)
-    row = _known(rows, name, name) or _known(rows, None, name)
+    row = _existing_row(rows, name, name) or _existing_row(rows, None, name)
     return None if row is None else _to_deployment(row)
 
 
-def deployments(tx: Tx, skill_id: str | None = None) -> Sequence[Deployment]:
+def list_deployments(tx: Tx, skill_id: str | None = None) -> Sequence[Deployment]:
     """In the order in which they were made, of one skill or of all."""
     return [_to_deployment(row) for row in _deployment_rows(tx) if skill_id in (None, row.skill_id)]
 
 
-def _named(rows: Sequence[Any], ref: str, what: str) -> Any:
-    wanted = fold(ref)
+def _find_by_name(rows: Sequence[Any], ref: str, what: str) -> Any:
+    wanted = fold_text(ref)
     for found in (
-        [row for row in rows if fold(row.name) == wanted],
-        [row for row in rows if wanted and wanted in fold(row.name)],
+        [row for row in rows if fold_text(row.name) == wanted],
+        [row for row in rows if wanted and wanted in fold_text(row.name)],
     ):
         if len(found) == 1:
             return found[0]
@@ -385,7 +382,7 @@ def _living(tx: Tx) -> Sequence[Any]:
     return _LIVING.rows(tx.conn, {"owner": tx.owner})
 
 
-_LIVING = Prepared(
+_LIVING = PreparedStatement(
     select(skill_rows)
     .where(skill_rows.c.owner == bindparam("owner"), skill_rows.c.ended_at.is_(None))
     .order_by(skill_rows.c.created_at, skill_rows.c.id)
@@ -400,15 +397,15 @@ def _deployment_rows(tx: Tx) -> Sequence[Any]:
     return _DEPLOYMENTS.rows(tx.conn, {"owner": tx.owner})
 
 
-_SKILL = Prepared(
+_SKILL = PreparedStatement(
     select(skill_rows).where(skill_rows.c.owner == bindparam("owner"), skill_rows.c.id == bindparam("id"))
 )
-_FIELDS_OF = Prepared(
+_FIELDS_OF = PreparedStatement(
     select(skill_fields)
     .where(skill_fields.c.owner == bindparam("owner"), skill_fields.c.skill_id == bindparam("id"))
     .order_by(skill_fields.c.field, skill_fields.c.version.desc())
 )
-_DEPLOYMENTS = Prepared(
+_DEPLOYMENTS = PreparedStatement(
     select(deployment_rows, skill_rows.c.name.label("skill"))
     .join(
         skill_rows,
@@ -420,8 +417,8 @@ _DEPLOYMENTS = Prepared(
 
 
 def _to_skill(tx: Tx, row: Any) -> Skill:
-    newest: dict[str, Field] = {}
-    for one in history(tx, row.id):
+    newest: dict[str, FieldVersion] = {}
+    for one in field_history(tx, row.id):
         newest.setdefault(one.field, one)
     said = {field: newest[field].value if field in newest else None for field in FIELDS}
     return Skill(

@@ -16,24 +16,24 @@ from typing import Any, NamedTuple
 from sqlalchemy import FromClause, Select, insert, or_, select, tuple_, update
 
 from keepbook.book.ground.limits import clean_count, clean_line, sought
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import batch, ledger
 from keepbook.book.trading import days, files, former, skills
 from keepbook.book.trading.files import (
     Layout,
-    Loaded,
+    LoadedFile,
     Progress,
     Source,
+    TextReader,
     Times,
-    Words,
     number,
     optional_number,
     refuse_missing,
 )
 from keepbook.errors import Invalid
-from keepbook.storage.bulk_rows import BulkRows, Kept, Row
+from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import positions as position_rows
 from keepbook.storage.tables import trades as trade_rows
@@ -47,7 +47,7 @@ TRADES = Layout("trades", TRADE_COLUMNS, needed=TRADE_COLUMNS[:8])
 POSITION_COLUMNS = ("deployment", "symbol", "side", "quantity", "entry_time", "entry_price", "known_at")
 POSITIONS = Layout("positions", POSITION_COLUMNS, needed=POSITION_COLUMNS[:6])
 _TRADES = BulkRows(trade_rows)
-Wanted = Callable[[FromClause], list[Any]]
+ColumnsOf = Callable[[FromClause], list[Any]]
 """What else is asked of trades, said of where they are read from."""
 
 
@@ -94,12 +94,14 @@ def net(side: str, quantity: float, entry_price: float, exit_price: float, fees:
     return (exit_price - entry_price) * quantity * (1 if side == "long" else -1) - fees
 
 
-def key_of(*figures: Any) -> str:
+def trade_key(*figures: Any) -> str:
     """What a trade without an id of its own is known by: two with the same figures are one."""
     return blake2b(repr(figures).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def to_trade(owner: str, row: Row, times: Times, words: Words, deployment: Callable[[Any], str]) -> Row:
+def row_to_trade(
+    owner: str, row: RowValues, times: Times, words: TextReader, deployment: Callable[[Any], str]
+) -> RowValues:
     """A row of a file as the owner and a `Trade`, plain since there are many; `Invalid` says what is wrong with it."""
     refuse_missing(TRADES, row)
     quantity, entry_price, exit_price, fees, entry_time, exit_time = (
@@ -122,7 +124,7 @@ def to_trade(owner: str, row: Row, times: Times, words: Words, deployment: Calla
         owner,
         deployment(row[0]),
         exit_time,
-        key_of(*figures) if id in (None, "") else clean_line(str(id), "id", 1, 200),
+        trade_key(*figures) if id in (None, "") else clean_line(str(id), "id", 1, 200),
         symbol,
         side,
         quantity,
@@ -141,7 +143,7 @@ def to_trade(owner: str, row: Row, times: Times, words: Words, deployment: Calla
     )
 
 
-def to_position(row: Row, times: Times, deployment: Callable[[Any], str]) -> Position:
+def row_to_position(row: RowValues, times: Times, deployment: Callable[[Any], str]) -> Position:
     """A row of a file as an open position; `Invalid` says what is wrong with it."""
     refuse_missing(POSITIONS, row)
     entry_time = times.read(row[4], "entry_time")
@@ -173,75 +175,75 @@ def _place(cursor: str) -> tuple[str, str, str]:
 
 
 def load_trades(
-    book: Opened, source: Source, *, deployment: str | None = None, progress: Progress | None = None
-) -> Loaded:
+    book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None
+) -> LoadedFile:
     """Keep the trades of a file; `deployment` is that of rows which name none."""
-    times, words, owner, meant = Times(), Words(), book.owner, named_deployments(book)
+    times, words, owner, meant = Times(), TextReader(), book.owner, named_deployments(book)
 
-    def keep_rows(rows: list[Row]) -> Kept:
+    def keep_rows(rows: list[RowValues]) -> KeptCounts:
         with book.writing() as (tx, _):
             return keep_trades(tx, rows)
 
-    def to_row(row: Row) -> Row:
-        return to_trade(owner, row, times, words, meant)
+    def to_row(row: RowValues) -> RowValues:
+        return row_to_trade(owner, row, times, words, meant)
 
-    loaded = files.load(source, TRADES, {"deployment": deployment}, to_row, keep_rows, progress).loaded()
+    loaded = files.load_file(source, TRADES, {"deployment": deployment}, to_row, keep_rows, progress).to_loaded()
     settled = False
     while not settled:
         with book.writing() as (tx, _):
-            settled = days.settle(tx, days.MOST_AT_ONCE)
+            settled = days.fold_marked_days(tx, days.MOST_AT_ONCE)
     return loaded
 
 
 def load_positions(
-    book: Opened, source: Source, *, deployment: str | None = None, progress: Progress | None = None
-) -> Loaded:
+    book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None
+) -> LoadedFile:
     """Keep the positions of a file, which says what is open now.
 
     What is open in a deployment that the file names and no longer in the file is closed, unless a row was refused: the
     refused one might be it.
     """
     times, owner, meant = Times(), book.owner, named_deployments(book)
-    open_now: dict[str, set[Row]] = {} if deployment is None else {meant(deployment): set()}
+    open_now: dict[str, set[RowValues]] = {} if deployment is None else {meant(deployment): set()}
 
-    def keep_rows(rows: list[Row]) -> Kept:
+    def keep_rows(rows: list[RowValues]) -> KeptCounts:
         for row in rows:
             open_now.setdefault(row[1], set()).add(row[2:5])
         with book.writing() as (tx, _):
             return keep_positions(tx, rows)
 
-    def to_row(row: Row) -> Row:
-        return (owner, *to_position(row, times, meant))
+    def to_row(row: RowValues) -> RowValues:
+        return (owner, *row_to_position(row, times, meant))
 
-    tally = files.load(source, POSITIONS, {"deployment": deployment}, to_row, keep_rows, progress)
+    tally = files.load_file(source, POSITIONS, {"deployment": deployment}, to_row, keep_rows, progress)
     if not tally.wrong:
         with book.writing() as (tx, _):
             tally.changed += sum(close_others(tx, id, keys) for id, keys in open_now.items())
-    return tally.loaded()
+    return tally.to_loaded()
 
 
-def keep_trades(tx: Tx, rows: Sequence[Row]) -> Kept:
+def keep_trades(tx: Tx, rows: Sequence[RowValues]) -> KeptCounts:
     """Rows are the owner and a `Trade`. One that comes with other figures is corrected, and what it said is kept as
-    former. What is kept of their days is to be settled anew, by `days.settle`."""
-    number, now, width = ledger.head(tx).sealed + 1 + len(tx.batches), stamp(tx.clock()), former.KEY
+    former. What is kept of their days is to be settled anew, by `days.fold_marked_days`."""
+    number, now, width = ledger.chain_head(tx).sealed + 1 + len(tx.batches), stamp(tx.clock()), former.KEY
     ordered = batch.in_order(rows, width)
     many = len(ordered)
-    added, went = _TRADES.add(tx.conn, ordered, number), list[Row]()
+    added, went = _TRADES.add(tx.conn, ordered, number), list[RowValues]()
     if added < len(ordered):
         standing = {row[:width]: row for row in former.standing_at(tx, ordered)}
         changed = [row for row in ordered if standing[row[:width]][:-1] != row]
         went = [(*standing[row[:width]], number, now) for row in changed]
         corrected = {row[:width] for row in changed}
         ordered = [row for row in ordered if row[:width] in corrected or standing[row[:width]][-1] == number]
-        former.keep(tx, went)
+        former.keep_former_trades(tx, went)
         _TRADES.correct(tx.conn, [(*row, number) for row in changed])
     if ordered:
         batch.seal(tx, "trades", [row[1:] for row in ordered], [row[1:] for row in went], number)
-        days.mark(tx, {(row[1], row[2][:10]) for row in ordered})
-    return Kept(added, len(went), many - added - len(went))
+        days.mark_days(tx, {(row[1], row[2][:10]) for row in ordered})
+    return KeptCounts(added, len(went), many - added - len(went))
 
 
-def keep_positions(tx: Tx, rows: Sequence[Row]) -> Kept:
+def keep_positions(tx: Tx, rows: Sequence[RowValues]) -> KeptCounts:
     """Rows are the owner and a `Position`. One that changed is closed and begun anew, so that what was known of it
     before stays known."""
     now, added, changed = stamp(tx.clock()), 0, 0
@@ -261,7 +263,7 @@ def keep_positions(tx: Tx, rows: Sequence[Row]) -> Kept:
         else:
             tx.conn.execute(insert(position_rows), {"owner": tx.owner} | fresh._asdict())
         added, changed = added + (not known), changed + bool(known)
-    return Kept(added, changed, len(told) - added - changed)
+    return KeptCounts(added, changed, len(told) - added - changed)
 
 
 def _set_position(tx: Tx, position: Position, **values: Any) -> None:
@@ -270,7 +272,7 @@ def _set_position(tx: Tx, position: Position, **values: Any) -> None:
     tx.conn.execute(update(position_rows).where(position_rows.c.owner == tx.owner, *keys).values(values))
 
 
-def close_others(tx: Tx, deployment_id: str, open_now: set[Row]) -> int:
+def close_others(tx: Tx, deployment_id: str, open_now: set[RowValues]) -> int:
     """Close what is open in a deployment but for these (symbol, side, entry time); answers how many."""
     keys = (position_rows.c.symbol, position_rows.c.side, position_rows.c.entry_time)
     mine = (position_rows.c.owner == tx.owner, position_rows.c.deployment_id == deployment_id)
@@ -283,7 +285,7 @@ def close_others(tx: Tx, deployment_id: str, open_now: set[Row]) -> int:
     return len(gone)
 
 
-def named_deployments(book: Opened) -> Callable[[Any], str]:
+def named_deployments(book: OpenBook) -> Callable[[Any], str]:
     """What finds the id of a deployment that a row names; each is looked up once."""
     known: dict[str, str | Invalid] = {}
 
@@ -299,7 +301,7 @@ def named_deployments(book: Opened) -> Callable[[Any], str]:
     return meant
 
 
-def _sought_deployment(book: Opened, name: str) -> str | Invalid:
+def _sought_deployment(book: OpenBook, name: str) -> str | Invalid:
     with book.reading() as (tx, _, _):
         found = skills.deployment_called(tx, name)
     if found is not None:
@@ -313,7 +315,7 @@ def _sought_deployment(book: Opened, name: str) -> str | Invalid:
 # Queries
 
 
-def known(tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None = None) -> Iterator[Trade]:
+def known_trades(tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None = None) -> Iterator[Trade]:
     """The trades that were known by an instant, in the order of their exits; read as they are asked for."""
 
     def wanted(rows: FromClause) -> list[Any]:
@@ -323,13 +325,13 @@ def known(tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | Non
     return heapq.merge(*streams, key=attrgetter("exit_time", "deployment_id", "key"))
 
 
-def page(
+def trade_page(
     tx: Tx, deployment_ids: Sequence[str], known_at: str, limit: int = 30, cursor: str | None = None
 ) -> Page[Trade]:
     """The trades that were known by an instant, the newest first."""
     clean_count(limit, "limit", 1000)
     ids = list(dict.fromkeys(deployment_ids))
-    total = days.count(tx, ids, known_at)
+    total = days.count_trades(tx, ids, known_at)
 
     def wanted(rows: FromClause) -> list[Any]:
         place = (rows.c.exit_time, rows.c.deployment_id, rows.c.key)
@@ -356,7 +358,7 @@ def open_positions(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> list
     return [Position(*row) for row in tx.conn.execute(query)]
 
 
-def _all_of(tx: Tx, key: Row) -> Select[Any]:
+def _all_of(tx: Tx, key: RowValues) -> Select[Any]:
     """All that is known of one position: as it was, and as it is."""
     keys = (position_rows.c[name] == value for name, value in zip(Position._fields[:4], key, strict=True))
     columns = [position_rows.c[name] for name in Position._fields]
@@ -364,10 +366,10 @@ def _all_of(tx: Tx, key: Row) -> Select[Any]:
 
 
 def _stream(
-    tx: Tx, deployment_id: str, known_at: str, wanted: Wanted, *, newest_first: bool, limit: int | None = None
+    tx: Tx, deployment_id: str, known_at: str, wanted: ColumnsOf, *, newest_first: bool, limit: int | None = None
 ) -> Iterator[Trade]:
     """Of one deployment, in the order of the key, so that nothing has to be sorted."""
-    rows_of = former.known(tx, [deployment_id], known_at)
+    rows_of = former.trades_as_of(tx, [deployment_id], known_at)
     query = select(*(rows_of.c[name] for name in Trade._fields)).where(
         rows_of.c.owner == tx.owner,
         rows_of.c.deployment_id == deployment_id,

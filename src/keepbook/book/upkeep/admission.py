@@ -40,20 +40,20 @@ def acts_as(hand: Actor) -> tuple[str, ...]:
     return ("person", "agent", *AUTOMATIC_ACTORS) if hand.is_person else ("agent",)
 
 
-def check(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None:
+def check_admission(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None:
     """Refuse what is no book of ours, or speaks for somebody whom the importer may not speak for."""
     for kind, columns in IDS.items():
         for row in found.get(kind, ()):
             for column in columns:
                 value = row.get(column)
                 if value is not None and not (isinstance(value, str) and ID.fullmatch(value)):
-                    raise _refused(f"{value!r} is no {column} of a {kind}")
+                    raise _refusal(f"{value!r} is no {column} of a {kind}")
     _check_instants(found)
     _check_labels(found.get("version", ()))
     for row in found.get("agent", ()):
         session = row.get("session")
         if session is not None and not SESSION.fullmatch(session):
-            raise _refused(f"{session!r} is no session of an agent")
+            raise _refusal(f"{session!r} is no session of an agent")
     known = acts_as(hand)
     for row in (*found.get("entry", ()), *found.get("load", ())):
         if row["actor"] not in known:
@@ -73,7 +73,7 @@ def _check_instants(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
                     try:
                         parse_stamp(row[column])
                     except Invalid:
-                        raise _refused(f"{row[column]!r} is no {column} of a {kind}") from None
+                        raise _refusal(f"{row[column]!r} is no {column} of a {kind}") from None
 
 
 def _check_labels(versions: Sequence[Mapping[str, Any]]) -> None:
@@ -86,17 +86,17 @@ def _check_labels(versions: Sequence[Mapping[str, Any]]) -> None:
             except (ValueError, RecursionError, TypeError, KeepbookError):
                 fits = False
             if not fits:
-                raise _refused(f"{held!r} are no {column} of a version")
+                raise _refusal(f"{held!r} are no {column} of a version")
 
 
-def _refused(why: str) -> Invalid:
+def _refusal(why: str) -> Invalid:
     return Invalid(f"{why[:200]}; nothing was imported", field="file", code="altered")
 
 
 # Operations
 
 
-def settle(tx: Tx) -> tuple[str, ...]:
+def disarm_agents(tx: Tx) -> tuple[str, ...]:
     """After a book has come in: nothing in it is armed. Answers whom the person would have to arm."""
     arming.disarm(tx)
-    return tuple(arming.waiting(tx))
+    return tuple(arming.unarmed_agents(tx))

@@ -7,12 +7,12 @@ from typing import Any
 
 from sqlalchemy import select
 
-from keepbook.book.memory.block import Rendered
+from keepbook.book.memory.block import ComposedBlock
 from keepbook.book.memory.links import Link, links_of
 from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory
-from keepbook.book.memory.shape import shaped
+from keepbook.book.memory.memory_json import row_to_memory
 from keepbook.book.text.secrets import find_secrets
-from keepbook.book.text.words import fold, near_duplicate, tokens
+from keepbook.book.text.words import fold_text, near_duplicate, tokens
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import versions
@@ -45,9 +45,9 @@ class Audit:
         return not (self.duplicates or self.near_duplicates or self.contradictions or self.secrets or self.low_score)
 
 
-def audit(tx: Tx, preset: Preset, now: str, rendered: Rendered) -> Audit:
+def audit(tx: Tx, preset: Preset, now: str, rendered: ComposedBlock) -> Audit:
     rows = tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all()
-    kept = sorted((shaped(row, now, preset) for row in rows), key=lambda memory: (memory.created_at, memory.id))
+    kept = sorted((row_to_memory(row, now, preset) for row in rows), key=lambda memory: (memory.created_at, memory.id))
     length = len(rendered.text)
     return Audit(
         memories=len(kept),
@@ -82,7 +82,7 @@ def _duplicates(kept: Sequence[Memory]) -> tuple[tuple[str, ...], ...]:
     """The same words, whatever the category."""
     groups: dict[str, list[str]] = {}
     for memory in kept:
-        groups.setdefault(fold(memory.content), []).append(memory.id)
+        groups.setdefault(fold_text(memory.content), []).append(memory.id)
     return tuple(tuple(ids) for ids in groups.values() if len(ids) > 1)
 
 
@@ -98,7 +98,7 @@ def _near_duplicates(kept: Sequence[Memory]) -> tuple[tuple[str, str], ...]:
             continue
         for one, other in combinations(sharing, 2):
             pair = (one.id, other.id)
-            alike = one.category == other.category and fold(one.content) != fold(other.content)
+            alike = one.category == other.category and fold_text(one.content) != fold_text(other.content)
             if pair not in seen and alike and near_duplicate(one.content, other.content):
                 seen[pair] = None
     return tuple(sorted(seen))

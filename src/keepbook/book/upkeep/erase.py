@@ -36,7 +36,7 @@ def purge(tx: Tx, origin: Origin, id: str) -> None:
     if origin.actor in ledger.AUTOMATIC_ACTORS and to_state(row).name != "trash":
         raise NotAllowed(f"memory {id} is not in the trash; only a person may delete it for good", code="protected")
     refuse_lesson(tx, origin, id)
-    at = ledger.begin(tx)
+    at = ledger.begin_entry(tx)
     event = ledger.append(tx, origin, "purge", at, memory_id=id, sealed=False)
     tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": id, "at": at, "event": event})
     tx.compact = True

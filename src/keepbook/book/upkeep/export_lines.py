@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Column, Double, Integer, Table
 
-from keepbook.book.ledger.ledger import canonical
+from keepbook.book.ledger.ledger import canonical_json
 from keepbook.errors import Invalid
 from keepbook.storage.tables import (
     agents,
@@ -70,7 +70,7 @@ KINDS: dict[str, Table] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ExportLine:
     number: int
     value: Any
     text: str = ""
@@ -79,17 +79,19 @@ class Line:
 # Rules
 
 
-def read_lines(texts: Sequence[str]) -> Iterator[Line]:
+def read_lines(texts: Sequence[str]) -> Iterator[ExportLine]:
     """Every line as JSON, as they are asked for; the first that is not is named by its number."""
-    yield from (Line(number, _parsed(text, number), text) for number, text in enumerate(texts, 1) if text.strip())
+    yield from (
+        ExportLine(number, _parse_line(text, number), text) for number, text in enumerate(texts, 1) if text.strip()
+    )
 
 
-def _parsed(text: str, number: int) -> Any:
+def _parse_line(text: str, number: int) -> Any:
     try:
         return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         why = str(error) if isinstance(error, ValueError) else "nested too deep"
-        raise broken(number, f"is not JSON ({why})") from None
+        raise broken_line(number, f"is not JSON ({why})") from None
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -102,11 +104,11 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_no_twins)
 
 
-def broken(number: int, why: str) -> Invalid:
+def broken_line(number: int, why: str) -> Invalid:
     return Invalid(f"line {number} {why}; nothing was imported", code="broken_line", field="file", line=number)
 
 
-def altered(why: str) -> Invalid:
+def altered_file(why: str) -> Invalid:
     return Invalid(
         f"the file does not fit its own ledger, something in it was altered ({why}); nothing was imported",
         field="file",
@@ -114,7 +116,7 @@ def altered(why: str) -> Invalid:
     )
 
 
-def is_ours(texts: Sequence[str]) -> bool:
+def is_export(texts: Sequence[str]) -> bool:
     """Whether a file begins as an export does."""
     first = next((text for text in texts if text.strip()), "")
     try:
@@ -124,25 +126,25 @@ def is_ours(texts: Sequence[str]) -> bool:
     return isinstance(value, dict) and value.get("kind") == HEADER["kind"]
 
 
-def of_ours(found: Iterator[Line]) -> list[Line]:
+def of_ours(found: Iterator[ExportLine]) -> list[ExportLine]:
     """All lines of one of our own files; up to the first that cannot be one, where the rest need not be read."""
-    lines: list[Line] = []
+    lines: list[ExportLine] = []
     for line in found:
         lines.append(line)
         if len(lines) == 1:
             continue
         kind = line.value.get("kind") if isinstance(line.value, dict) else None
         if not isinstance(kind, str) or (kind not in KINDS and kind != "end"):
-            return [*lines, Line(line.number + 1, None)]
+            return [*lines, ExportLine(line.number + 1, None)]
     return lines
 
 
-def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
+def sorted_by_kind(lines: Sequence[ExportLine]) -> dict[str, list[Any]]:
     """The rows of one of our own files, each checked to have exactly its table's columns."""
-    head, *rows, last = lines if len(lines) > 1 else [*lines, Line(lines[0].number, None)]
+    head, *rows, last = lines if len(lines) > 1 else [*lines, ExportLine(lines[0].number, None)]
     format = head.value.get("format")
     if format not in (FORMAT, BEFORE_QUOTES, BEFORE_COVERS):
-        raise broken(head.number, f"has format {format!r}; this program reads format {FORMAT}")
+        raise broken_line(head.number, f"has format {format!r}; this program reads format {FORMAT}")
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     columns = {kind: {column.name for column in table.c} - {"owner"} for kind, table in KINDS.items()}
     numbers: dict[Any, int] = {}
@@ -150,13 +152,13 @@ def sorted_by_kind(lines: Sequence[Line]) -> dict[str, list[Any]]:
         value = line.value
         kind = value.get("kind") if isinstance(value, dict) else None
         if not isinstance(kind, str) or kind not in KINDS:
-            raise broken(line.number, f"has no kind that this program knows ({kind!r})")
-        row = {name: item for name, item in _brought_up(format, value, numbers).items() if name != "kind"}
+            raise broken_line(line.number, f"has no kind that this program knows ({kind!r})")
+        row = {name: item for name, item in _upgrade_line(format, value, numbers).items() if name != "kind"}
         if row.keys() != columns[kind]:
             wrong = sorted(row.keys() ^ columns[kind])
-            raise broken(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
+            raise broken_line(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
         if wrong := misfits(KINDS[kind], row):
-            raise broken(line.number, f"has a value of the wrong kind ({', '.join(wrong[:3])})")
+            raise broken_line(line.number, f"has a value of the wrong kind ({', '.join(wrong[:3])})")
         found[kind].append(row)
     _check_end(format, lines, last)
     return found
@@ -177,7 +179,7 @@ SINCE_QUOTES: dict[str, dict[str, Any]] = {
 """What the lines of older formats did not say yet, and what they meant."""
 
 
-def _brought_up(format: int, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:
+def _upgrade_line(format: int, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:
     """A line with what its format did not say yet."""
     if format == FORMAT:
         return value
@@ -203,41 +205,41 @@ def _since_covers(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> 
     return {"batch": 1} if kind == "trade" else {}
 
 
-def spelled(lines: Sequence[Line]) -> list[str]:
+def export_spelling(lines: Sequence[ExportLine]) -> list[str]:
     """The lines as an export spells them: as they stand, where their sum is the one that the last line tells."""
     *texts, _ = (line.text for line in lines)
     last = lines[-1].value
     told = last.get("sum") if isinstance(last, dict) else None
     if hashlib.sha256("".join([f"{text}\n" for text in texts]).encode()).hexdigest() != told:
-        texts = [canonical(line.value) for line in lines[:-1]]
-    return [*texts, canonical(last)]
+        texts = [canonical_json(line.value) for line in lines[:-1]]
+    return [*texts, canonical_json(last)]
 
 
-def respelled(lines: Sequence[Line]) -> list[str]:
+def respell_lines(lines: Sequence[ExportLine]) -> list[str]:
     """The lines of an older file as an export of today spells the same book."""
     if lines[0].value["format"] != BEFORE_QUOTES:
-        return spelled(lines)
-    closing, texts = Closing(), [canonical(HEADER)]
-    texts += [canonical(_brought_up(BEFORE_QUOTES, line.value, {})) for line in lines[1:-1]]
+        return export_spelling(lines)
+    closing, texts = Closing(), [canonical_json(HEADER)]
+    texts += [canonical_json(_upgrade_line(BEFORE_QUOTES, line.value, {})) for line in lines[1:-1]]
     for text, line in zip(texts, lines, strict=False):
         closing.add(text, line.value["kind"])
     return [*texts, closing.line(lines[-1].value.get("hash"))]
 
 
-def _check_end(format: int, lines: Sequence[Line], last: Line) -> None:
+def _check_end(format: int, lines: Sequence[ExportLine], last: ExportLine) -> None:
     """The closing line must speak of exactly the lines before it."""
     if format == BEFORE_COVERS:
         holds = last.value == {"kind": "end", "lines": len(lines) - 2}
     else:
-        closing, said = Closing(), spelled(lines)
+        closing, said = Closing(), export_spelling(lines)
         for line, text in zip(lines[:-1], said, strict=False):
             closing.add(text, line.value["kind"])
         named = last.value if isinstance(last.value, dict) else {}
         if named.get("kind") == "end" and named.get("lines") == closing.count and named.get("sum") != closing.sum:
-            raise altered("the sum of its lines is another than the last line says")
+            raise altered_file("the sum of its lines is another than the last line says")
         holds = said[-1] == closing.line(named.get("hash"))
     if not holds:
-        raise broken(last.number, "should close the file; it seems to be cut off")
+        raise broken_line(last.number, "should close the file; it seems to be cut off")
 
 
 class Closing:
@@ -262,7 +264,7 @@ class Closing:
 
     def line(self, newest: object) -> str:
         told = {"kind": "end", "lines": self.count, "counts": self.counts, "hash": newest, "sum": self.sum}
-        return canonical(told)
+        return canonical_json(told)
 
 
 def misfits(table: Table, row: Mapping[str, Any]) -> list[str]:

@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import or_, select
 
 from keepbook.book.chats import threads
-from keepbook.book.ground import stored
-from keepbook.book.ground.opened import Opened
+from keepbook.book.ground import stored_json
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import loads
 from keepbook.book.ledger import undo as undoing
@@ -35,19 +35,19 @@ CLOSING = "close"
 # Queries
 
 
-def listed(book: Opened, limit: int = 100) -> Sequence[Arrival]:
+def list_all_loads(book: OpenBook, limit: int = 100) -> Sequence[Arrival]:
     """What came in, file by file, the newest first; also what was taken back."""
     with book.reading() as (tx, _, _):
-        return loads.listed(tx, limit)
+        return loads.list_loads(tx, limit)
 
 
-def told(book: Opened, limit: int = 100) -> Sequence[Load]:
-    return [loads.told(one) for one in listed(book, limit)]
+def list_loads_told(book: OpenBook, limit: int = 100) -> Sequence[Load]:
+    return [loads.load_of(one) for one in list_all_loads(book, limit)]
 
 
-def get(book: Opened, nth: int) -> Arrival:
+def get_arrival(book: OpenBook, nth: int) -> Arrival:
     with book.reading() as (tx, _, _):
-        return loads.get(tx, nth)
+        return loads.get_load(tx, nth)
 
 
 def chats_of(load: Arrival) -> list[str]:
@@ -69,14 +69,14 @@ def read_out(tx: Tx, chats: Sequence[str]) -> list[Any]:
 # Operations
 
 
-def take_back(book: Opened, nth: int) -> Arrival:
+def take_back_load(book: OpenBook, nth: int) -> Arrival:
     """Take a load out again."""
     with book.writing() as (tx, preset):
-        load = loads.standing(tx, book.origin, nth)
+        load = loads.load_to_take_back(tx, book.origin, nth)
         if load.what == loads.TRADES:
             book.ask("trading.load")
-            trading.take_back(tx, book.origin, nth)
-            return loads.get(tx, nth)
+            trading.take_back_trades(tx, book.origin, nth)
+            return loads.get_load(tx, nth)
         book.ask("undo.person")
         still, deleted, stayed = _as_they_came(tx, load.brought.get("chats", {}))
         mine = (ledger.c.owner == tx.owner, ledger.c.seq.between(load.brought["first"], load.brought["last"]))
@@ -90,20 +90,24 @@ def take_back(book: Opened, nth: int) -> Arrival:
                 take_out(tx, book, preset, entries, newest)
                 memories += [] if newest.link_id else [newest.memory_id]
             stayed += fate == TOUCHED
-            left += fate == OUT and not newest.link_id and stored.loads(newest.after)["archived_reason"] == "undone"
+            left += (
+                fate == OUT
+                and not newest.link_id
+                and stored_json.load_json(newest.after)["archived_reason"] == "undone"
+            )
         now = stamp(tx.clock())
         for id in (*still, *deleted):
-            for one in proposals.listed(tx, thread_id=id):
+            for one in proposals.list_proposals(tx, thread_id=id):
                 proposals.expire(tx, one.id, now)
         for id in still:
             threads.trash(tx, id, now, by_person=book.hand.is_person)
         gone = {"memories": memories, "chats": still, "deleted": deleted, "stayed": stayed, "left": left}
         loads.mark_taken_back(tx, nth, gone)
-        return loads.get(tx, nth)
+        return loads.get_load(tx, nth)
 
 
-def told_back(book: Opened, nth: int) -> Load:
-    return loads.told(take_back(book, nth))
+def told_back(book: OpenBook, nth: int) -> Load:
+    return loads.load_of(take_back_load(book, nth))
 
 
 def _as_they_came(tx: Tx, chats: Mapping[str, int]) -> tuple[list[str], list[str], int]:
@@ -112,7 +116,7 @@ def _as_they_came(tx: Tx, chats: Mapping[str, int]) -> tuple[list[str], list[str
     deleted: list[str] = []
     for id, turns in chats.items():
         try:
-            thread = threads.get(tx, id)
+            thread = threads.get_thread(tx, id)
         except NotFound:  # deleted for good
             deleted.append(id)
             continue
@@ -129,13 +133,13 @@ def _by_what_they_touch(entries: Iterable[Any]) -> dict[tuple[str | None, str | 
     return dict(sorted(found.items(), key=lambda one: one[0][0] is None))
 
 
-def take_out(tx: Tx, book: Opened, preset: Preset, entries: Sequence[Any], newest: Any) -> None:
+def take_out(tx: Tx, book: OpenBook, preset: Preset, entries: Sequence[Any], newest: Any) -> None:
     """Put a memory back to how it stood before these entries on it, in one."""
     if newest.link_id is not None:
         undoing.undo(tx, book.origin, preset, newest.seq)
         return
     first = entries[0].before
-    before = None if first is None else State(**stored.loads(first))
+    before = None if first is None else State(**stored_json.load_json(first))
     revert(tx, book.origin, preset, newest.memory_id, before, entries[-1].seq)
 
 
@@ -150,9 +154,9 @@ def fate_of(tx: Tx, entries: Sequence[Any]) -> tuple[Any, str]:
     if last.salt is None:  # it was deleted for good
         return newest, OUT
     if last.link_id:
-        stands = stored.loads(newest.after)["removed_at"] == stored.loads(last.after)["removed_at"]
+        stands = stored_json.load_json(newest.after)["removed_at"] == stored_json.load_json(last.after)["removed_at"]
         return newest, KEPT if stands else OUT
-    ours, now = (State(**stored.loads(row.after)) for row in (last, newest))
+    ours, now = (State(**stored_json.load_json(row.after)) for row in (last, newest))
     if last.action == "forget":  # what a load forgot is kept as long as it stays forgotten
         return newest, OUT if now.name == "active" else KEPT
     texts = _texts(tx, last.memory_id)

@@ -3,7 +3,7 @@
 An export holds every row of the owner, without the owner's name, in one fixed order and spelling. Restoring
 replays the ledger through the same guards that every write passes, then exports again and compares: what
 comes in is byte for byte what went out, or nothing is kept. What the lines hold: `export_lines.py`. What
-other programs kept: `elsewhere/`.
+other programs kept: `importers/`.
 """
 
 import itertools
@@ -18,17 +18,25 @@ from sqlalchemy import Table, bindparam, insert, literal_column, select, union_a
 
 from keepbook.book.ledger import batch
 from keepbook.book.ledger import ledger as chain
-from keepbook.book.ledger.chain import walk
+from keepbook.book.ledger.chain import walk_chain
 from keepbook.book.ledger.cover import cover, forget_touched
-from keepbook.book.ledger.ledger import Origin, canonical
+from keepbook.book.ledger.ledger import Origin, canonical_json
 from keepbook.book.ledger.verify import LINK_FIELDS, verify
 from keepbook.book.memory.changes import Statement, remember
 from keepbook.book.memory.labels import keys_of, relabel, told_metadata, told_tags
-from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, STATE_FIELDS, WHOLE, fits_scope, said_by
+from keepbook.book.memory.memories import (
+    EVERY_SCOPE,
+    IN_STATE,
+    IS_ACTIVE,
+    STATE_FIELDS,
+    WHOLE,
+    fits_scope,
+    indexed_text_of,
+)
 from keepbook.book.owners.authority import ALONE, Actor
 from keepbook.book.text.indexes.turn_index import INDEXED, put_turns
 from keepbook.book.text.indexes.word_index import put_words
-from keepbook.book.text.words import fold
+from keepbook.book.text.words import fold_text
 from keepbook.book.trading import days
 from keepbook.book.upkeep import admission
 from keepbook.book.upkeep.export_lines import (
@@ -36,20 +44,20 @@ from keepbook.book.upkeep.export_lines import (
     HEADER,
     KINDS,
     Closing,
-    altered,
-    broken,
+    altered_file,
+    broken_line,
     misfits,
     of_ours,
     read_lines,
-    respelled,
+    respell_lines,
     sorted_by_kind,
 )
-from keepbook.book.upkeep.imported import Imported
+from keepbook.book.upkeep.import_answer import Imported
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
-from keepbook.storage.covered import NOT_EXPORTED
+from keepbook.storage.cover_rules import NOT_EXPORTED
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import (
     RESULT,
     WHOLE_BOOK,
@@ -79,7 +87,7 @@ _ROWS = {
     .execution_options(yield_per=1000)
     for kind, table in KINDS.items()
 }
-_HELD = Prepared(
+_HELD = PreparedStatement(
     union_all(
         *(
             select(literal_column(f"'{kind}'").label("kind")).where(
@@ -97,7 +105,7 @@ _HELD = Prepared(
 def export_lines(tx: Tx) -> Iterator[str]:
     """The whole book, line by line, without line ends."""
     closing = Closing()
-    yield (line := canonical(HEADER))
+    yield (line := canonical_json(HEADER))
     closing.add(line, str(HEADER["kind"]))
     held = {kind for (kind,) in _HELD.tuples(tx.conn, {"of": tx.owner})}
     for kind in (kind for kind in KINDS if kind in held):
@@ -106,9 +114,9 @@ def export_lines(tx: Tx) -> Iterator[str]:
             told = dict(zip(names, row, strict=True), kind=kind)
             if kind == "seal" and told["what"] in NOT_EXPORTED:
                 told["salt"] = None
-            yield (line := canonical(told))
+            yield (line := canonical_json(told))
             closing.add(line, kind)
-    yield closing.line(chain.head(tx).hash)
+    yield closing.line(chain.chain_head(tx).hash)
 
 
 def import_lines(
@@ -118,14 +126,14 @@ def import_lines(
     ours = of_ours(read_lines(texts))
     try:
         found = sorted_by_kind(ours)
-        admission.check(found, hand)
+        admission.check_admission(found, hand)
         _check_chain(found, ours[-1].value.get("hash"))
         if merge:
             return _merge(tx, origin, preset, _active(found))
-        restored = _restore(tx, found, respelled(ours))
-        return replace(restored, to_arm=admission.settle(tx))
+        restored = _restore(tx, found, respell_lines(ours))
+        return replace(restored, to_arm=admission.disarm_agents(tx))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise altered(f"{type(error).__name__}: {error}") from error
+        raise altered_file(f"{type(error).__name__}: {error}") from error
 
 
 def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Imported:
@@ -138,20 +146,20 @@ def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Im
             "this book is not empty; add the file's memories with --merge, or import into another owner",
             code="not_empty",
         )
-    if chain.head(tx).link:  # of the owner's settings and tokens alone: the file's chain takes its place
+    if chain.chain_head(tx).link:  # of the owner's settings and tokens alone: the file's chain takes its place
         tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": "", "event": 0})
         tx.head = None
     _replay(tx, found)
     if json.loads(lines[0])["format"] != BEFORE_COVERS:
         forget_touched(tx)
         if list(export_lines(tx)) != lines:
-            raise altered("restored, it would read differently")
+            raise altered_file("restored, it would read differently")
     else:
         batch.seal_all(tx)
     _touch_tokens(tx)
     cover(tx)
     if not (result := verify(tx)).ok:
-        raise altered(f"{result.where}: {result.why}")
+        raise altered_file(f"{result.where}: {result.why}")
     return Imported(len(found["memory"]))
 
 
@@ -169,7 +177,9 @@ def _check_chain(found: Mapping[str, list[Any]], newest: object) -> None:
         for kind, number in (("entry", "link"), ("cover", "link"), ("version", "event"), ("seal", "nth"))
     }
     texts = [row for row in rows["version"] if row.content is not None]
-    walked = walk(rows["entry"], rows["cover"], texts, rows["seal"], {row["memory_id"] for row in found["erasure"]})
+    walked = walk_chain(
+        rows["entry"], rows["cover"], texts, rows["seal"], {row["memory_id"] for row in found["erasure"]}
+    )
     if walked.stopped is not None:
         at = f"entry {walked.stopped.event}" if walked.stopped.event else f"link {walked.stopped.link}"
         raise Invalid(
@@ -178,7 +188,7 @@ def _check_chain(found: Mapping[str, list[Any]], newest: object) -> None:
             code="altered",
         )
     if newest is not None and newest != walked.hash:
-        raise altered("its newest hash is another than the last line says")
+        raise altered_file("its newest hash is another than the last line says")
 
 
 def _merge(tx: Tx, origin: Origin, preset: Preset, records: Iterable[tuple[int, dict[str, Any]]]) -> Imported:
@@ -191,7 +201,7 @@ def _merge(tx: Tx, origin: Origin, preset: Preset, records: Iterable[tuple[int, 
         try:
             written = remember(tx, importing, preset, Statement(**record, force=True))
         except KeepbookError as error:
-            raise broken(number, f"cannot be kept: {error.message}") from error
+            raise broken_line(number, f"cannot be kept: {error.message}") from error
         taken += not written.unchanged
     return Imported(taken, count - taken)
 
@@ -219,8 +229,8 @@ def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
 
 
 @cache
-def _putting(table: Table) -> Prepared:
-    return Prepared(insert(table), table.c.keys())
+def _putting(table: Table) -> PreparedStatement:
+    return PreparedStatement(insert(table), table.c.keys())
 
 
 Put = Callable[[Table, Sequence[Mapping[str, Any]]], None]
@@ -285,11 +295,11 @@ def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     said = (row for row in found["message"] if row["role"] in INDEXED and row["thread_id"] not in incognito)
     put_turns(tx, said)
     for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
-        put_words(tx, row.id, said_by(row, row))
+        put_words(tx, row.id, indexed_text_of(row, row))
     for row in tx.conn.execute(WHOLE.where(IN_STATE["all"]), {"owner": tx.owner}).all():
         relabel(tx, row.id, set(), keys_of(row.metadata, row.tags))
     days.mark_all(tx)
-    days.settle(tx)
+    days.fold_marked_days(tx)
 
 
 def _replay_runs(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
@@ -332,7 +342,7 @@ def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] |
         columns |= {
             "id": entry["memory_id"],
             "updated_at": entry["at"],
-            "subject_key": after["subject"] and fold(after["subject"]),
+            "subject_key": after["subject"] and fold_text(after["subject"]),
         }
     if entry["before"] is None:
         tx.conn.execute(insert(table), {"owner": tx.owner, **columns})

@@ -133,7 +133,7 @@ def _tree(*parts: str) -> Any:
     return tree
 
 
-def _needed(args: list[str]) -> list[str]:
+def _needed_parts(args: list[str]) -> list[str]:
     """The part that the command on this line is in. `--help`, and a word that is no command, need them all."""
     word = command.first_word(args)
     return [part for part, names in _PARTS.items() if word in names]
@@ -141,7 +141,7 @@ def _needed(args: list[str]) -> list[str]:
 
 def _run(args: list[str], report: "_Report") -> int:
     try:
-        code = _tree(*_needed(args))(args, prog_name="keepbook", standalone_mode=False)
+        code = _tree(*_needed_parts(args))(args, prog_name="keepbook", standalone_mode=False)
     except typer.Abort:
         return report.say(1, "stopped", "stopped")
     except _Misuse as error:
@@ -149,12 +149,12 @@ def _run(args: list[str], report: "_Report") -> int:
     except BrokenPipeError:
         raise
     except KeepbookError as error:
-        return report.refused(error)
+        return report.report_refusal(error)
     except OSError as error:
         what = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
         return report.say(1, "system", f"the system refuses: {what}; check the permissions, or name another place")
     except Exception as error:  # noqa: BLE001  the last net: a person never sees a traceback unasked
-        return report.unexpected(error)
+        return report.report_crash(error)
     if code == 130:  # Ctrl-C
         return report.say(130, "stopped", "stopped; a write that was under way was not kept")
     return code if isinstance(code, int) else 0
@@ -177,7 +177,7 @@ class _Report:
             sys.stderr.write(f"keepbook: {' '.join(visible(message).split())}\n")
         return exit_code
 
-    def refused(self, error: KeepbookError) -> int:
+    def report_refusal(self, error: KeepbookError) -> int:
         # The engine is loaded in most cases by now; --help must not load it.
         from keepbook.book.ground.to_json import to_json
 
@@ -197,7 +197,7 @@ class _Report:
         place = "keepbook" if context is None else context.command_path
         return self.say(2, "usage", f"{message}. See: {place} --help")
 
-    def unexpected(self, error: Exception) -> int:
+    def report_crash(self, error: Exception) -> int:
         if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("psycopg"):
             advice = "PostgreSQL needs its driver; install it with: pip install 'keepbook[postgres]'"
             return self.say(1, "no_driver", advice)

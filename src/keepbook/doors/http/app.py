@@ -37,18 +37,18 @@ from keepbook.doors.http.api import (
     trading_figures,
     trading_files,
 )
+from keepbook.doors.http.background_runs import BackgroundRuns
 from keepbook.doors.http.demo_by_cookie import DemoByCookie
-from keepbook.doors.http.document import described
+from keepbook.doors.http.document import openapi_document
 from keepbook.doors.http.gate import Gate, Opens
-from keepbook.doors.http.log import Followed
+from keepbook.doors.http.log import AccessLog
 from keepbook.doors.http.metrics import Metrics
-from keepbook.doors.http.stream import Streams
-from keepbook.doors.http.under_way import UnderWay
+from keepbook.doors.http.stream import OpenStreams
 from keepbook.doors.http.web import routes
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import KeepbookError
-from keepbook.jobs import Queued
+from keepbook.jobs import QueuedRun
 
 log = logging.getLogger(__name__)
 
@@ -78,15 +78,15 @@ def create_app(
     )
     app.state.kb = kb
     app.state.metrics = Metrics(kb)
-    app.state.runs = UnderWay()
+    app.state.runs = BackgroundRuns()
     app.state.stopping = asyncio.Event()
-    app.state.streams = Streams(kb.settings.streams_per_token, kb.settings.streams)
-    problems.install(app)
+    app.state.streams = OpenStreams(kb.settings.streams_per_token, kb.settings.streams)
+    problems.install_problems(app)
     # What waits has a fixed path, so it stands before the memories, each of which has its id there.
     parts = (proposals, memory, chat, agents, decisions, trading, trading_figures, trading_files, tools, me, feed, ops)
     for part in parts:
         app.router.routes.extend(part.router.routes)  # as they are: to include them would read every signature anew
-    routes.install(app)
+    routes.install_pages(app)
     settings = kb.settings
     if opens is None:
         # The gate has checked host and origin, and knows who asks.
@@ -102,13 +102,13 @@ def create_app(
         local=local,
         max_body=settings.max_body_bytes,
         max_import=settings.max_import_bytes if opens is None else settings.max_body_bytes,  # many visit a demo
-        refuse=routes.refusal,
+        refuse=routes.refusal_response,
         per_minute=settings.rate_per_minute,
     )
-    app.add_middleware(Followed, owner=app)
+    app.add_middleware(AccessLog, owner=app)
     if opens is None and local:
         app.add_middleware(DemoByCookie, make=lambda: _story_beside(app, hosts))
-    app.openapi = lambda: described(app)  # type: ignore[method-assign]
+    app.openapi = lambda: openapi_document(app)  # type: ignore[method-assign]
     return app
 
 
@@ -134,7 +134,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         stack.push_async_callback(runs.end)
         stack.callback(lambda: getattr(app.state, "guests", None) and app.state.guests.close())
 
-        def begin(queued: Sequence[Queued]) -> None:
+        def begin(queued: Sequence[QueuedRun]) -> None:
             for each in queued:
                 runs.begin(kb.perform(*each), in_turn=True)
 

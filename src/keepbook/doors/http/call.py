@@ -19,14 +19,14 @@ from keepbook.book.ground import idempotency
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.owners.authority import OPERATIONS, READ, TABLE
 from keepbook.doors.auth import Caller, gives_memory
-from keepbook.doors.http.stream import MEDIA_TYPE, Streams
+from keepbook.doors.http.stream import MEDIA_TYPE, OpenStreams
 
 METADATA = "metadata."
 KEYED = ("memories.inject", "tools.list")
 """What needs no more than reading and yet may write."""
 
 
-def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A value of the book as JSON; 204 has no body."""
     if status == 204:
         return Response(b"", status, headers)
@@ -50,7 +50,7 @@ class Call:
         self._body = b""
         self._key: str | None = None
 
-    def admitted(self, own: bool) -> Self:
+    def require_permission(self, own: bool) -> Self:
         """Refused unless this caller may."""
         caller, given = self.caller, False
         if caller.agent is not None and not own:
@@ -58,7 +58,7 @@ class Call:
         caller.ask(self.operation, agent=caller.agent if own else None, given=given)
         return self
 
-    def under(self, key: str | None, body: bytes) -> Self:
+    def with_idempotency_key(self, key: str | None, body: bytes) -> Self:
         """A key is compared with all that was sent under it."""
         self._key, self._body = key, body
         return self
@@ -102,27 +102,29 @@ class Call:
         """Do it and answer; with a key, once. What was done may decide with which status."""
         book = self.book
         if self._key is None:
-            return self._answered(do(book), status, headers)
+            return self._to_response(do(book), status, headers)
         url = self.request.url
-        hand = self.caller.hand  # what one agent was answered, another does not get to see by its key
+        hand = self.caller.as_actor  # what one agent was answered, another does not get to see by its key
         who = f"{hand.kind} {hand.agent or ''}".rstrip()
         sent = b"\n".join(
             (who.encode(), self.request.method.encode(), url.path.encode(), url.query.encode(), self._body)
         )
         with book.writing() as (tx, _):
-            found = idempotency.find(tx, self._key, sent)
+            found = idempotency.find_answer(tx, self._key, sent)
             if found is not None:
                 return Response(found.body, found.status, {"Idempotency-Replayed": "true"}, "application/json")
-            made = self._answered(do(book), status, headers)
-            idempotency.keep(tx, self._key, sent, idempotency.Answer(made.status_code, bytes(made.body).decode()))
+            made = self._to_response(do(book), status, headers)
+            idempotency.store_answer(
+                tx, self._key, sent, idempotency.StoredAnswer(made.status_code, bytes(made.body).decode())
+            )
             return made
 
     def stream(self, pieces: AsyncIterator[bytes]) -> Response:
         """Server-sent events for as long as the caller's key opens, one of so many at a time."""
-        streams: Streams = self.request.app.state.streams
+        streams: OpenStreams = self.request.app.state.streams
         who: str = self.request.state.who
         streams.enter(who)
-        held = streams.held(who, pieces, self.stands)
+        held = streams.hold(who, pieces, self.stands)
         return StreamingResponse(held, media_type=MEDIA_TYPE)
 
     def stands(self) -> bool:
@@ -132,13 +134,17 @@ class Call:
         return self.kb.demo or self.kb.tokens.stands(self.caller.token_id)
 
     @staticmethod
-    def _answered(
+    def _to_response(
         value: Any, status: int | Callable[[Any], int], headers: Callable[[Any], Mapping[str, str]] | None
     ) -> Response:
-        return answer(value, status if isinstance(status, int) else status(value), headers(value) if headers else None)
+        return json_response(
+            value, status if isinstance(status, int) else status(value), headers(value) if headers else None
+        )
 
 
-Key = Annotated[str | None, Header(max_length=200, description="Sent again with the same key, a write happens once.")]
+IdempotencyKey = Annotated[
+    str | None, Header(max_length=200, description="Sent again with the same key, a write happens once.")
+]
 
 
 class May:
@@ -151,22 +157,22 @@ class May:
     def at_once(self, request: Request, body: bytes = b"", idempotency_key: str | None = None) -> Call:
         """In a worker thread: the gate has left it to the one who answers to let the caller in."""
         request.state.let_in()
-        return Call(request, self._operation).admitted(self._own).under(idempotency_key, body)
+        return Call(request, self._operation).require_permission(self._own).with_idempotency_key(idempotency_key, body)
 
     async def __call__(self, request: Request) -> Call:
         caller: Caller | None = getattr(request.state, "caller", None)
         if caller is not None and (self._own or caller.agent is None):  # the table alone says it
-            return Call(request, self._operation).admitted(self._own)
+            return Call(request, self._operation).require_permission(self._own)
         return await run_in_threadpool(self.at_once, request)
 
 
 class MayWrite(May):
-    async def __call__(self, request: Request, idempotency_key: Key = None) -> Call:
+    async def __call__(self, request: Request, idempotency_key: IdempotencyKey = None) -> Call:
         call = await super().__call__(request)
-        return call if idempotency_key is None else call.under(idempotency_key, await request.body())
+        return call if idempotency_key is None else call.with_idempotency_key(idempotency_key, await request.body())
 
 
-def may(operation: str, *, own: bool = False) -> Any:
+def permitted_call(operation: str, *, own: bool = False) -> Any:
     """The call of an endpoint that does this, if the caller may. With `own` it is about one agent, and the endpoint
     says which with `call.agent`, `call.run` or `call.own`."""
     asked = May(operation, own)

@@ -11,7 +11,7 @@ from http.cookies import CookieError, SimpleCookie
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from keepbook.doors.http.gate import comes_straight, head
+from keepbook.doors.http.gate import comes_straight, read_headers
 
 COOKIE = "keepbook_demo"
 
@@ -38,7 +38,7 @@ class DemoByCookie:
 def _asked_for(scope: Scope) -> bool:
     if not any(name == b"cookie" for name, _ in scope["headers"]):
         return False
-    headers = head(scope)
+    headers = read_headers(scope)
     if "authorization" in headers or not comes_straight(scope, headers):
         return False
     try:

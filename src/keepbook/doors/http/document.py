@@ -24,10 +24,46 @@ TAGS = {
     "operation": "Health and metrics.",
 }
 NAMES = {
-    "keepbook__book__trading__imports__load__Imported": "ImportedTrades",
-    "keepbook__book__upkeep__imported__Imported": "Imported",
+    "ActiveMemory": "Carried",
+    "AgentList": "Agents",
+    "BarList": "Bars",
+    "BreakdownPart": "Part",
+    "ChangedChoices": "Chosen",
+    "ChatReply": "Reply",
+    "ClosingResult": "Closed",
+    "DecisionCounts": "Counted",
+    "DecisionGroup": "Group",
+    "DecisionList": "Decisions",
+    "EquityAnswer": "Equity",
+    "EquityPoint": "Point",
+    "EraseConfirmation": "Confirmed",
+    "FeedChange": "Changed",
+    "FieldVersion": "Field",
+    "ForgetRequest": "Forgotten",
+    "FoundSnippets": "FoundTurns",
+    "ImportedItem": "Came",
+    "InjectRequest": "Session",
+    "LessonVersion": "Told",
+    "LoadedFile": "Loaded",
+    "MemoryDetail": "Detailed",
+    "NoteList": "Notes",
+    "OutcomeHistory": "History",
+    "PastCard": "Past",
+    "PencilList": "Pencilled",
+    "PeriodFigures": "Period",
+    "RecordedDecision": "Recorded",
+    "RecordedTurn": "Turn",
+    "ReflectRequest": "Reflected",
+    "RefusedRow": "Refused",
+    "RenderRequest": "Asked",
+    "RestoreRequest": "Restored",
+    "RunList": "Runs",
+    "SkippedCandidate": "Skipped",
+    "ToolAnswer": "Answer",
+    "TopicTrial": "Tried",
+    "TranscriptTurn": "Line",
 }
-"""Schemas whose classes have the same name in two rooms."""
+"""Schemas that are published under another name than their class has."""
 EXAMPLES: dict[str, Any] = {
     "remember": {"content": "Lives in Oslo", "category": "profile", "tags": ["home"], "metadata": {"source": "crm"}},
     "update_memory": {"content": "Lives in Bergen", "correction": False, "expect_version": 1},
@@ -56,7 +92,7 @@ HEADERS = {
 """What the gate reads of every request to the API, before the framework sees it."""
 
 
-def described(app: FastAPI) -> dict[str, Any]:
+def openapi_document(app: FastAPI) -> dict[str, Any]:
     """The document, with the token that every path but /health takes."""
     if app.openapi_schema is None:
         for route in app.routes:
@@ -72,7 +108,7 @@ def described(app: FastAPI) -> dict[str, Any]:
         made["security"] = [{"token": []}, {}]
         _show_headers(made)
         _show_examples(made)
-        app.openapi_schema = _renamed(made)
+        app.openapi_schema = _with_published_names(made)
         _title_schemas(app.openapi_schema["components"]["schemas"])
     return app.openapi_schema
 
@@ -99,12 +135,12 @@ def _show_examples(made: dict[str, Any]) -> None:
                     content.get("schema", {}).pop("title", None)  # the framework's, made of the path
 
 
-def _renamed(value: Any) -> Any:
+def _with_published_names(value: Any) -> Any:
     """The document with short names of schemas, where they stand and where they are meant."""
     if isinstance(value, dict):
-        return {NAMES.get(key, key): _renamed(item) for key, item in value.items()}
+        return {NAMES.get(key, key): _with_published_names(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_renamed(item) for item in value]
+        return [_with_published_names(item) for item in value]
     if isinstance(value, str) and value.startswith("#/components/schemas/"):
         name = value.rpartition("/")[2]
         return f"#/components/schemas/{NAMES.get(name, name)}"

@@ -26,7 +26,7 @@ from keepbook.doors.http.worker_threads import WORKER_THREADS
 _FIXED = (str, int, float, bool, type(None))
 
 
-Answering = Callable[[Request, bytes], Response | None]
+FastAnswer = Callable[[Request, bytes], Response | None]
 """What makes the answer to a request; None for one that the framework itself should look at."""
 
 
@@ -35,7 +35,7 @@ class FastRoute(APIRoute):
         super().__init__(*given, **named)
         if (may := self._asks_once()) is not None:
             waits = bool(self.dependant.body_params) or not may.reads
-            self.app = _served(self._answering(may), self.app, waits)
+            self.app = _serve_fast(self._answering(may), self.app, waits)
 
     def _asks_once(self) -> May | None:
         """The right that it asks for, if that is all there is to wait for."""
@@ -47,11 +47,11 @@ class FastRoute(APIRoute):
             return None
         return asks[0]
 
-    def _answering(self, may: May) -> Answering:
+    def _answering(self, may: May) -> FastAnswer:
         needs, asked, endpoint = self.dependant, self.dependant.dependencies[0], self.endpoint
-        for_the_right = _Sent(asked.header_params)
+        for_the_right = _Parameters(asked.header_params)
         kinds = {"path_params": needs.path_params, "query_params": needs.query_params, "headers": needs.header_params}
-        sent = [(_Sent(fields), attrgetter(kind)) for kind, fields in kinds.items() if fields]
+        sent = [(_Parameters(fields), attrgetter(kind)) for kind, fields in kinds.items() if fields]
         body_field = needs.body_params[0] if needs.body_params else None
 
         def answered(request: Request, body: bytes) -> Response | None:
@@ -78,7 +78,7 @@ class FastRoute(APIRoute):
         return answered
 
 
-def _served(answered: Answering, usual: ASGIApp, waits: bool) -> ASGIApp:
+def _serve_fast(answered: FastAnswer, usual: ASGIApp, waits: bool) -> ASGIApp:
     """`waits` says that there is a body to wait for."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,7 +103,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return receiving
 
 
-class _Sent:
+class _Parameters:
     """Parameters of one kind: what was sent goes by the framework's rules, the rest is what it is when left out."""
 
     def __init__(self, fields: Sequence[ModelField]) -> None:

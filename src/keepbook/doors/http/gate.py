@@ -71,7 +71,7 @@ class Meter:
     per_minute: int
     buckets: dict[str, Bucket] = field(default_factory=dict)
 
-    def knock(self, who: str) -> None:
+    def count_attempt(self, who: str) -> None:
         if not self.per_minute:
             return
         now = time.monotonic()
@@ -86,13 +86,13 @@ class Meter:
         bucket.left -= 1
 
 
-Said = Mapping[str, str]
+RequestHeaders = Mapping[str, str]
 """What the head of a request says, by names in small letters."""
-Opens = Callable[[Said], Keepbook]
+Opens = Callable[[RequestHeaders], Keepbook]
 """The installation that a request is for: always the same one, but for a demo with a book for each visitor."""
 
 
-def head(scope: Scope) -> Said:
+def read_headers(scope: Scope) -> RequestHeaders:
     """Looked at a dozen times, so laid out once; of a name that is said twice the first counts."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
 
@@ -126,24 +126,24 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = head(scope)
+        headers = read_headers(scope)
         send = _with_headers(send)
         try:
             self._check(scope, headers)
             letting_in = self._at_the_door(scope, headers)
-            if letting_in.closed and not _at_once(scope, headers, min(SMALL, self._max_body)):
+            if letting_in.is_untried and not _at_once(scope, headers, min(SMALL, self._max_body)):
                 await WORKER_THREADS.do(letting_in)
         except KeepbookError as error:
             await (await self._refuse(scope, error))(scope, receive, send)
             return
         brings_in = IMPORTS.fullmatch(scope["path"]) and "caller" in scope["state"]  # nobody unknown sends that much
         most = self._max_import if brings_in else self._max_body
-        reading = _Reading(receive, send, most, BODY_SECONDS * most / self._max_body, scope["path"], letting_in)
+        reading = _BodyReader(receive, send, most, BODY_SECONDS * most / self._max_body, scope["path"], letting_in)
         await self._app(scope, reading.receive, reading.send)
         if reading.refused is not None:
             await (await self._refuse(scope, reading.refused))(scope, receive, send)
 
-    def _check(self, scope: Scope, headers: Said) -> None:
+    def _check(self, scope: Scope, headers: RequestHeaders) -> None:
         host = _host(headers.get("host", ""))
         if host not in self._hosts and not (ANY_ADDRESS in self._hosts and _in_numbers(host)):
             raise Invalid(
@@ -156,24 +156,24 @@ class Gate:
         if scope["method"] not in SAFE and "authorization" not in headers:
             _refuse_other_sites(headers)
 
-    def _at_the_door(self, scope: Scope, headers: Said) -> "_Door":
+    def _at_the_door(self, scope: Scope, headers: RequestHeaders) -> "_CallerCheck":
         state = scope.setdefault("state", {})
         state["kb"] = self._opens(headers)
         state["max_import"] = self._max_import
-        state["wrong_key"] = lambda: self._wrong.knock(_address(scope))
+        state["wrong_key"] = lambda: self._wrong.count_attempt(_address(scope))
         path = scope["path"]
         anybody = path == "/health" or path.startswith("/static/")
-        door = state["let_in"] = _Door(None if anybody else lambda: self._admit(scope, headers))
+        door = state["let_in"] = _CallerCheck(None if anybody else lambda: self._admit(scope, headers))
         return door
 
-    def _admit(self, scope: Scope, headers: Said) -> None:
+    def _admit(self, scope: Scope, headers: RequestHeaders) -> None:
         """Asks the database, so it takes a thread of its own."""
         state, path = scope["state"], scope["path"]
         kb = state["kb"]
         try:
             caller = self._caller(kb, scope, headers)
             state["who"] = caller.token_id or f"{caller.owner} {id(kb):x}"  # each visitor of a demo is alone in theirs
-            self._meter.knock(state["who"])
+            self._meter.count_attempt(state["who"])
             state["caller"] = caller
         except KeepbookError as error:
             if error.code == "unauthenticated" and "authorization" in headers:
@@ -182,11 +182,11 @@ class Gate:
                 raise
             state["refusal"] = error
 
-    def _caller(self, kb: Keepbook, scope: Scope, headers: Said) -> Caller:
+    def _caller(self, kb: Keepbook, scope: Scope, headers: RequestHeaders) -> Caller:
         local = self._local and comes_straight(scope, headers, self._own)
         scope["state"]["local"] = local
         secret, page = _secret(headers)
-        named, acts = _named(scope), headers.get(ACTOR_HEADER.lower())
+        named, acts = _owner_named(scope), headers.get(ACTOR_HEADER.lower())
         anyone = _of_nobody(scope["path"], scope["query_string"])
         return caller_for(kb, secret, named, local=local, anyone=anyone, acts=acts, page=page)
 
@@ -201,14 +201,14 @@ def _of_nobody(path: str, query: bytes) -> bool:
 _OF_NOBODY = frozenset(("/metrics", "/api/trading/bars", "/api/trading/symbols"))
 
 
-def comes_straight(scope: Scope, headers: Said, own: Container[str] = LOOPBACK) -> bool:
+def comes_straight(scope: Scope, headers: RequestHeaders, own: Container[str] = LOOPBACK) -> bool:
     """Whether a request was sent from this machine to one of its `own` names, and by nobody in between."""
     client = scope.get("client")
     proxied = scope.get("http_version") == "1.0" or any(name in headers for name in PROXIED)
     return _host(headers.get("host", "")) in own and not proxied and (client is None or is_local(client[0]))
 
 
-class _Door:
+class _CallerCheck:
     """Lets the caller of one request in, or raises; asked again, it has been passed."""
 
     def __init__(self, admit: Callable[[], None] | None) -> None:
@@ -220,12 +220,12 @@ class _Door:
             admit()
 
     @property
-    def closed(self) -> bool:
+    def is_untried(self) -> bool:
         """Whether nobody has come to it yet."""
         return self._admit is not None
 
 
-def _at_once(scope: Scope, headers: Said, small: int) -> bool:
+def _at_once(scope: Scope, headers: RequestHeaders, small: int) -> bool:
     """Whether letting in can be left to the worker that answers: what there is to read has come with the request, every
     route asks who it is before it does anything, and no answer leaves before that."""
     return (
@@ -235,13 +235,13 @@ def _at_once(scope: Scope, headers: Said, small: int) -> bool:
     )
 
 
-class _Reading:
+class _BodyReader:
     """The body of one request: counted as it comes, and not waited for for ever. Whoever reads it may take a refusal
     for a mistake of the sender's and answer so; then the refusal is the answer instead. Nothing is sent to who has not
     been let in."""
 
     def __init__(
-        self, receive: Receive, send: Send, max_body: int, seconds: float, path: str, letting_in: _Door
+        self, receive: Receive, send: Send, max_body: int, seconds: float, path: str, letting_in: _CallerCheck
     ) -> None:
         self._receive, self._send, self._max_body, self._path = receive, send, max_body, path
         self._letting_in = letting_in
@@ -267,7 +267,7 @@ class _Reading:
         return message
 
     async def send(self, message: Message) -> None:
-        if self._letting_in.closed:  # an answer that nobody had to be let in for, as that there is no such address
+        if self._letting_in.is_untried:  # an answer that nobody had to be let in for, as that there is no such address
             try:
                 await WORKER_THREADS.do(self._letting_in)
             except KeepbookError as error:
@@ -316,7 +316,7 @@ def _in_numbers(host: str) -> bool:
     return True
 
 
-def _refuse_other_sites(headers: Said) -> None:
+def _refuse_other_sites(headers: RequestHeaders) -> None:
     """A browser says where a request comes from; whoever says nothing is no browser."""
     site = headers.get("sec-fetch-site", "same-origin")
     origin = headers.get("origin")
@@ -325,7 +325,7 @@ def _refuse_other_sites(headers: Said) -> None:
         raise NotAllowed("another site may not write here; open Keepbook itself", code="other_site")
 
 
-def _secret(headers: Said) -> tuple[str | None, bool]:
+def _secret(headers: RequestHeaders) -> tuple[str | None, bool]:
     """What was shown as a key, and whether it is a page's session."""
     sent = headers.get("authorization")
     if sent is not None:
@@ -343,7 +343,7 @@ def _address(scope: Scope) -> str:
     return str(client[0]) if client else ""
 
 
-def _named(scope: Scope) -> str | None:
+def _owner_named(scope: Scope) -> str | None:
     """The owner a request names. Header bytes are UTF-8, so that every name can be said."""
     wanted = OWNER_HEADER.lower().encode()
     for name, value in scope["headers"]:

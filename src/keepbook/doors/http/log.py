@@ -30,7 +30,7 @@ OWN = ("event", "method", "route", "status", "ms", "code")
 """What a line about a request adds."""
 
 
-class Followed:
+class AccessLog:
     """Around everything: what the gate refuses is followed too."""
 
     def __init__(self, app: ASGIApp, owner: FastAPI) -> None:
@@ -67,7 +67,7 @@ class Followed:
             _log.info("request", extra=told | {"ms": round(seconds * 1000, 1), "code": code})
 
 
-class Lines(logging.Formatter):
+class JsonLineFormatter(logging.Formatter):
     """A record as one line of JSON. Of an exception it tells the kind and the places, never the words."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -90,7 +90,7 @@ class Lines(logging.Formatter):
 def log_as_json() -> None:
     """From here on this process logs so, the web server's own words included."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonLineFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)

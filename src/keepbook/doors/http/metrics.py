@@ -66,9 +66,9 @@ class _Below(Collector):
         except KeepbookError:  # no database, no backlog; the requests are still told
             return
         for name, (family, words, label) in COUNTERS.items():
-            yield _filled(CounterMetricFamily(family, words, labels=[label] if label else []), counted, name)
+            yield _add_metrics(CounterMetricFamily(family, words, labels=[label] if label else []), counted, name)
         for name, (family, words, label) in GAUGES.items():
-            yield _filled(GaugeMetricFamily(family, words, labels=[label]), counted, name)
+            yield _add_metrics(GaugeMetricFamily(family, words, labels=[label]), counted, name)
         yield self._cost(counted)
         waits = SummaryMetricFamily("keepbook_database_wait_seconds", "Until a transaction may begin.", labels=["kind"])
         for kind in ("read", "write"):
@@ -86,7 +86,7 @@ class _Below(Collector):
         return cost
 
 
-def _filled(
+def _add_metrics(
     family: CounterMetricFamily | GaugeMetricFamily, counted: Counts, name: str
 ) -> CounterMetricFamily | GaugeMetricFamily:
     for (what, kind), value in sorted(counted.items()):

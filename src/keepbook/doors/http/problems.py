@@ -88,10 +88,10 @@ def response(error: KeepbookError) -> Response:
         headers["WWW-Authenticate"] = "Bearer"
     if error.code in ("busy", "unavailable", "rate", "streams"):
         headers["Retry-After"] = str(error.details.get("retry_after", 1))
-    return Told(body, body["status"], headers, MEDIA_TYPE)
+    return ProblemResponse(body, body["status"], headers, MEDIA_TYPE)
 
 
-class Told(JSONResponse):
+class ProblemResponse(JSONResponse):
     """A problem document that leaves its code with the request, for whoever counts."""
 
     def __init__(self, body: dict[str, Any], *rest: Any) -> None:
@@ -112,7 +112,7 @@ def from_status(status: int, detail: str) -> KeepbookError:
     return Invalid(detail, code="invalid")
 
 
-def install(app: FastAPI) -> None:
+def install_problems(app: FastAPI) -> None:
     @app.exception_handler(KeepbookError)
     def refused(_: Request, error: KeepbookError) -> Response:
         return response(error)
@@ -130,7 +130,7 @@ def install(app: FastAPI) -> None:
     def framework(_: Request, error: HTTPException) -> Response:
         made = from_status(error.status_code, str(error.detail))
         body = document(made) | {"status": error.status_code, "title": HTTPStatus(error.status_code).phrase}
-        return Told(body, error.status_code, error.headers, MEDIA_TYPE)
+        return ProblemResponse(body, error.status_code, error.headers, MEDIA_TYPE)
 
     @app.exception_handler(Exception)
     def broken(request: Request, error: Exception) -> Response:
@@ -153,10 +153,10 @@ _WORDS = {
 }
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def problem_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For the OpenAPI document: these answers are problem documents."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": _WORDS[status], "content": content} for status in statuses}
 
 
-USUAL = documented(401, 403, 404, 409, 413, 422, 429, 503)
+USUAL = problem_answers(401, 403, 404, 409, 413, 422, 429, 503)

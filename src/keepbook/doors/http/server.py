@@ -31,7 +31,7 @@ ANSWER_SECONDS = 60
 EVERYWHERE = ("0.0.0.0", "::", "")  # compared, not bound  # noqa: S104
 
 
-def names_of(host: str) -> tuple[str, ...]:
+def host_names_of(host: str) -> tuple[str, ...]:
     """The names a server bound to an address is called by; an attacker's own name is none of them."""
     if host not in EVERYWHERE:
         return (host.strip("[]"),)
@@ -74,7 +74,7 @@ def bind(host: str, port: int) -> socket.socket:
     return listening
 
 
-def run(app: FastAPI, listening: socket.socket, ready: Callable[[], None]) -> None:
+def run_server(app: FastAPI, listening: socket.socket, ready: Callable[[], None]) -> None:
     """Serve until a signal, which is how a server ends; `ready` is told once it answers."""
     server = uvicorn.Server(_config(app))
     _log(app.state.kb.settings)
@@ -116,7 +116,7 @@ def worker() -> FastAPI:
     """The application of one of several workers, with its own connections; what it serves stands in its settings."""
     settings = load_settings()
     _log(settings)
-    return create_app(Keepbook(settings=settings), hosts=names_of(settings.host), local=is_local(settings.host))
+    return create_app(Keepbook(settings=settings), hosts=host_names_of(settings.host), local=is_local(settings.host))
 
 
 class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -127,24 +127,24 @@ class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._look()
+        self._check_idle()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._look()
+        self._check_idle()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._rest()
+        self._stop_waiting()
         super().connection_lost(exc)
 
-    def _look(self) -> None:
+    def _check_idle(self) -> None:
         """While no request is under way, what has come is part of a head."""
         if self.cycle is not None and not self.cycle.response_complete:
-            self._rest()
+            self._stop_waiting()
         elif self._waiting is None:
             self._waiting = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
-    def _rest(self) -> None:
+    def _stop_waiting(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None

@@ -39,7 +39,7 @@ REST = b": still here\n\n"
 LOOK_EVERY = 0.5
 
 
-class Streams:
+class OpenStreams:
     """The streams that are open in this process: so many for one key, so many in all."""
 
     def __init__(self, each: int, most: int) -> None:
@@ -58,7 +58,7 @@ class Streams:
         if self._open[who] <= 0:
             del self._open[who]
 
-    async def held(self, who: str, stream: AsyncIterator[bytes], stands: Callable[[], bool]) -> AsyncIterator[bytes]:
+    async def hold(self, who: str, stream: AsyncIterator[bytes], stands: Callable[[], bool]) -> AsyncIterator[bytes]:
         """A stream that has been let in, until it ends by itself or its key opens nothing any more."""
         coming: asyncio.Task[bytes] | None = None
         try:

@@ -64,10 +64,10 @@ class WorkerThreads:
 
     def _serve(self, tasks: "SimpleQueue[_Task | None]") -> None:
         while (task := tasks.get()) is not None:
-            self._one(task, tasks)
+            self._run_task(task, tasks)
             del task  # or it would be held until the next one comes
 
-    def _one(self, task: _Task, tasks: "SimpleQueue[_Task | None]") -> None:
+    def _run_task(self, task: _Task, tasks: "SimpleQueue[_Task | None]") -> None:
         made: Any = None
         error: BaseException | None = None
         try:

@@ -51,7 +51,7 @@ def mount(
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
         from mcp.server.transport_security import TransportSecuritySettings
 
-        from keepbook.doors.mcp.server import build  # it speaks the protocol
+        from keepbook.doors.mcp.server import build_server  # it speaks the protocol
 
         checks = TransportSecuritySettings(
             enable_dns_rebinding_protection=allowed_hosts is not None,
@@ -59,7 +59,7 @@ def mount(
             allowed_origins=list(allowed_origins),
         )
         return StreamableHTTPSessionManager(
-            build(kb, _known),
+            build_server(kb, _caller_of),
             json_response=True,
             stateless=True,
             security_settings=checks,
@@ -70,7 +70,7 @@ def mount(
     return endpoint, endpoint.lifespan
 
 
-def _known(request: Request | None) -> Caller:
+def _caller_of(request: Request | None) -> Caller:
     assert request is not None  # every message over HTTP comes with its request
     caller: Caller = request.scope["state"][_CALLER]
     return caller

@@ -96,7 +96,7 @@ def client_named(name: str) -> Client:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class ConfigChange:
     """What became of the file; `backup` is where the old one is, if there was one."""
 
     file: Path
@@ -104,20 +104,20 @@ class Added:
     backup: Path | None = None
 
 
-def add(client: Client, command: Sequence[str]) -> Added:
+def add_to_client(client: Client, command: Sequence[str]) -> ConfigChange:
     """Put the server into the client's config, or bring the entry that is there up to date."""
     path = Path(os.path.realpath(client.path))  # a link stays one: what it points to is replaced
     old = _read(path)
     new = (_toml_with if client.is_toml else _json_with)(old or "", client, client.entry(command), path)
     if new is None:
-        return Added(path, changed=False)
+        return ConfigChange(path, changed=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        backup = None if old is None else _copied(path, old)
+        backup = None if old is None else _back_up(path, old)
         _replace(path, old, new)
     except OSError as error:
         raise NotAllowed(f"cannot write {path} ({error.strerror}); add the lines by hand") from None
-    return Added(path, changed=True, backup=backup)
+    return ConfigChange(path, changed=True, backup=backup)
 
 
 def _read(path: Path) -> str | None:
@@ -143,13 +143,13 @@ def _json_with(old: str, client: Client, entry: Mapping[str, Any], path: Path) -
     except (ValueError, RecursionError) as error:
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise _left_alone(path, f"is not plain JSON, or has comments{where}") from None
-    if not _entered(config, client, entry, path):
+    if not _put_entry(config, client, entry, path):
         return None
     indent = _INDENT.search(old)
     return json.dumps(config, ensure_ascii=False, indent=indent[1] if indent else 2) + "\n"
 
 
-def _entered(config: Any, client: Client, entry: Mapping[str, Any], path: Path) -> bool:
+def _put_entry(config: Any, client: Client, entry: Mapping[str, Any], path: Path) -> bool:
     """Put the entry into what was read; False where it says so already. What else it says about the command stays."""
     servers = config.setdefault(client.key, {}) if isinstance(config, dict) else None
     present = servers.get(NAME, {}) if isinstance(servers, dict) else None
@@ -169,20 +169,20 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _toml_with(old: str, client: Client, entry: Mapping[str, Any], path: Path) -> str | None:
     """The same for TOML, line by line: what people wrote around the entry stays as they wrote it."""
-    wanted = _parsed(old)
+    wanted = _parse_toml(old)
     if wanted is None:
         raise _left_alone(path, "is not valid TOML")
-    if not _entered(wanted, client, entry, path):
+    if not _put_entry(wanted, client, entry, path):
         return None
     head = f"[{client.key}.{NAME}]"
-    before, found, section = _parted(old, client.key)
+    before, found, section = _split_at_entry(old, client.key)
     if found:
         body, after = section
         new = f"{before}{head}\n{_assignments(entry)}{_without(body, entry)}{after}"
     else:
         gap = "" if not old or old.endswith("\n\n") else "\n" if old.endswith("\n") else "\n\n"
         new = f"{old}{gap}{head}\n{_assignments(entry)}"
-    if _parsed(new) != wanted:  # the entry is written in some other way than as a table
+    if _parse_toml(new) != wanted:  # the entry is written in some other way than as a table
         raise _left_alone(path, f"has {client.key} in a form that is not safe to change")
     return new
 
@@ -193,7 +193,7 @@ _OUR_TABLE = regex(
 _TABLE_BEGIN = regex(r"^[ \t]*\[", re.MULTILINE)
 
 
-def _parted(text: str, key: str) -> tuple[str, bool, tuple[str, str]]:
+def _split_at_entry(text: str, key: str) -> tuple[str, bool, tuple[str, str]]:
     """What stands before the entry's table, whether there is one, and what it holds and what follows it."""
     table = next((found for found in _OUR_TABLE.finditer(text) if found["key"] == key), None)
     if table is None:
@@ -209,7 +209,7 @@ def _without(body: str, entry: Mapping[str, Any]) -> str:
     kept, statement = [], ""
     for line in body.splitlines(keepends=True):
         statement += line
-        said = _parsed(statement)
+        said = _parse_toml(statement)
         if said is None:  # an array goes on in the next line
             continue
         if not said.keys() & entry.keys():
@@ -218,7 +218,7 @@ def _without(body: str, entry: Mapping[str, Any]) -> str:
     return "".join(kept) + statement
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
+def _parse_toml(text: str) -> dict[str, Any] | None:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -234,7 +234,7 @@ def _assignments(entry: Mapping[str, Any]) -> str:
 # Files
 
 
-def _copied(path: Path, old: str) -> Path:
+def _back_up(path: Path, old: str) -> Path:
     """The old file beside the new one, under a name that nothing has yet."""
     number = 1
     while True:

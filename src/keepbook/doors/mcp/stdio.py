@@ -22,7 +22,7 @@ from mcp.shared.message import SessionMessage
 
 from keepbook.app import Keepbook
 from keepbook.doors.auth import Caller
-from keepbook.doors.mcp.server import AGENT_INSTRUCTIONS, INSTRUCTIONS, build
+from keepbook.doors.mcp.server import AGENT_INSTRUCTIONS, INSTRUCTIONS, build_server
 
 _CHUNK = 65_536
 _AHEAD = 16
@@ -45,7 +45,7 @@ def run_stdio(
     caller = Caller(owner, kind="agent", preset=preset, agent=bound, blind=blind, mode=mode)
     try:
         told = AGENT_INSTRUCTIONS if caller.agent else INSTRUCTIONS
-        asyncio.run(_serve(build(kb, lambda _: caller, instructions=told, listens=True)))
+        asyncio.run(_serve(build_server(kb, lambda _: caller, instructions=told, listens=True)))
     except* BrokenPipeError:  # the client is gone without a word; nobody is left to tell
         _hush()
 
@@ -99,7 +99,7 @@ async def _lines(traffic: "_Traffic") -> AsyncIterator[str]:
             yield line.decode("utf-8", errors="replace")
     if rest.strip():
         yield rest.decode("utf-8", errors="replace")
-    await traffic.settled()
+    await traffic.wait_until_quiet()
 
 
 class _Traffic:
@@ -120,8 +120,8 @@ class _Traffic:
         finally:
             self._in_hand -= 1
 
-    def through(self, stream: Any) -> "_Counted":
-        return _Counted(stream, self)
+    def through(self, stream: Any) -> "_CountingOutput":
+        return _CountingOutput(stream, self)
 
     async def send(self, stream: Any, item: SessionMessage) -> None:
         self._in_hand += 1
@@ -130,14 +130,14 @@ class _Traffic:
         finally:
             self._in_hand -= 1
 
-    async def settled(self) -> None:
+    async def wait_until_quiet(self) -> None:
         await anyio.wait_all_tasks_blocked()  # what has just been read is taken in hand by then
         while self._in_hand:
             await anyio.sleep(0.01)
             await anyio.wait_all_tasks_blocked()
 
 
-class _Counted:
+class _CountingOutput:
     """The way out, with an eye on it."""
 
     def __init__(self, stream: Any, traffic: _Traffic) -> None:

@@ -48,8 +48,8 @@ TYPING_AFTER, TYPING_SECONDS = 0.3, 4.0
 MOST_AT_ONCE = 256
 THREADS = 16
 
-Note = Callable[[str], None]
-Call = Callable[..., Coroutine[Any, Any, Any]]
+NoteFunction = Callable[[str], None]
+HandlerFunction = Callable[..., Coroutine[Any, Any, Any]]
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Bot:
         token: str,
         chats: Mapping[int, str],
         *,
-        note: Note,
+        note: NoteFunction,
         base_url: str | None = None,
         first_wait: float = 1.0,
     ) -> None:
@@ -81,13 +81,13 @@ class Bot:
         self._stop = asyncio.Event()
         _keep_quiet()
         builder: Any = ApplicationBuilder().token(token).job_queue(None).concurrent_updates(_InOrder())
-        builder = builder.rate_limiter(_Patience(first_wait)).get_updates_request(_Line(self._heard))
+        builder = builder.rate_limiter(_Patience(first_wait)).get_updates_request(_Line(self._see_status))
         if base_url is not None:
             place = base_url.rstrip("/")
             builder = builder.base_url(f"{place}/bot").base_file_url(f"{place}/file/bot")
         self._app: Application[Any, Any, Any, Any, Any, Any] = builder.build()
         self._app.add_handler(TypeHandler(Update, self._take))
-        self._app.add_error_handler(self._failed)
+        self._app.add_error_handler(self._handle_error)
 
     # Running
 
@@ -148,7 +148,7 @@ class Bot:
                 self._note(f"A sweep failed, the next will try again: {error.message}")
             await asyncio.sleep(every)
 
-    def _heard(self, status: int) -> None:
+    def _see_status(self, status: int) -> None:
         if status in (401, 404):  # the library ends its polling over it without a word
             self._refused = True
             self._stop.set()
@@ -185,7 +185,9 @@ class Bot:
             async with _typing(message):
                 passed_on = message.forward_origin is not None
                 name = self._app.bot.username
-                letter = await (served.hear(message.text) if passed_on else served.take(message.text, bot=name))
+                letter = await (
+                    served.answer_forwarded(message.text) if passed_on else served.take(message.text, bot=name)
+                )
             if letter is not None:
                 await _send(message, letter)
 
@@ -217,7 +219,7 @@ class Bot:
         self._albums[message.chat_id] = album or ""
         await _send(message, Letter(replies.TEXT_ONLY))
 
-    async def _failed(self, update: object, context: Any) -> None:
+    async def _handle_error(self, update: object, context: Any) -> None:
         """Whatever a message met that nobody foresaw: the kind is told, never what was said."""
         message = update.message if isinstance(update, Update) else None
         chat = "a chat" if message is None else f"chat {message.chat_id}"
@@ -315,7 +317,7 @@ class _Patience(BaseRateLimiter[int]):
         self._first_wait = first_wait
 
     async def process_request(
-        self, callback: Call, args: Any, kwargs: Any, endpoint: str, data: Any, rate_limit_args: int | None
+        self, callback: HandlerFunction, args: Any, kwargs: Any, endpoint: str, data: Any, rate_limit_args: int | None
     ) -> Any:
         for tried in range(1, MOST_TRIES + 1):
             try:

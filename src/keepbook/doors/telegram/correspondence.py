@@ -17,17 +17,17 @@ from keepbook.book.ground.patterns import regex
 from keepbook.doors.telegram import replies
 from keepbook.doors.telegram.letter import Letter
 from keepbook.errors import Conflict, KeepbookError, NotFound
-from keepbook.models.chat import Kept, Notice
-from keepbook.models.model import Called
-from keepbook.models.notebook.asked import OpenQuestion, choice_of_number, last_asked, open_questions
+from keepbook.models.chat import Notice, ReplyStored
+from keepbook.models.model import ToolCalled
+from keepbook.models.notebook.open_questions import OpenQuestion, choice_of_number, last_asked, open_questions
 from keepbook.models.notebook.values import NOTEBOOK
 
 if TYPE_CHECKING:
-    from keepbook.book.chats.closed import Closed
+    from keepbook.book.chats.closing_result import ClosingResult
     from keepbook.book.memory.memories import Memory
-    from keepbook.models.model import Event
+    from keepbook.models.model import ReplyEvent
 
-    Reply = AsyncIterator[Event | Notice | Kept]
+    Reply = AsyncIterator[ReplyEvent | Notice | ReplyStored]
 
 _COMMAND = regex(r"/(?P<name>\w{1,32})(?:@(?P<bot>\w+))?(?:\s+(?P<rest>.*))?", re.ASCII | re.DOTALL)
 _PAGE = 1000
@@ -60,7 +60,7 @@ class Correspondence:
         try:
             return await self._obey(name, rest)
         except KeepbookError as error:
-            return replies.refused(error)
+            return replies.refusal_reply(error)
 
     async def press(self, data: str) -> Letter:
         """Answer a question with the button that was tapped under it."""
@@ -70,7 +70,7 @@ class Correspondence:
         except (Conflict, NotFound):
             return Letter(replies.ANSWERED_ALREADY)
         except KeepbookError as error:
-            return replies.refused(error)
+            return replies.refusal_reply(error)
 
     async def _choose(self, text: str) -> Letter | None:
         """A number alone answers what was asked last, where a model would take it for talk; None where it does not."""
@@ -83,9 +83,9 @@ class Correspondence:
         answer = self._book.proposals.answer(id, choice)
         self._last_event = getattr(answer, "event", None) or self._last_event
         self._asked = [one for one in self._asked if one.id != id]
-        return replies.answered(answer)
+        return replies.answered_reply(answer)
 
-    async def hear(self, text: str) -> Letter:
+    async def answer_forwarded(self, text: str) -> Letter:
         """Answer a message of somebody else's that the person passed on: a quotation, which orders nothing."""
         quoted = "\n".join(f"> {line}" for line in text.splitlines())
         return await self._turn(f"Forwarded:\n{quoted}", by="agent")
@@ -97,7 +97,7 @@ class Correspondence:
             case "memory":
                 return await asyncio.to_thread(self._memory, rest)
             case "new":
-                return replies.closed(await asyncio.to_thread(self._close))
+                return replies.closing_reply(await asyncio.to_thread(self._close))
             case "undo":
                 return await asyncio.to_thread(self._undo, rest)
             case "again":
@@ -109,7 +109,7 @@ class Correspondence:
     def _memory(self, rest: str) -> Letter:
         match rest.split():
             case [] | ["list"]:
-                return replies.listing(self._all(), self._book.preset().categories)
+                return replies.memories_reply(self._all(), self._book.preset().categories)
             case ["delete", id]:
                 return self._delete(id.strip("<>[]'\"`"))
             case ["delete", *_]:
@@ -131,12 +131,12 @@ class Correspondence:
         except NotFound:
             return replies.no_such_id(id)
         if memory.state == "trash":
-            return replies.in_trash(memory)
+            return replies.already_in_trash_reply(memory)
         chat = self._newest()
         written = self._book.acting(thread_id=chat and chat.id).delete(memory.id)
         assert written is not None  # only what is deleted for good leaves nothing to show
         self._last_event = written.event
-        return replies.deleted(written)
+        return replies.deleted_reply(written)
 
     def _undo(self, typed: str) -> Letter:
         if typed and not typed.isdecimal():
@@ -146,7 +146,7 @@ class Correspondence:
             return Letter(replies.NOTHING_TO_UNDO)
         undone = self._book.undo(event)
         self._last_event = undone.event
-        return replies.undone(undone)
+        return replies.undone_reply(undone)
 
     def _last_write(self) -> int | None:
         """The last write of this chat; after a restart the ledger tells."""
@@ -162,27 +162,27 @@ class Correspondence:
             book = self._book.acting(actor=by)
             talk = self._keepbook.talk(await asyncio.to_thread(book.threads.get, chat.id))
         except KeepbookError as error:
-            return replies.refused(error)
-        return await self._answered(talk.chat, talk.say(text))
+            return replies.refusal_reply(error)
+        return await self._letter_of(talk.chat, talk.say(text))
 
     async def _again(self) -> Letter:
         chat = await asyncio.to_thread(self._newest)
         if chat is None:
             return Letter(replies.NOTHING_SAID)
-        return await self._answered(chat, self._keepbook.talk(chat).again())
+        return await self._letter_of(chat, self._keepbook.talk(chat).again())
 
-    async def _answered(self, chat: Chat, reply: "Reply") -> Letter:
+    async def _letter_of(self, chat: Chat, reply: "Reply") -> Letter:
         text, notices, written = "", list[str](), list[dict[str, Any]]()
         by_notebook = False
         failure: KeepbookError | None = None
         try:
             async for event in reply:
                 match event:
-                    case Called(call) if call.memory_event:
+                    case ToolCalled(call) if call.memory_event:
                         written.append(call.memory_event)
                     case Notice(told):
                         notices.append(told)
-                    case Kept(message):
+                    case ReplyStored(message):
                         text, by_notebook = message.text, message.speaker == NOTEBOOK
         except KeepbookError as error:
             failure = error
@@ -192,9 +192,9 @@ class Correspondence:
             preset = await asyncio.to_thread(self._book.preset, thread.preset)
             written = [] if preset.consent == "silent" else written
         if failure is not None:
-            return replies.refused(failure, written)
+            return replies.refusal_reply(failure, written)
         self._asked = await asyncio.to_thread(self._questions, chat)
-        return replies.with_questions(replies.reply(text, notices, written), self._asked, in_reply=by_notebook)
+        return replies.with_questions(replies.chat_reply(text, notices, written), self._asked, in_reply=by_notebook)
 
     def _questions(self, chat: Chat) -> list[OpenQuestion]:
         """What the last turn asks."""
@@ -223,12 +223,12 @@ class Correspondence:
             self._looked = True
         return self._chat
 
-    def _close(self) -> "Closed | None":
+    def _close(self) -> "ClosingResult | None":
         """The person moves on. Where the thread could not be closed, another begins at once, so as not to go on."""
         chat = self._newest()
         if chat is None or not _goes_on(chat):
             return None
-        closed: Closed = chat.close()
+        closed: ClosingResult = chat.close()
         if closed.written:
             self._last_event = closed.written[-1]["event"]
         if _goes_on(chat):

@@ -15,7 +15,7 @@ MOST_MARKS = 100
 BOLD, CODE = "bold", "code"
 
 
-class Mark(NamedTuple):
+class LetterMark(NamedTuple):
     """A stretch that looks different: in a letter by characters, in a piece by UTF-16 units."""
 
     kind: str
@@ -27,11 +27,11 @@ class Mark(NamedTuple):
         return self.start + self.length
 
 
-class Piece(NamedTuple):
+class LetterPiece(NamedTuple):
     """One message."""
 
     text: str
-    marks: tuple[Mark, ...]
+    marks: tuple[LetterMark, ...]
 
 
 class Button(NamedTuple):
@@ -46,23 +46,23 @@ class Letter:
 
     def __init__(self, text: str = "") -> None:
         self.text = text
-        self.marks: list[Mark] = []
+        self.marks: list[LetterMark] = []
         self.buttons: list[Button] = []
         self.after: list[Letter] = []
 
     def put(self, text: str, kind: str | None = None) -> Self:
         if kind is not None and text:
-            self.marks.append(Mark(kind, len(self.text), len(text)))
+            self.marks.append(LetterMark(kind, len(self.text), len(text)))
         self.text += text
         return self
 
-    def pieces(self, longest: int = LONGEST) -> Iterator[Piece]:
+    def pieces(self, longest: int = LONGEST) -> Iterator[LetterPiece]:
         """In as many messages as it takes, cut between lines, else words, and never within a mark."""
         start = _skip_blank(self.text, 0)
         while start < len(self.text):
             end = self._cut(start, longest)
             shown = self.text[start:end].rstrip()
-            yield Piece(shown, tuple(self._marks_in(start, start + len(shown))))
+            yield LetterPiece(shown, tuple(self._marks_in(start, start + len(shown))))
             start = _skip_blank(self.text, end)
 
     def _cut(self, start: int, longest: int) -> int:
@@ -79,10 +79,12 @@ class Letter:
         within = (mark.start for mark in self.marks if start < mark.start < word < mark.end)
         return next(within, word)
 
-    def _marks_in(self, start: int, end: int) -> Iterator[Mark]:
+    def _marks_in(self, start: int, end: int) -> Iterator[LetterMark]:
         for mark in self.marks:
             if start <= mark.start and mark.end <= end:
-                yield Mark(mark.kind, units(self.text[start : mark.start]), units(self.text[mark.start : mark.end]))
+                yield LetterMark(
+                    mark.kind, units(self.text[start : mark.start]), units(self.text[mark.start : mark.end])
+                )
 
 
 def units(text: str) -> int:

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from keepbook.book.ground.limits import TRASH_DAYS
-from keepbook.book.text.quotation import is_guess, shown
+from keepbook.book.text.quotation import is_guess, shown_text
 from keepbook.doors.telegram.letter import BOLD, CODE, Button, Letter
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:
-    from keepbook.book.chats.closed import Closed
+    from keepbook.book.chats.closing_result import ClosingResult
     from keepbook.book.memory.links import Link
     from keepbook.book.memory.memories import Memory, Written
     from keepbook.book.memory.proposals import Proposal
-    from keepbook.models.notebook.asked import OpenQuestion
+    from keepbook.models.notebook.open_questions import OpenQuestion
 
 COMMANDS = {
     "memory": "What I know about you",
@@ -65,7 +65,7 @@ def help_(*, greeting: bool = False) -> Letter:
 # Memories
 
 
-def listing(memories: Sequence["Memory"], categories: Sequence[str]) -> Letter:
+def memories_reply(memories: Sequence["Memory"], categories: Sequence[str]) -> Letter:
     """By category, in the preset's order; what has no category comes last."""
     if not memories:
         return Letter(EMPTY)
@@ -78,7 +78,7 @@ def listing(memories: Sequence["Memory"], categories: Sequence[str]) -> Letter:
         if held:
             letter.put("\n").put(category.replace("_", " ").capitalize() or "No category", BOLD).put("\n")
         for memory in held:
-            letter.put(memory.id, CODE).put(f" {shown(memory)}{_remarks(memory)}\n")
+            letter.put(memory.id, CODE).put(f" {shown_text(memory)}{_remarks(memory)}\n")
     return letter.put("\nTo delete one: /memory delete <id>")
 
 
@@ -88,39 +88,39 @@ def _remarks(memory: "Memory") -> str:
     return f" ({', '.join(found)})" if found else ""
 
 
-def _named(memory: Any) -> str:
+def _quoted_line(memory: Any) -> str:
     """A line inside a sentence: quoted once, whoever quotes it."""
-    return shown(memory) if memory.quoted else f"'{memory.content}'"
+    return shown_text(memory) if memory.quoted else f"'{memory.content}'"
 
 
-def deleted(memory: "Written") -> Letter:
-    return Letter(f"Deleted: {_named(memory)}\nIt is in the trash for {TRASH_DAYS} days. /undo brings it back.")
+def deleted_reply(memory: "Written") -> Letter:
+    return Letter(f"Deleted: {_quoted_line(memory)}\nIt is in the trash for {TRASH_DAYS} days. /undo brings it back.")
 
 
 def no_such_id(typed: str) -> Letter:
     return Letter(f"There is no memory with the id '{typed[:60]}'. /memory shows the ids.")
 
 
-def in_trash(memory: "Memory") -> Letter:
-    return Letter(f"It is in the trash already: {_named(memory)}")
+def already_in_trash_reply(memory: "Memory") -> Letter:
+    return Letter(f"It is in the trash already: {_quoted_line(memory)}")
 
 
-def undone(answer: "Written | Link") -> Letter:
+def undone_reply(answer: "Written | Link") -> Letter:
     state = getattr(answer, "state", None)
     now = {"active": "It stands again", "archived": "No longer kept", "trash": "In the trash again"}.get(state or "")
-    what = f"Undone. {now}: {_named(answer)}" if now else "Undone."
+    what = f"Undone. {now}: {_quoted_line(answer)}" if now else "Undone."
     return Letter(f"{what}\n/undo again takes that back.")
 
 
 # Turns
 
 
-def reply(text: str, notices: Sequence[str], written: Sequence[Mapping[str, Any]]) -> Letter:
+def chat_reply(text: str, notices: Sequence[str], written: Sequence[Mapping[str, Any]]) -> Letter:
     """What the model said, and under it, quietly, what it wrote."""
     letter = Letter(text.strip() or NO_WORDS)
     for notice in notices:
-        letter.put(f"\n\n{sentence(notice)}")
-    return letter.put(f"\n\n{slip(written)}" if written else "")
+        letter.put(f"\n\n{as_sentence(notice)}")
+    return letter.put(f"\n\n{slip_text(written)}" if written else "")
 
 
 def with_questions(letter: Letter, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> Letter:
@@ -144,16 +144,16 @@ def _short(label: str) -> str:
     return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 2]} …"
 
 
-def answered(answer: "Written | Proposal") -> Letter:
+def answered_reply(answer: "Written | Proposal") -> Letter:
     """What came of an answer."""
     event = getattr(answer, "event", None)
     if event is None:
-        return Letter(f"All right, nothing was changed: {_named(answer)}")
+        return Letter(f"All right, nothing was changed: {_quoted_line(answer)}")
     done = "Done" if getattr(answer, "state", "active") == "active" else "Taken out"
-    return Letter(f"{done}: {_named(answer)} — /undo_{event}")
+    return Letter(f"{done}: {_quoted_line(answer)} — /undo_{event}")
 
 
-def slip(written: Sequence[Mapping[str, Any]]) -> str:
+def slip_text(written: Sequence[Mapping[str, Any]]) -> str:
     """What changed in memory, and the way back: where several things did, each has its own."""
     undo = ["/undo"] if len(written) == 1 else [f"/undo_{event['event']}" for event in written]
     told = [f"{_WROTE.get(event['op'], 'Memory changed')}: {_wording(event)}" for event in written]
@@ -168,14 +168,14 @@ def _wording(event: Mapping[str, Any]) -> str:
     return str(after.get("shown") or after.get("content") or before.get("content") or "")
 
 
-def refused(error: KeepbookError, written: Sequence[Mapping[str, Any]] = ()) -> Letter:
-    words = sentence(error.message)
+def refusal_reply(error: KeepbookError, written: Sequence[Mapping[str, Any]] = ()) -> Letter:
+    words = as_sentence(error.message)
     if isinstance(error, ModelFailed):
         words += " What you said is kept. Try /again."
-    return Letter(f"{words}\n\n{slip(written)}" if written else words)
+    return Letter(f"{words}\n\n{slip_text(written)}" if written else words)
 
 
-def closed(answer: "Closed | None") -> Letter:
+def closing_reply(answer: "ClosingResult | None") -> Letter:
     """What was kept of a chat that ended."""
     letter = Letter()
     if answer is None or answer.status == "nothing":
@@ -193,9 +193,9 @@ def closed(answer: "Closed | None") -> Letter:
         waits = "thing waits" if len(answer.proposed) == 1 else "things wait"
         letter.put(f"{len(answer.proposed):,} {waits} for your word: ").put("keepbook proposals list", CODE).put("\n")
     if answer.notice:
-        letter.put(f"{sentence(answer.notice)}\n")
+        letter.put(f"{as_sentence(answer.notice)}\n")
     return letter.put(NEXT)
 
 
-def sentence(words: str) -> str:
+def as_sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:].removesuffix('.')}."

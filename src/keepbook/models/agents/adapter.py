@@ -9,49 +9,49 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from keepbook.book.agents.agents import Agent, Turn
+from keepbook.book.agents.agents import Agent, SessionLease
 from keepbook.book.agents.cards import CardType
-from keepbook.book.agents.runs import Line
-from keepbook.book.text.block_lines import Line as BlockLine
-from keepbook.models.model import Event, Said, ToolCall, Usage
+from keepbook.book.agents.runs import TranscriptTurn
+from keepbook.book.text.block_lines import BlockLine
+from keepbook.models.model import PromptMessage, ReplyEvent, ToolCall, Usage
 from keepbook.models.notebook.reply.view import View
-from keepbook.models.unfinished import Piece
+from keepbook.models.unfinished_replies import ReplyPiece
 from keepbook.tools.catalogue import ToolSet
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class SessionPast:
     """What was sent before a run's prompt, with the summary of what is no longer sent."""
 
-    said: tuple[Said, ...] = ()
+    said: tuple[PromptMessage, ...] = ()
     summary: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ExecutionResult:
     """An execution that came to its end. `said` is what it adds to the session: the prompt first, the answer last."""
 
     text: str
-    said: tuple[Said, ...]
+    said: tuple[PromptMessage, ...]
     session: str
     usage: Usage
     model: str
-    past: Past | None = None
+    past: SessionPast | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Execution:
     """One execution. `held` is the turn on the shared session, where there is one; `earlier` what a chat without a
     session has seen; `after` what this run itself has said so far."""
 
     agent: Agent
     system: str
-    prompt: Said
+    prompt: PromptMessage
     tools: ToolSet
-    held: Turn | None = None
-    earlier: tuple[Said, ...] = ()
-    after: Done | None = None
-    begun: Piece | None = None
+    held: SessionLease | None = None
+    earlier: tuple[PromptMessage, ...] = ()
+    after: ExecutionResult | None = None
+    begun: ReplyPiece | None = None
     """What there is of the answer, where it broke off and is to be gone on with."""
     card: CardType | None = None
     model: str | None = None
@@ -68,17 +68,17 @@ class Order:
 
 
 class Adapter(Protocol):
-    """Whatever executes a run. The last thing it yields is a `Done`; a failure is `ModelFailed`."""
+    """Whatever executes a run. The last thing it yields is a `ExecutionResult`; a failure is `ModelFailed`."""
 
     name: str
 
-    def execute(self, order: Order) -> AsyncIterator[Event | Done]: ...
+    def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]: ...
 
 
 # What was said, as a run keeps it
 
 
-def to_parts(one: Said) -> dict[str, Any] | None:
+def message_to_parts(one: PromptMessage) -> dict[str, Any] | None:
     """What a message holds beside its text."""
     parts: dict[str, Any] = {"hidden": one.hidden} if one.hidden else {}
     if one.calls:
@@ -86,10 +86,12 @@ def to_parts(one: Said) -> dict[str, Any] | None:
     return parts or None
 
 
-def from_lines(lines: Iterable[Line]) -> tuple[Said, ...]:
-    return tuple(_said(one) for one in lines if one.role in ("user", "assistant"))
+def from_lines(lines: Iterable[TranscriptTurn]) -> tuple[PromptMessage, ...]:
+    return tuple(_to_message(one) for one in lines if one.role in ("user", "assistant"))
 
 
-def _said(one: Line) -> Said:
+def _to_message(one: TranscriptTurn) -> PromptMessage:
     parts = one.parts or {}
-    return Said(one.role, one.text, parts.get("hidden"), tuple(ToolCall(**call) for call in parts.get("calls", ())))
+    return PromptMessage(
+        one.role, one.text, parts.get("hidden"), tuple(ToolCall(**call) for call in parts.get("calls", ()))
+    )

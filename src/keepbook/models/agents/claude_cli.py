@@ -25,8 +25,8 @@ from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
 from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid, LimitReached, ModelFailed, NotAllowed
 from keepbook.models.agents import prompts
-from keepbook.models.agents.adapter import Done, Order
-from keepbook.models.model import Event, Said, TextDelta, Usage, with_hidden
+from keepbook.models.agents.adapter import Execution, ExecutionResult
+from keepbook.models.model import PromptMessage, ReplyEvent, TextDelta, Usage, with_hidden
 from keepbook.settings import private_folder
 
 SERVER = "keepbook"
@@ -41,7 +41,7 @@ PIECE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClaudeCliPlace:
     """Where the command finds things: what to start, the folder of all agents, the book, and how long it may take;
     which programs the operator has named, what of the environment they see, and how much of an answer is read."""
 
@@ -60,7 +60,7 @@ class ClaudeCli:
 
     name = "claude-cli"
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ClaudeCliPlace) -> None:
         self._place = place
 
     def refuse(self) -> None:
@@ -73,32 +73,34 @@ class ClaudeCli:
                 code="programs",
             )
 
-    async def execute(self, order: Order) -> AsyncIterator[Event | Done]:
+    async def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]:
         if order.capped:
             raise LimitReached("this month's model tokens are used up, and this agent has no offline way", code="cap")
         self.refuse()
         session = order.after.session if order.after else order.held.session if order.held else None
         with self._papers(order) as papers:
-            answer = await self._ask(self._line(order, session, papers), _sent(order), order.agent.id)
+            answer = await self._ask(self._line(order, session, papers), _text_to_send(order), order.agent.id)
         text, after, usage = _read(answer, self._place.command)
         yield TextDelta(text)
-        yield Done(text, (order.prompt, Said("assistant", text)), after, usage, order.model or self.name)
+        yield ExecutionResult(
+            text, (order.prompt, PromptMessage("assistant", text)), after, usage, order.model or self.name
+        )
 
-    def _line(self, order: Order, session: str | None, papers: Path) -> list[str]:
+    def _line(self, order: Execution, session: str | None, papers: Path) -> list[str]:
         program, *more = _words(self._place.command)
-        line = [_found(program), *more, "--print", "--output-format", "json"]
+        line = [_find_program(program), *more, "--print", "--output-format", "json"]
         line += ["--mcp-config", str(papers / "mcp.json"), "--strict-mcp-config", "--allowedTools", f"mcp__{SERVER}"]
         line += ["--append-system-prompt-file", str(papers / "system.txt")]
         if order.model is not None:
             line.append(f"--model={order.model}")
         if session is not None:
             if not SESSION.fullmatch(session):
-                raise _failed("the session's name holds what no session is called; reset the agent", "garbage")
+                raise _model_failed("the session's name holds what no session is called; reset the agent", "garbage")
             line.append(f"--resume={session}")
         return line
 
     @contextmanager
-    def _papers(self, order: Order) -> Iterator[Path]:
+    def _papers(self, order: Execution) -> Iterator[Path]:
         """What it is told and which tools it has, in a folder that only its person may read and that goes with the run:
         a command line can be seen by everybody on the machine."""
         own = ["-m", "keepbook", "mcp", "--owner", self._place.owner, "--agent", order.agent.id]
@@ -116,7 +118,7 @@ class ClaudeCli:
     async def _ask(self, line: Sequence[str], told: str, agent_id: str) -> str:
         command = line[0]
         if not AGENT_ID.fullmatch(agent_id):
-            raise _failed("the agent's id is none that this program gives", "garbage")
+            raise _model_failed("the agent's id is none that this program gives", "garbage")
         folder = self._place.folder.expanduser() / agent_id
         try:
             private_folder(folder)
@@ -126,25 +128,25 @@ class ClaudeCli:
             )  # fmt: skip
         except OSError as error:
             why = error.strerror or str(error)
-            raise _failed(f"{command} cannot be started ({why}); set agent_command", "missing") from None
+            raise _model_failed(f"{command} cannot be started ({why}); set agent_command", "missing") from None
         try:
             async with asyncio.timeout(self._place.seconds):
-                out, err = await self._answered(process, told.encode())
+                out, err = await self._read_answer(process, told.encode())
         except TimeoutError:
-            raise _failed(f"{command} did not answer within {self._place.seconds:g} s", "timeout") from None
+            raise _model_failed(f"{command} did not answer within {self._place.seconds:g} s", "timeout") from None
         finally:
             await _end(process)
         if process.returncode != 0:
             said = (err or out).decode(errors="replace").strip().splitlines()
             why = said[-1][:TOLD_CHARS] if said else "it says nothing"
-            raise _failed(f"{command} ended with {process.returncode}: {why}", "unavailable")
+            raise _model_failed(f"{command} ended with {process.returncode}: {why}", "unavailable")
         return out.decode(errors="replace")
 
     def _environment(self) -> dict[str, str]:
         """What it needs and what the operator lists; the keys of this process are not its own."""
         return {name: os.environ[name] for name in (*NEEDED, *self._place.env) if name in os.environ}
 
-    async def _answered(self, process: asyncio.subprocess.Process, told: bytes) -> tuple[bytes, bytes]:
+    async def _read_answer(self, process: asyncio.subprocess.Process, told: bytes) -> tuple[bytes, bytes]:
         """What it says, up to the limit; past that it is talked to no longer."""
         stdin, most = process.stdin, self._place.most_bytes
         assert stdin is not None
@@ -161,7 +163,9 @@ class ClaudeCli:
             while piece := await stream.read(PIECE):
                 heard += piece
                 if len(heard) > most:
-                    raise _failed(f"the program said more than {most:,} bytes; raise agent_output_bytes", "garbage")
+                    raise _model_failed(
+                        f"the program said more than {most:,} bytes; raise agent_output_bytes", "garbage"
+                    )
             return bytes(heard)
 
         parts = [asyncio.ensure_future(part) for part in (hear(process.stdout), hear(process.stderr), tell())]
@@ -175,11 +179,11 @@ class ClaudeCli:
         return out or b"", err or b""
 
 
-def _found(program: str) -> str:
+def _find_program(program: str) -> str:
     """Its absolute path, so that the folder it works in has no say in what is started."""
     path = shutil.which(program)
     if path is None:
-        raise _failed(f"{program} cannot be started (there is no such program); set agent_command", "missing")
+        raise _model_failed(f"{program} cannot be started (there is no such program); set agent_command", "missing")
     return os.path.abspath(path)
 
 
@@ -207,7 +211,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
             await process.wait()
 
 
-def _sent(order: Order) -> str:
+def _text_to_send(order: Execution) -> str:
     """One text, with the run's own prompt as its last word."""
     first = [prompts.REVIEW] if order.review and order.after is None else []
     chat = [prompts.told_chat(order.earlier)] if order.earlier and order.after is None else []
@@ -229,19 +233,19 @@ def _read(answer: str, command: str) -> tuple[str, str, Usage]:
     try:
         told = json.loads(answer)
     except ValueError:
-        raise _failed(f"{command} did not answer in JSON: {answer.strip()[:TOLD_CHARS]!r}") from None
+        raise _model_failed(f"{command} did not answer in JSON: {answer.strip()[:TOLD_CHARS]!r}") from None
     if isinstance(told, list):  # its whole course, the result at the end
         told = told[-1] if told else None
     if not isinstance(told, Mapping):
-        raise _failed(f"{command} did not answer with one JSON object")
+        raise _model_failed(f"{command} did not answer with one JSON object")
     usage = _usage(told.get("usage"))
     text, session = told.get("result"), told.get("session_id")
     if told.get("is_error"):
-        raise _failed(f"{command} failed: {str(text or told.get('subtype'))[:TOLD_CHARS]}", "unavailable", usage)
+        raise _model_failed(f"{command} failed: {str(text or told.get('subtype'))[:TOLD_CHARS]}", "unavailable", usage)
     if not isinstance(text, str) or not text.strip():
-        raise _failed(f"{command} gave an empty answer", usage=usage)
+        raise _model_failed(f"{command} gave an empty answer", usage=usage)
     if not isinstance(session, str) or not session.strip():
-        raise _failed(f"{command} did not say which session this is", usage=usage)
+        raise _model_failed(f"{command} did not say which session this is", usage=usage)
     return text, session.strip(), usage
 
 
@@ -255,6 +259,6 @@ def _number(told: Any) -> int:
     return told if isinstance(told, int) and not isinstance(told, bool) and told > 0 else 0
 
 
-def _failed(why: str, cause: str = "garbage", usage: Usage | None = None) -> ModelFailed:
+def _model_failed(why: str, cause: str = "garbage", usage: Usage | None = None) -> ModelFailed:
     spent = usage or Usage()
     return ModelFailed(why, cause=cause, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out)

@@ -10,24 +10,33 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
-from keepbook.book.agents.agents import Turn as Held
+from keepbook.book.agents.agents import SessionLease as Held
 from keepbook.book.book import Book
-from keepbook.models.agents.adapter import Done, Order, Past, from_lines
+from keepbook.models.agents.adapter import Execution, ExecutionResult, SessionPast, from_lines
 from keepbook.models.choose import Models
-from keepbook.models.compress import KEPT, SUMMARY_CHARS, Budget, fixed, size
-from keepbook.models.model import Called, Conversation, Event, Replied, Said, ToolCall, Turn, Usage
-from keepbook.models.unfinished import going_on
+from keepbook.models.compress import KEPT, SUMMARY_CHARS, Budget, fixed_tokens_of, size
+from keepbook.models.model import (
+    Conversation,
+    DialogueTurn,
+    PromptMessage,
+    ReplyEvent,
+    ReplyFinished,
+    ToolCall,
+    ToolCalled,
+    Usage,
+)
+from keepbook.models.unfinished_replies import going_on
 from keepbook.tools.agents import MY_DECISIONS
 
 _EARLIER = "What came before in your session, in short:"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SessionStep:
     """What one earlier run added to the session."""
 
     number: int
-    said: tuple[Said, ...]
+    said: tuple[PromptMessage, ...]
 
     @property
     def size(self) -> int:
@@ -44,36 +53,36 @@ class Native:
         self._models = models
         self._budget = budget
 
-    async def execute(self, order: Order) -> AsyncIterator[Event | Done]:
+    async def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]:
         model = self._models.offline if order.capped else self._models.named(order.model)
-        past, spent = await self._past(order)
+        past, spent = await self._past_to_send(order)
         said = [order.prompt]
         if order.review and order.after is None:
-            call = await asyncio.to_thread(_reviewed, order)
-            said.append(Said("assistant", "", calls=(call,)))
-            yield Called(call)
-        sent = _headed((*past.said, *said), past.summary)
+            call = await asyncio.to_thread(_review_decisions, order)
+            said.append(PromptMessage("assistant", "", calls=(call,)))
+            yield ToolCalled(call)
+        sent = _with_summary((*past.said, *said), past.summary)
         conversation = Conversation(order.system, sent, order.card, view=order.view, block=order.block)
         if order.begun is not None:
             conversation = going_on(conversation, order.begun)
         async for event in model.reply(conversation, order.tools):
             yield event
-            if isinstance(event, Replied):
-                whole = event if order.begun is None else order.begun.with_(event)
-                said.append(Said("assistant", whole.text, calls=whole.calls))
+            if isinstance(event, ReplyFinished):
+                whole = event if order.begun is None else order.begun.join(event)
+                said.append(PromptMessage("assistant", whole.text, calls=whole.calls))
                 usage = event.usage + spent
-                yield Done(whole.text, tuple(said), f"s_{secrets.token_hex(6)}", usage, model.name, past)
+                yield ExecutionResult(whole.text, tuple(said), f"s_{secrets.token_hex(6)}", usage, model.name, past)
 
-    async def _past(self, order: Order) -> tuple[Past, Usage]:
+    async def _past_to_send(self, order: Execution) -> tuple[SessionPast, Usage]:
         """What is sent before this run's prompt, and what it cost to make that short enough."""
         if order.after is not None and order.after.past is not None:
             before = order.after.past
             return replace(before, said=before.said + order.after.said), Usage()
         if order.held is None:
-            return Past(order.earlier), Usage()
+            return SessionPast(order.earlier), Usage()
         held, summary, spent = order.held, order.held.compressed, Usage()
         steps = await asyncio.to_thread(self._steps, held)
-        around = fixed(order.system, order.tools.schemas("openai")) + size(order.prompt)
+        around = fixed_tokens_of(order.system, order.tools.schemas("openai")) + size(order.prompt)
         if around + sum(step.size for step in steps) > self._budget.room:
             due = _due(steps, int((self._budget.room - around) * KEPT))
             if due:
@@ -81,13 +90,13 @@ class Native:
                 summary, spent = made.text[:SUMMARY_CHARS], made.usage
                 await asyncio.to_thread(self._book.agents.compress, held, due[-1].number, summary)
                 steps = steps[len(due) :]
-        return Past(tuple(one for step in steps for one in step.said), summary), spent
+        return SessionPast(tuple(one for step in steps for one in step.said), summary), spent
 
-    def _steps(self, held: Held) -> list[Step]:
-        return [Step(step, from_lines(lines)) for step, _, lines in self._book.runs.carried(held)]
+    def _steps(self, held: Held) -> list[SessionStep]:
+        return [SessionStep(step, from_lines(lines)) for step, _, lines in self._book.runs.carried(held)]
 
 
-def _due(steps: Sequence[Step], keep: int) -> Sequence[Step]:
+def _due(steps: Sequence[SessionStep], keep: int) -> Sequence[SessionStep]:
     """Everything before the latest runs that fit into `keep`."""
     held = 0
     for at in range(len(steps) - 1, -1, -1):
@@ -97,12 +106,12 @@ def _due(steps: Sequence[Step], keep: int) -> Sequence[Step]:
     return ()
 
 
-def _turns(steps: Sequence[Step]) -> list[Turn]:
+def _turns(steps: Sequence[SessionStep]) -> list[DialogueTurn]:
     said = [one for step in steps for one in step.said if one.text.strip()]
-    return [Turn(number, one.role, one.text) for number, one in enumerate(said, 1)]
+    return [DialogueTurn(number, one.role, one.text) for number, one in enumerate(said, 1)]
 
 
-def _headed(said: tuple[Said, ...], summary: str | None) -> tuple[Said, ...]:
+def _with_summary(said: tuple[PromptMessage, ...], summary: str | None) -> tuple[PromptMessage, ...]:
     """With the summary of what is no longer sent before the first message that is."""
     if not summary:
         return said
@@ -111,7 +120,7 @@ def _headed(said: tuple[Said, ...], summary: str | None) -> tuple[Said, ...]:
     return (replace(first, hidden=hidden), *rest)
 
 
-def _reviewed(order: Order) -> ToolCall:
+def _review_decisions(order: Execution) -> ToolCall:
     arguments = {"limit": 5}
     answer = order.tools.call(MY_DECISIONS, arguments)
     # Within a session no two calls may have the same id.

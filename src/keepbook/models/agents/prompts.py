@@ -15,7 +15,7 @@ from keepbook.book.agents.agents import Agent, Specialist
 from keepbook.book.agents.cards import CardType, instructions
 from keepbook.book.agents.runs import Card
 from keepbook.book.ground.when import zone_named
-from keepbook.models.model import Said
+from keepbook.models.model import PromptMessage
 from keepbook.models.prompt import TRUST
 
 NO_PROMPT = "Do your work as your instructions say, as things stand now."
@@ -44,7 +44,7 @@ Look at this now and give your own read of it:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class SpecialistReport:
     """What a specialist sees; without words where its run failed."""
 
     name: str
@@ -76,20 +76,20 @@ def blind(specialist: Specialist) -> str:
     return "\n\n".join(filter(None, [_BLIND.format(name=specialist.name), specialist.instructions, TRUST]))
 
 
-def prompt(text: str, now: datetime, zone: str, reads: Sequence[Read] = ()) -> Said:
+def run_prompt(text: str, now: datetime, zone: str, reads: Sequence[SpecialistReport] = ()) -> PromptMessage:
     """A run's own prompt, with the hour and the team's reads before it."""
-    told = [clock(now, zone)]
+    told = [clock_line(now, zone)]
     if reads:
-        told.append(f"What your team reads now:\n{_told(reads)}")
-    return Said("user", text.strip() or NO_PROMPT, "\n\n".join(told))
+        told.append(f"What your team reads now:\n{_reports_as_json(reads)}")
+    return PromptMessage("user", text.strip() or NO_PROMPT, "\n\n".join(told))
 
 
-def task(text: str, now: datetime, zone: str) -> Said:
+def task(text: str, now: datetime, zone: str) -> PromptMessage:
     """What a specialist is asked."""
-    return Said("user", _READ.format(task=text.strip() or NO_PROMPT), clock(now, zone))
+    return PromptMessage("user", _READ.format(task=text.strip() or NO_PROMPT), clock_line(now, zone))
 
 
-def matter(card: Card, agent: Agent) -> str:
+def card_matter(card: Card, agent: Agent) -> str:
     """What a card is about, and nothing that it says about that: a symbol is one word. Where it does not tell, the
     agent's name: a prompt may speak of what is held."""
     if words := str(card.slots.get("symbol") or "").split():
@@ -97,19 +97,19 @@ def matter(card: Card, agent: Agent) -> str:
     return str(card.slots.get("subject") or agent.name)
 
 
-def clock(now: datetime, zone: str) -> str:
+def clock_line(now: datetime, zone: str) -> str:
     there = now.astimezone(zone_named(zone))
     return f"It is {there:%A, %Y-%m-%d %H:%M} ({zone})."
 
 
-def told_chat(said: Sequence[Said]) -> str:
+def told_chat(said: Sequence[PromptMessage]) -> str:
     """A chat so far as one text, for a program that is given no other past."""
     lines = [f"{'Person' if one.role == 'user' else 'You'}: {one.text.strip()}" for one in said if one.text.strip()]
     inside = "\n\n".join(lines).replace("</", "‹/")
     return f"<chat>\n{inside}\n</chat>"
 
 
-def _told(reads: Sequence[Read]) -> str:
+def _reports_as_json(reads: Sequence[SpecialistReport]) -> str:
     """Each as one line of JSON: nothing in a read can pass for the next one."""
     return "\n".join(
         f"- {one.name}: {json.dumps(one.text, ensure_ascii=False) if one.text else 'No read: this one failed.'}"

@@ -4,31 +4,31 @@ import json
 from datetime import datetime
 
 from keepbook.book.agents.cards import CardType
-from keepbook.book.memory.block import Rendered
-from keepbook.models.agents.prompts import prompt, system_of
-from keepbook.models.model import Conversation, Replied
+from keepbook.book.memory.block import ComposedBlock
+from keepbook.models.agents.prompts import run_prompt, system_of
+from keepbook.models.model import Conversation, ReplyFinished
 from keepbook.models.offline import agent as by_rules
 
 
-async def rehearsed(
+async def rehearse_first_run(
     name: str,
     instructions: str,
     text: str,
     *,
     card: CardType | None,
-    block: Rendered | None,
+    block: ComposedBlock | None,
     now: datetime,
     zone: str,
     notebook: bool,
 ) -> tuple[Conversation, str | None]:
     """The request of a first run, and the notebook's answer where it is the one to answer."""
-    said = prompt(text, now, zone)
+    said = run_prompt(text, now, zone)
     system = system_of(name, instructions, card=card, block=block.text if block else "")
     conversation = Conversation(system, (said,), card, block=block.lines if block else ())
     if not notebook or card is None:
         return conversation, None
-    async for event in by_rules.reply(conversation, None):
-        if isinstance(event, Replied):
+    async for event in by_rules.agent_reply(conversation, None):
+        if isinstance(event, ReplyFinished):
             return conversation, _in_words(event.text)
     return conversation, None
 

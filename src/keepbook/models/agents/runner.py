@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from keepbook.book.agents import second_looks
-from keepbook.book.agents.agents import Agent, Specialist, Turn
+from keepbook.book.agents.agents import Agent, SessionLease, Specialist
 from keepbook.book.agents.cards import CardType, read_card
 from keepbook.book.agents.runs import Run
 from keepbook.book.book import Book
@@ -25,15 +25,15 @@ from keepbook.book.memory import injections
 from keepbook.book.owners import choices
 from keepbook.errors import Conflict, Invalid, KeepbookError, ModelFailed, NotAllowed, NotFound
 from keepbook.models.agents import prompts
-from keepbook.models.agents.adapter import Adapter, Done, Order, to_parts
-from keepbook.models.agents.claude_cli import ClaudeCli, Place
+from keepbook.models.agents.adapter import Adapter, Execution, ExecutionResult, message_to_parts
+from keepbook.models.agents.claude_cli import ClaudeCli, ClaudeCliPlace
 from keepbook.models.agents.native import Native
-from keepbook.models.agents.prompts import Read
+from keepbook.models.agents.prompts import SpecialistReport
 from keepbook.models.chat import over_cap
 from keepbook.models.choose import OVER_CAP, Models
 from keepbook.models.compress import Budget
-from keepbook.models.model import Conversation, Event, Said, Usage
-from keepbook.models.unfinished import Piece, about
+from keepbook.models.model import Conversation, PromptMessage, ReplyEvent, Usage
+from keepbook.models.unfinished_replies import ReplyPiece, estimate_usage
 from keepbook.tools.agents import toolbox
 
 log = logging.getLogger(__name__)
@@ -48,13 +48,13 @@ READ = "note"
 
 
 @dataclass(slots=True)
-class Work:
+class RunInProgress:
     """A run in hand: what was said so far beside its prompt, and what it cost."""
 
     run: Run
     agent: Agent
-    held: Turn | None = None
-    said: list[Said] = field(default_factory=list)
+    held: SessionLease | None = None
+    said: list[PromptMessage] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     model: str | None = None
     capped: bool = False
@@ -64,7 +64,9 @@ class Work:
 class Runner:
     """Carries out the runs of one book's agents."""
 
-    def __init__(self, book: Book, models: Models, *, budget: Budget, monthly_tokens: int | None, place: Place) -> None:
+    def __init__(
+        self, book: Book, models: Models, *, budget: Budget, monthly_tokens: int | None, place: ClaudeCliPlace
+    ) -> None:
         self.book = book
         self.models = models
         self.budget = budget
@@ -98,7 +100,7 @@ class Runner:
         text = ""
         if parent.card is not None:  # without one there is nothing to look at, and the queue says so
             form = self.book.agents.cards.re_examination_of(self.book.agents.cards.get(parent.card.type))
-            text = second_looks.prompt(parent.card, second_looks.made_at(parent), self.book.now, form)
+            text = second_looks.second_look_prompt(parent.card, second_looks.card_made_at(parent), self.book.now, form)
         return self.book.runs.queue(parent.agent_id, "re-examination", prompt=text, parent_run=parent.id)
 
     def refuse(self, agent: Agent) -> None:
@@ -118,13 +120,13 @@ class Runner:
         """Carry a queued run through, to its card or to its failure."""
         with contextlib.suppress(KeepbookError):
             work = await asyncio.to_thread(self.take, run_id)
-            async with self.in_hand(work):
+            async with self.keep_alive(work):
                 await self._decide(work)
         return await asyncio.to_thread(self.book.runs.get, run_id)
 
     # In hand
 
-    def take(self, run_id: str) -> Work:
+    def take(self, run_id: str) -> RunInProgress:
         """Take up a queued run."""
         run = self.book.runs.get(run_id)
         try:
@@ -132,10 +134,10 @@ class Runner:
         except NotFound:
             self.book.runs.fail(run_id, "its agent is not there any more")
             raise
-        return Work(run, agent, capped=run.kind == "scheduled" and over_cap(self.book, self._monthly_tokens))
+        return RunInProgress(run, agent, capped=run.kind == "scheduled" and over_cap(self.book, self._monthly_tokens))
 
     @asynccontextmanager
-    async def in_hand(self, work: Work) -> AsyncIterator[None]:
+    async def keep_alive(self, work: RunInProgress) -> AsyncIterator[None]:
         """While it lasts the run shows that it lives; if it breaks off, the run has failed and moved nothing."""
         living = asyncio.create_task(self._live(work))
         try:
@@ -154,15 +156,17 @@ class Runner:
             with contextlib.suppress(asyncio.CancelledError):
                 await living
 
-    async def execute(self, work: Work, order: Order) -> AsyncGenerator[Event | Done, None]:
+    async def execute(
+        self, work: RunInProgress, order: Execution
+    ) -> AsyncGenerator[ReplyEvent | ExecutionResult, None]:
         """What happens in the order's execution, remembered also where it breaks off."""
         await asyncio.to_thread(self.refuse, order.agent)
         work.said.append(order.prompt)
-        piece = Piece()
+        piece = ReplyPiece()
         try:
             async for event in self._adapters[order.agent.adapter].execute(order):
-                if isinstance(event, Done):
-                    piece = Piece()
+                if isinstance(event, ExecutionResult):
+                    piece = ReplyPiece()
                     work.said += event.said[1:]
                     work.usage += event.usage
                     work.model = event.model
@@ -173,12 +177,12 @@ class Runner:
             if isinstance(error, ModelFailed):
                 work.usage += Usage(*(int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")))
             elif piece:
-                work.usage += about(Conversation(order.system, (*order.earlier, order.prompt)), piece)
+                work.usage += estimate_usage(Conversation(order.system, (*order.earlier, order.prompt)), piece)
             if piece:
-                work.said.append(Said("assistant", piece.text, calls=piece.calls))
+                work.said.append(PromptMessage("assistant", piece.text, calls=piece.calls))
             raise
 
-    def start(self, work: Work, model: str | None = None) -> None:
+    def start(self, work: RunInProgress, model: str | None = None) -> None:
         """From here on the run is running."""
         adapter = work.agent.adapter
         named = model or work.agent.model or (self.models.chat.name if adapter == Native.name else None)
@@ -191,7 +195,7 @@ class Runner:
             if work.capped:
                 self.book.runs.say(work.run.id, "system", f"{OVER_CAP[0].upper()}{OVER_CAP[1:]}.")
 
-    def keep(self, work: Work, slots: dict[str, object] | None, done: Done) -> Run:
+    def keep(self, work: RunInProgress, slots: dict[str, object] | None, done: ExecutionResult) -> Run:
         """The result, for good."""
         spent = work.usage
         session = done.session if work.held else None
@@ -204,7 +208,7 @@ class Runner:
                 turn=work.held, session=session,
             )  # fmt: skip
 
-    def fail(self, work: Work, why: str) -> None:
+    def fail(self, work: RunInProgress, why: str) -> None:
         """The run has failed and moved nothing; what was said in it stays."""
         spent = work.usage
         with self.book.transaction():
@@ -220,18 +224,18 @@ class Runner:
             elif work.held is not None:
                 self.book.agents.give_back(work.held)
 
-    def block(self, work: Work) -> injections.Given:
+    def block(self, work: RunInProgress) -> injections.Injection:
         """What the agent is told of the person, kept under the id of the run that saw it."""
         if not work.agent.use_block:
             return injections.NOTHING
         with self.book.writing() as (tx, preset):
-            if not choices.chosen(tx).memory:
+            if not choices.get_choices(tx).memory:
                 return injections.NOTHING
             return injections.inject_lines(tx, preset, present(tx), work.run.id, scope=work.agent.id, space="chat")
 
     # Deciding
 
-    async def _decide(self, work: Work) -> None:
+    async def _decide(self, work: RunInProgress) -> None:
         run, agent = work.run, work.agent
         await self.turn(work)
         await asyncio.to_thread(self.start, work)
@@ -240,10 +244,10 @@ class Runner:
         reads = await self._reads(work, prompts.task(task, now, zone))
         block = await asyncio.to_thread(self.block, work)
         again = run.kind == "re-examination"  # its prompt says what form the answer has, and overrides
-        order = Order(
+        order = Execution(
             agent,
             prompts.system(agent, card=None if again else card, block=block.text),
-            prompts.prompt(run.prompt, now, zone, reads),
+            prompts.run_prompt(run.prompt, now, zone, reads),
             await asyncio.to_thread(toolbox, self.book.acting(actor="agent"), agent),
             held=work.held,
             card=card,
@@ -255,7 +259,7 @@ class Runner:
         slots, done = await self._answer(work, order, card)
         await asyncio.to_thread(self.keep, work, slots, done)
 
-    def _task(self, work: Work) -> tuple[str, CardType]:
+    def _task(self, work: RunInProgress) -> tuple[str, CardType]:
         """What a team is to look at, and the form of the lead's answer."""
         run, types = work.run, self.book.agents.cards
         if run.parent_run is None:
@@ -264,46 +268,50 @@ class Runner:
         if parent.card is None:
             raise Conflict(f"run {parent.id} has no card to look at again", code="not_re_examinable")
         card_type = types.get(parent.card.type)
-        return prompts.matter(parent.card, work.agent), types.re_examination_of(card_type)
+        return prompts.card_matter(parent.card, work.agent), types.re_examination_of(card_type)
 
-    async def _answer(self, work: Work, order: Order, card: CardType) -> tuple[dict[str, object], Done]:
+    async def _answer(
+        self, work: RunInProgress, order: Execution, card: CardType
+    ) -> tuple[dict[str, object], ExecutionResult]:
         """The card in the answer. One that does not fit is sent back once, with what is wrong."""
-        done = await self._done(work, order)
+        done = await self._result_of(work, order)
         try:
             return await asyncio.to_thread(self._read_card, card, done.text), done
         except Invalid as error:
             wrong = prompts.WRONG.format(wrong=error.message)
-        done = await self._done(work, replace(order, prompt=Said("user", wrong), after=done, review=False))
+        done = await self._result_of(
+            work, replace(order, prompt=PromptMessage("user", wrong), after=done, review=False)
+        )
         try:
             return await asyncio.to_thread(self._read_card, card, done.text), done
         except Invalid as error:
             raise ModelFailed(f"card refused twice: {error.message}", cause="garbage") from None
 
     def _read_card(self, card: CardType, answer: str) -> dict[str, object]:
-        slots = read_card(card, answer, self._now())
+        slots = read_card(card, answer, self._stamp_now())
         self.book.decisions.refuse_ambiguous(card, slots)
         return slots
 
-    async def _done(self, work: Work, order: Order) -> Done:
+    async def _result_of(self, work: RunInProgress, order: Execution) -> ExecutionResult:
         async for event in self.execute(work, order):
-            if isinstance(event, Done):
+            if isinstance(event, ExecutionResult):
                 return event
         raise ModelFailed("the answer did not come to an end", cause="garbage")
 
     # The team
 
-    async def _reads(self, lead: Work, task: Said) -> list[Read]:
+    async def _reads(self, lead: RunInProgress, task: PromptMessage) -> list[SpecialistReport]:
         """What each specialist sees, in the team's order. One that fails does not keep the others from being heard."""
         return await asyncio.gather(*(self._read(lead, one, task) for one in lead.agent.team))
 
-    async def _read(self, lead: Work, specialist: Specialist, task: Said) -> Read:
+    async def _read(self, lead: RunInProgress, specialist: Specialist, task: PromptMessage) -> SpecialistReport:
         agent, model = lead.agent, specialist.model or lead.agent.model
         # Of the run that is looked at again a specialist's own run says nothing either.
         kind = "manual" if lead.run.kind == "re-examination" else lead.run.kind
         told = {"lead_run": lead.run.id, "specialist": specialist.name}
         run = await asyncio.to_thread(lambda: self.book.runs.queue(agent.id, kind, prompt=task.text, **told))
-        work = Work(run, agent, capped=lead.capped)
-        order = Order(
+        work = RunInProgress(run, agent, capped=lead.capped)
+        order = Execution(
             agent,
             prompts.blind(specialist),
             task,
@@ -314,17 +322,17 @@ class Runner:
             capped=lead.capped,
         )
         try:
-            async with self.in_hand(work):
+            async with self.keep_alive(work):
                 await asyncio.to_thread(self.start, work, model)
-                done = await self._done(work, order)
+                done = await self._result_of(work, order)
                 await asyncio.to_thread(self.keep, work, None, done)
         except KeepbookError:
-            return Read(specialist.name, None)
-        return Read(specialist.name, done.text)
+            return SpecialistReport(specialist.name, None)
+        return SpecialistReport(specialist.name, done.text)
 
     # The session and the lease
 
-    async def turn(self, work: Work) -> None:
+    async def turn(self, work: RunInProgress) -> None:
         """Take the turn on the shared session. A re-examination and a specialist neither read nor move it."""
         agent = work.agent
         if not agent.memory_enabled or work.run.kind == "re-examination" or work.run.lead_run is not None:
@@ -345,7 +353,7 @@ class Runner:
             wait = min(1.0, wait * 1.5)
         raise Conflict(f"{agent.name} has been busy for an hour; try again later", code="busy")
 
-    async def _live(self, work: Work) -> None:
+    async def _live(self, work: RunInProgress) -> None:
         while True:
             await asyncio.sleep(LEASE_SECONDS / 4)
             try:
@@ -353,20 +361,20 @@ class Runner:
             except KeepbookError as error:  # a database that is busy now is there again next time
                 log.warning("run %s: %s", work.run.id, error.code)
 
-    def _renew(self, work: Work) -> None:
+    def _renew(self, work: RunInProgress) -> None:
         with self.book.transaction():
             self.book.runs.renew(work.run.id, lease_seconds=LEASE_SECONDS)
             if work.held is not None:
                 self.book.agents.renew(work.held, lease_seconds=LEASE_SECONDS)
 
-    def _say(self, run_id: str, one: Said) -> None:
-        self.book.runs.say(run_id, one.role, one.text, parts=to_parts(one))
+    def _say(self, run_id: str, one: PromptMessage) -> None:
+        self.book.runs.say(run_id, one.role, one.text, parts=message_to_parts(one))
 
-    def _count(self, work: Work) -> None:
+    def _count(self, work: RunInProgress) -> None:
         if work.usage != Usage():
             self.book.spending.count(
                 "run", work.model or work.agent.adapter, work.usage.tokens_in, work.usage.tokens_out
             )
 
-    def _now(self) -> str:
+    def _stamp_now(self) -> str:
         return stamp(self.book.now)

@@ -17,16 +17,16 @@ from keepbook.book.chats.threads import Message
 from keepbook.book.ground.when import stamp
 from keepbook.errors import Conflict, ModelFailed, NotFound
 from keepbook.models.agents import prompts
-from keepbook.models.agents.adapter import Done, Order
+from keepbook.models.agents.adapter import Execution, ExecutionResult
 from keepbook.models.agents.native import Native
-from keepbook.models.agents.runner import STOPPED, Runner, Work
-from keepbook.models.chat import Kept, Notice, Talk, compressed, order_calls
-from keepbook.models.compress import plan, to_parts
-from keepbook.models.model import Event, Replied, Said, TextDelta
+from keepbook.models.agents.runner import STOPPED, RunInProgress, Runner
+from keepbook.models.chat import Notice, ReplyStored, Talk, compressed_through, order_calls
+from keepbook.models.compress import calls_to_parts, plan_messages
+from keepbook.models.model import PromptMessage, ReplyEvent, ReplyFinished, TextDelta
 from keepbook.models.notebook.reply.view import View
 from keepbook.models.notebook.turn import TurnTaken, view_of
 from keepbook.models.notebook.values import from_parts
-from keepbook.models.unfinished import Piece, being_written, until
+from keepbook.models.unfinished_replies import ReplyPiece, being_written, until
 from keepbook.tools.agents import toolbox
 from keepbook.tools.catalogue import ToolSet
 
@@ -78,32 +78,32 @@ class AgentTalk(Talk):
 
     def _make_way(self, turn: int, role: str) -> None:
         """A reply that broke off moved no session, so another may take its place."""
-        last = next((one for one in reversed(threads.standing(self.chat.messages())) if one.role == role), None)
+        last = next((one for one in reversed(threads.current_messages(self.chat.messages())) if one.role == role), None)
         if last is None or last.turn != turn or last.broke_off is None:
             raise Conflict("an agent goes on from what was said; say it once more instead", code="agents_chat")
         super()._make_way(turn, role)
 
     async def _answer(
-        self, taken: TurnTaken, instead_of: int | None = None, begun: Piece | None = None
-    ) -> AsyncIterator[Event | Notice | Kept]:
+        self, taken: TurnTaken, instead_of: int | None = None, begun: ReplyPiece | None = None
+    ) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
         """Each answer is a run. One that breaks off has failed, and leaves in the thread what was written of it."""
         spoken, view = taken.message, view_of(taken, self.book.meaning) if self.by_notebook else None
         run = await asyncio.to_thread(
             lambda: self.book.runs.queue(self.agent.id, "chat", prompt=spoken.text, thread_id=self.chat.id)
         )
         work = await asyncio.to_thread(self._runner.take, run.id)
-        turns, written = self.chat.thread.turns, Piece("", begun.calls if begun else ())
+        turns, written = self.chat.thread.turns, ReplyPiece("", begun.calls if begun else ())
 
         def keep(why: str) -> Message | None:
             return self._keep_piece(spoken, turns, written, why, instead_of)
 
         with being_written(self.book.owner, self.chat.id) as stop:
             try:
-                async with self._runner.in_hand(work):
+                async with self._runner.keep_alive(work):
                     async with aclosing(until(stop, self._events(work, spoken, begun, view))) as events:
                         async for event in events:
-                            if isinstance(event, Done):
-                                yield Kept(await asyncio.to_thread(self._keep, work, event, spoken, instead_of))
+                            if isinstance(event, ExecutionResult):
+                                yield ReplyStored(await asyncio.to_thread(self._keep, work, event, spoken, instead_of))
                                 return
                             written.add(event)
                             yield event
@@ -121,53 +121,53 @@ class AgentTalk(Talk):
                 raise
             stopped = await asyncio.to_thread(keep, "stopped")
             if stopped is not None:
-                yield Kept(stopped)
+                yield ReplyStored(stopped)
 
     async def _events(
-        self, work: Work, spoken: Message, begun: Piece | None, view: View | None
-    ) -> AsyncIterator[Event | Notice | Done]:
+        self, work: RunInProgress, spoken: Message, begun: ReplyPiece | None, view: View | None
+    ) -> AsyncIterator[ReplyEvent | Notice | ExecutionResult]:
         """What happens in the run, up to what it comes to."""
         runner = self._runner
         await runner.turn(work)
         await asyncio.to_thread(runner.start, work)
-        system, tools = await asyncio.to_thread(self._lay_out, work, spoken)
-        earlier: tuple[Said, ...] = ()
+        system, tools = await asyncio.to_thread(self._prompt_and_tools, work, spoken)
+        earlier: tuple[PromptMessage, ...] = ()
         if work.held is None:
             async for notice in self._compress(self.chat.thread, system, tools, spoken):
                 yield notice
             earlier = await asyncio.to_thread(self._earlier, spoken)
         if begun is not None:
             yield TextDelta(begun.text)
-        prompt, model = Said("user", spoken.text, spoken.hidden), work.agent.model
-        order = Order(
+        prompt, model = PromptMessage("user", spoken.text, spoken.hidden), work.agent.model
+        order = Execution(
             work.agent, system, prompt, tools, held=work.held, earlier=earlier, begun=begun, model=model, view=view
         )
         async with aclosing(runner.execute(work, order)) as events:
             async for event in events:
-                if not isinstance(event, Replied):
+                if not isinstance(event, ReplyFinished):
                     yield event
 
-    def _lay_out(self, work: Work, spoken: Message) -> tuple[str, ToolSet]:
+    def _prompt_and_tools(self, work: RunInProgress, spoken: Message) -> tuple[str, ToolSet]:
         book, turns = self._spoken_to(spoken), (str(spoken.turn),)
         tools = toolbox(book, work.agent, chat=True, thread_id=self.chat.id, turn_ids=turns)
         return prompts.system(work.agent, block=self._runner.block(work).text), tools
 
-    def _earlier(self, spoken: Message) -> tuple[Said, ...]:
+    def _earlier(self, spoken: Message) -> tuple[PromptMessage, ...]:
         """The thread up to what was just said."""
-        through, summary = compressed(self.chat.thread)
-        said = self._said(spoken.turn)
-        return plan(said, compressed_through=through, summary=summary, budget=self._budget).said[:-1]
+        through, summary = compressed_through(self.chat.thread)
+        said = self._current_messages(spoken.turn)
+        return plan_messages(said, compressed_through=through, summary=summary, budget=self._budget).said[:-1]
 
-    def _keep(self, work: Work, done: Done, spoken: Message, instead_of: int | None) -> Message:
+    def _keep(self, work: RunInProgress, done: ExecutionResult, spoken: Message, instead_of: int | None) -> Message:
         """The reply in the thread and the run with its session: both or neither."""
-        reply = Piece(done.text, tuple(call for one in done.said for call in one.calls))
+        reply = ReplyPiece(done.text, tuple(call for one in done.said for call in one.calls))
         with self.book.transaction():
             message = self._add(reply, spoken, instead_of)
             self._runner.keep(work, None, done)
             return message
 
     def _keep_piece(
-        self, spoken: Message, turns: int, written: Piece, why: str, instead_of: int | None
+        self, spoken: Message, turns: int, written: ReplyPiece, why: str, instead_of: int | None
     ) -> Message | None:
         """What there is of a reply that broke off, after the turns it was asked at and not once more was said."""
         if not written.text.strip():
@@ -175,10 +175,10 @@ class AgentTalk(Talk):
         with self.book.transaction():
             return None if self.chat.thread.turns != turns else self._add(written, spoken, instead_of, why)
 
-    def _add(self, reply: Piece, spoken: Message, instead_of: int | None, broke_off: str | None = None) -> Message:
-        parts = to_parts((*order_calls(from_parts(spoken.parts)), *reply.calls))
+    def _add(self, reply: ReplyPiece, spoken: Message, instead_of: int | None, broke_off: str | None = None) -> Message:
+        parts = calls_to_parts((*order_calls(from_parts(spoken.parts)), *reply.calls))
         with self.book.writing() as (tx, _):
-            return threads.add(
+            return threads.add_message(
                 tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()), parts=parts, instead_of=instead_of,
                 broke_off=broke_off, close_after_hours=self.book.close_after_hours,
             )  # fmt: skip

@@ -7,21 +7,21 @@ taken back, and is not known already. What a model words beyond what was said be
 from collections.abc import Sequence
 from dataclasses import replace
 
-from keepbook.book.chats.kept_from import TakenBack
+from keepbook.book.chats.learned_memories import TakenBack
 from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.proposals import alike
-from keepbook.book.text.block_lines import LINE, Line
+from keepbook.book.text.block_lines import LINE, BlockLine
 from keepbook.book.text.language import same_language
 from keepbook.book.text.opposites import same_saying
-from keepbook.book.text.quotation import plain
+from keepbook.book.text.quotation import text_without_marks
 from keepbook.book.text.secrets import find_secrets
-from keepbook.book.text.topics import touched
-from keepbook.book.text.words import content_words, fold, polarity, sharing, stem, tokens, word_set
-from keepbook.models.closing.grounded import is_grounded
+from keepbook.book.text.topics import find_topics
+from keepbook.book.text.words import content_words, fold_text, polarity, sharing, stem, tokens, word_set
+from keepbook.models.closing.grounding import is_grounded
 from keepbook.models.closing.rules import asks_to_forget, overlap
-from keepbook.models.model import Candidate, Extraction, Known, Reading, Turn
+from keepbook.models.model import Candidate, ClosingChat, DialogueTurn, Extraction, KnownMemory
 from keepbook.models.notebook.values import Deed
 
 OFFLINE = "offline"
@@ -31,7 +31,9 @@ TAKEN_BACK = 0.5
 """From which share of its words on a candidate says again what was taken back."""
 
 
-def strip_injected(turns: Sequence[Turn], block: Sequence[Line], *hidden: str | None) -> tuple[Turn, ...]:
+def strip_injected(
+    turns: Sequence[DialogueTurn], block: Sequence[BlockLine], *hidden: str | None
+) -> tuple[DialogueTurn, ...]:
     """Take out of what was said whatever merely repeats what the prompt gave (the block, hidden context), so that it
     is not learned again. A quotation is copied with its marks: without them the person says the same once more."""
     given = [*(line.text for line in block), *(text or "" for text in hidden)]
@@ -55,10 +57,10 @@ def _bare(line: str) -> str:
     """What a line says, without the marks that a block (or whoever quotes it) puts around it."""
     marks = _BLOCK_MARKS.match(line)
     words = line[marks.end() :] if marks else line
-    return fold(plain(words.rstrip().removesuffix("(inferred)").rstrip())).rstrip(".!")
+    return fold_text(text_without_marks(words.rstrip().removesuffix("(inferred)").rstrip())).rstrip(".!")
 
 
-def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> str | None:
+def refuse_candidate(candidate: Candidate, reading: ClosingChat, declined: Sequence[str]) -> str | None:
     """Why a candidate may not be kept, whatever the model thought; None if it may be looked at further."""
     if candidate.op not in ("add", "update", "forget"):
         return candidate.reason or "not worth keeping"
@@ -73,10 +75,10 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
         return proposals.OUTDATED
     if candidate.op == "forget":
         return None  # what the person means is the model's to say; where their words do not show it, it is proposed
-    told = whole_text(candidate)
+    told = candidate_text(candidate)
     if find_secrets(told):
         return "it holds a secret"
-    if (topic := next(iter(touched(told, reading.never, reading.sense)), None)) is not None:
+    if (topic := next(iter(find_topics(told, reading.never, reading.sense)), None)) is not None:
         return f"you asked never to keep anything about {topic}"
     if any(alike(candidate.content, text) for text in declined):
         return "the person declined it"
@@ -85,7 +87,7 @@ def refusal(candidate: Candidate, reading: Reading, declined: Sequence[str]) -> 
     return KNOWN if line_made_of(candidate, reading) or _is_known(candidate, reading) else None
 
 
-def line_made_of(candidate: Candidate, reading: Reading) -> Known | None:
+def line_made_of(candidate: Candidate, reading: ClosingChat) -> KnownMemory | None:
     """The line that holds, is made of a turn that an addition cites, and has all its content words: whoever read the
     chat, that is a repeat."""
     cited, words = set(map(str, candidate.turn_ids)), set(content_words(candidate.content))
@@ -95,11 +97,11 @@ def line_made_of(candidate: Candidate, reading: Reading) -> Known | None:
     return next((one for one in here if words <= set(content_words(one.content))), None)
 
 
-def whole_text(candidate: Candidate) -> str:
+def candidate_text(candidate: Candidate) -> str:
     return f"{candidate.subject or ''} {candidate.content}"
 
 
-def _is_taken_back(candidate: Candidate, reading: Reading) -> bool:
+def _is_taken_back(candidate: Candidate, reading: ClosingChat) -> bool:
     """Whether the words that a candidate rests on were taken back, or their matter is kept out of this chat."""
     deeds = [deed for some in reading.deeds.values() for deed in some]
     said = set(content_words(candidate.content))
@@ -121,7 +123,7 @@ def _is_hushed(deed: Deed, said: set[str]) -> bool:
     return bool(matter) and matter <= said
 
 
-def checked(candidate: Candidate, reading: Reading, made_by: str) -> Candidate:
+def check_candidate(candidate: Candidate, reading: ClosingChat, made_by: str) -> Candidate:
     """Any model's word is checked: what the cited turns do not say becomes a proposal, as does a wish to forget that
     the person's words do not show."""
     if made_by == OFFLINE or candidate.op == "skip":
@@ -136,18 +138,18 @@ def checked(candidate: Candidate, reading: Reading, made_by: str) -> Candidate:
     return replace(candidate, sure=candidate.sure and sure)
 
 
-def _evidence(candidate: Candidate, reading: Reading) -> list[Turn]:
+def _evidence(candidate: Candidate, reading: ClosingChat) -> list[DialogueTurn]:
     """The turns of the person that a candidate names and that say something of their own."""
     named = {str(turn) for turn in candidate.turn_ids}
     return [turn for turn in reading.turns if turn.role == "user" and turn.text.strip() and str(turn.id) in named]
 
 
-def said_at(candidate: Candidate, reading: Reading) -> str:
+def said_at(candidate: Candidate, reading: ClosingChat) -> str:
     """When the person said it: with the last of the turns that it rests on."""
     return max((stamp(turn.at) for turn in _evidence(candidate, reading) if turn.at), default="")
 
 
-def _is_known(candidate: Candidate, reading: Reading) -> bool:
+def _is_known(candidate: Candidate, reading: ClosingChat) -> bool:
     """Whether the book says it. A line of the block that the book has no more was taken out of it meanwhile."""
     old = next((one for one in reading.known if one.id == candidate.target), None) if candidate.op == "update" else None
     if old is not None and tokens(old.content) == tokens(candidate.content) and candidate.valid_until is None:
@@ -158,14 +160,14 @@ def _is_known(candidate: Candidate, reading: Reading) -> bool:
     return candidate.op == "add" and any(alike(_bare(line), candidate.content) for line in shown)
 
 
-def known_line(candidate: Candidate, reading: Reading) -> Known | None:
+def known_line(candidate: Candidate, reading: ClosingChat) -> KnownMemory | None:
     """The line of the book that says the same, other than the one that is to be changed."""
     others = {one.content: one for one in reading.known if candidate.op != "update" or one.id != candidate.target}
     found = (line for line in sharing(candidate.content, others) if _says_so(others[line], candidate))
     return next((others[line] for line in found), None)
 
 
-def _says_so(line: Known, candidate: Candidate) -> bool:
+def _says_so(line: KnownMemory, candidate: Candidate) -> bool:
     """Whether a line says what a candidate does; in another person only where both are about the person."""
     own = line.subject is None and candidate.subject is None
     if alike(line.content, candidate.content):
@@ -192,13 +194,13 @@ def was_taken_back(candidate: Candidate, gone: Sequence[TakenBack]) -> bool:
     )
 
 
-def judge(
-    reading: Reading, extraction: Extraction, declined: Sequence[str] = (), gone: Sequence[TakenBack] = ()
+def judge_candidates(
+    reading: ClosingChat, extraction: Extraction, declined: Sequence[str] = (), gone: Sequence[TakenBack] = ()
 ) -> list[tuple[Candidate, str | None]]:
     """Each candidate with the reason it would be skipped for, or None: what a dry run shows."""
     judged: list[tuple[Candidate, str | None]] = []
-    for candidate in (checked(one, reading, extraction.made_by) for one in extraction.candidates):
-        why = refusal(candidate, reading, declined)
+    for candidate in (check_candidate(one, reading, extraction.made_by) for one in extraction.candidates):
+        why = refuse_candidate(candidate, reading, declined)
         if why is None and candidate.op != "forget" and was_taken_back(candidate, gone):
             why = "it was taken back"
         earlier = [one.content for one, skipped in judged if skipped is None and one.op == "add"]

@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from keepbook.book.chats import kept_from, threads
-from keepbook.book.chats.closed import Closed, Skipped
+from keepbook.book.chats import learned_memories, threads
+from keepbook.book.chats.closing_result import ClosingResult, SkippedCandidate
 from keepbook.book.chats.threads import Claim, Message
 from keepbook.book.chats.view import block_of
 from keepbook.book.ground.limits import clean_line, clean_optional
@@ -29,24 +29,24 @@ from keepbook.book.memory.memories import Written
 from keepbook.book.memory.proposals import alike
 from keepbook.book.memory.questions import Choice, choices_for
 from keepbook.book.owners import choices, owners, spending
-from keepbook.book.recall.forgotten import Forgotten, forgotten, unquoted
+from keepbook.book.recall.forgotten import ForgottenMatters, forgotten, turns_not_recalled
 from keepbook.book.text.own_words import without_pasted
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import content_words
-from keepbook.book.upkeep.elsewhere.incoming import source_of
+from keepbook.book.upkeep.importers.incoming import source_of_session
 from keepbook.errors import KeepbookError
 from keepbook.models.closing.checks import (
     KNOWN,
     OFFLINE,
-    judge,
+    candidate_text,
+    judge_candidates,
     known_line,
     line_made_of,
     said_at,
     strip_injected,
-    whole_text,
 )
-from keepbook.models.closing.known import known_memories
-from keepbook.models.model import Candidate, Extraction, Known, Model, Reading, Turn, TurnId
+from keepbook.models.closing.known_memories import known_memories
+from keepbook.models.model import Candidate, ClosingChat, DialogueTurn, Extraction, KnownMemory, Model, TurnId
 from keepbook.models.notebook.extract import extract_ordered
 from keepbook.models.notebook.values import Deed, from_parts, is_kept_at_once, is_persons, standing_deeds
 from keepbook.presets import Preset
@@ -59,10 +59,10 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Kept:
+class _ClosingOutcome:
     written: list[dict[str, Any]] = field(default_factory=list)
     proposed: list[str] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedCandidate] = field(default_factory=list)
 
 
 # Operations
@@ -78,51 +78,55 @@ def close(
     notice: str | None = None,
     lease_seconds: float = LEASE_SECONDS,
     sense: Sense | None = None,
-) -> Closed:
+) -> ClosingResult:
     """Close one chat of one owner with one model; raises nothing that a sweep would stumble over."""
     with database.write(owner) as tx:
         now = stamp(database.clock())
-        held = threads.claim(tx, thread_id, now, lease_seconds=lease_seconds)
+        held = threads.claim_closing(tx, thread_id, now, lease_seconds=lease_seconds)
         if held is None:
-            thread = threads.get(tx, thread_id)
-            return Closed(thread_id, "busy" if thread.state == "active" and thread.deleted_at is None else "nothing")
+            thread = threads.get_thread(tx, thread_id)
+            return ClosingResult(
+                thread_id, "busy" if thread.state == "active" and thread.deleted_at is None else "nothing"
+            )
         reading = _reading(tx, held, preset, now)
         if reading is None:
             threads.finish(tx, held, now, summary=None)
-            return Closed(thread_id, "closed")
+            return ClosingResult(thread_id, "closed")
     reading = replace(reading, sense=sense)
     try:
-        extraction = _with_asked(run(model.extract(reading)), reading)
-        return _kept(database, owner, held, preset, reading, extraction, notice)
+        extraction = _with_requested(run_model(model.extract(reading)), reading)
+        return _store_closing(database, owner, held, preset, reading, extraction, notice)
     except Exception as error:  # noqa: BLE001  whatever broke, the chat is given back and nobody else waits for it
-        return _failed(database, owner, held, model, error)
+        return _closing_failed(database, owner, held, model, error)
 
 
-def _kept(
-    database: Database, owner: str, held: Claim, preset: Preset, reading: Reading, extraction: Extraction,
+def _store_closing(
+    database: Database, owner: str, held: Claim, preset: Preset, reading: ClosingChat, extraction: Extraction,
     notice: str | None,
-) -> Closed:  # fmt: skip
+) -> ClosingResult:  # fmt: skip
     with database.write(owner) as tx:
         now = stamp(database.clock())
-        spending.count(tx, now, "extract", extraction.made_by, extraction.usage.tokens_in, extraction.usage.tokens_out)
+        spending.count_tokens(
+            tx, now, "extract", extraction.made_by, extraction.usage.tokens_in, extraction.usage.tokens_out
+        )
         if not threads.still_mine(tx, held):
-            return Closed(held.thread.id, "busy")
+            return ClosingResult(held.thread.id, "busy")
         kept = _keep(tx, held, preset, reading, extraction, now)
         thread = threads.finish(tx, held, now, summary=extraction.summary)
     status = "closed" if thread.state == "idle" else "open"
     found = tuple(kept.written), tuple(kept.proposed), tuple(kept.skipped)
-    return Closed(held.thread.id, status, *found, extraction.made_by, notice)
+    return ClosingResult(held.thread.id, status, *found, extraction.made_by, notice)
 
 
-def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
+def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> ClosingChat | None:
     """What the extractor is shown, or nothing where there is nothing to learn or no wish to."""
-    chosen = choices.chosen(tx)
+    chosen = choices.get_choices(tx)
     spoken = [message for message in held.turns if message.role in ("user", "assistant")]
     if held.thread.incognito or not chosen.memory or not any(message.role == "user" for message in spoken):
         return None
     orders = standing_deeds({one.turn: from_parts(one.parts) for one in held.turns if one.role == "user"})
     block = block_of(tx, held.thread)
-    return Reading(
+    return ClosingChat(
         turns=strip_injected([_turn(message) for message in spoken], block, *(message.hidden for message in spoken)),
         known=known_memories(tx),
         categories=preset.categories,
@@ -131,7 +135,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> Reading | None:
         summary=held.thread.summary,
         block=block,
         never=chosen.never,
-        elsewhere=source_of(held.thread.session) is not None,
+        elsewhere=source_of_session(held.thread.session) is not None,
         deeds=_with_forgotten(tx, held.thread.id, orders),
         kept=frozenset(one.turn for one in held.turns if is_kept_at_once(one.parts)),
         written=dict(written_with_tools(held.turns).items()),
@@ -165,45 +169,49 @@ def _with_forgotten(
 ) -> Mapping[TurnId, tuple[Deed, ...]]:
     """The deeds of a chat, and what other chats wanted forgotten of what was said here."""
     deeds: dict[TurnId, tuple[Deed, ...]] = dict(orders.items())
-    for turn, matter in unquoted(tx).get(thread_id, {}).items():
+    for turn, matter in turns_not_recalled(tx).get(thread_id, {}).items():
         if turn in deeds:
             deeds[turn] = (*deeds[turn], Deed("withdraw", hushed=matter))
     return deeds
 
 
-def _turn(message: Message) -> Turn:
+def _turn(message: Message) -> DialogueTurn:
     text = without_pasted(message.text) if message.role == "user" else message.text
-    return Turn(message.turn, message.role, text, message.at, message.speaker)
+    return DialogueTurn(message.turn, message.role, text, message.at, message.speaker)
 
 
-def _keep(tx: Tx, held: Claim, preset: Preset, reading: Reading, extraction: Extraction, now: str) -> _Kept:
+def _keep(
+    tx: Tx, held: Claim, preset: Preset, reading: ClosingChat, extraction: Extraction, now: str
+) -> _ClosingOutcome:
     """Judge once more by how the book stands now: while the model read, the person may have gone on."""
     origin = Origin("extractor", "close", held.thread.id, source="extracted")
-    kept, chosen = _Kept(), choices.chosen(tx)
+    kept, chosen = _ClosingOutcome(), choices.get_choices(tx)
     if not chosen.memory:
         return kept
     reading = replace(reading, known=known_memories(tx), never=chosen.never)
-    gone = kept_from.taken_back(tx, held.thread.id)
-    lost = forgotten(tx) if reading.elsewhere else Forgotten()  # here an order reaches what was said before it anyway
-    for candidate, barred in judge(reading, extraction, proposals.declined(tx), gone):
-        told = candidate.op != "forget" and lost.meant(whole_text(candidate), said_at(candidate, reading))
+    gone = learned_memories.memories_taken_back(tx, held.thread.id)
+    lost = (
+        forgotten(tx) if reading.elsewhere else ForgottenMatters()
+    )  # here an order reaches what was said before it anyway
+    for candidate, barred in judge_candidates(reading, extraction, proposals.declined_contents(tx), gone):
+        told = candidate.op != "forget" and lost.is_forgotten(candidate_text(candidate), said_at(candidate, reading))
         why = barred or (proposals.FORGOTTEN if told else None)
         try:
             if why is None:
                 _keep_one(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
             else:
-                kept.skipped.append(Skipped(candidate.op, candidate.content, why))
+                kept.skipped.append(SkippedCandidate(candidate.op, candidate.content, why))
                 if why == KNOWN:
                     _say_again(tx, origin, preset, reading, candidate, extraction.made_by)
                     _offer_wording(tx, origin, preset, reading, candidate, extraction.made_by, now)
                 if why in (proposals.FORGOTTEN, proposals.OUTDATED) and candidate.op != "forget":
                     _offer(tx, origin, preset, reading, replace(candidate, reason=why), extraction.made_by, now)
         except KeepbookError as error:  # a rule of the book; the rest of the chat is not lost for it
-            kept.skipped.append(Skipped(candidate.op, candidate.content, error.message))
+            kept.skipped.append(SkippedCandidate(candidate.op, candidate.content, error.message))
     return kept
 
 
-def _with_asked(extraction: Extraction, reading: Reading) -> Extraction:
+def _with_requested(extraction: Extraction, reading: ClosingChat) -> Extraction:
     """What the person asked to remember and a model that read the chat does not name is kept all the same."""
     if extraction.made_by == OFFLINE:
         return extraction
@@ -217,7 +225,14 @@ def _names(candidate: Candidate, asked: Candidate) -> bool:
 
 
 def _keep_one(
-    tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str, now: str, kept: _Kept
+    tx: Tx,
+    origin: Origin,
+    preset: Preset,
+    reading: ClosingChat,
+    candidate: Candidate,
+    made_by: str,
+    now: str,
+    kept: _ClosingOutcome,
 ) -> None:
     target = next((memory for memory in reading.known if memory.id == candidate.target), None)
     protected = target is not None and target.protected
@@ -227,14 +242,14 @@ def _keep_one(
         return
     written = _write(tx, origin, preset, candidate, facts)
     if written.unchanged:  # nothing new but that it was said again
-        kept.skipped.append(Skipped(candidate.op, candidate.content, KNOWN))
+        kept.skipped.append(SkippedCandidate(candidate.op, candidate.content, KNOWN))
         return
     if candidate.op != "forget":
-        proposals.settle(tx, written.content, now)
+        proposals.settle_proposals(tx, written.content, now)
     kept.written.append({"op": candidate.op, "id": written.id, "content": written.content, "event": written.event})
 
 
-def _facts(candidate: Candidate, reading: Reading, preset: Preset, made_by: str) -> dict[str, Any]:
+def _facts(candidate: Candidate, reading: ClosingChat, preset: Preset, made_by: str) -> dict[str, Any]:
     """What is kept beside the words."""
     shown = {str(turn.id) for turn in reading.turns}
     since = candidate.valid_from or (said_at(candidate, reading) if reading.elsewhere else None)
@@ -251,8 +266,8 @@ def _facts(candidate: Candidate, reading: Reading, preset: Preset, made_by: str)
 
 
 def _propose(
-    tx: Tx, origin: Origin, preset: Preset, candidate: Candidate, target: Known | None, facts: dict[str, Any],
-    now: str, kept: _Kept,
+    tx: Tx, origin: Origin, preset: Preset, candidate: Candidate, target: KnownMemory | None, facts: dict[str, Any],
+    now: str, kept: _ClosingOutcome,
 ) -> None:  # fmt: skip
     """Let a candidate wait for the person's word."""
     protected = target is not None and target.protected
@@ -269,7 +284,9 @@ def _propose(
     if left is not None:
         kept.proposed.append(left.id)
     if protected:
-        kept.skipped.append(Skipped(candidate.op, candidate.content, "it conflicts with the person's own word"))
+        kept.skipped.append(
+            SkippedCandidate(candidate.op, candidate.content, "it conflicts with the person's own word")
+        )
 
 
 def _choices(question: str | None, candidate: Candidate, content: str) -> tuple[Choice, ...]:
@@ -296,16 +313,18 @@ def _write(tx: Tx, origin: Origin, preset: Preset, candidate: Candidate, facts: 
 
 
 def _offer(
-    tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str, now: str
+    tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str, now: str
 ) -> None:
     """What is left out for what the person has said since: nobody is asked, but the page of the load offers it."""
-    asked, left = _Kept(), replace(candidate, op="add", target=None, sure=False)
+    asked, left = _ClosingOutcome(), replace(candidate, op="add", target=None, sure=False)
     _keep_one(tx, origin, preset, reading, left, made_by, now, asked)
     for id in asked.proposed:
         proposals.expire(tx, id, now)
 
 
-def _say_again(tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str) -> None:
+def _say_again(
+    tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str
+) -> None:
     """What a chat says again adds nothing, and the line that says it begins to fade anew; once a day is enough."""
     line = next((one for one in reading.known if candidate.op == "skip" and one.id == candidate.target), None)
     line = line or line_made_of(candidate, reading) or known_line(candidate, reading)
@@ -313,24 +332,24 @@ def _say_again(tx: Tx, origin: Origin, preset: Preset, reading: Reading, candida
     if line is not None and not line.protected and not lately:
         facts = _facts(candidate, reading, preset, made_by)
         repeated = {name: facts[name] for name in ("score", "made_by", "turn_ids")}
-        changes.repeat(tx, origin, preset, line.id, Statement(line.content, **repeated))
+        changes.repeat_memory(tx, origin, preset, line.id, Statement(line.content, **repeated))
 
 
 def _offer_wording(
-    tx: Tx, origin: Origin, preset: Preset, reading: Reading, candidate: Candidate, made_by: str, now: str
+    tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str, now: str
 ) -> None:
     """A model's wording of a line that quotes the same turn is offered as an edit; once, since a No is remembered."""
     line = line_made_of(candidate, reading)
     if line is None or not line.quoted or made_by == OFFLINE or alike(line.content, candidate.content):
         return
     content = clean_line(candidate.content, "content", preset.content_min, preset.content_max)
-    proposals.ask(
+    proposals.ask_question(
         tx, now, question="change", op="update", content=content, memory_id=line.id, made_by=made_by,
         thread_id=origin.thread_id, turn_ids=tuple(map(str, candidate.turn_ids)), reason="said in other words",
     )  # fmt: skip
 
 
-def _failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> Closed:
+def _closing_failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> ClosingResult:
     """The chat is as it was; what the try has cost is counted all the same."""
     why = error.message if isinstance(error, KeepbookError) else f"{type(error).__name__} in {model.name}"
     cost = error.details if isinstance(error, KeepbookError) else {}
@@ -340,13 +359,13 @@ def _failed(database: Database, owner: str, held: Claim, model: Model, error: Ex
     with database.write(owner) as tx:
         now = stamp(database.clock())
         if any(spent):
-            spending.count(tx, now, "extract", model.name, *spent)
-        thread = threads.give_back(tx, held, now, why, retry_minutes=RETRY_MINUTES)
+            spending.count_tokens(tx, now, "extract", model.name, *spent)
+        thread = threads.release_closing(tx, held, now, why, retry_minutes=RETRY_MINUTES)
     if thread is None:
-        return Closed(held.thread.id, "busy")
+        return ClosingResult(held.thread.id, "busy")
     tries = f"{thread.failures} of {threads.MOST_FAILURES} tries"
     again = "it is parked until you open it again" if thread.parked else "it will be tried again"
-    return Closed(
+    return ClosingResult(
         held.thread.id, "failed", made_by=model.name,
         notice=f"this chat could not be read for memories ({why}, {tries}); nothing is lost; {again}",
     )  # fmt: skip
@@ -355,7 +374,7 @@ def _failed(database: Database, owner: str, held: Claim, model: Model, error: Ex
 Answer = TypeVar("Answer")
 
 
-def run(work: Coroutine[Any, Any, Answer]) -> Answer:
+def run_model(work: Coroutine[Any, Any, Answer]) -> Answer:
     """Wait for a model from code that is not async; inside an event loop another thread does the waiting."""
     try:
         asyncio.get_running_loop()

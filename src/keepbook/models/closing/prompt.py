@@ -17,7 +17,7 @@ from keepbook.book.ground.when import instant, zone_named
 from keepbook.book.text.quotation import as_shown
 from keepbook.book.text.words import terms
 from keepbook.errors import Invalid
-from keepbook.models.model import Candidate, Known, Op, Reading, Turn, TurnId
+from keepbook.models.model import Candidate, ClosingChat, DialogueTurn, KnownMemory, Op, TurnId
 
 OPS = get_args(Op)
 KNOWN_CHARS = 16_000
@@ -128,13 +128,13 @@ class Sheet:
     system: str
     text: str
     schema: Mapping[str, Any]
-    known: tuple[Known, ...]
-    turns: tuple[Turn, ...]
+    known: tuple[KnownMemory, ...]
+    turns: tuple[DialogueTurn, ...]
     zone: str
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ExtractorAnswer:
     """What was read out of an answer; `wrong` names the candidates that do not fit, which are skipped."""
 
     candidates: tuple[Candidate, ...]
@@ -145,9 +145,9 @@ class Answer:
 # Laying out
 
 
-def lay_out(reading: Reading, *, tokens: int) -> Sheet:
+def lay_out(reading: ClosingChat, *, tokens: int) -> Sheet:
     """The sheet of a closing chat, in about so many tokens."""
-    turns = _spoken(reading.turns)
+    turns = _dialogue_of(reading.turns)
     known = _nearest(reading.known, turns)
     before = [
         _part("never", [_line({"topic": topic}) for topic in reading.never]),
@@ -160,12 +160,12 @@ def lay_out(reading: Reading, *, tokens: int) -> Sheet:
     return Sheet(system, text, schema(reading.categories), known, turns, reading.zone)
 
 
-def chat_part(turns: Sequence[Turn], zone: str = "UTC", *, tokens: int) -> str:
+def chat_part(turns: Sequence[DialogueTurn], zone: str = "UTC", *, tokens: int) -> str:
     """The chat as data, numbered from 1, each turn cut to what leaves room for the others."""
     text = ""
     for person, assistant in _SHARES:
         lines = []
-        for number, turn in enumerate(_spoken(turns), 1):
+        for number, turn in enumerate(_dialogue_of(turns), 1):
             mine = turn.role == "user"
             told = {"n": number, "who": "person" if mine else "assistant", "at": _local(turn, zone)}
             lines.append(_line(told | {"text": _cut(turn.text, person if mine else assistant)}))
@@ -175,7 +175,7 @@ def chat_part(turns: Sequence[Turn], zone: str = "UTC", *, tokens: int) -> str:
     return text
 
 
-def _spoken(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def _dialogue_of(turns: Sequence[DialogueTurn]) -> tuple[DialogueTurn, ...]:
     """What the person and the assistant said to each other: the answers of tools are no evidence of anything."""
     return tuple(turn for turn in turns if turn.role in ("user", "assistant") and turn.text.strip())
 
@@ -210,7 +210,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _nearest(known: Sequence[Known], turns: Sequence[Turn]) -> tuple[Known, ...]:
+def _nearest(known: Sequence[KnownMemory], turns: Sequence[DialogueTurn]) -> tuple[KnownMemory, ...]:
     """The memories the chat may speak of: all of them, or those that share most words with it, in their order."""
     if sum(len(memory.content) for memory in known) <= KNOWN_CHARS:
         return tuple(known)
@@ -226,7 +226,7 @@ def _nearest(known: Sequence[Known], turns: Sequence[Turn]) -> tuple[Known, ...]
     return tuple(memory for at, memory in enumerate(known) if at in chosen)
 
 
-def _known_line(number: int, memory: Known) -> str:
+def _known_line(number: int, memory: KnownMemory) -> str:
     content = as_shown(memory.content, (), None) if memory.quoted else memory.content
     told = {"n": number, "category": memory.category, "subject": memory.subject, "content": content}
     told |= {"own": True} if memory.protected else {}
@@ -243,7 +243,7 @@ def _line(told: Mapping[str, Any]) -> str:
     return text.translate(_ESCAPED)
 
 
-def _local(turn: Turn, zone: str) -> str | None:
+def _local(turn: DialogueTurn, zone: str) -> str | None:
     if turn.at is None:
         return None
     there = turn.at.astimezone(zone_named(zone))
@@ -260,9 +260,9 @@ def _cut(text: str, length: int) -> str:
 # Checking
 
 
-def read(answer: str, sheet: Sheet) -> Answer:
+def parse_extractor_answer(answer: str, sheet: Sheet) -> ExtractorAnswer:
     """The candidates of an answer, numbers turned back into ids; `Unreadable` if it is no answer."""
-    told = _decoded(answer)
+    told = _decode_object(answer)
     listed, summary = told.get("candidates"), told.get("summary")
     if not isinstance(listed, list) or not isinstance(summary, str):
         raise Unreadable('- it must have the keys "candidates" (a list) and "summary" (text)')
@@ -272,13 +272,13 @@ def read(answer: str, sheet: Sheet) -> Answer:
         candidates.append(candidate)
         if why:
             wrong.append(f"- candidate {number}: {why}")
-    return Answer(tuple(candidates), _cut(summary.strip(), SUMMARY_CHARS), tuple(wrong))
+    return ExtractorAnswer(tuple(candidates), _cut(summary.strip(), SUMMARY_CHARS), tuple(wrong))
 
 
 _THINKING = regex(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
-def _decoded(answer: str) -> dict[str, Any]:
+def _decode_object(answer: str) -> dict[str, Any]:
     answer = _THINKING.sub("", answer)  # what a model thinks aloud is no answer
     start = answer.find("{")
     if start < 0:

@@ -16,12 +16,12 @@ def asks_to_forget(text: str) -> bool:
     return any(order.act in ("withdraw", "never") for order in explicit_orders(text, sentences(text)))
 
 
-def words(text: str) -> set[str]:
+def matter_words(text: str) -> set[str]:
     """Content words, stemmed; numbers left out (they are values, not the matter)."""
     return {stem(t) for t in tokens(text) if t not in STOP_WORDS and not t[0].isdecimal() and len(t) > 1} - _FAINT
 
 
 def overlap(a: str, b: str) -> float:
     """The share of the shorter one's words that both have."""
-    one, other = words(a), words(b)
+    one, other = matter_words(a), matter_words(b)
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0

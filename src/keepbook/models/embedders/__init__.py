@@ -1,4 +1,4 @@
-"""Embedders: what turns a text into a vector, `bundled`, `local` or `remote`, and which one the settings name.
+"""Embedders: what turns a text into a vector, `find_bundled`, `local` or `remote`, and which one the settings name.
 
 `embedder = "auto"` is the best that is installed and needs no network: what `keepbook embedder install` has put in
 place, else what came with the package. `"none"` is words alone, `onnx:DIR` a sentence model in a folder (`model.onnx`,
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from keepbook.book.recall.vectors import Embedder
 from keepbook.errors import Invalid
-from keepbook.models.embedders.bundled import BundledEmbedder, bundled
-from keepbook.models.embedders.install import installed
+from keepbook.models.embedders.bundled import BundledEmbedder, find_bundled
+from keepbook.models.embedders.install import installed_embedder
 from keepbook.models.embedders.local import OnnxEmbedder
 from keepbook.models.embedders.remote import RemoteEmbedder
 
 
-def where(embedder: Embedder) -> str:
+def place_of_embedder(embedder: Embedder) -> str:
     """The folder or the address behind it."""
     if isinstance(embedder, OnnxEmbedder | BundledEmbedder):
         return str(embedder.weights.parent)
@@ -28,7 +28,7 @@ def choose_embedder(name: str, *, base_url: str | None = None, key: str | None =
     if name == "none":
         return None
     if name == "auto":
-        return installed() or bundled()
+        return installed_embedder() or find_bundled()
     if kind == "onnx" and rest:
         return OnnxEmbedder.in_folder(Path(rest).expanduser())
     if kind == "openai" and rest:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keepbook.models.embedders.local import LONGEST
-from keepbook.models.minilm.inference import Encoder, MiniLM, opened
-from keepbook.models.minilm.packaged import found
+from keepbook.models.minilm.inference import Encoder, MiniLM, open_minilm
+from keepbook.models.minilm.weight_files import find_base
 
 if TYPE_CHECKING:
     from keepbook.book.recall.vectors import Floats
@@ -28,7 +28,7 @@ class BundledEmbedder:
         """`within` is for those who have to wait for others: this takes what the machine takes."""
         import numpy as np  # loaded with the first text, like the model
 
-        encode, tokenizer = self._loaded
+        encode, tokenizer = self._encoder_and_tokenizer
         rows = [encode(one.ids, [0] * len(one.ids)).mean(axis=0) for one in tokenizer.encode_batch(list(texts))]
         found = np.array(rows, dtype=np.float32).reshape(len(rows), -1)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)  # type: ignore[no-any-return]
@@ -37,14 +37,14 @@ class BundledEmbedder:
         return self.embed([text])[0]  # type: ignore[no-any-return]
 
     @cached_property
-    def _loaded(self) -> tuple[Encoder, Any]:
+    def _encoder_and_tokenizer(self) -> tuple[Encoder, Any]:
         tokenizer = self._model.tokenizer()
         tokenizer.enable_truncation(LONGEST)
         tokenizer.no_padding()
         return self._model.encoder(), tokenizer
 
 
-def bundled() -> BundledEmbedder | None:
+def find_bundled() -> BundledEmbedder | None:
     """It, where that is installed."""
-    base = found()
-    return BundledEmbedder(opened(base)) if base else None
+    base = find_base()
+    return BundledEmbedder(open_minilm(base)) if base else None

@@ -19,7 +19,7 @@ from urllib.error import HTTPError
 
 from keepbook.errors import Invalid, KeepbookError, ModelFailed
 from keepbook.models.embedders.local import WEIGHTS_FILE, WORDS_FILE, OnnxEmbedder, check_needed
-from keepbook.models.minilm.packaged import WORDS, sha256_of
+from keepbook.models.minilm.weight_files import WORDS, sha256_of
 from keepbook.settings import HOME, private_folder
 
 HUB = "https://huggingface.co"
@@ -36,7 +36,7 @@ class Remote(NamedTuple):
     sha256: str
 
 
-class Known(NamedTuple):
+class KnownModel(NamedTuple):
     """A model that can be asked for by name."""
 
     weights: Remote
@@ -45,7 +45,7 @@ class Known(NamedTuple):
 
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2/resolve/1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 KNOWN = {
-    "minilm-l6": Known(
+    "minilm-l6": KnownModel(
         Remote(
             f"{_MINILM}/onnx/model.onnx",
             90_405_214,
@@ -56,7 +56,7 @@ KNOWN = {
 }
 USUAL = "minilm-l6"
 
-Progress = Callable[[int, int], None]
+DownloadProgress = Callable[[int, int], None]
 """How many bytes are there, of how many."""
 
 
@@ -65,7 +65,7 @@ def place() -> Path:
     return HOME.expanduser() / "embedder"
 
 
-def installed() -> OnnxEmbedder | None:
+def installed_embedder() -> OnnxEmbedder | None:
     """The embedder that was installed here, if it is all there."""
     folder = place()
     try:
@@ -76,7 +76,7 @@ def installed() -> OnnxEmbedder | None:
         return None
 
 
-def install(wanted: str = USUAL, *, hub: str = HUB, progress: Progress | None = None) -> OnnxEmbedder:
+def install_embedder(wanted: str = USUAL, *, hub: str = HUB, progress: DownloadProgress | None = None) -> OnnxEmbedder:
     """Put a model in place: a known one by its name, from the hub, or the one in a folder."""
     check_needed()
     folder = Path(wanted).expanduser()
@@ -120,7 +120,7 @@ def _try(model: OnnxEmbedder) -> None:
         raise ModelFailed("the model does not answer with one vector for a sentence", code="weights")
 
 
-def _download(model: Known, hub: str, draft: Path, progress: Progress | None) -> None:
+def _download(model: KnownModel, hub: str, draft: Path, progress: DownloadProgress | None) -> None:
     if not hub.startswith(("http://", "https://")):
         raise Invalid(f"a hub's address starts with http:// or https://, not like {hub[:30]!r}", field="hub")
     total, before = model.words.size + model.weights.size, 0
@@ -139,7 +139,7 @@ def _download(model: Known, hub: str, draft: Path, progress: Progress | None) ->
         before += remote.size
 
 
-def _fetch(url: str, remote: Remote, path: Path, before: int, total: int, progress: Progress | None) -> None:
+def _fetch(url: str, remote: Remote, path: Path, before: int, total: int, progress: DownloadProgress | None) -> None:
     seen, size = hashlib.sha256(), 0
     # The hub's address was checked to be one of http.
     with closing(urllib.request.urlopen(url, timeout=WAIT)) as answer, path.open("wb") as file:  # noqa: S310

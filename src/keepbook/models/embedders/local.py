@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keepbook.errors import Invalid, ModelFailed
-from keepbook.models.minilm.packaged import missing, sha256_of
+from keepbook.models.minilm.weight_files import missing_packages, sha256_of
 
 if TYPE_CHECKING:
     from keepbook.book.recall.vectors import Floats
@@ -77,10 +77,10 @@ class OnnxEmbedder:
     @property
     def _model(self) -> tuple[Any, Any]:
         with self._loading:
-            return self._loaded
+            return self._session_and_tokenizer
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Any]:
+    def _session_and_tokenizer(self) -> tuple[Any, Any]:
         for path, expected in zip((self.weights, self.words), self._sums or (), strict=False):
             if sha256_of(path) != expected:
                 raise ModelFailed(f"{path} is not the file it should be; install it anew", code="weights")
@@ -103,5 +103,5 @@ class OnnxEmbedder:
 
 
 def check_needed() -> None:
-    if lacking := missing():
+    if lacking := missing_packages():
         raise Invalid(f"onnx needs {', '.join(lacking)}; pip install 'keepbook[embed]'", field="embedder")

@@ -38,22 +38,26 @@ class RemoteEmbedder:
         self._alone_until = 0.0
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
-        return self._awaited(list(texts), FILL_WITHIN) if within is None else self._soon(list(texts), within)
+        return (
+            self._embed_within(list(texts), FILL_WITHIN)
+            if within is None
+            else self._embed_unless_failing(list(texts), within)
+        )
 
     def ask(self, text: str) -> "Floats":
-        return self._soon([text], ANSWER_WITHIN)[0]  # type: ignore[no-any-return]
+        return self._embed_unless_failing([text], ANSWER_WITHIN)[0]  # type: ignore[no-any-return]
 
-    def _soon(self, texts: list[str], seconds: float) -> "Floats":
+    def _embed_unless_failing(self, texts: list[str], seconds: float) -> "Floats":
         """Not asked at all shortly after a failure: somebody waits for the answer."""
         if time.monotonic() < self._alone_until:
             raise ModelFailed("the embedder has just failed", code="embedder")
         try:
-            return self._awaited(texts, seconds)
+            return self._embed_within(texts, seconds)
         except ModelFailed:
             self._alone_until = time.monotonic() + LEFT_ALONE
             raise
 
-    def _awaited(self, texts: list[str], seconds: float) -> "Floats":
+    def _embed_within(self, texts: list[str], seconds: float) -> "Floats":
         """In a thread of its own, since a socket's timeout starts anew with every byte that trickles in; a thread that
         nobody waits for at the end either."""
         answered: SimpleQueue[Floats | ModelFailed] = SimpleQueue()

@@ -12,9 +12,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from keepbook.errors import ModelFailed
-from keepbook.models.minilm.packaged import Base
-from keepbook.models.minilm.parts import Parts
-from keepbook.models.minilm.tensors import thin, whole
+from keepbook.models.minilm.parts import BaseWeights
+from keepbook.models.minilm.tensors import all_tensors, thin
+from keepbook.models.minilm.weight_files import Base
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ SHA256 = {
 
 
 @cache
-def opened(base: Base) -> "MiniLM":
+def open_minilm(base: Base) -> "MiniLM":
     """One for a process: it changes nothing, and its weights are large."""
     return MiniLM(base)
 
@@ -46,20 +46,20 @@ class MiniLM:
     def encoder(self, learned: "Arrays | None" = None) -> "Encoder":
         """The base with what was `learned` laid over it; without, as it is."""
         with self._loading:
-            parts, numbers = self._held
+            parts, numbers = self._weights
         return Encoder(_graph(learned is not None), numbers | thin(parts, learned))
 
     def tokenizer(self) -> Any:
         from tokenizers import Tokenizer  # with the first text, like the model
 
-        return Tokenizer.from_buffer(self._checked(1))
+        return Tokenizer.from_buffer(self._read_checked(1))
 
     @cached_property
-    def _held(self) -> "tuple[Parts, Arrays]":
-        parts = Parts(self._checked(0))
-        return parts, whole(parts)
+    def _weights(self) -> "tuple[BaseWeights, Arrays]":
+        parts = BaseWeights(self._read_checked(0))
+        return parts, all_tensors(parts)
 
-    def _checked(self, which: int) -> bytes:
+    def _read_checked(self, which: int) -> bytes:
         path = (self.base.weights, self.base.words)[which]
         data = path.read_bytes()
         if hashlib.sha256(data).hexdigest() != self.base.sums[which]:

@@ -33,7 +33,7 @@ def tensors(file: bytes) -> "Arrays":
     return {name: array for name, array in found if array is not None}
 
 
-class Parts:
+class BaseWeights:
     """The base's weights by the names of its layers. Matrices (in × out) become floats only as they are asked for."""
 
     def __init__(self, file: bytes) -> None:

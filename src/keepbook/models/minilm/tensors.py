@@ -1,4 +1,4 @@
-"""The tensors of the graph: what every caller computes with (`whole`), and what makes it theirs (`thin`).
+"""The tensors of the graph: what every caller computes with (`all_tensors`), and what makes it theirs (`thin`).
 
 A matrix is whole numbers (those of the base, unchanged, with a scale per column) and a thin product of floats beside
 them. The rows of words that go in are rounded to whole numbers as well, each by its own largest value. A few places of
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from keepbook.models.minilm.parts import INNER, LAYERS, MATRICES, WIDTH
 
 if TYPE_CHECKING:
-    from keepbook.models.minilm.parts import Array, Arrays, Parts
+    from keepbook.models.minilm.parts import Array, Arrays, BaseWeights
 
 ASIDE = (63, 99, 157, 223, 267, 303, 338, 347)
 """The large places of the stream, counted on the training chats: with them the result is .06 off, without .025."""
@@ -62,14 +62,14 @@ def shapes(adapted: bool) -> dict[str, tuple[str, tuple[int, ...]]]:
     return found
 
 
-def whole(base: "Parts") -> "Arrays":
+def all_tensors(base: "BaseWeights") -> "Arrays":
     """What both are opened with."""
     found: Arrays = {}
     for table in ("word", "position"):
         found[f"{table}.q"], found[f"{table}.scale"] = base.table(table)
     for layer in range(LAYERS):
         for name in PRODUCTS:
-            numbers, found[f"{layer}.{name}.scale"] = _held(base, layer, name)
+            numbers, found[f"{layer}.{name}.scale"] = _quantised_product(base, layer, name)
             numbers = (numbers.astype("i2") + MIDDLE).astype("u1")
             if name in STREAM:
                 numbers[list(ASIDE)] = MIDDLE
@@ -77,7 +77,7 @@ def whole(base: "Parts") -> "Arrays":
     return found
 
 
-def thin(base: "Parts", learned: "Arrays | None" = None) -> "Arrays":
+def thin(base: "BaseWeights", learned: "Arrays | None" = None) -> "Arrays":
     """What each is opened with besides: the base's own, with what was `learned` laid over it."""
     import numpy as np  # with the first text, like the model
 
@@ -96,7 +96,7 @@ def thin(base: "Parts", learned: "Arrays | None" = None) -> "Arrays":
     return found
 
 
-def _held(base: "Parts", layer: int, name: str) -> "tuple[Array, Array]":
+def _quantised_product(base: "BaseWeights", layer: int, name: str) -> "tuple[Array, Array]":
     """A product's matrices side by side: whole numbers, and a scale for each column."""
     import numpy as np  # with the first text, like the model
 
@@ -104,16 +104,16 @@ def _held(base: "Parts", layer: int, name: str) -> "tuple[Array, Array]":
     return np.concatenate(numbers, axis=1), np.concatenate([scale.reshape(-1) for scale in scales])
 
 
-def _sums(base: "Parts", layer: int) -> "Array":
-    numbers, scale = _held(base, layer, "outer")
+def _sums(base: "BaseWeights", layer: int) -> "Array":
+    numbers, scale = _quantised_product(base, layer, "outer")
     return numbers.sum(axis=0, dtype="f4") * scale  # type: ignore[no-any-return]
 
 
-def _thin(base: "Parts", layer: int, name: str, learned: "Arrays | None") -> "Arrays":
+def _thin(base: "BaseWeights", layer: int, name: str, learned: "Arrays | None") -> "Arrays":
     """The two factors of the product beside the whole numbers: adapters, and what was put aside."""
     import numpy as np  # with the first text, like the model
 
-    numbers, scale = _held(base, layer, name)
+    numbers, scale = _quantised_product(base, layer, name)
     width, wide = numbers.shape
     down, up, at = [], [], 0
     if learned:

@@ -18,15 +18,15 @@ from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import choices
 from keepbook.book.recall import forgotten
-from keepbook.book.text.quotation import shown
+from keepbook.book.text.quotation import shown_text
 from keepbook.errors import Conflict, KeepbookError
 from keepbook.models.compress import ORDER
 from keepbook.models.notebook.decide import MOST_QUESTIONS
 from keepbook.models.notebook.quote import FLOOR
-from keepbook.models.notebook.values import Deed, Quotation, Step, Target, from_parts, standing_deeds
+from keepbook.models.notebook.values import Deed, QuotedLine, Target, TurnStep, from_parts, standing_deeds
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.tools.memory import small
+from keepbook.tools.memory import brief_state
 
 UNTITLED = "a chat without a title"
 MADE_BY = "offline"
@@ -66,7 +66,7 @@ class Writer:
         return stamp(self.tx.clock())
 
 
-def apply(writer: Writer, steps: Sequence[Step]) -> list[Deed]:
+def apply(writer: Writer, steps: Sequence[TurnStep]) -> list[Deed]:
     """The deeds of some steps. `Stale` where a line has changed since they were decided."""
     deeds: list[Deed] = []
     for step in steps:
@@ -75,7 +75,7 @@ def apply(writer: Writer, steps: Sequence[Step]) -> list[Deed]:
     return deeds
 
 
-def _apply_one(writer: Writer, step: Step) -> list[Deed]:
+def _apply_one(writer: Writer, step: TurnStep) -> list[Deed]:
     try:
         return _APPLY[step.act](writer, step)
     except Conflict as error:
@@ -89,36 +89,36 @@ def _apply_one(writer: Writer, step: Step) -> list[Deed]:
 # Lines
 
 
-def _keep(writer: Writer, step: Step) -> list[Deed]:
+def _keep(writer: Writer, step: TurnStep) -> list[Deed]:
     line = _line(step)
     origin = writer.person() if line.ordered else writer.reader()
     said = Statement("", category=line.category, subject=line.subject, force=True, **_facts(line))
     written = quotes.quote(writer.tx, origin, writer.preset, said, writer.thread_id, line.spans, said_on=line.said_on)
-    proposals.settle(writer.tx, written.content, writer.now)
+    proposals.settle_proposals(writer.tx, written.content, writer.now)
     return [_deed(writer, "repeat" if written.unchanged else "keep", written)]
 
 
-def _facts(line: Quotation) -> dict[str, Any]:
+def _facts(line: QuotedLine) -> dict[str, Any]:
     score = None if line.ordered else line.score
     return {"score": score, "made_by": MADE_BY, "valid_from": line.valid_from, "valid_until": line.valid_until}
 
 
-def _line(step: Step) -> Quotation:
+def _line(step: TurnStep) -> QuotedLine:
     assert step.quotation is not None
     return step.quotation
 
 
-def _target(step: Step) -> Target:
+def _target(step: TurnStep) -> Target:
     assert step.target is not None
     return step.target
 
 
-def _repeat(writer: Writer, step: Step) -> list[Deed]:
+def _repeat(writer: Writer, step: TurnStep) -> list[Deed]:
     written = changes.confirm(writer.tx, writer.person(step.target), writer.preset, _target(step).id)
     return [_deed(writer, "repeat", written)]
 
 
-def _change(writer: Writer, step: Step) -> list[Deed]:
+def _change(writer: Writer, step: TurnStep) -> list[Deed]:
     old, line = _target(step), step.quotation
     # What the person had said or kept themself is changed on their word; what a reader chose, by the reader.
     origin = writer.person(old) if old.protected else writer.reader()
@@ -138,7 +138,7 @@ def _change(writer: Writer, step: Step) -> list[Deed]:
     return [replace(_deed(writer, "change", written), before=old.content)]
 
 
-def _end(writer: Writer, step: Step) -> list[Deed]:
+def _end(writer: Writer, step: TurnStep) -> list[Deed]:
     old = _target(step)
     until = step.until or writer.now
     origin = writer.person(old)
@@ -149,37 +149,37 @@ def _end(writer: Writer, step: Step) -> list[Deed]:
 # Questions
 
 
-def _offer(writer: Writer, step: Step) -> list[Deed]:
+def _offer(writer: Writer, step: TurnStep) -> list[Deed]:
     if step.target is not None:  # the same offer in other words
         proposals.expire(writer.tx, step.target.id, writer.now)
-    return _asked(writer, step, op="add", content=_line(step).content)
+    return _ask_question(writer, step, op="add", content=_line(step).content)
 
 
-def _ask(writer: Writer, step: Step) -> list[Deed]:
+def _ask(writer: Writer, step: TurnStep) -> list[Deed]:
     """A question about lines that are there."""
     if step.question == "which":
         return _ask_which(writer, step)
     old = _target(step)
     words = step.content or (step.quotation.content if step.quotation else "")
     op = "update" if words else "end"
-    deeds = _asked(writer, step, op=op, content=words or old.content, memory_id=old.id)
+    deeds = _ask_question(writer, step, op=op, content=words or old.content, memory_id=old.id)
     return [replace(deed, before=old.content) for deed in deeds]
 
 
-def _ask_which(writer: Writer, step: Step) -> list[Deed]:
+def _ask_which(writer: Writer, step: TurnStep) -> list[Deed]:
     """Which of several lines is to go; of one line alone, whether it is."""
     found = [(one.id, one.content) for one in step.targets if one.kind == "memory"]
     if not found:
         return [Deed("withdraw", hushed=step.matter)]
     if len(found) == 1:
         id, content = found[0]
-        deeds = _asked(writer, replace(step, question=None), op="forget", content=content, memory_id=id)
+        deeds = _ask_question(writer, replace(step, question=None), op="forget", content=content, memory_id=id)
     else:
-        deeds = _asked(writer, step, op="forget", content=found[0][1], lines=found)
+        deeds = _ask_question(writer, step, op="forget", content=found[0][1], lines=found)
     return [replace(deed, question="which", options=tuple(line for _, line in found)) for deed in deeds]
 
 
-def _asked(writer: Writer, step: Step, **asked: Any) -> list[Deed]:
+def _ask_question(writer: Writer, step: TurnStep, **asked: Any) -> list[Deed]:
     """Leave a question; nothing where the same is waiting, or was declined. Past the third it waits in Review."""
     line = step.quotation
     told: dict[str, Any] = {"valid_from": step.until} if step.until else {}
@@ -192,7 +192,7 @@ def _asked(writer: Writer, step: Step, **asked: Any) -> list[Deed]:
     if step.question is None:
         left = proposals.propose(writer.tx, writer.now, nature="proposal", **told, **asked)
     else:
-        left = proposals.ask(writer.tx, writer.now, question=step.question, **told, **asked)
+        left = proposals.ask_question(writer.tx, writer.now, question=step.question, **told, **asked)
     if left is None:
         return []
     in_reply = writer.asked < MOST_QUESTIONS and writer.preset.consent != "silent"
@@ -200,12 +200,12 @@ def _asked(writer: Writer, step: Step, **asked: Any) -> list[Deed]:
     return [Deed(step.act, left.content, proposal=left.id, question=step.question, asked=in_reply, quoted=quoted)]
 
 
-def _answer(writer: Writer, step: Step) -> list[Deed]:
+def _answer(writer: Writer, step: TurnStep) -> list[Deed]:
     if step.proposal == OFF:
         if step.choice == "yes":
-            choices.choose(writer.tx, memory=False)
+            choices.change_choices(writer.tx, memory=False)
         return [Deed("answer", question=OFF, choice=step.choice)]
-    before = proposals.get(writer.tx, step.proposal)
+    before = proposals.get_proposal(writer.tx, step.proposal)
     written = proposals.write_answer(writer.tx, writer.person(), writer.preset, step.proposal, step.choice, writer.now)
     asked = before.question or ("which" if before.op == "forget" else None)  # of one line alone: whether it is to go
     how: dict[str, Any] = {"question": asked, "choice": step.choice, "proposal": step.proposal}
@@ -217,7 +217,7 @@ def _answer(writer: Writer, step: Step) -> list[Deed]:
 # Orders
 
 
-def _withdraw(writer: Writer, step: Step) -> list[Deed]:
+def _withdraw(writer: Writer, step: TurnStep) -> list[Deed]:
     """Forget lines, decline offers, and keep the words out; what was found nowhere is kept out of this chat."""
     deeds = []
     for one in step.targets:
@@ -228,7 +228,7 @@ def _withdraw(writer: Writer, step: Step) -> list[Deed]:
             )  # fmt: skip
             deeds.append(_deed(writer, "withdraw", written))
         elif one.kind == "offered":
-            proposals.decline(writer.tx, one.id, writer.now)
+            proposals.decline_proposal(writer.tx, one.id, writer.now)
             deeds.append(Deed("withdraw", one.content, proposal=one.id))
         else:
             deeds.append(Deed("withdraw", one.content))
@@ -259,14 +259,14 @@ def _silence(writer: Writer, matter: str) -> tuple[tuple[str, ...], tuple[str, .
     return tuple(titles.values()), tuple(silent)
 
 
-def _never(writer: Writer, step: Step) -> list[Deed]:
-    chosen = choices.chosen(writer.tx).never
+def _never(writer: Writer, step: TurnStep) -> list[Deed]:
+    chosen = choices.get_choices(writer.tx).never
     new = [topic for topic in step.topics if topic not in chosen]
-    choices.choose(writer.tx, never=[*chosen, *new])
+    choices.change_choices(writer.tx, never=[*chosen, *new])
     return [Deed("never", topics=step.topics)]
 
 
-def _undo(writer: Writer, _: Step) -> list[Deed]:
+def _undo(writer: Writer, _: TurnStep) -> list[Deed]:
     """The last thing that this chat did is taken back: a turn's deeds, or what a tool has written since."""
     entries = ledger.entries(writer.tx, thread_id=writer.thread_id, limit=50)
     gone = {entry.undoes for entry in entries if entry.undoes}
@@ -291,10 +291,12 @@ def _undone(writer: Writer, event: int) -> Deed:
 
 def _last_turn_done(writer: Writer) -> Message | None:
     """The last turn of this chat whose deeds stand."""
-    said = threads.standing(threads.said(writer.tx, writer.thread_id, after=max(0, writer.turn - LOOKED_BACK)))
+    said = threads.current_messages(
+        threads.messages_of(writer.tx, writer.thread_id, after=max(0, writer.turn - LOOKED_BACK))
+    )
     turns = {one.turn: one for one in said if one.role == "user"}
     standing = standing_deeds({number: from_parts(one.parts) for number, one in turns.items()})
-    done = [number for number, deeds in standing.items() if any(deed.done and deed.act != "undo" for deed in deeds)]
+    done = [number for number, deeds in standing.items() if any(deed.is_done and deed.act != "undo" for deed in deeds)]
     return turns[max(done)] if done else None
 
 
@@ -304,22 +306,22 @@ def _take_back_words(writer: Writer, deeds: Sequence[Deed]) -> None:
         for id in deed.unquoted:
             proposals.take_back_forgotten(writer.tx, id, writer.now)
         if deed.act == "withdraw" and deed.proposal:
-            proposals.reopen(writer.tx, deed.proposal, writer.now)
+            proposals.reopen_proposal(writer.tx, deed.proposal, writer.now)
     topics = {topic for deed in deeds for topic in deed.topics}
     if topics:
-        chosen = choices.chosen(writer.tx).never
-        choices.choose(writer.tx, never=[topic for topic in chosen if topic not in topics])
+        chosen = choices.get_choices(writer.tx).never
+        choices.change_choices(writer.tx, never=[topic for topic in chosen if topic not in topics])
 
 
-def _off(_writer: Writer, _step: Step) -> list[Deed]:
+def _off(_writer: Writer, _step: TurnStep) -> list[Deed]:
     return [Deed("off", question=OFF, asked=True)]
 
 
-def _erase(_writer: Writer, _step: Step) -> list[Deed]:
+def _erase(_writer: Writer, _step: TurnStep) -> list[Deed]:
     return [Deed("erase")]
 
 
-_APPLY: dict[str, Callable[[Writer, Step], list[Deed]]] = {
+_APPLY: dict[str, Callable[[Writer, TurnStep], list[Deed]]] = {
     "keep": _keep,
     "offer": _offer,
     "repeat": _repeat,
@@ -350,9 +352,9 @@ def event_calls(tx: Tx, written: Written) -> tuple[dict[str, Any], ...]:
     if written.event is None:
         return ()
     entry = ledger.entries(tx, after=written.event - 1, before=written.event + 1, limit=1)[0]
-    before, after = small(entry.before), small(entry.after)
+    before, after = brief_state(entry.before), brief_state(entry.after)
     if after is not None and written.quoted:
-        after["shown"] = shown(written)
+        after["shown"] = shown_text(written)
     event = {"op": entry.action, "id": written.id, "before": before, "after": after, "event": written.event}
     id = f"order_{written.event}"
     call = {"id": id, "name": ORDER, "arguments": {}, "answer": None, "memory_event": event, "round": 0, "at": 0}

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from keepbook.book.ground.when import stamp
 from keepbook.book.text.periods import period
 from keepbook.book.text.quotation import Span, content_of, exchange_in_content, exchange_in_spans
-from keepbook.book.text.words import content_words, fold, numbers, stem, tokens, word_set
+from keepbook.book.text.words import content_words, fold_text, numbers, stem, tokens, word_set
 from keepbook.errors import Invalid
 from keepbook.models.notebook.quote import category_of, day_in, is_fragment, quotation, speaks_of_self, trim
 from keepbook.models.notebook.read import OWN, Clause
-from keepbook.models.notebook.values import Quotation, Scene, Target
+from keepbook.models.notebook.values import QuotedLine, Scene, Target
 from keepbook.models.reader.moves import MoveBars
 from keepbook.patterns import regex
 
@@ -23,7 +23,7 @@ class NextVersion:
     """The words of the next version: a quotation, or an exchange and what the line says after it. `certain`: nothing is
     lost by writing it. `beside`: the old line says more, so the new words do not take its place."""
 
-    quotation: Quotation | None = None
+    quotation: QuotedLine | None = None
     exchange: tuple[tuple[int, int], Span] | None = None
     content: str | None = None
     certain: bool = False
@@ -40,7 +40,7 @@ def end_of(scene: Scene, clause: Clause) -> str:
 def next_version(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> NextVersion | None:
     """What the line would say; None where neither clause nor exchange makes a line."""
     line = quotation(scene, clause)
-    exchange = exchanged(scene, clause, old, bars)
+    exchange = exchange_value(scene, clause, old, bars)
     if line is None or not has_frame(clause):
         return exchange
     if _is_covered(old, clause):
@@ -57,7 +57,7 @@ _MENDING = frozenset(map(stem, word_set("""
 """Words that only say that something is mended."""
 
 
-def says_more_than_a_value(line: Quotation) -> bool:
+def says_more_than_a_value(line: QuotedLine) -> bool:
     """ "Sorry, 65k" says nothing alone: it has words of a statement, or the question it answers."""
     if len(line.spans) > 1:
         return True
@@ -74,7 +74,7 @@ _WORDING = frozenset(
 def wording_start(text: str) -> int | None:
     """Where the new wording begins in an answer that announces it; None where it does not."""
     head, colon, rest = text.partition(":")
-    if not rest.strip() or fold(head).strip() not in _WORDING:
+    if not rest.strip() or fold_text(head).strip() not in _WORDING:
         return None
     return len(head) + len(colon)
 
@@ -125,7 +125,7 @@ def _is_covered(old: Target, clause: Clause) -> bool:
     return set(content_words(rest)) <= set(content_words(clause.text))
 
 
-def exchanged(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> NextVersion | None:
+def exchange_value(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> NextVersion | None:
     """The old line with a value exchanged, in a bracket."""
     place, new = clause.move.old.get(old.id), clause.move.new
     if place is None or new is None:
@@ -164,12 +164,12 @@ def is_same_value(scene: Scene, clause: Clause, old: Target) -> bool:
 def _may_exchange(clause: Clause, old: Target, gone: str, value: str) -> bool:
     """Whether no doubt is left which value goes: the only figure of the line for a figure, or one that the person
     names."""
-    named = fold(gone) in fold(clause.text.replace(value, " "))
+    named = fold_text(gone) in fold_text(clause.text.replace(value, " "))
     figures = numbers(gone) and numbers(value) and len(numbers(old.content)) == 1
     return bool(named or figures)
 
 
-def offered_anew(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> Quotation | None:
+def offered_anew(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> QuotedLine | None:
     """An offered line of this chat in its new words: the clause, or the line with the value exchanged."""
     found = next_version(scene, clause, old, bars)
     if found is None or found.quotation is not None or found.exchange is None:
@@ -179,10 +179,10 @@ def offered_anew(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> Q
         spans = exchange_in_spans(old.spans, scene.texts, start, end, new)
     except Invalid:
         return None
-    return Quotation(spans, content_of(spans, scene.texts), category_of(scene, clause), score=clause.keep)
+    return QuotedLine(spans, content_of(spans, scene.texts), category_of(scene, clause), score=clause.keep)
 
 
-def mended(scene: Scene, slip: Clause, mend: Clause) -> Quotation | None:
+def repair_slip(scene: Scene, slip: Clause, mend: Clause) -> QuotedLine | None:
     """A clause of this turn with a value exchanged by a later clause of the same turn."""
     line = quotation(scene, slip)
     if line is None or mend.move.new is None:

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.questions import ALL, BOTH, NO, YES, Choice, plain_choices
 from keepbook.book.text.words import tokens
-from keepbook.models.notebook.lists.answers import Answer
-from keepbook.models.notebook.values import Scene, Step
+from keepbook.models.notebook.lists.answers import TurnAnswer
+from keepbook.models.notebook.values import Scene, TurnStep
 
 
-def answers(scene: Scene, said: Answer | None) -> list[Step] | None:
+def answer_steps(scene: Scene, said: TurnAnswer | None) -> list[TurnStep] | None:
     """The steps that an answer asks for; None where the turn is no answer, or there is nothing to answer."""
     if said is None:
         named = _by_label(scene)
         return [_step(scene, named[0], named[1])] if named is not None else None
     if scene.switching_off and said.kind in ("yes", "no"):
-        return [Step("answer", 0, len(scene.turn.text), proposal="off", choice=said.kind)]
+        return [TurnStep("answer", 0, len(scene.turn.text), proposal="off", choice=said.kind)]
     if not scene.questions:
         return None
     chosen = _chosen(scene.questions, said)
@@ -42,16 +42,16 @@ def _spelt_out(text: str) -> str:
     return " ".join(_POINTING.get(word, word) for word in tokens(text) if word != "is")
 
 
-def _step(scene: Scene, question: Proposal, choice: str) -> Step:
-    return Step("answer", 0, len(scene.turn.text), proposal=question.id, choice=choice)
+def _step(scene: Scene, question: Proposal, choice: str) -> TurnStep:
+    return TurnStep("answer", 0, len(scene.turn.text), proposal=question.id, choice=choice)
 
 
-def _chosen(questions: Sequence[Proposal], said: Answer) -> list[tuple[Proposal, str]]:
+def _chosen(questions: Sequence[Proposal], said: TurnAnswer) -> list[tuple[Proposal, str]]:
     if said.kind == "number":
         known = numbered(questions)
         return [known[said.number - 1]] if said.number and said.number <= len(known) else []
     if len(questions) == 1:
-        return _of_one(questions[0], said)
+        return _choice_of(questions[0], said)
     if said.kind in ("all_yes", "both"):
         return [(one, YES[one.question]) for one in questions if _has_yes(one)]
     if said.kind == "all_no":
@@ -81,7 +81,7 @@ def _has_yes(question: Proposal) -> bool:
     return question.question != "which"
 
 
-def _of_one(question: Proposal, said: Answer) -> list[tuple[Proposal, str]]:
+def _choice_of(question: Proposal, said: TurnAnswer) -> list[tuple[Proposal, str]]:
     if said.kind in ("yes", "all_yes"):
         return [(question, YES[question.question])] if _has_yes(question) else []
     if said.kind in ("no", "all_no"):
@@ -94,7 +94,7 @@ def _of_one(question: Proposal, said: Answer) -> list[tuple[Proposal, str]]:
     return [(question, names[at])] if at is not None else []
 
 
-def _place(said: Answer, count: int) -> int | None:
+def _place(said: TurnAnswer, count: int) -> int | None:
     """Which of several is meant, counted from 0."""
     places = {"first": 1, "second": 2, "last": count}
     at = places.get(said.kind)

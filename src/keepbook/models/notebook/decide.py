@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from keepbook.book.text.opposites import opposite, same_saying
-from keepbook.book.text.topics import touched
-from keepbook.book.text.words import fold, polarity
+from keepbook.book.text.words import fold_text, polarity
 from keepbook.models.notebook import change
-from keepbook.models.notebook.consent import answers
+from keepbook.models.notebook.compatible_steps import compatible_steps
+from keepbook.models.notebook.consent import answer_steps
 from keepbook.models.notebook.lists.answers import whole_answer
 from keepbook.models.notebook.lists.matters import has_words_of, lines_named, named_elsewhere, same_lines
 from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_turn
-from keepbook.models.notebook.lists.topics import groups_of, topics_of
+from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
 from keepbook.models.notebook.quote import is_fragment, is_hushed, is_shred, may_stand, quotation
 from keepbook.models.notebook.read import OWN, Clause, Understood
-from keepbook.models.notebook.reply.intents import traded
+from keepbook.models.notebook.reply.intents import trading_intents
 from keepbook.models.notebook.reply.phrases import asks
-from keepbook.models.notebook.values import NEW, NOTEBOOK, Quotation, Scene, Step, Target
+from keepbook.models.notebook.values import NEW, NOTEBOOK, QuotedLine, Scene, Target, TurnStep
 from keepbook.models.reader.moves import MoveBars
 
 MOST_QUESTIONS = 3
@@ -38,7 +38,7 @@ _EVERYTHING = frozenset({"everything", "all", "me", "it all", "all of it", "ever
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ActJudgement:
     """How sure a clause's act is."""
 
     act: str
@@ -46,17 +46,17 @@ class Judged:
     likely: bool
 
 
-def judge(clause: Clause, bars: MoveBars) -> Judged:
+def judge_act(clause: Clause, bars: MoveBars) -> ActJudgement:
     act = clause.move.act
     chance = clause.move.acts[act]
     careful = clause.move.unsure < bars.unsure_most
-    return Judged(act, chance >= bars.sure[act] and careful, chance >= bars.likely[act])
+    return ActJudgement(act, chance >= bars.sure[act] and careful, chance >= bars.likely[act])
 
 
-def decide(scene: Scene, read: Understood, bars: MoveBars, *, changes: bool = True) -> list[Step]:
+def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: bool = True) -> list[TurnStep]:
     """The steps of a turn, in the order of its words. Without `changes` (no embedder) nothing is changed, ended or
     exchanged: such clauses are kept or offered like any other."""
-    if (answered := answers(scene, whole_answer(scene.turn.text))) is not None:
+    if (answered := answer_steps(scene, whole_answer(scene.turn.text))) is not None:
         return answered
     if _names_a_skill(scene):
         return []
@@ -66,20 +66,7 @@ def decide(scene: Scene, read: Understood, bars: MoveBars, *, changes: bool = Tr
     if scene.editing is not None:
         return turn.edit(scene.editing)
     steps = [step for at in range(len(read.clauses)) for step in turn.clause_steps(at)]
-    return [step for step in _once_each(steps) if _may_stand_beside(step, steps, scene)]
-
-
-def _once_each(steps: Sequence[Step]) -> list[Step]:
-    """The steps, without an offer of words that another step keeps, or an earlier one offers."""
-    kept = [one.quotation.content for one in steps if one.act != "offer" and one.quotation is not None]
-    found: list[Step] = []
-    for step in steps:
-        if step.act == "offer" and step.quotation is not None:
-            if any(step.quotation.content in other for other in kept):
-                continue
-            kept.append(step.quotation.content)
-        found.append(step)
-    return found
+    return compatible_steps(steps, scene)
 
 
 def _names_a_skill(scene: Scene) -> bool:
@@ -88,20 +75,6 @@ def _names_a_skill(scene: Scene) -> bool:
     if last is None or last.speaker != NOTEBOOK or not asks(last.text, "which_end"):
         return False
     return len(scene.turn.text.split()) <= FEW_WORDS
-
-
-def _may_stand_beside(step: Step, steps: Sequence[Step], scene: Scene) -> bool:
-    """Nothing is kept of words that the same turn takes back, of a topic it forbids, or while it asks for no memory."""
-    if step.quotation is None:
-        return True
-    if any(other.act == "off" for other in steps):
-        return False
-    words = step.quotation.content
-    if any(touched(words, other.topics, scene.sense) for other in steps if other.act == "never"):
-        return False
-    number = scene.turn.number
-    taken = [span for other in steps if other is not step for span in other.withdrawn if span[0] == number]
-    return not any(step.start < end and start < step.end for _, start, end in taken)
 
 
 def _contradicts(line: str, words: str) -> bool:
@@ -127,16 +100,16 @@ class _Turn:
         self.judged = [self._judge(clause) for clause in clauses]
         self.targets = {one.id: one for one in scene.targets}
 
-    def _judge(self, clause: Clause) -> Judged:
+    def _judge(self, clause: Clause) -> ActJudgement:
         """As learned; but an explicit order to take something back is one, whatever else the words may mean."""
         order = self._order_in(clause)
         if order is not None and order.act in EXPLICIT:
-            return Judged(order.act, sure=True, likely=True)
+            return ActJudgement(order.act, sure=True, likely=True)
         if order is not None and not self.learned and order.act != "talk":
-            return Judged(order.act, sure=True, likely=True)
-        return judge(clause, self.bars)
+            return ActJudgement(order.act, sure=True, likely=True)
+        return judge_act(clause, self.bars)
 
-    def clause_steps(self, at: int) -> list[Step]:
+    def clause_steps(self, at: int) -> list[TurnStep]:
         clause, judged = self.clauses[at], self.judged[at]
         order = self._order_in(clause)
         if order is not None and order.act == "keep" and order.rest_start < order.rest_end and judged.act != "ask":
@@ -147,15 +120,15 @@ class _Turn:
             case "never" if judged.likely:
                 return self._never(at)
             case "undo" if judged.sure:
-                return [Step("undo", clause.start, clause.end)]
+                return [TurnStep("undo", clause.start, clause.end)]
             case "off" if judged.sure and self._is_ordered_off(clause):
-                return [Step("off", clause.start, clause.end)]
+                return [TurnStep("off", clause.start, clause.end)]
             case "keep" if judged.likely:
                 return self._keep_pointed(at)
             case "change" | "end" if judged.likely and self.changes:
-                return self._changed(at)
+                return self._change_steps(at)
             case "answer" if judged.sure:
-                return self._answered(at)
+                return self._answer_steps(at)
             case "say" | "change" | "end" | "talk" | "answer":
                 return self._statement(at)
         return []
@@ -165,11 +138,11 @@ class _Turn:
         order = self._order_in(clause)
         return clause.move.acts["off"] >= BEYOND_DOUBT or (order is not None and order.act == "off")
 
-    def edit(self, target: Target) -> list[Step]:
+    def edit(self, target: Target) -> list[TurnStep]:
         """The person's word on what a memory should say: a sentence takes its place, a value is exchanged in it."""
         text = self.scene.turn.text
         if any(order.act == "withdraw" and order.rest_start == order.rest_end for order in self.orders):
-            return [Step("withdraw", 0, len(text), targets=(target,))]
+            return [TurnStep("withdraw", 0, len(text), targets=(target,))]
         meant = max(self.clauses, key=lambda one: one.move.points.get(target.id, 0.0), default=None)
         if meant is None:
             return []
@@ -181,7 +154,9 @@ class _Turn:
             found = change.NextVersion(wording, certain=wording is not None)
         if found is None or not self._is_wording(meant, found, told=start is not None):
             return []
-        step = Step("change", 0, len(text), target=target, mistake=self._is_mistake(meant), quotation=found.quotation)
+        step = TurnStep(
+            "change", 0, len(text), target=target, mistake=self._is_mistake(meant), quotation=found.quotation
+        )
         step = replace(step, exchange=found.exchange, content=found.content)
         done = found.certain and not found.beside and (self.changes or start is not None)
         return [step] if done else [replace(step, act="which", question="change")]
@@ -194,7 +169,7 @@ class _Turn:
 
     # Lines that are pointed at
 
-    def pointed(self, clause: Clause, bar: float, *kinds: str) -> list[Target]:
+    def targets_of(self, clause: Clause, bar: float, *kinds: str) -> list[Target]:
         """The lines that a clause points at, the likeliest first."""
         chances = sorted(clause.move.points.items(), key=lambda item: -item[1])
         found = [self.targets[id] for id, chance in chances if chance >= bar and id in self.targets]
@@ -207,34 +182,36 @@ class _Turn:
 
     # Orders
 
-    def _withdraw(self, at: int) -> list[Step]:
+    def _withdraw(self, at: int) -> list[TurnStep]:
         clause, judged = self.clauses[at], self.judged[at]
         order = self._order_in(clause)
         matter = self._matter(order)
-        if order is not None and fold(matter) in _EVERYTHING:
-            return [Step("erase", clause.start, clause.end)]
+        if order is not None and fold_text(matter) in _EVERYTHING:
+            return [TurnStep("erase", clause.start, clause.end)]
         if (ahead := self._ahead(at)) is not None:
             return [ahead]
         named = lines_named(order, matter, self.scene.targets)
-        if self.scene.topic_lines and groups_of(matter) and not same_lines(named, self.scene.topic_lines):
+        if self.scene.topic_lines and topic_groups_of(matter) and not same_lines(named, self.scene.topic_lines):
             lines = self.scene.topic_lines[:MOST_OPTIONS]
-            return [Step("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
-        meant = named or self.pointed(clause, self.bars.point_sure)
+            return [TurnStep("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
+        meant = named or self.targets_of(clause, self.bars.point_sure)
         here = self.pointed_clauses(clause, self.bars.point_sure)
         if meant and (others := named_elsewhere(matter, meant, self.scene.targets)):
             lines = tuple([*meant, *others][:MOST_OPTIONS])
-            return [Step("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
+            return [TurnStep("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
         if judged.sure and (meant or here) and has_words_of(matter, meant):
-            return [self._gone(clause, meant, here, matter)]
-        maybe = self.pointed(clause, self.bars.point_likely, "memory", "offered")[:MOST_OPTIONS]
+            return [self._withdraw_step(clause, meant, here, matter)]
+        maybe = self.targets_of(clause, self.bars.point_likely, "memory", "offered")[:MOST_OPTIONS]
         if maybe:
-            return [Step("which", clause.start, clause.end, targets=tuple(maybe), question="which", matter=matter)]
+            return [TurnStep("which", clause.start, clause.end, targets=tuple(maybe), question="which", matter=matter)]
         if judged.sure:
-            return [Step("withdraw", clause.start, clause.end, matter=matter)]
+            return [TurnStep("withdraw", clause.start, clause.end, matter=matter)]
         return []
 
-    def _order_in(self, clause: Clause) -> Order | None:
-        return next((one for one in self.orders if clause.start <= one.start < clause.end), None)
+    def _order_in(self, clause: Clause, *acts: str) -> Order | None:
+        """The first order that begins in the clause, of these acts or of any."""
+        inside = (one for one in self.orders if clause.start <= one.start < clause.end)
+        return next((one for one in inside if not acts or one.act in acts), None)
 
     def _matter(self, order: Order | None) -> str:
         """What an order names, in the person's words, without the reason that may follow."""
@@ -244,61 +221,63 @@ class _Turn:
         named, _, reason = words.partition(",")
         return (words if is_fragment(reason) else named).strip(" .,!?")
 
-    def _ahead(self, at: int) -> Step | None:
+    def _ahead(self, at: int) -> TurnStep | None:
         """ "Don't keep this": the statements of the same turn that it stands beside."""
         clause = self.clauses[at]
         if clause.move.ahead < self.bars.ahead_sure:
             return None
         beside = self.clauses[at + 1 :] or self.clauses[:at]
         taken = tuple((self.scene.turn.number, one.start, one.end) for one in beside)
-        return Step("withdraw", clause.start, clause.end, withdrawn=taken) if taken else None
+        return TurnStep("withdraw", clause.start, clause.end, withdrawn=taken) if taken else None
 
-    def _gone(self, clause: Clause, meant: Sequence[Target], here: Sequence[int], matter: str) -> Step:
+    def _withdraw_step(self, clause: Clause, meant: Sequence[Target], here: Sequence[int], matter: str) -> TurnStep:
         number = self.scene.turn.number
         taken = [(number, self.clauses[at].start, self.clauses[at].end) for at in here]
         for one in meant:
             if one.thread_id == self.scene.thread_id or one.kind == "said":
                 taken += [(span.turn, span.start, span.end) for span in one.spans if span.kind == "said"]
-        return Step("withdraw", clause.start, clause.end, targets=tuple(meant), withdrawn=tuple(taken), matter=matter)
+        return TurnStep(
+            "withdraw", clause.start, clause.end, targets=tuple(meant), withdrawn=tuple(taken), matter=matter
+        )
 
-    def _never(self, at: int) -> list[Step]:
+    def _never(self, at: int) -> list[TurnStep]:
         clause, judged = self.clauses[at], self.judged[at]
         topics = topics_of(self._matter(self._order_in(clause)))
         if not topics or not judged.sure:
             return []
-        return [Step("never", clause.start, clause.end, topics=topics)]
+        return [TurnStep("never", clause.start, clause.end, topics=topics)]
 
-    def _keep_rest(self, clause: Clause, order: Order) -> list[Step]:
+    def _keep_rest(self, clause: Clause, order: Order) -> list[TurnStep]:
         """ "Remember that my flight is on the 14th": what stands behind the order, on the person's word; where not
         all of it may stand, the clause of the order."""
         for end in (order.rest_end, min(order.rest_end, clause.end)):
             rest = replace(clause, start=order.rest_start, end=end, text=self.scene.turn.text[order.rest_start : end])
             line = quotation(self.scene, rest, ordered=True)
             if line is not None and self._may_keep(line):
-                return [self._kept(rest, line, sure=True)]
+                return [self._keep_step(rest, line, sure=True)]
         return []
 
-    def _keep_pointed(self, at: int) -> list[Step]:
+    def _keep_pointed(self, at: int) -> list[TurnStep]:
         """ "Remember that": a line that was offered or said is kept on the person's word."""
         clause = self.clauses[at]
         if self._next_statement(at) is not None:
             return []  # the statement that follows is kept as ordered
         if at > 0 and self._order_in(clause) is not None:
             return self._new(at - 1, ordered=True)  # "…. Please note that."
-        for one in self.pointed(clause, self.bars.point_sure):
+        for one in self.targets_of(clause, self.bars.point_sure):
             if one.kind == "offered":
-                return [Step("answer", clause.start, clause.end, proposal=one.id, choice="keep")]
+                return [TurnStep("answer", clause.start, clause.end, proposal=one.id, choice="keep")]
             if one.kind == "said":
-                return self._said(clause, one)
+                return self._keep_said(clause, one)
         here = self.pointed_clauses(clause, self.bars.point_sure)
         if here:
             return self._new(here[0], ordered=True)
         before = [one for one in range(at) if self._states(one)]
         return self._new(before[-1], ordered=True) if before else []
 
-    def _said(self, clause: Clause, one: Target) -> list[Step]:
-        made = Quotation(one.spans, one.content, self.scene.preset.default_category, ordered=True, score=1.0)
-        return [Step("keep", clause.start, clause.end, quotation=made)]
+    def _keep_said(self, clause: Clause, one: Target) -> list[TurnStep]:
+        made = QuotedLine(one.spans, one.content, self.scene.preset.default_category, ordered=True, score=1.0)
+        return [TurnStep("keep", clause.start, clause.end, quotation=made)]
 
     def _next_statement(self, at: int) -> int | None:
         return at + 1 if at + 1 < len(self.clauses) and self._states(at + 1) else None
@@ -311,19 +290,19 @@ class _Turn:
     def _is_ordered(self, at: int) -> bool:
         return at > 0 and self.judged[at - 1].act == "keep" and self.judged[at - 1].likely
 
-    def _statement(self, at: int) -> list[Step]:
+    def _statement(self, at: int) -> list[TurnStep]:
         clause = self.clauses[at]
         ordered = self._is_ordered(at) or (clause.verdict != "leave" and is_standing(clause.text))
         if not ordered and (clause.verdict == "leave" or clause.move.acts["talk"] >= IDLE):
             return []
-        if self.scene.preset.trading and traded(clause.text, "en"):
+        if self.scene.preset.trading and trading_intents(clause.text, "en"):
             return []  # asks for something about trading, which the reply answers
-        lines = self.pointed(clause, self.bars.point_sure, "memory")
+        lines = self.targets_of(clause, self.bars.point_sure, "memory")
         known = [one for one in lines if not _contradicts(one.content, clause.text)]
         if known and self.judged[at].act == "say" and self.judged[at].sure:
-            return [Step("repeat", clause.start, clause.end, target=known[0])]
+            return [TurnStep("repeat", clause.start, clause.end, target=known[0])]
         if (again := self._said_again(clause)) is not None:
-            return [Step("repeat", clause.start, clause.end, target=again)]
+            return [TurnStep("repeat", clause.start, clause.end, target=again)]
         return self._new(at, ordered=ordered)
 
     def _said_again(self, clause: Clause) -> Target | None:
@@ -331,7 +310,7 @@ class _Turn:
         lines = [one for one in self.scene.targets if one.kind == "memory" and one.subject is None]
         return next((one for one in lines if same_saying(one.content, clause.text)), None)
 
-    def _new(self, at: int, *, ordered: bool) -> list[Step]:
+    def _new(self, at: int, *, ordered: bool) -> list[TurnStep]:
         """A line of its own: written, offered or left, as the preset's consent has it."""
         clause = self.clauses[at]
         line = quotation(self.scene, clause, ordered=ordered)
@@ -341,75 +320,75 @@ class _Turn:
         sure = ordered or (clause.verdict == "keep" and line.standing and stated)
         if not sure and self.learned and is_shred(line):
             return []
-        return [self._kept(clause, line, sure=sure)]
+        return [self._keep_step(clause, line, sure=sure)]
 
-    def _kept(self, clause: Clause, line: Quotation, *, sure: bool) -> Step:
+    def _keep_step(self, clause: Clause, line: QuotedLine, *, sure: bool) -> TurnStep:
         asks_first = self.scene.preset.consent == "ask" and not line.ordered
         if sure and not asks_first:
-            return Step("keep", clause.start, clause.end, quotation=line)
-        return Step("offer", clause.start, clause.end, quotation=line, question="keep")
+            return TurnStep("keep", clause.start, clause.end, quotation=line)
+        return TurnStep("offer", clause.start, clause.end, quotation=line, question="keep")
 
-    def _may_keep(self, line: Quotation) -> bool:
+    def _may_keep(self, line: QuotedLine) -> bool:
         if not all(may_stand(self.scene, span) for span in line.spans if span.kind != "question"):
             return False
         if is_hushed(self.scene, line.content):
             return False
-        return line.ordered or fold(line.content) not in self.scene.declined
+        return line.ordered or fold_text(line.content) not in self.scene.declined
 
     # Changes
 
-    def _changed(self, at: int) -> list[Step]:
+    def _change_steps(self, at: int) -> list[TurnStep]:
         """A change or an end: done if the act and exactly one line are sure; else the new words stand beside."""
         clause, judged = self.clauses[at], self.judged[at]
-        sure = self.pointed(clause, self.bars.point_sure, "memory", "offered")
-        maybe = self.pointed(clause, self.bars.point_likely, "memory", "offered")
+        sure = self.targets_of(clause, self.bars.point_sure, "memory", "offered")
+        maybe = self.targets_of(clause, self.bars.point_likely, "memory", "offered")
         here = self.pointed_clauses(clause, self.bars.point_sure)
         if not maybe and here:
-            return self._mended(at, here[0])
+            return self._repair_steps(at, here[0])
         if not maybe:
             return self._statement(at)
         if maybe[0].kind == "offered":
             return self._offered_anew(at, maybe[0])
-        if maybe[0].id.startswith(NEW) or self._is_told_to_change(clause):
+        if maybe[0].id.startswith(NEW) or self._order_in(clause, "change"):
             sure = maybe[:1]  # nobody has written it yet, or it is the person's order: nothing is lost
         done = judged.sure and len(sure) == 1
         if judged.act == "end":
-            return self._ended(at, sure if done else maybe, done)
-        return self._replaced(at, maybe[0], done)
+            return self._end_steps(at, sure if done else maybe, done)
+        return self._replace_steps(at, maybe[0], done)
 
-    def _offered_anew(self, at: int, old: Target) -> list[Step]:
+    def _offered_anew(self, at: int, old: Target) -> list[TurnStep]:
         """What was only offered is offered in its new words; what is over before it was kept is not offered."""
         clause = self.clauses[at]
         if self.judged[at].act == "end":
-            return [Step("withdraw", clause.start, clause.end, targets=(old,))]
+            return [TurnStep("withdraw", clause.start, clause.end, targets=(old,))]
         line = change.offered_anew(self.scene, clause, old, self.bars)
         if line is None or not self._may_keep(line):
             return self._statement(at)
-        return [Step("offer", clause.start, clause.end, target=old, quotation=line, question="keep")]
+        return [TurnStep("offer", clause.start, clause.end, target=old, quotation=line, question="keep")]
 
-    def _ended(self, at: int, meant: Sequence[Target], done: bool) -> list[Step]:
+    def _end_steps(self, at: int, meant: Sequence[Target], done: bool) -> list[TurnStep]:
         clause = self.clauses[at]
         until = change.end_of(self.scene, clause)
         if done and not change.is_of_a_part(clause, meant[0]):
-            return [Step("end", clause.start, clause.end, target=meant[0], until=until)]
+            return [TurnStep("end", clause.start, clause.end, target=meant[0], until=until)]
         beside = self._statement(at)
-        asked = Step("which", clause.start, clause.end, target=meant[0], until=until, question="over")
+        asked = TurnStep("which", clause.start, clause.end, target=meant[0], until=until, question="over")
         worth_asking = len(meant) == 1 and change.is_related(clause, meant[0], self.bars)
         return [*beside, asked] if worth_asking else beside
 
-    def _replaced(self, at: int, old: Target, done: bool) -> list[Step]:
+    def _replace_steps(self, at: int, old: Target, done: bool) -> list[TurnStep]:
         clause = self.clauses[at]
-        if self._is_told_to_change(clause):
-            found = change.exchanged(self.scene, clause, old, self.bars)
+        if self._order_in(clause, "change"):
+            found = change.exchange_value(self.scene, clause, old, self.bars)
         else:
             found = change.next_version(self.scene, clause, old, self.bars)
-        step = Step("change", clause.start, clause.end, target=old, mistake=self._is_mistake(clause))
+        step = TurnStep("change", clause.start, clause.end, target=old, mistake=self._is_mistake(clause))
         if found is None or not self._may_say(found):
             return self._statement(at)
         repeats = found.quotation is not None and same_saying(old.content, found.quotation.content)
         meant = clause.move.points.get(old.id, 0.0) >= self.bars.point_sure
         if repeats or (meant and change.is_same_value(self.scene, clause, old)):
-            return [Step("repeat", clause.start, clause.end, target=old)]
+            return [TurnStep("repeat", clause.start, clause.end, target=old)]
         if not done and not change.is_related(clause, old, self.bars):
             return self._statement(at)
         step = replace(step, exchange=found.exchange, content=found.content)
@@ -418,25 +397,22 @@ class _Turn:
         step = replace(step, quotation=found.quotation)
         return [step] if done and found.certain else [replace(step, act="which", question="change")]
 
-    def _is_told_to_change(self, clause: Clause) -> bool:
-        return any(one.act == "change" and clause.start <= one.start < clause.end for one in self.orders)
-
     def _may_say(self, found: change.NextVersion) -> bool:
         return found.quotation is None or self._may_keep(found.quotation)
 
     def _is_mistake(self, clause: Clause) -> bool:
         return clause.move.mistake >= self.bars.mistake_sure
 
-    def _mended(self, at: int, other: int) -> list[Step]:
+    def _repair_steps(self, at: int, other: int) -> list[TurnStep]:
         """A slip mended in the turn that made it: the earlier clause with the value exchanged."""
-        line = change.mended(self.scene, self.clauses[other], self.clauses[at])
+        line = change.repair_slip(self.scene, self.clauses[other], self.clauses[at])
         if line is None or not self._may_keep(line):
             return self._statement(at)
         taken = ((self.scene.turn.number, self.clauses[other].start, self.clauses[other].end),)
         sure = self.judged[at].sure
-        return [replace(self._kept(self.clauses[at], line, sure=sure), withdrawn=taken)]
+        return [replace(self._keep_step(self.clauses[at], line, sure=sure), withdrawn=taken)]
 
-    def _answered(self, at: int) -> list[Step]:
+    def _answer_steps(self, at: int) -> list[TurnStep]:
         """A learned answer: it names the choice of one open question for sure, or the question stays open."""
         clause = self.clauses[at]
         chosen = [
@@ -447,4 +423,4 @@ class _Turn:
         ]
         if len(chosen) != 1:
             return []
-        return [Step("answer", clause.start, clause.end, proposal=chosen[0][0], choice=chosen[0][1])]
+        return [TurnStep("answer", clause.start, clause.end, proposal=chosen[0][0], choice=chosen[0][1])]

@@ -10,22 +10,24 @@ from dataclasses import dataclass, field, replace
 from math import log
 
 from keepbook.book.text.quotation import Span, content_of, exchange_in_spans
-from keepbook.book.text.topics import touched
-from keepbook.book.text.words import content_words, fold
+from keepbook.book.text.topics import find_topics
+from keepbook.book.text.words import content_words, fold_text
 from keepbook.errors import Invalid
-from keepbook.models.model import Candidate, Known, Reading, TurnId
-from keepbook.models.notebook.decide import decide
+from keepbook.models.model import Candidate, ClosingChat, KnownMemory, TurnId
+from keepbook.models.notebook.decide import decide_steps
 from keepbook.models.notebook.read import shared_moves, understand
-from keepbook.models.notebook.values import NEW, ChatTurn, Deed, Quotation, Scene, Step, Target, withdrawn_spans
+from keepbook.models.notebook.values import NEW, ChatTurn, Deed, QuotedLine, Scene, Target, TurnStep, withdrawn_spans
 from keepbook.models.reader.moves import MoveReader
-from keepbook.models.reader.values import Reader
+from keepbook.models.reader.values import ChatReader
 from keepbook.presets import Preset, load_preset
 
 MOST_LINES = 8
 KNOWN = "it is known already"
 
 
-def extract(reading: Reading, *, reader: Reader | None = None, moves: MoveReader | None = None) -> list[Candidate]:
+def extract(
+    reading: ClosingChat, *, reader: ChatReader | None = None, moves: MoveReader | None = None
+) -> list[Candidate]:
     """The candidates of a closing chat, in the order they were said."""
     work = _Work(reading, moves or shared_moves(), reader)
     for at, turn in enumerate(reading.turns):
@@ -34,20 +36,20 @@ def extract(reading: Reading, *, reader: Reader | None = None, moves: MoveReader
     return [one for one in work.found if one is not None]
 
 
-def extract_ordered(reading: Reading) -> list[Candidate]:
+def extract_ordered(reading: ClosingChat) -> list[Candidate]:
     """What the person asked to remember in so many words, and no tool has written."""
-    written = {fold(line) for lines in reading.written.values() for line in lines}
+    written = {fold_text(line) for lines in reading.written.values() for line in lines}
     asked = [one for one in extract(reading) if one.ordered and one.op == "add"]
-    return [one for one in asked if fold(one.content) not in written]
+    return [one for one in asked if fold_text(one.content) not in written]
 
 
 @dataclass(slots=True)
 class _Work:
     """A chat being gone through turn by turn."""
 
-    reading: Reading
+    reading: ClosingChat
     moves: MoveReader
-    reader: Reader | None = None
+    reader: ChatReader | None = None
     found: list[Candidate | None] = field(default_factory=list)
     never: list[str] = field(default_factory=list)
     hushed: list[str] = field(default_factory=list)
@@ -56,7 +58,7 @@ class _Work:
     def read(self, at: int) -> None:
         scene = self._scene(at)
         read = understand(scene, self._turns(at + 1, len(self.reading.turns)), reader=self.reader, moves=self.moves)
-        for step in decide(scene, read, self.moves.bars, changes=self.moves.name != "linear"):
+        for step in decide_steps(scene, read, self.moves.bars, changes=self.moves.name != "linear"):
             self._take(step, self.reading.turns[at].id)
 
     def _turns(self, first: int, until: int) -> tuple[ChatTurn, ...]:
@@ -85,16 +87,16 @@ class _Work:
             for at, one in enumerate(self.found)
             if one is not None and one.op == "add"
         ]
-        return [*nearest(known, text), *new[-MOST_LINES // 2 :]]
+        return [*nearest_targets(known, text), *new[-MOST_LINES // 2 :]]
 
-    def _take(self, step: Step, turn: TurnId) -> None:
+    def _take(self, step: TurnStep, turn: TurnId) -> None:
         match step.act:
             case "keep" | "offer":
                 self.found.append(_add(step, turn))
             case "repeat" if step.target is not None:
                 self.found.append(_skip(step.target, turn))
             case "change" | "end":
-                self._changed(step, turn)
+                self._apply_change(step, turn)
             case "which" if step.question in ("over", "change") and step.target is not None:
                 self._asked_about(step, step.target, turn)
             case "which":
@@ -108,9 +110,9 @@ class _Work:
                 self.found[-1] = None
 
     def _is_barred(self, one: Candidate) -> bool:
-        return bool(touched(one.content, self.never, self.reading.sense))
+        return bool(find_topics(one.content, self.never, self.reading.sense))
 
-    def _changed(self, step: Step, turn: TurnId) -> None:
+    def _apply_change(self, step: TurnStep, turn: TurnId) -> None:
         target = step.target
         assert target is not None
         if target.id.startswith(NEW):
@@ -120,14 +122,14 @@ class _Work:
         self.gone.add(target.id)
         self.found.append(made)
 
-    def _asked_about(self, step: Step, target: Target, turn: TurnId) -> None:
+    def _asked_about(self, step: TurnStep, target: Target, turn: TurnId) -> None:
         """A line of the book may have changed: that is asked. One of this chat is offered in its later words."""
         if not target.id.startswith(NEW):
-            self.found.append(_asked(step, target, turn))
+            self.found.append(_question_candidate(step, target, turn))
         elif step.question == "change":
             self._change_new(int(target.id.removeprefix(NEW)), step, sure=False)
 
-    def _change_new(self, at: int, step: Step, *, sure: bool = True) -> None:
+    def _change_new(self, at: int, step: TurnStep, *, sure: bool = True) -> None:
         """A line of this chat that nobody has written yet says the later words from the start."""
         old = self.found[at]
         if old is None or step.act == "end":
@@ -138,7 +140,7 @@ class _Work:
             content = content_of(spans, self._texts)
             self.found[at] = replace(old, content=content, spans=spans, sure=old.sure and sure)
 
-    def _exchanged(self, old: Candidate, step: Step) -> tuple[Span, ...]:
+    def _exchanged(self, old: Candidate, step: TurnStep) -> tuple[Span, ...]:
         """The spans of a line with one value exchanged; none where it cannot be done."""
         if step.exchange is None:
             return ()
@@ -152,7 +154,7 @@ class _Work:
     def _texts(self) -> dict[int, str]:
         return {one.number: one.text for one in self._turns(0, len(self.reading.turns))}
 
-    def _withdrawn(self, step: Step, turn: TurnId) -> None:
+    def _withdrawn(self, step: TurnStep, turn: TurnId) -> None:
         for target in step.targets:
             if target.id.startswith(NEW):
                 self.found[int(target.id.removeprefix(NEW))] = None
@@ -167,20 +169,20 @@ def _number(id: TurnId, at: int) -> int:
     return int(id) if str(id).isdecimal() else at
 
 
-def _preset(reading: Reading) -> Preset:
+def _preset(reading: ClosingChat) -> Preset:
     if reading.preset is not None:
         return reading.preset
     categories = tuple(reading.categories)
     return replace(load_preset("general"), categories=categories, default_category=next(iter(categories[-1:]), None))
 
 
-def _add(step: Step, turn: TurnId) -> Candidate:
+def _add(step: TurnStep, turn: TurnId) -> Candidate:
     line = step.quotation
     assert line is not None
     return _candidate("add", None, line, turn, sure=step.act == "keep")
 
 
-def _candidate(op: str, target: str | None, line: Quotation, turn: TurnId, *, sure: bool) -> Candidate:
+def _candidate(op: str, target: str | None, line: QuotedLine, turn: TurnId, *, sure: bool) -> Candidate:
     return Candidate(
         op,  # type: ignore[arg-type]
         target, line.category, line.subject, line.content, line.score, (turn,), line.valid_from, None, sure,
@@ -192,7 +194,7 @@ def _skip(target: Target, turn: TurnId) -> Candidate:
     return Candidate("skip", target.id, None, None, target.content, 0.9, (turn,), reason=KNOWN)
 
 
-def _changed_line(step: Step, target: Target, turn: TurnId) -> Candidate:
+def _changed_line(step: TurnStep, target: Target, turn: TurnId) -> Candidate:
     if step.act == "end":
         return Candidate("update", target.id, None, None, target.content, 0.9, (turn,), valid_until=step.until)
     if step.quotation is not None:
@@ -200,7 +202,7 @@ def _changed_line(step: Step, target: Target, turn: TurnId) -> Candidate:
     return Candidate("update", target.id, None, None, step.content or target.content, 0.9, (turn,))
 
 
-def _asked(step: Step, target: Target, turn: TurnId) -> Candidate:
+def _question_candidate(step: TurnStep, target: Target, turn: TurnId) -> Candidate:
     content = step.content or (step.quotation.content if step.quotation else target.content)
     spans = step.quotation.spans if step.quotation and not step.content else ()
     return Candidate(
@@ -213,7 +215,7 @@ def _asked_to_go(target: Target, turn: TurnId) -> Candidate:
     return Candidate("forget", target.id, None, None, target.content, 0.6, (turn,), sure=False)
 
 
-def nearest(known: Sequence[Known], text: str) -> list[Target]:
+def nearest_targets(known: Sequence[KnownMemory], text: str) -> list[Target]:
     """The known lines that share most with a text, rare words counting more."""
     words = {one.id: set(content_words(one.content)) for one in known}
     often = Counter(word for some in words.values() for word in some)

@@ -12,18 +12,18 @@ from keepbook.book.ground.patterns import regex
 from keepbook.book.text.own_words import own_words
 from keepbook.book.text.sentences import sentences
 from keepbook.book.text.words import content_words
-from keepbook.models.model import Turn, TurnId
+from keepbook.models.model import DialogueTurn, TurnId
 from keepbook.models.notebook.lists.orders import Order, explicit_orders
 from keepbook.models.notebook.quote import secrets_of_turn
 
-Span = tuple[int, int]
-Withdrawn = Mapping[TurnId, Sequence[Span]]
+Offsets = tuple[int, int]
+Withdrawn = Mapping[TurnId, Sequence[Offsets]]
 _QUOTATION = regex(r"\"[^\"\n]{20,500}\"|“[^”\n]{20,500}”|«[^»\n]{20,500}»")
 _EVERYTHING = frozenset(["everything", "alles", "todo", "alt", "tout"])
 _EDGES = " \t\n,;:–—-*•"
 
 
-class Clause(NamedTuple):
+class OwnClause(NamedTuple):
     """A stretch of a person's turn: the number of the turn in the chat, and where it lies in it."""
 
     turn: int
@@ -36,15 +36,15 @@ class _Read(NamedTuple):
     """A turn of the person as sentences and the orders in it."""
 
     number: int
-    spans: list[Span]
+    spans: list[Offsets]
     orders: list[Order]
 
 
-def own_clauses(turns: Sequence[Turn], withdrawn: Withdrawn | None = None) -> list[Clause]:
+def own_clauses(turns: Sequence[DialogueTurn], withdrawn: Withdrawn | None = None) -> list[OwnClause]:
     """The clauses of a chat that may be passed on, in order."""
     read = [_read(number, turn.text) for number, turn in enumerate(turns) if turn.role == "user"]
-    hushed = _hushed(turns, read)
-    found: list[Clause] = []
+    hushed = _spans_left_out(turns, read)
+    found: list[OwnClause] = []
     for one in read:
         turn = turns[one.number]
         taken = [*(withdrawn or {}).get(turn.id, ()), *hushed.get(one.number, ()), *_withheld(turn.text, one)]
@@ -60,7 +60,7 @@ def _read(number: int, text: str) -> _Read:
     return _Read(number, spans, explicit_orders(text, spans))
 
 
-def _withheld(text: str, read: _Read) -> Iterator[Span]:
+def _withheld(text: str, read: _Read) -> Iterator[Offsets]:
     """Quotations, sentences with a secret, and the orders of a turn; of one to keep something only its own words."""
     yield from (found.span() for found in _QUOTATION.finditer(text))
     secrets = secrets_of_turn(text)
@@ -71,10 +71,10 @@ def _withheld(text: str, read: _Read) -> Iterator[Span]:
         yield (order.start, order.end if order.act in ("keep", "talk") else max(order.end, order.rest_end))
 
 
-def _hushed(turns: Sequence[Turn], read: Sequence[_Read]) -> dict[int, list[Span]]:
+def _spans_left_out(turns: Sequence[DialogueTurn], read: Sequence[_Read]) -> dict[int, list[Offsets]]:
     """What orders keep out that nobody may have carried out: what was said last, or the sentences that have all words
     of what is named."""
-    out: dict[int, list[Span]] = {}
+    out: dict[int, list[Offsets]] = {}
     for at, one in enumerate(read):
         for order in one.orders:
             if order.act not in ("withdraw", "never") or order.ahead:
@@ -91,7 +91,7 @@ def _hushed(turns: Sequence[Turn], read: Sequence[_Read]) -> dict[int, list[Span
     return out
 
 
-def _said_last(read: Sequence[_Read], at: int, order: Order) -> tuple[int, list[Span]]:
+def _said_last(read: Sequence[_Read], at: int, order: Order) -> tuple[int, list[Offsets]]:
     """The sentence whose tail the order is, the one before it, or the turn before."""
     one = read[at]
     own = [(start, end) for start, end in one.spans if start < order.start]
@@ -108,20 +108,20 @@ def _names(named: str, sentence: str) -> bool:
     return bool(wanted) and wanted <= set(content_words(sentence))
 
 
-def _free(number: int, text: str, span: Span, taken: Sequence[Span]) -> Iterator[Clause]:
+def _free(number: int, text: str, span: Offsets, taken: Sequence[Offsets]) -> Iterator[OwnClause]:
     """What of a sentence lies outside of what is taken, without blanks and joints at its edges."""
     begin, end = span
     inside = sorted((max(begin, start), min(end, stop)) for start, stop in taken if start < end and begin < stop)
     for start, stop in [*inside, (end, end)]:
-        if begin < start and (clause := _trimmed(number, text, begin, start)) is not None:
+        if begin < start and (clause := _trim_clause(number, text, begin, start)) is not None:
             yield clause
         begin = max(begin, stop)
 
 
-def _trimmed(number: int, text: str, start: int, end: int) -> Clause | None:
+def _trim_clause(number: int, text: str, start: int, end: int) -> OwnClause | None:
     words = text[start:end]
     start += len(words) - len(words.lstrip(_EDGES))
     words = text[start:end].rstrip(_EDGES)
     if not any(letter.isalnum() for letter in words):
         return None
-    return Clause(number, start, start + len(words), words)
+    return OwnClause(number, start, start + len(words), words)

@@ -15,10 +15,10 @@ from keepbook.book.text.periods import period
 from keepbook.book.text.quotation import Span, content_of
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.sentences import is_abbreviation, sentences
-from keepbook.book.text.topics import touched
-from keepbook.book.text.words import content_words, fold, tokens, word_set
+from keepbook.book.text.topics import find_topics
+from keepbook.book.text.words import content_words, fold_text, tokens, word_set
 from keepbook.models.notebook.read import CONTEXT, Clause
-from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, Quotation, Scene
+from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, QuotedLine, Scene
 from keepbook.models.reader.moves import Need
 
 LONGEST = 200
@@ -49,7 +49,7 @@ _SPEAKING = _OF_SELF | word_set("""
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
     """A stretch without blanks, marks and fillers at either end."""
     start, end = _strip(text, start, end)
-    while (after := _word_end(text, start, end)) < end and fold(text[start:after]) in _FILLERS:
+    while (after := _word_end(text, start, end)) < end and fold_text(text[start:after]) in _FILLERS:
         start, end = _strip(text, after, end)
     while (before := _tail_start(text, start, end)) > start:
         start, end = _strip(text, start, before)
@@ -58,11 +58,11 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _tail_start(text: str, start: int, end: int) -> int:
     """Where a filler at the end begins; `start` where there is none."""
-    tail = next((one for one in _TAILS if fold(text[max(start, end - len(one)) : end]) == one), "")
+    tail = next((one for one in _TAILS if fold_text(text[max(start, end - len(one)) : end]) == one), "")
     if tail and end - len(tail) > start and not text[end - len(tail) - 1].isalnum():
         return end - len(tail)
     before = _word_start(text, start, end)
-    return before if fold(text[before:end]) in _TRAILING else start
+    return before if fold_text(text[before:end]) in _TRAILING else start
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:
@@ -103,15 +103,15 @@ def _word_start(text: str, start: int, end: int) -> int:
     return at
 
 
-def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> Quotation | None:
+def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> QuotedLine | None:
     """The line that a clause becomes; None where nothing is left of it."""
     turn = scene.turn
     start, end = trim(turn.text, clause.start, clause.end)
     if start >= end:
         return None
     own = Span(turn.number, start, end, "said")
-    needed = _needed(scene, clause, own, ordered=ordered)
-    spans = _ordered((*needed, own)) if needed else (own,)
+    needed = _spans_needed(scene, clause, own, ordered=ordered)
+    spans = _order_spans((*needed, own)) if needed else (own,)
     content = content_of(spans, scene.texts)
     standing = needed is not None
     if len(content) > LONGEST:
@@ -120,7 +120,7 @@ def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> Quotati
         return None
     when = turn.at or scene.now
     held = period(turn.text[start:end], when, scene.zone)
-    return Quotation(
+    return QuotedLine(
         spans,
         content,
         category=category_of(scene, clause),
@@ -134,7 +134,7 @@ def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> Quotati
     )
 
 
-def is_shred(line: Quotation) -> bool:
+def is_shred(line: QuotedLine) -> bool:
     """Whether a few words have neither a statement's frame nor anything taken along: they mean nothing alone."""
     return len(line.spans) == 1 and len(line.content.split()) <= FEW_WORDS and is_fragment(line.content)
 
@@ -155,7 +155,7 @@ def category_of(scene: Scene, clause: Clause) -> str | None:
     return scene.preset.default_category if scene.preset.categories else None
 
 
-def _ordered(spans: Sequence[Span]) -> tuple[Span, ...]:
+def _order_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
     """The question first, then the stretches as they were said."""
     return tuple(sorted(spans, key=lambda one: (one.kind != "question", one.turn, one.start)))
 
@@ -183,7 +183,7 @@ def speaks_of_self(text: str) -> bool:
     return bool(_OF_SELF & set(tokens(text)))
 
 
-def _needed(scene: Scene, clause: Clause, own: Span, *, ordered: bool) -> tuple[Span, ...] | None:
+def _spans_needed(scene: Scene, clause: Clause, own: Span, *, ordered: bool) -> tuple[Span, ...] | None:
     """The stretches taken along; None where one is needed and cannot be had."""
     likely = [need for need in clause.move.needs if need.likely >= _need_bar(scene, need)]
     wanted = [need for need in likely if not _is_notebooks(_turn_of(scene, need))]
@@ -276,7 +276,7 @@ def may_stand(scene: Scene, span: Span) -> bool:
         return False
     if is_hushed(scene, words):
         return False
-    return not touched(words, scene.never, scene.sense)
+    return not find_topics(words, scene.never, scene.sense)
 
 
 def _tells_secret(text: str, span: Span, start: int, end: int) -> bool:

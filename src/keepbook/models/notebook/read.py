@@ -13,8 +13,8 @@ from keepbook.book.text.own_words import read_own_words
 from keepbook.book.text.sentences import sentences
 from keepbook.book.text.words import word_set
 from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, Scene
-from keepbook.models.reader.moves import Line, Move, MoveReader, Need
-from keepbook.models.reader.values import Piece, Reader, Turn, Verdict
+from keepbook.models.reader.moves import Move, MoveLine, MoveReader, Need
+from keepbook.models.reader.values import ChatReader, PieceVerdict, ReaderPiece, ReaderTurn
 
 PLAIN_WORD = "Good to know. What else can I help you with?"
 """What the reader is shown in place of the notebook's own replies: it has learned from chats with an assistant."""
@@ -34,7 +34,7 @@ class Clause:
     text: str
     label: str
     keep: float
-    verdict: Verdict
+    verdict: PieceVerdict
     categories: tuple[str, ...]
     move: Move
 
@@ -49,7 +49,7 @@ class Understood:
 
 
 @lru_cache(maxsize=1)
-def shared_reader() -> Reader:
+def shared_reader() -> ChatReader:
     """The reader of this installation, opened once."""
     from keepbook.models.reader.choice import open_reader  # with the first text: it may load numpy
 
@@ -68,7 +68,7 @@ def understand(
     scene: Scene,
     later: Sequence[ChatTurn] = (),
     *,
-    reader: Reader | None = None,
+    reader: ChatReader | None = None,
     moves: MoveReader | None = None,
 ) -> Understood:
     """What the last turn of a scene says, clause by clause. Of a chat that has gone on, what was said `later` tells
@@ -84,25 +84,25 @@ def understand(
     here = len(earlier)
     if tongue == "en":
         after = (as_read(one) for one in later[:CONTEXT])
-        shown = (*(as_read(one) for one in earlier), Turn("user", compact), *after)
+        shown = (*(as_read(one) for one in earlier), ReaderTurn("user", compact), *after)
         pieces = _whole_sentences(compact, (reader or shared_reader()).read(shown, only=here))
     else:
         pieces = _sentence_pieces(compact, here)
     places = _stored_places(own.spans)
     cut = [piece for whole in pieces for piece in _cut_at(whole, places)]
     lines = _lines(scene)
-    spoken = (*(Turn(one.role, _spoken(one)) for one in earlier), Turn("user", compact))
+    spoken = (*(ReaderTurn(one.role, _text_for_reader(one)) for one in earlier), ReaderTurn("user", compact))
     found = (moves or shared_moves()).moves(spoken, here, [(one.start, one.end) for one in cut], lines)
     names = {f"{here}:{piece.start}": f"{OWN}{at}" for at, piece in enumerate(cut)}
     clauses = [_clause(scene, piece, move, places, here, names) for piece, move in zip(cut, found, strict=True)]
     return Understood(tuple(clauses), tongue, own.unread)
 
 
-def _whole_sentences(text: str, pieces: Sequence[Piece]) -> list[Piece]:
+def _whole_sentences(text: str, pieces: Sequence[ReaderPiece]) -> list[ReaderPiece]:
     """The pieces, joined where one was cut behind a dot that ends no sentence (in a name, a number, an address), or
     before a word that goes on about what was just named."""
     begins = {start for start, _ in sentences(text)}
-    joined: list[Piece] = []
+    joined: list[ReaderPiece] = []
     for piece in pieces:
         before = joined[-1] if joined else None
         if before is not None and piece.start not in begins and _goes_on(before.text.rstrip(), piece.text):
@@ -133,12 +133,12 @@ def turn_language(text: str) -> str:
     return found
 
 
-def as_read(turn: ChatTurn) -> Turn:
+def as_read(turn: ChatTurn) -> ReaderTurn:
     """A turn as the reader is shown it."""
-    return Turn(turn.role, PLAIN_WORD if turn.speaker == NOTEBOOK else turn.text)
+    return ReaderTurn(turn.role, PLAIN_WORD if turn.speaker == NOTEBOOK else turn.text)
 
 
-def _spoken(turn: ChatTurn) -> str:
+def _text_for_reader(turn: ChatTurn) -> str:
     """A turn as the reader of moves is shown it: of the notebook only what it asked."""
     if turn.speaker != NOTEBOOK:
         return turn.text
@@ -147,15 +147,15 @@ def _spoken(turn: ChatTurn) -> str:
     return questions[-1] if questions else "Noted."
 
 
-def _sentence_pieces(text: str, at: int) -> list[Piece]:
+def _sentence_pieces(text: str, at: int) -> list[ReaderPiece]:
     """Sentences as pieces that are likely, neither sure nor refused."""
     found = []
     for start, end in sentences(text):
         words = text[start:end]
         states = not words.rstrip().endswith(("?", "？")) and len(words.split()) > 1
-        verdict: Verdict = "propose" if states else "leave"
+        verdict: PieceVerdict = "propose" if states else "leave"
         chance = {"keep": 0.5, "talk": 0.5}
-        found.append(Piece(at, start, end, words, "keep" if states else "talk", chance, {}, None, verdict))
+        found.append(ReaderPiece(at, start, end, words, "keep" if states else "talk", chance, {}, None, verdict))
     return found
 
 
@@ -179,7 +179,7 @@ def _stored_places(spans: Sequence[tuple[int, int]]) -> list[_Place]:
     return places
 
 
-def _cut_at(piece: Piece, places: Sequence[_Place]) -> list[Piece]:
+def _cut_at(piece: ReaderPiece, places: Sequence[_Place]) -> list[ReaderPiece]:
     """A piece, cut where text was left out between its words."""
     found = []
     for place in places:
@@ -190,7 +190,7 @@ def _cut_at(piece: Piece, places: Sequence[_Place]) -> list[Piece]:
     return found
 
 
-def _stored(at: int, places: Sequence[_Place]) -> int:
+def _stored_offset(at: int, places: Sequence[_Place]) -> int:
     place = next((one for one in places if one.start <= at <= one.end), places[-1])
     return at + place.shift
 
@@ -198,11 +198,11 @@ def _stored(at: int, places: Sequence[_Place]) -> int:
 # Lines that a clause may point at
 
 
-def _lines(scene: Scene) -> list[Line]:
-    lines = [Line(one.id, one.content, one.kind) for one in scene.targets]
+def _lines(scene: Scene) -> list[MoveLine]:
+    lines = [MoveLine(one.id, one.content, one.kind) for one in scene.targets]
     for question in scene.questions:
-        lines.append(Line(question.id, question.content, "question"))
-        lines += [Line(f"{question.id}/{one.choice}", one.label, "choice") for one in question.choices]
+        lines.append(MoveLine(question.id, question.content, "question"))
+        lines += [MoveLine(f"{question.id}/{one.choice}", one.label, "choice") for one in question.choices]
     return lines
 
 
@@ -211,12 +211,12 @@ OWN = "here:"
 
 
 def _clause(
-    scene: Scene, piece: Piece, move: Move, places: Sequence[_Place], here: int, names: Mapping[str, str]
+    scene: Scene, piece: ReaderPiece, move: Move, places: Sequence[_Place], here: int, names: Mapping[str, str]
 ) -> Clause:
     """A clause with every place counted in the stored turn; other clauses of the turn by their number."""
-    start, end = _stored(piece.start, places), _stored(piece.end, places)
+    start, end = _stored_offset(piece.start, places), _stored_offset(piece.end, places)
     categories = tuple(name for name in piece.categories.values() if name in scene.preset.categories)
-    new = move.new and (_stored(move.new[0], places), _stored(move.new[1], places), move.new[2])
+    new = move.new and (_stored_offset(move.new[0], places), _stored_offset(move.new[1], places), move.new[2])
     needs = tuple(_stored_need(need, places) if need.turn == here else need for need in move.needs)
     points = {names.get(id, id): likely for id, likely in move.points.items()}
     old = {names.get(id, id): stretch for id, stretch in move.old.items()}
@@ -226,4 +226,4 @@ def _clause(
 
 
 def _stored_need(need: Need, places: Sequence[_Place]) -> Need:
-    return replace(need, start=_stored(need.start, places), end=_stored(need.end, places))
+    return replace(need, start=_stored_offset(need.start, places), end=_stored_offset(need.end, places))

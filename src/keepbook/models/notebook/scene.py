@@ -13,7 +13,7 @@ from typing import Any
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.chats.threads import Message, Thread
-from keepbook.book.ground.opened import viewing
+from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory import listing, proposals
@@ -25,11 +25,11 @@ from keepbook.book.recall.chats import ChatHit, recall_chats
 from keepbook.book.recall.memories import Hit, recall
 from keepbook.book.text.quotation import Span, spans_of
 from keepbook.book.text.sentences import sentences
-from keepbook.book.text.topics import touched
-from keepbook.book.text.words import content_words, fold, tokens, word_set
+from keepbook.book.text.topics import find_topics
+from keepbook.book.text.words import content_words, fold_text, tokens, word_set
 from keepbook.models.notebook.apply import OFF
 from keepbook.models.notebook.lists.orders import Order, orders_of_turn
-from keepbook.models.notebook.lists.topics import groups_of
+from keepbook.models.notebook.lists.topics import topic_groups_of
 from keepbook.models.notebook.values import (
     ChatTurn,
     Deed,
@@ -63,7 +63,7 @@ EDITING = regex(r"^The (?:person|user) wants to change the memory (?P<id>[A-Za-z
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class TurnContext:
     """A chat and what the book has for its newest turn; all of it is of one instant."""
 
     thread: Thread
@@ -84,19 +84,19 @@ class Loaded:
         return not self.thread.incognito and self.chosen.memory
 
 
-def load(book: Book, thread_id: str, text: str, *, before: int | None = None) -> Loaded:
+def load_context(book: Book, thread_id: str, text: str, *, before: int | None = None) -> TurnContext:
     """All that a new turn is read against; with `before` as if the chat had ended before that turn."""
     query = " ".join(text.split())[:ASKED_LETTERS]
     if book.meaning is not None and query:
         book.meaning.direction(query)  # embedded before a transaction is open
     with viewing(book), book.reading() as (tx, _, now):
-        thread = threads.get(tx, thread_id)
+        thread = threads.get_thread(tx, thread_id)
         preset = book.preset(thread.preset)
-        chosen = choices.chosen(tx)
-        every = threads.standing(threads.said(tx, thread_id))
+        chosen = choices.get_choices(tx)
+        every = threads.current_messages(threads.messages_of(tx, thread_id))
         messages = tuple(one for one in every if before is None or one.turn < before)
         busy = thread.turns == 0 and threads.being_closed(tx, now) > 0
-        loaded = Loaded(thread, messages, preset, chosen, _bare_scene(tx, thread, preset, now), busy=busy)
+        loaded = TurnContext(thread, messages, preset, chosen, _bare_scene(tx, thread, preset, now), busy=busy)
         if not loaded.remembers or not query:
             return loaded
         return _with_lines(book, tx, loaded, query, text, now)
@@ -106,26 +106,28 @@ def _bare_scene(tx: Tx, thread: Thread, preset: Preset, now: str) -> Scene:
     return Scene((), thread.id, owners.zone_name(tx), parse_stamp(now), preset)
 
 
-def _with_lines(book: Book, tx: Tx, loaded: Loaded, query: str, text: str, now: str) -> Loaded:
+def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, now: str) -> TurnContext:
     hits = recall(tx, loaded.preset, now, query, limit=RECALLED, meaning=book.meaning)
     orders = orders_of_turn(text)
     asks = may_ask(query) and not orders
     found = recall_chats(tx, query, limit=ANSWERING + 1, meaning=book.meaning) if asks else []
-    waiting = proposals.listed(tx)
+    waiting = proposals.list_proposals(tx)
     deeds = standing_deeds({one.turn: from_parts(one.parts) for one in loaded.messages if one.role == "user"})
-    here = listing.these(tx, loaded.preset, now, _written_here(deeds, [hit.id for hit in hits], loaded.messages))
+    here = listing.memories_by_id(
+        tx, loaded.preset, now, _lines_of_chat(deeds, [hit.id for hit in hits], loaded.messages)
+    )
     lines = [target_of(one) for one in (*hits, *here) if one.current]
-    editing = _edited(loaded, tx, now, lines)
+    editing = _memory_being_edited(loaded, tx, now, lines)
     if editing is not None and editing not in lines:
         lines.append(editing)
-    offered = _offered(waiting, loaded.thread.id, text)
+    offered = _offers_for(waiting, loaded.thread.id, text)
     scene = replace(
         loaded.scene,
         turns=tuple(_chat_turn(one) for one in loaded.messages if one.role in ("user", "assistant")),
         targets=(*lines, *map(_offered_target, offered), *_said_before(loaded.messages, deeds)),
         questions=_open_questions(waiting, loaded.messages, deeds),
         asked=_questions_put(loaded.preset, deeds, waiting),
-        declined=frozenset(fold(line) for line in proposals.declined(tx)),
+        declined=frozenset(fold_text(line) for line in proposals.declined_contents(tx)),
         never=loaded.chosen.never,
         sense=book.meaning,
         withdrawn=withdrawn_spans(deeds),
@@ -143,7 +145,7 @@ def may_ask(text: str) -> bool:
     return "?" in text or "？" in text or bool(_ASKING & set(tokens(text)[:FIRST_WORDS]))
 
 
-def with_turn(loaded: Loaded, number: int, text: str, at: datetime) -> Scene:
+def with_turn(loaded: TurnContext, number: int, text: str, at: datetime) -> Scene:
     """The scene with the turn itself at its end."""
     return replace(loaded.scene, turns=(*loaded.scene.turns, ChatTurn(number, "user", text, None, at)))
 
@@ -161,7 +163,7 @@ def target_of(memory: Memory) -> Target:
     )  # fmt: skip
 
 
-def _written_here(deeds: Mapping[int, Sequence[Deed]], found: Iterable[str], messages: Sequence[Message]) -> list[str]:
+def _lines_of_chat(deeds: Mapping[int, Sequence[Deed]], found: Iterable[str], messages: Sequence[Message]) -> list[str]:
     """The last lines that this chat wrote, beside those that recall has found."""
     known = set(found)
     ids = [deed.memory for turn in sorted(deeds, reverse=True) for deed in deeds[turn] if deed.memory]
@@ -175,7 +177,7 @@ def _tool_ids(message: Message) -> list[str]:
     return [str(event["id"]) for event in events if event.get("id")]
 
 
-def _offered(waiting: Sequence[Proposal], thread_id: str, text: str) -> list[Proposal]:
+def _offers_for(waiting: Sequence[Proposal], thread_id: str, text: str) -> list[Proposal]:
     """What this chat has offered, the newest first; of other chats what shares a word with the turn."""
     said = set(content_words(text))
     adds = [one for one in reversed(waiting) if one.op == "add"]
@@ -235,18 +237,18 @@ def _topic_lines(
 ) -> tuple[Target, ...]:
     """The lines of a shipped topic that the turn asks to forget, looked up over the whole book."""
     matters = [text[one.rest_start : one.rest_end] for one in orders if one.act == "withdraw"]
-    groups = [group for matter in matters for group in groups_of(matter)]
+    groups = [group for matter in matters for group in topic_groups_of(matter)]
     if not groups:
         return ()
-    found = [row.id for row in listing.standing(tx) if touched(row.content, groups, book.meaning)]
-    return tuple(map(target_of, listing.these(tx, preset, now, found)))
+    found = [row.id for row in listing.current_memories(tx) if find_topics(row.content, groups, book.meaning)]
+    return tuple(map(target_of, listing.memories_by_id(tx, preset, now, found)))
 
 
-def _edited(loaded: Loaded, tx: Tx, now: str, lines: Sequence[Target]) -> Target | None:
+def _memory_being_edited(loaded: TurnContext, tx: Tx, now: str, lines: Sequence[Target]) -> Target | None:
     """The memory that the chat was opened to change, while the page's question is the last word."""
     last = loaded.messages[-1] if loaded.messages else None
     found = EDITING.search(last.hidden) if last is not None and last.hidden else None
     if found is None:
         return None
     here = next((one for one in lines if one.id == found["id"]), None)
-    return here or next(map(target_of, listing.these(tx, loaded.preset, now, [found["id"]])), None)
+    return here or next(map(target_of, listing.memories_by_id(tx, loaded.preset, now, [found["id"]])), None)

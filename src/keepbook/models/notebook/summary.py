@@ -11,7 +11,7 @@ from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import redact
 from keepbook.book.text.sentences import sentences
 from keepbook.book.text.words import tokens
-from keepbook.models.model import Turn
+from keepbook.models.model import DialogueTurn
 from keepbook.models.notebook.lists.answers import whole_answer
 from keepbook.models.notebook.own_clauses import Withdrawn, own_clauses
 
@@ -31,11 +31,11 @@ _UNSPACED = regex(r"[぀-ヿ㐀-鿿฀-๿]")
 _QUOTED = regex(r"“([^“”]*)”")
 
 
-def summarise(previous: str | None, turns: Sequence[Turn], withdrawn: Withdrawn | None = None) -> str:
+def summarise(previous: str | None, turns: Sequence[DialogueTurn], withdrawn: Withdrawn | None = None) -> str:
     """The earlier summary and what these turns add, in at most `LIMIT` letters."""
     weighed = [(_FIRST if number == 0 else _EARLIER, piece) for number, piece in enumerate(_pieces(previous or ""))]
     said = [clause.text for clause in own_clauses(turns, withdrawn) if not _is_talk(clause.text)]
-    weighed += [(_weight(text), _quoted(text)) for text in said]
+    weighed += [(_weight(text), _in_quotes(text)) for text in said]
     return redact(" ".join(_fitting(weighed)))
 
 
@@ -67,7 +67,7 @@ def _weight(text: str) -> float:
     return _TELLS if _OF_ONESELF.search(text) else _OTHER
 
 
-def _quoted(text: str) -> str:
+def _in_quotes(text: str) -> str:
     folded = " ".join(text.split())
     return f"“{_short(folded).replace('“', '‘').replace('”', '’')}”"
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS
-from keepbook.models.model import Turn
+from keepbook.models.model import DialogueTurn
 from keepbook.models.notebook.lists.answers import whole_answer
 from keepbook.models.notebook.own_clauses import Withdrawn, own_clauses
 
@@ -44,7 +44,7 @@ _IN_NAMES = frozenset(["von", "van", "der", "den", "de", "da", "di", "del", "la"
 _LEADS_ON = STOP_WORDS | {"like", "und", "der", "die", "das", "y", "el", "la", "de", "og", "i", "på", "et", "le", "les"}
 
 
-def title(turns: Sequence[Turn], withdrawn: Withdrawn | None = None) -> str:
+def chat_title(turns: Sequence[DialogueTurn], withdrawn: Withdrawn | None = None) -> str:
     """The title of a chat; `withdrawn` are the stretches of its turns, by their ids, that may not be in it."""
     for clause in own_clauses(turns[:MOST_TURNS], withdrawn):
         words = clause.text

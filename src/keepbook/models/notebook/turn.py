@@ -15,25 +15,25 @@ from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
 from keepbook.book.ground.when import stamp
 from keepbook.book.recall.vectors import Meaning
-from keepbook.book.text.topics import touched
+from keepbook.book.text.topics import find_topics
 from keepbook.errors import Invalid
-from keepbook.models.model import Turn
+from keepbook.models.model import DialogueTurn
 from keepbook.models.notebook.apply import Stale, Writer, apply
-from keepbook.models.notebook.decide import decide
+from keepbook.models.notebook.decide import decide_steps
 from keepbook.models.notebook.quote import secrets_of_turn
 from keepbook.models.notebook.read import Understood, shared_moves, understand
 from keepbook.models.notebook.reply.say import SETTINGS
 from keepbook.models.notebook.reply.view import View
-from keepbook.models.notebook.scene import Loaded, load, with_turn
-from keepbook.models.notebook.title import UNTITLED, title
+from keepbook.models.notebook.scene import TurnContext, load_context, with_turn
+from keepbook.models.notebook.title import UNTITLED, chat_title
 from keepbook.models.notebook.values import (
     NOTEBOOK,
     Deed,
-    Step,
+    TurnStep,
+    deeds_to_parts,
     from_parts,
     is_persons,
     standing_deeds,
-    to_parts,
     withdrawn_spans,
 )
 from keepbook.storage.database import Tx
@@ -51,9 +51,9 @@ class TurnTaken:
 
     message: Message
     deeds: tuple[Deed, ...]
-    loaded: Loaded
+    loaded: TurnContext
     read: Understood
-    left: tuple[Step, ...] = ()
+    left: tuple[TurnStep, ...] = ()
     titled: str | None = None
     """The title that this turn gave the chat."""
 
@@ -66,13 +66,13 @@ def take_turn(
     hidden: str | None = None,
     instead_of: int | None = None,
     with_model: bool = False,
-    loaded: Loaded | None = None,
+    loaded: TurnContext | None = None,
 ) -> TurnTaken:
     """Store a turn of the person with what it does."""
-    said = _Said(book, chat, text, hidden, instead_of, with_model)
+    said = _StoredTurn(book, chat, text, hidden, instead_of, with_model)
     for attempt in (_as_decided, _as_decided, _asked_instead):
-        loaded = loaded or load(book, chat.id, text, before=instead_of)
-        read, steps = _decided(loaded, text)
+        loaded = loaded or load_context(book, chat.id, text, before=instead_of)
+        read, steps = _decide(loaded, text)
         try:
             return said.store(loaded, read, [attempt(step) for step in steps])
         except Stale:
@@ -80,11 +80,11 @@ def take_turn(
     return said.store(stale, read, [])  # whoever else writes here is faster each time: the words are stored
 
 
-def _as_decided(step: Step) -> Step:
+def _as_decided(step: TurnStep) -> TurnStep:
     return step
 
 
-def _decided(loaded: Loaded, text: str) -> tuple[Understood, list[Step]]:
+def _decide(loaded: TurnContext, text: str) -> tuple[Understood, list[TurnStep]]:
     """What the turn means; nothing where memory is not wanted, or where reading fails."""
     if not loaded.remembers:
         return NOTHING, []
@@ -92,13 +92,13 @@ def _decided(loaded: Loaded, text: str) -> tuple[Understood, list[Step]]:
     try:
         read = understand(scene)
         moves = shared_moves()
-        return read, decide(scene, read, moves.bars, changes=moves.name != "linear")
+        return read, decide_steps(scene, read, moves.bars, changes=moves.name != "linear")
     except Exception:  # the words are kept whatever becomes of their meaning
         log.exception("a turn could not be understood")
         return NOTHING, []
 
 
-def _asked_instead(step: Step) -> Step:
+def _asked_instead(step: TurnStep) -> TurnStep:
     """A change of a line that keeps changing is asked about."""
     if step.act == "change":
         return replace(step, act="which", question="change")
@@ -110,7 +110,7 @@ def _asked_instead(step: Step) -> Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _StoredTurn:
     """A turn on its way into the book."""
 
     book: Book
@@ -120,46 +120,46 @@ class _Said:
     instead_of: int | None
     with_model: bool
 
-    def store(self, loaded: Loaded, read: Understood, steps: Sequence[Step]) -> TurnTaken:
+    def store(self, loaded: TurnContext, read: Understood, steps: Sequence[TurnStep]) -> TurnTaken:
         """The turn and what it does, in one transaction. `Stale` where the chat or a line has gone on meanwhile."""
         now = [step for step in steps if not self.with_model or step.act in BEFORE_A_MODEL]
         left = tuple(step for step in steps if step not in now)
         with self.book.writing(loaded.thread.preset) as (tx, preset):
-            number = threads.get(tx, self.chat.id).turns + 1
+            number = threads.get_thread(tx, self.chat.id).turns + 1
             if steps and number != loaded.thread.turns + 1:
                 raise Stale
             if not self.with_model and loaded.remembers and loaded.thread.turns == 0:
                 self.chat.inject()  # what a chat is given is settled before its first word does anything
-            threads.announce(tx, self.chat.id, number, "user", self.text)
+            threads.announce_turn(tx, self.chat.id, number, "user", self.text)
             writer = Writer(tx, preset, self.chat.id, number, self.text, self.book.origin.door, loaded.scene.asked)
             deeds = apply(writer, now)
             told = for_model(deeds) if self.with_model else None
-            message = threads.add(
+            message = threads.add_message(
                 tx, self.chat.id, "user", self.text, stamp(tx.clock()),
                 hidden="\n\n".join(part for part in (self.hidden, told) if part) or None,
-                parts=to_parts(deeds, kept=not self.with_model and loaded.remembers), instead_of=self.instead_of,
+                parts=deeds_to_parts(deeds, kept=not self.with_model and loaded.remembers), instead_of=self.instead_of,
                 close_after_hours=self.book.close_after_hours,
             )  # fmt: skip
-            titled = _titled(tx, loaded, message, deeds)
+            titled = _update_title(tx, loaded, message, deeds)
         return TurnTaken(message, tuple(deeds), loaded, read, left, titled)
 
 
 def record_turn(
-    book: Book, chat: Chat, text: str, loaded: Loaded, *, hidden: str | None = None, instead_of: int | None = None
+    book: Book, chat: Chat, text: str, loaded: TurnContext, *, hidden: str | None = None, instead_of: int | None = None
 ) -> TurnTaken:
     """Store a turn that does nothing by itself."""
     with book.writing() as (tx, _):
-        message = threads.add(
+        message = threads.add_message(
             tx, chat.id, "user", text, stamp(tx.clock()), hidden=hidden, instead_of=instead_of,
             close_after_hours=book.close_after_hours,
         )  # fmt: skip
-        titled = _titled(tx, loaded, message, ())
+        titled = _update_title(tx, loaded, message, ())
     return TurnTaken(message, (), loaded, NOTHING, titled=titled)
 
 
 def read_again(book: Book, chat: Chat, message: Message) -> TurnTaken:
     """A stored turn as it was taken, to be answered anew."""
-    loaded = load(book, chat.id, message.text, before=message.turn)
+    loaded = load_context(book, chat.id, message.text, before=message.turn)
     read = NOTHING
     if loaded.remembers and is_persons(message.parts):
         try:
@@ -177,14 +177,14 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
     return View(
         taken.deeds, loaded.hits, turns, loaded.latest, loaded.offered, asks=asks, language=taken.read.language,
         unread=taken.read.unread, meaning=meaning is not None,
-        never=tuple(touched(text, loaded.chosen.never, meaning)) if loaded.chosen.never else (),
+        never=tuple(find_topics(text, loaded.chosen.never, meaning)) if loaded.chosen.never else (),
         secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
         introduced=any(one.speaker == NOTEBOOK and SETTINGS in one.text for one in loaded.messages),
         questions=len(loaded.scene.questions),
     )  # fmt: skip
 
 
-def _titled(tx: Tx, loaded: Loaded, message: Message, deeds: Sequence[Deed]) -> str | None:
+def _update_title(tx: Tx, loaded: TurnContext, message: Message, deeds: Sequence[Deed]) -> str | None:
     """A chat is named by its first statement as soon as there is one; anew where that was taken back or said anew. A
     name by hand is never touched, an incognito chat has none."""
     thread = loaded.thread
@@ -194,9 +194,9 @@ def _titled(tx: Tx, loaded: Loaded, message: Message, deeds: Sequence[Deed]) -> 
         return None
     messages = [*loaded.messages, message]
     standing = standing_deeds({one.turn: from_parts(one.parts) for one in messages if one.role == "user"})
-    turns = [Turn(one.turn, one.role, one.text, one.at, one.speaker) for one in messages]
+    turns = [DialogueTurn(one.turn, one.role, one.text, one.at, one.speaker) for one in messages]
     withdrawn: dict[int | str, Sequence[tuple[int, int]]] = dict(withdrawn_spans(standing).items())
-    found = title(turns, withdrawn)[: threads.TITLE_LIMIT]
+    found = chat_title(turns, withdrawn)[: threads.TITLE_LIMIT]
     if found in (thread.title, UNTITLED) and not named:
         return None
     try:

@@ -1,6 +1,6 @@
 """What the notebook makes of a turn: steps that are decided, deeds that are done.
 
-A `Scene` is all that a turn is read against. Deciding turns its clauses into `Step`s and writes nothing; applying
+A `Scene` is all that a turn is read against. Deciding turns its clauses into `TurnStep`s and writes nothing; applying
 turns steps into `Deed`s, in the transaction that stores the turn. Deeds are stored with the turn as JSON, so that the
 next turn, closing, titles and pages know what it did.
 """
@@ -21,7 +21,7 @@ NOTEBOOK = "notebook"
 NEW = "new:"
 """How the id of a line begins that a chat being read has given and nobody has written yet."""
 
-Act = Literal[
+StepAct = Literal[
     "keep", "offer", "repeat", "change", "end", "withdraw", "never", "undo", "answer", "off", "erase", "which", "missed"
 ]  # fmt: skip
 
@@ -92,7 +92,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Quotation:
+class QuotedLine:
     """A line in the person's own words. `standing` is False where it cannot be understood alone."""
 
     spans: tuple[Span, ...]
@@ -108,14 +108,14 @@ class Quotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TurnStep:
     """One thing to do. `question` names what the person is asked instead of, or after, doing it."""
 
-    act: Act
+    act: StepAct
     start: int
     end: int
     target: Target | None = None
-    quotation: Quotation | None = None
+    quotation: QuotedLine | None = None
     exchange: tuple[tuple[int, int], Span] | None = None
     """Which letters of the target's content go, and the stretch that takes their place."""
     content: str | None = None
@@ -167,7 +167,7 @@ class Deed:
     calls: tuple[dict[str, Any], ...] = field(default=(), compare=False)
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         declined = self.act == "withdraw" and self.proposal is not None
         return not self.failed and bool(self.event or self.topics or self.withdrawn or self.hushed or declined)
 
@@ -175,13 +175,13 @@ class Deed:
 # As a message stores them
 
 
-def to_parts(deeds: Sequence[Deed], *, kept: bool) -> dict[str, Any]:
+def deeds_to_parts(deeds: Sequence[Deed], *, kept: bool) -> dict[str, Any]:
     """As a message stores deeds. `kept` says that its lines were kept at once, so closing reads it for the summary
     only."""
-    return {"deeds": [_plain(one) for one in deeds], "kept": kept}
+    return {"deeds": [_deed_to_json(one) for one in deeds], "kept": kept}
 
 
-def _plain(deed: Deed) -> dict[str, Any]:
+def _deed_to_json(deed: Deed) -> dict[str, Any]:
     return {name: value for name, value in asdict(deed).items() if value or name == "act"}
 
 

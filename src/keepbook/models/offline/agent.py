@@ -18,7 +18,16 @@ from keepbook.book.agents.cards import RE_EXAMINATION, CardType, Slot
 from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp, zone_named
 from keepbook.book.text.block_lines import LINE
-from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, ToolCall, Usage
+from keepbook.models.model import (
+    Conversation,
+    ReplyEvent,
+    ReplyFinished,
+    TextDelta,
+    Toolbox,
+    ToolCall,
+    ToolCalled,
+    Usage,
+)
 
 RANGE, AVERAGE = 20, 14
 STOP, TARGET = 2.0, 4.0
@@ -37,7 +46,7 @@ _CLOCK = regex(r"It is \w+, (\d{4}-\d\d-\d\d \d\d:\d\d) \(([^()]{1,100})\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class SymbolBars:
     """The bars of one symbol, oldest first."""
 
     symbol: str
@@ -71,15 +80,15 @@ class Bars:
         return sum(spans) / len(spans) if spans else 0.0
 
 
-async def reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+async def agent_reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
     """Answer the last prompt with a card of the form that is wanted."""
     play = _Play(conversation, tools)
     # A tool reads the database and may wait its turn there; others go on meanwhile.
     text = await asyncio.to_thread(play.answer)
     for call in play.made:
-        yield Called(call)
+        yield ToolCalled(call)
     yield TextDelta(text)
-    yield Replied(text, tuple(play.made), Usage())
+    yield ReplyFinished(text, tuple(play.made), Usage())
 
 
 class _Play:
@@ -99,32 +108,32 @@ class _Play:
 
     def answer(self) -> str:
         if self.form.name == RE_EXAMINATION:
-            return _written(self._second_look())
-        bars, named = self._look()
+            return _slots_as_json(self._second_look())
+        bars, named = self._find_bars()
         if self.form.follow == "trade":
-            return _written(trade(bars, named, self.now))
+            return _slots_as_json(trade(bars, named, self.now))
         if self.form.plain is not None:
-            return read(bars, named, self._known)
-        return _written(filled(self.form, read(bars, named, self._known), self.now))
+            return read_bars(bars, named, self._known)
+        return _slots_as_json(fill_card(self.form, read_bars(bars, named, self._known), self.now))
 
     def _second_look(self) -> dict[str, Any]:
         choices = next((slot.choices for slot in self.form.slots if slot.name == "suggested_action"), ())
         found = next((match for text in self._texts if (match := _DECISION.search(text))), None)
         earlier = json.loads(found[2]) if found else {}
-        bars, named = self._look([str(earlier["symbol"])] if earlier.get("symbol") else None)
+        bars, named = self._find_bars([str(earlier["symbol"])] if earlier.get("symbol") else None)
         score, notes = second_look(earlier, bars, named)
         return {"conviction_score": score, "notes": notes, "suggested_action": advice(score, choices)}
 
-    def _look(self, symbols: Sequence[str] | None = None) -> tuple[Bars | None, str | None]:
+    def _find_bars(self, symbols: Sequence[str] | None = None) -> tuple[SymbolBars | None, str | None]:
         """The bars of the first symbol named that has any, and the first one named. The latest prompt that names any
         decides; then what the agent is."""
-        named = list(symbols or next(filter(None, map(_named, [*self._texts, self._about])), ()))
+        named = list(symbols or next(filter(None, map(_symbols_in, [*self._texts, self._about])), ()))
         for symbol in named[:TRIED]:
             if (bars := self._bars(symbol)) is not None:
                 return bars, symbol
         return None, named[0] if named else None
 
-    def _bars(self, symbol: str) -> Bars | None:
+    def _bars(self, symbol: str) -> SymbolBars | None:
         if self._tools is None:
             return None
         arguments = {"symbol": symbol, "limit": 3 * RANGE}
@@ -134,13 +143,13 @@ class _Play:
         if not found:
             return None
         columns = (tuple(float(bar[name]) for bar in found) for name in ("high", "low", "close"))
-        return Bars(str(answer.data["symbol"]), *columns)
+        return SymbolBars(str(answer.data["symbol"]), *columns)
 
 
 # Rules
 
 
-def trade(bars: Bars | None, named: str | None, now: datetime) -> dict[str, Any]:
+def trade(bars: SymbolBars | None, named: str | None, now: datetime) -> dict[str, Any]:
     """A trade by breakout, or the reason to wait."""
     if bars is None:
         why = f"no bars for {named}" if named else "no symbol named"
@@ -172,7 +181,7 @@ def trade(bars: Bars | None, named: str | None, now: datetime) -> dict[str, Any]
     }
 
 
-def second_look(earlier: Mapping[str, Any], bars: Bars | None, named: str | None) -> tuple[int, str]:
+def second_look(earlier: Mapping[str, Any], bars: SymbolBars | None, named: str | None) -> tuple[int, str]:
     """How much of an earlier card still holds, and one sentence on what changed."""
     stated = earlier.get("conviction")
     stated = float(stated) if isinstance(stated, int | float) else 50.0
@@ -202,7 +211,7 @@ def advice(score: int, choices: Sequence[str]) -> str:
     return wanted if not choices or wanted in choices else choices[0]
 
 
-def read(bars: Bars | None, named: str | None, known: Sequence[str] = ()) -> str:
+def read_bars(bars: SymbolBars | None, named: str | None, known: Sequence[str] = ()) -> str:
     """What the bars show, in words; where nothing with bars is named, what the book says."""
     if bars is None:
         return f"There are no bars for {named}, so there is no read." if named else _from_the_book(known)
@@ -222,7 +231,7 @@ def _from_the_book(known: Sequence[str]) -> str:
     return "\n".join(["From your book:", *(f"- {line}" for line in known[:MOST_LINES]), "", NOTEBOOK])
 
 
-def filled(form: CardType, text: str, now: datetime) -> dict[str, Any]:
+def fill_card(form: CardType, text: str, now: datetime) -> dict[str, Any]:
     """A card of any type that is valid and claims nothing but `text`."""
     return {slot.name: _value(slot, text, now) for slot in form.slots if slot.required and not slot.empty_when}
 
@@ -254,7 +263,7 @@ def _wait(symbol: str, reason: str, thesis: str, now: datetime) -> dict[str, Any
     }
 
 
-def _written(slots: Mapping[str, Any]) -> str:
+def _slots_as_json(slots: Mapping[str, Any]) -> str:
     return json.dumps(slots, ensure_ascii=False)
 
 
@@ -263,7 +272,7 @@ def _price(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _named(text: str) -> list[str]:
+def _symbols_in(text: str) -> list[str]:
     """Symbols in the order they are named, pairs before single words."""
     found = [word for word in _SYMBOL.findall(text) if word not in _NO_SYMBOLS]
     found.sort(key=lambda word: "/" not in word)

@@ -3,11 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from keepbook.models.model import Conversation, Event, Extraction, Reading, Toolbox, Turn, TurnId, Usage
+from keepbook.models.model import (
+    ClosingChat,
+    Conversation,
+    DialogueTurn,
+    Extraction,
+    ReplyEvent,
+    Toolbox,
+    TurnId,
+    Usage,
+)
 from keepbook.models.notebook import summary
 from keepbook.models.notebook.extract import extract
 from keepbook.models.notebook.reply import compose
-from keepbook.models.notebook.title import title
+from keepbook.models.notebook.title import chat_title
 from keepbook.models.notebook.values import withdrawn_spans
 from keepbook.models.offline import agent
 
@@ -22,25 +31,29 @@ class OfflineModel:
     def __repr__(self) -> str:
         return f"<model {self.name}>"
 
-    def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         """Answer the last message, calling tools on the way; where a card is wanted, as an agent."""
-        return compose.reply(conversation, tools) if conversation.card is None else agent.reply(conversation, tools)
+        return (
+            compose.notebook_reply(conversation, tools)
+            if conversation.card is None
+            else agent.agent_reply(conversation, tools)
+        )
 
-    async def extract(self, reading: Reading) -> Extraction:
+    async def extract(self, reading: ClosingChat) -> Extraction:
         """Read a closing chat by rules."""
         # Rules take their time over a long chat; other chats go on meanwhile.
-        return await asyncio.to_thread(_extracted, reading)
+        return await asyncio.to_thread(_extract, reading)
 
-    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def summarise(self, previous: str | None, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         """The summary of a chat so far: sentences chosen, never invented."""
         return await asyncio.to_thread(summary.summarise, previous, turns), Usage()
 
-    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         """The matter of the first exchange."""
-        return await asyncio.to_thread(title, turns), Usage()
+        return await asyncio.to_thread(chat_title, turns), Usage()
 
 
-def _extracted(reading: Reading) -> Extraction:
+def _extract(reading: ClosingChat) -> Extraction:
     deeds = {int(turn): some for turn, some in reading.deeds.items() if str(turn).isdecimal()}
     withdrawn: dict[TurnId, Sequence[tuple[int, int]]] = dict(withdrawn_spans(deeds).items())
     short = summary.summarise(reading.summary, reading.turns, withdrawn)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from keepbook.errors import Invalid
 from keepbook.settings import ollama_host
 
-Kind = Literal["openai", "anthropic"]
+ProviderKind = Literal["openai", "anthropic"]
 PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic"}
 PORTS = (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
 """The model servers of one's own machine, each known by where it listens."""
@@ -21,7 +21,7 @@ EVERYWHERE = ("0.0.0.0", "::", "")  # where a server listens, said as where to r
 class Address:
     """One model at one endpoint; without `base_url` it is the provider's own."""
 
-    kind: Kind
+    kind: ProviderKind
     model: str
     base_url: str | None = None
     key: str | None = field(default=None, repr=False)
@@ -43,7 +43,7 @@ class Address:
             return PROVIDERS[self.kind]
         there, said = urlsplit(self.base_url), ollama_host()
         at = there.netloc.rpartition("@")[2]
-        if at.endswith(f":{OLLAMA_PORT}") or (said and urlsplit(place_of(said)).netloc == at):
+        if at.endswith(f":{OLLAMA_PORT}") or (said and urlsplit(ollama_address(said)).netloc == at):
             return OLLAMA
         if not self.here:
             return there.hostname or at
@@ -67,7 +67,7 @@ class Address:
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def parse(name: str) -> tuple[Kind, str]:
+def parse_model_name(name: str) -> tuple[ProviderKind, str]:
     """`openai:gpt-…` → (openai, gpt-…). A model's own name may hold colons and slashes."""
     kind, _, model = name.strip().partition(":")
     if kind == "openai" and model:
@@ -86,7 +86,7 @@ def own_name(name: str) -> str:
     return (own if kind in PROVIDERS else own.capitalize()) or name
 
 
-def place_of(host: str) -> str:
+def ollama_address(host: str) -> str:
     """`127.0.0.1`, `:11434`, `box:1234` and whole addresses, as Ollama reads its variable."""
     scheme, _, rest = host.rpartition("://")
     try:

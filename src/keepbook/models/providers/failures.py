@@ -50,10 +50,10 @@ def failing(address: Address) -> Iterator[None]:
     except KeepbookError:
         raise
     except Exception as error:  # an answer that is none breaks the libraries in ways that nobody can list
-        raise _told(address, error) from error
+        raise _to_model_failed(address, error) from error
 
 
-def _told(address: Address, error: Exception) -> ModelFailed:
+def _to_model_failed(address: Address, error: Exception) -> ModelFailed:
     cause, words = "garbage", "gave an answer that cannot be read"
     for kind, word, said in _CAUSES:
         if isinstance(error, kind):

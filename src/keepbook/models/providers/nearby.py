@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 
-from keepbook.models.providers.address import OLLAMA, PORTS, place_of
+from keepbook.models.providers.address import OLLAMA, PORTS, ollama_address
 
 WAIT_SECONDS = 1.0
 MOST_BYTES = 1_000_000
@@ -27,10 +27,10 @@ class Server:
     models: tuple[str, ...]
 
 
-def look_around(ollama_host: str | None) -> list[Server]:
+def find_servers(ollama_host: str | None) -> list[Server]:
     """Those that answer: at Ollama's own variable where it is set, else at the usual ports of this machine."""
     if ollama_host:
-        places = [(OLLAMA, place_of(ollama_host))]
+        places = [(OLLAMA, ollama_address(ollama_host))]
     else:
         places = [(name, f"http://127.0.0.1:{port}") for name, port in PORTS]
     with ThreadPoolExecutor(len(places)) as apart:

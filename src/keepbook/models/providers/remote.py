@@ -13,23 +13,23 @@ from keepbook.errors import ModelFailed
 from keepbook.models.closing import prompt as sheets
 from keepbook.models.model import (
     BREAK,
-    Called,
+    ClosingChat,
     Conversation,
-    Event,
+    DialogueTurn,
     Extraction,
-    Reading,
-    Replied,
-    Said,
+    PromptMessage,
+    ReplyEvent,
+    ReplyFinished,
     TextDelta,
     Toolbox,
     ToolCall,
-    Turn,
+    ToolCalled,
     Usage,
 )
 from keepbook.models.providers.address import Address
 
 if TYPE_CHECKING:
-    from keepbook.models.providers.session import Asked, Session
+    from keepbook.models.providers.session import ModelSession, ToolRequest
 
 ROUNDS = 8
 """How often a model may ask for tools within one reply."""
@@ -48,7 +48,7 @@ class RemoteModel:
     def __repr__(self) -> str:
         return f"<model {self.name}>"
 
-    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+    async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         """Answer the last message, calling tools on the way."""
         text, calls = "", list[ToolCall]()
         async with self._open() as session:
@@ -64,67 +64,70 @@ class RemoteModel:
                     break
                 made = []
                 for asked in exchange.asked:
-                    made.append(await _called(tools, asked, number, len(text)))
-                    yield Called(made[-1])
-                exchange.answered(made)
+                    made.append(await _call_tool(tools, asked, number, len(text)))
+                    yield ToolCalled(made[-1])
+                exchange.add_answers(made)
                 calls += made
             if not text and not calls:
-                raise self._failed("gave an empty answer")
-        yield Replied(text, tuple(calls), session.usage)
+                raise self._model_failed("gave an empty answer")
+        yield ReplyFinished(text, tuple(calls), session.usage)
 
-    async def extract(self, reading: Reading) -> Extraction:
+    async def extract(self, reading: ClosingChat) -> Extraction:
         """Read a closing chat, in one call (a second only to repair an answer that does not fit)."""
         sheet = sheets.lay_out(reading, tokens=self.context_tokens)
-        said = [Said("user", sheet.text)]
+        said = [PromptMessage("user", sheet.text)]
         async with self._open() as session:
             text = await session.ask(sheet.system, said, sheet.schema)
             answer, wrong = _read(text, sheet)
             if wrong:
-                said += [Said("assistant", text[:REPAIR_CHARS]), Said("user", sheets.REPAIR.format(wrong=wrong))]
+                said += [
+                    PromptMessage("assistant", text[:REPAIR_CHARS]),
+                    PromptMessage("user", sheets.REPAIR.format(wrong=wrong)),
+                ]
                 again, wrong = _read(await session.ask(sheet.system, said, sheet.schema), sheet)
                 answer = again or answer
             if answer is None:
-                raise self._failed(f"gave an answer that cannot be used ({wrong.lstrip('- ')})")
+                raise self._model_failed(f"gave an answer that cannot be used ({wrong.lstrip('- ')})")
         return Extraction(answer.candidates, answer.summary or reading.summary or "", self.name, session.usage)
 
-    async def summarise(self, previous: str | None, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def summarise(self, previous: str | None, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         """The summary of a chat so far, for what a long chat no longer sends in full."""
         chat = sheets.chat_part(turns, tokens=self.context_tokens)
         data = "\n\n".join(filter(None, [sheets.summary_part(previous), chat]))
         text, usage = await self._ask(sheets.SUMMARISE, data)
         return text.strip()[: sheets.SUMMARY_CHARS], usage
 
-    async def title(self, turns: Sequence[Turn]) -> tuple[str, Usage]:
+    async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         """Three to five words for a chat."""
         return await self._ask(sheets.TITLE, sheets.chat_part(turns[:4], tokens=1_000), sheets.clean_title)
 
     async def _ask(self, system: str, data: str, clean: Callable[[str], str] = str.strip) -> tuple[str, Usage]:
         async with self._open() as session:
-            text = clean(await session.ask(system, [Said("user", data)]))
+            text = clean(await session.ask(system, [PromptMessage("user", data)]))
             if not text:
-                raise self._failed("gave an empty answer")
+                raise self._model_failed("gave an empty answer")
         return text, session.usage
 
     @asynccontextmanager
-    async def _open(self) -> AsyncIterator["Session"]:
+    async def _open(self) -> AsyncIterator["ModelSession"]:
         """A session. Whatever fails in it says what it cost nevertheless, for the meter."""
         try:
             # Seconds to load, and an extra of the installation.
-            from keepbook.models.providers.session import opened
+            from keepbook.models.providers.session import open_session
         except ImportError:
-            raise self._failed("needs an extra: pip install 'keepbook[models]'", "missing") from None
-        async with opened(self.address) as session:
+            raise self._model_failed("needs an extra: pip install 'keepbook[models]'", "missing") from None
+        async with open_session(self.address) as session:
             try:
                 yield session
             except ModelFailed as error:
                 error.details |= {"tokens_in": session.usage.tokens_in, "tokens_out": session.usage.tokens_out}
                 raise
 
-    def _failed(self, why: str, cause: str = "garbage") -> ModelFailed:
+    def _model_failed(self, why: str, cause: str = "garbage") -> ModelFailed:
         return ModelFailed(f"the model {self.address.called} {why}", cause=cause)
 
 
-async def _called(tools: Toolbox | None, asked: "Asked", round: int, at: int) -> ToolCall:
+async def _call_tool(tools: Toolbox | None, asked: "ToolRequest", round: int, at: int) -> ToolCall:
     if tools is None:
         return ToolCall(asked.id, asked.name, asked.arguments, "There are no tools in this chat.", None, round, at)
     # A tool writes to the database and may wait its turn there; other chats go on meanwhile.
@@ -132,10 +135,10 @@ async def _called(tools: Toolbox | None, asked: "Asked", round: int, at: int) ->
     return ToolCall(asked.id, asked.name, asked.arguments, answer.text, answer.memory_event, round, at)
 
 
-def _read(text: str, sheet: sheets.Sheet) -> tuple[sheets.Answer | None, str]:
+def _read(text: str, sheet: sheets.Sheet) -> tuple[sheets.ExtractorAnswer | None, str]:
     """The answer as far as it can be read, and what is wrong with it."""
     try:
-        answer = sheets.read(text, sheet)
+        answer = sheets.parse_extractor_answer(text, sheet)
     except sheets.Unreadable as error:
         return None, str(error)
     return answer, "\n".join(answer.wrong)

@@ -35,7 +35,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from keepbook.book.ground.patterns import regex
 from keepbook.errors import ModelFailed
-from keepbook.models.model import BREAK, Conversation, Said, ToolCall, Usage, with_hidden
+from keepbook.models.model import BREAK, Conversation, PromptMessage, ToolCall, Usage, with_hidden
 from keepbook.models.providers.address import Address
 from keepbook.models.providers.failures import failing
 
@@ -47,7 +47,7 @@ NO_KEY = "none"
 
 
 @asynccontextmanager
-async def opened(address: Address) -> AsyncIterator["Session"]:
+async def open_session(address: Address) -> AsyncIterator["ModelSession"]:
     """A session for one piece of work. Connections end with it: they belong to the event loop that made them."""
     if address.key is None and address.base_url is None:
         variable = f"{address.kind.upper()}_API_KEY"
@@ -61,11 +61,11 @@ async def opened(address: Address) -> AsyncIterator["Session"]:
         async with AsyncAnthropic(
             api_key=address.key or NO_KEY, base_url=address.base_url or ANTHROPIC, max_retries=0,
             timeout=Timeout(address.timeout, connect=min(address.timeout, CONNECT_SECONDS)), open_telemetry=False,
-            http_client=DefaultAsyncHttpxClient(verify=_trusted()),
+            http_client=DefaultAsyncHttpxClient(verify=_ssl_context()),
         ) as client:  # fmt: skip
             provider = AnthropicProvider(anthropic_client=client)
             # Anthropic caches a prefix only where it is asked to.
-            yield Session(address, AnthropicModel(address.model, provider=provider), ModelSettings(cache=True))
+            yield ModelSession(address, AnthropicModel(address.model, provider=provider), ModelSettings(cache=True))
         return
     # As above: only the library in use is loaded.
     from openai import AsyncOpenAI
@@ -78,19 +78,19 @@ async def opened(address: Address) -> AsyncIterator["Session"]:
     async with AsyncOpenAI(
         api_key=address.key or NO_KEY, base_url=address.base_url or OPENAI, max_retries=0,
         timeout=OpenAITimeout(address.timeout, connect=min(address.timeout, CONNECT_SECONDS)),
-        http_client=OpenAIHttpxClient(verify=_trusted()),
+        http_client=OpenAIHttpxClient(verify=_ssl_context()),
     ) as client:  # fmt: skip
         compatible = OpenAICompatibleProvider("compatible", openai_client=client)
         own = OpenAIProvider(openai_client=client)
-        # Without this a stream that ends in the middle would pass for a whole reply (see `whole`).
+        # Without this a stream that ends in the middle would pass for a whole reply (see `finished_response`).
         profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
-        yield Session(
+        yield ModelSession(
             address, OpenAIChatModel(address.model, provider=compatible if address.base_url else own, profile=profile)
         )
 
 
 @lru_cache(maxsize=1)
-def _trusted() -> ssl.SSLContext:
+def _ssl_context() -> ssl.SSLContext:
     """Whom to trust on the network. Reading that list anew for each piece of work would cost a tenth of a second."""
     return httpx2.create_ssl_context()
 
@@ -98,7 +98,7 @@ def _trusted() -> ssl.SSLContext:
 # What is sent
 
 
-def sent(said: Sequence[Said]) -> list[ModelMessage]:
+def to_library_messages(said: Sequence[PromptMessage]) -> list[ModelMessage]:
     """Messages as the library takes them; an assistant's rounds of calls come apart as they were made."""
     messages: list[ModelMessage] = []
     for one in said:
@@ -110,7 +110,7 @@ def sent(said: Sequence[Said]) -> list[ModelMessage]:
             calls = list(group)
             text, start = _between(one.text, start, calls[0].at), calls[0].at
             messages.append(ModelResponse(parts=[*_text(text), *(_call(call) for call in calls)]))
-            messages.append(answers(calls))
+            messages.append(tool_answers(calls))
         if text := _between(one.text, start, len(one.text)):
             messages.append(ModelResponse(parts=_text(text)))
     return messages
@@ -126,18 +126,23 @@ def _text(text: str) -> list[ModelResponsePart]:
 
 
 def _call(call: ToolCall) -> ToolCallPart:
-    return ToolCallPart(plain(call.name), canonical(call.arguments), tool_call_id=plain(call.id))
+    return ToolCallPart(
+        provider_safe_name(call.name), canonical_arguments(call.arguments), tool_call_id=provider_safe_name(call.id)
+    )
 
 
-def answers(calls: Sequence[ToolCall]) -> ModelRequest:
+def tool_answers(calls: Sequence[ToolCall]) -> ModelRequest:
     return ModelRequest(
         parts=[
-            ToolReturnPart(plain(call.name), call.answer or "No answer.", tool_call_id=plain(call.id)) for call in calls
+            ToolReturnPart(
+                provider_safe_name(call.name), call.answer or "No answer.", tool_call_id=provider_safe_name(call.id)
+            )
+            for call in calls
         ]
     )
 
 
-def canonical(arguments: Mapping[str, Any]) -> str:
+def canonical_arguments(arguments: Mapping[str, Any]) -> str:
     """One text for the same arguments, whatever a model wrote or a database gave back; ValueError if JSON has none."""
     text = json.dumps(arguments, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
     text.encode()  # half of a surrogate pair could be written as an escape, and never be sent again
@@ -147,7 +152,7 @@ def canonical(arguments: Mapping[str, Any]) -> str:
 _UNFIT_FOR_TOOL = regex(r"[^A-Za-z0-9_-]")
 
 
-def plain(name: str) -> str:
+def provider_safe_name(name: str) -> str:
     """A tool's name or a call's id in the letters that all providers take: models invent names, and chats move on to
     other models."""
     return _UNFIT_FOR_TOOL.sub("_", name)[:64] or "unknown"
@@ -167,7 +172,7 @@ def _definition(schema: Mapping[str, Any]) -> ToolDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ToolRequest:
     """A call that the model asks for, with its arguments as it wrote them."""
 
     id: str
@@ -179,12 +184,12 @@ class Asked:
         """As a mapping; empty where what was written is none, which the tool itself answers for."""
         try:
             read = json.loads(self.written)
-            return json.loads(canonical(read)) if isinstance(read, dict) else {}
+            return json.loads(canonical_arguments(read)) if isinstance(read, dict) else {}
         except (ValueError, RecursionError):
             return {}
 
 
-class Session:
+class ModelSession:
     """An open model. `ask` for one whole answer, `exchange` for a reply with tools; `usage` is what all that cost."""
 
     def __init__(self, address: Address, model: LibraryModel[Any], chatting: ModelSettings | None = None) -> None:
@@ -194,12 +199,12 @@ class Session:
         self.usage = Usage()
         self._takes_schema = True
 
-    def exchange(self, conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> "Exchange":
-        return Exchange(self, conversation, tools)
+    def exchange(self, conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> "ModelExchange":
+        return ModelExchange(self, conversation, tools)
 
-    async def ask(self, system: str, said: Sequence[Said], schema: Mapping[str, Any] | None = None) -> str:
+    async def ask(self, system: str, said: Sequence[PromptMessage], schema: Mapping[str, Any] | None = None) -> str:
         """One answer to these messages, as JSON of this schema where the endpoint can promise that."""
-        messages = sent(said)
+        messages = to_library_messages(said)
         parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=system)])
         try:
             asking = parameters if schema is None or not self._takes_schema else self._bound(parameters, schema)
@@ -219,7 +224,7 @@ class Session:
                 self.model, messages, model_settings=ModelSettings(request_timeout=self.address.timeout),
                 model_request_parameters=parameters, instrument=False,
             )  # fmt: skip
-            return whole(response, self.address)
+            return finished_response(response, self.address)
 
     def _bound(self, parameters: ModelRequestParameters, schema: Mapping[str, Any]) -> ModelRequestParameters:
         return replace(
@@ -230,18 +235,18 @@ class Session:
         )
 
 
-class Exchange:
+class ModelExchange:
     """A reply in the making: what has been sent and answered so far."""
 
-    def __init__(self, session: Session, conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, session: ModelSession, conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> None:
         self._session = session
         self._system = conversation.system
-        self._messages = sent(conversation.said)
+        self._messages = to_library_messages(conversation.said)
         self._parameters = ModelRequestParameters(
             function_tools=[_definition(schema) for schema in tools],
             instruction_parts=[InstructionPart(content=conversation.system)],
         )
-        self.asked: list[Asked] = []
+        self.asked: list[ToolRequest] = []
 
     async def round(self, *, may_call: bool) -> AsyncGenerator[str, None]:
         """One request: its text as it comes, and afterwards the calls it `asked` for."""
@@ -257,21 +262,21 @@ class Exchange:
                 begun = False
                 async for event in stream:
                     # Blanks before the first word say nothing, and some providers refuse to be sent them back.
-                    if text := _heard(event) if begun else _heard(event).lstrip():
+                    if text := _text_of_event(event) if begun else _text_of_event(event).lstrip():
                         begun = True
                         yield text
-                response = whole(stream.get(), session.address)
+                response = finished_response(stream.get(), session.address)
             session.usage += usage_of(response, self._system, self._messages)
-            self.asked = [_asked(part) for part in response.parts if isinstance(part, ToolCallPart)]
+            self.asked = [_to_tool_request(part) for part in response.parts if isinstance(part, ToolCallPart)]
             # Kept whole for this reply: some models must be given their own thinking back with a call's answer.
             parts = [_as_sent(part) for part in response.parts if not _blank(part)]
             self._messages.append(replace(response, parts=parts))
 
-    def answered(self, calls: Sequence[ToolCall]) -> None:
-        self._messages.append(answers(calls))
+    def add_answers(self, calls: Sequence[ToolCall]) -> None:
+        self._messages.append(tool_answers(calls))
 
 
-def _heard(event: object) -> str:
+def _text_of_event(event: object) -> str:
     if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
         return event.part.content
     if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
@@ -279,9 +284,9 @@ def _heard(event: object) -> str:
     return ""
 
 
-def _asked(part: ToolCallPart) -> Asked:
+def _to_tool_request(part: ToolCallPart) -> ToolRequest:
     written = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
-    return Asked(part.tool_call_id, part.tool_name, written)
+    return ToolRequest(part.tool_call_id, part.tool_name, written)
 
 
 def _blank(part: ModelResponsePart) -> bool:
@@ -289,18 +294,23 @@ def _blank(part: ModelResponsePart) -> bool:
 
 
 def _as_sent(part: ModelResponsePart) -> ModelResponsePart:
-    """The part as `sent` would make it from what is stored, with whatever else the provider put on it."""
+    """The part as `to_library_messages` would make it from what is stored, with whatever else the provider put on
+    it."""
     if isinstance(part, TextPart):
         return TextPart(part.content.lstrip())
     if isinstance(part, ToolCallPart):
         return ToolCallPart(
-            plain(part.tool_name), canonical(_asked(part).arguments), tool_call_id=plain(part.tool_call_id),
-            id=part.id, provider_name=part.provider_name, provider_details=part.provider_details,
-        )  # fmt: skip
+            provider_safe_name(part.tool_name),
+            canonical_arguments(_to_tool_request(part).arguments),
+            tool_call_id=provider_safe_name(part.tool_call_id),
+            id=part.id,
+            provider_name=part.provider_name,
+            provider_details=part.provider_details,
+        )
     return part
 
 
-def whole(response: ModelResponse, address: Address) -> ModelResponse:
+def finished_response(response: ModelResponse, address: Address) -> ModelResponse:
     """The response, if it came to an end: one that stops without a reason was cut off."""
     if response.finish_reason is None and not (response.provider_details or {}).get("finish_reason"):
         raise ModelFailed(f"the model {address.name} broke off in the middle of its answer", cause="garbage")

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from keepbook.errors import ModelFailed
-from keepbook.models.model import Conversation, Model, Reading, Said, Turn, Usage
+from keepbook.models.model import ClosingChat, Conversation, DialogueTurn, Model, PromptMessage, Usage
 from keepbook.models.providers.address import Address
 
 CHATS_A_DAY = 20
@@ -23,13 +23,13 @@ MESSAGE = 150
 TOOL = "look_up_colour"
 COLOUR = "teal"
 ASKS = (
-    Turn(1, "user", "I moved to Bremen in March and I am allergic to peanuts."),
-    Turn(2, "assistant", "Noted."),
+    DialogueTurn(1, "user", "I moved to Bremen in March and I am allergic to peanuts."),
+    DialogueTurn(2, "assistant", "Noted."),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class TrialCheck:
     """One thing that was tried, and how it went, in a sentence."""
 
     good: bool
@@ -38,7 +38,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    checks: tuple[Check, ...]
+    checks: tuple[TrialCheck, ...]
     month: Usage
     """About so much for `CHATS_A_DAY` chats a day; nothing where it did not answer."""
 
@@ -72,30 +72,30 @@ async def try_out(model: Model, prompt_tokens: int, now: datetime) -> Trial:
     """The trial. `prompt_tokens` is the size of the prompt and tools that each reply is sent."""
     tool = _OneTool()
     system = "You are being tried out. Use the tool to answer, and answer in one short sentence."
-    asked = Conversation(system, (Said("user", "Which colour is the door?"),))
+    asked = Conversation(system, (PromptMessage("user", "Which colour is the door?"),))
     try:
         async for _ in model.reply(asked, tool):
             pass
     except ModelFailed as error:
-        return Trial((Check(False, f"No answer: {error.message}"),), Usage())
-    checks = [Check(True, "It answers in chats.")]
+        return Trial((TrialCheck(False, f"No answer: {error.message}"),), Usage())
+    checks = [TrialCheck(True, "It answers in chats.")]
     if tool.used:
-        checks.append(Check(True, "It calls tools, so it can remember and recall while you talk."))
+        checks.append(TrialCheck(True, "It calls tools, so it can remember and recall while you talk."))
     else:
-        checks.append(Check(False, "It did not use its tool: it may forget to look things up while you talk."))
-    reading = Reading(ASKS, (), ("profile", "fact"), "UTC", now)
+        checks.append(TrialCheck(False, "It did not use its tool: it may forget to look things up while you talk."))
+    reading = ClosingChat(ASKS, (), ("profile", "fact"), "UTC", now)
     spent = Usage(0, 0)
     try:
         found = await model.extract(reading)
     except ModelFailed as error:
         odd = error.details.get("cause") == "garbage"
         why = "its answers do not have the form that this needs" if odd else error.message
-        checks.append(Check(False, f"It cannot read chats for memories ({why}); the notebook reads them instead."))
+        checks.append(TrialCheck(False, f"It cannot read chats for memories ({why}); the notebook reads them instead."))
     else:
         spent = found.usage
         some = len(found.candidates)
         words = f"It reads closed chats: of a short one it kept {some} {'line' if some == 1 else 'lines'}."
-        checks.append(Check(some > 0, words if some else "It read a short chat and found nothing to keep in it."))
+        checks.append(TrialCheck(some > 0, words if some else "It read a short chat and found nothing to keep in it."))
     return Trial(tuple(checks), _month(prompt_tokens, spent))
 
 

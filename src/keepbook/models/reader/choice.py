@@ -5,17 +5,17 @@ Each is made once for a process: it changes nothing, and the encoder's weights a
 
 from functools import cache
 
-from keepbook.models.minilm.inference import opened
-from keepbook.models.minilm.packaged import found
+from keepbook.models.minilm.inference import open_minilm
+from keepbook.models.minilm.weight_files import find_base
 from keepbook.models.reader.encoder import EncoderReader
 from keepbook.models.reader.linear import LinearReader
 from keepbook.models.reader.move_encoder import EncoderMoveReader
 from keepbook.models.reader.move_linear import LinearMoveReader
 from keepbook.models.reader.moves import MoveReader
-from keepbook.models.reader.values import Reader
+from keepbook.models.reader.values import ChatReader
 
 
-def open_reader() -> Reader:
+def open_reader() -> ChatReader:
     """The best reader that can run here. Nothing is loaded before its first text."""
     return _encoder() or linear_reader()
 
@@ -37,11 +37,11 @@ def linear_move_reader() -> LinearMoveReader:
 
 @cache
 def _encoder() -> EncoderReader | None:
-    base = found()
-    return EncoderReader(opened(base), linear_reader) if base else None
+    base = find_base()
+    return EncoderReader(open_minilm(base), linear_reader) if base else None
 
 
 @cache
 def _move_encoder() -> EncoderMoveReader | None:
-    base = found()
-    return EncoderMoveReader(opened(base), linear_move_reader) if base else None
+    base = find_base()
+    return EncoderMoveReader(open_minilm(base), linear_move_reader) if base else None

@@ -12,10 +12,10 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keepbook.models.minilm.inference import Encoder, MiniLM
-from keepbook.models.reader import shipped
+from keepbook.models.reader import model_files
 from keepbook.models.reader.linear import LinearReader
-from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, Bars, Piece, Turn
-from keepbook.models.reader.windows import Coded, Coder, Window, stretches
+from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, TIES, KeepThresholds, ReaderPiece, ReaderTurn
+from keepbook.models.reader.windows import CodedTurn, Coder, Window, stretches
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,7 @@ class EncoderReader:
         self._base, self._linear = base, linear
         self._loading = threading.Lock()
 
-    def read(self, turns: Sequence[Turn], upto: int | None = None, only: int | None = None) -> list[Piece]:
+    def read(self, turns: Sequence[ReaderTurn], upto: int | None = None, only: int | None = None) -> list[ReaderPiece]:
         given, linear = turns[:upto], self._linear()
         model = self._model
         coded = model.coder.code(given)
@@ -49,38 +49,40 @@ class EncoderReader:
             one
             for window in model.coder.windows(coded, leave=strange)
             if only is None or any(run.turn == only for run in window.runs)
-            for one in model.scored(given, coded, window)
+            for one in model.score_window(given, coded, window)
             if only in (None, one.turn)
         ]
         cut: dict[int, list[tuple[int, int]]] = {}
         for one in read:
             cut.setdefault(one.turn, []).append((one.start, one.end))
-        found += [model.piece(given, one, said) for one, said in zip(read, linear.beside(given, cut), strict=True)]
+        found += [
+            model.piece(given, one, said) for one, said in zip(read, linear.score_pieces(given, cut), strict=True)
+        ]
         return sorted(found, key=lambda piece: (piece.turn, piece.start))
 
     def tie(self, earlier: str, later: str, before: str = "") -> Mapping[str, float]:
         return self._model.tie(earlier, later, before)
 
     @property
-    def bars(self) -> Bars:
+    def bars(self) -> KeepThresholds:
         return self._model.chosen.bars
 
     @property
     def _model(self) -> "_Model":
         with self._loading:
-            return self._loaded
+            return self._network
 
     @cached_property
-    def _loaded(self) -> "_Model":
+    def _network(self) -> "_Model":
         import numpy as np  # with the first text: a program that never reads does not pay for it
 
-        with np.load(io.BytesIO(shipped.read("encoder.npz")), allow_pickle=False) as file:
+        with np.load(io.BytesIO(model_files.read_pinned("encoder.npz")), allow_pickle=False) as file:
             learned = {name: file[name] for name in file.files}
         heads = {name: learned[name].astype("f4") for name in learned if name.startswith("head.")}
         return _Model(self._base.encoder(learned), heads, Coder(self._base.tokenizer()))
 
 
-class _Scored(NamedTuple):
+class _ScoredPiece(NamedTuple):
     """A piece and what speaks for each output."""
 
     turn: int
@@ -94,26 +96,30 @@ class _Model:
 
     def __init__(self, encode: Encoder, heads: "Arrays", coder: Coder) -> None:
         self._encode, self._heads, self.coder = encode, heads, coder
-        self.chosen = shipped.bars("encoder")
-        self._read: dict[Any, list[_Scored]] = {}
+        self.chosen = model_files.thresholds_of("encoder")
+        self._read: dict[Any, list[_ScoredPiece]] = {}
         self.tie = lru_cache(maxsize=KEPT_TIES)(self._tie)
 
-    def strange(self, coded: Coded) -> bool:
+    def strange(self, coded: CodedTurn) -> bool:
         return not coded.ids or coded.ids.count(self.coder.unknown) > UNREADABLE * len(coded.ids)
 
-    def scored(self, turns: Sequence[Turn], coded: Sequence[Coded], window: Window) -> list["_Scored"]:
+    def score_window(
+        self, turns: Sequence[ReaderTurn], coded: Sequence[CodedTurn], window: Window
+    ) -> list["_ScoredPiece"]:
         """The pieces of a window, each with what speaks for every output. A chat that goes on is read turn by turn, and
         most of its windows stay the same: what was found in them is kept for a while."""
         where = tuple((run, turns[run.turn].text) for run in window.runs)
         key = (tuple(window.ids), tuple(window.types), where)
         if (found := self._read.get(key)) is None:
-            found = self._scored(turns, coded, window)
+            found = self._score_window(turns, coded, window)
             if len(self._read) >= KEPT_WINDOWS:
                 self._read.clear()
             self._read[key] = found
         return found
 
-    def _scored(self, turns: Sequence[Turn], coded: Sequence[Coded], window: Window) -> list["_Scored"]:
+    def _score_window(
+        self, turns: Sequence[ReaderTurn], coded: Sequence[CodedTurn], window: Window
+    ) -> list["_ScoredPiece"]:
         import numpy as np  # loaded by now
 
         hidden = self._encode(window.ids, window.types)
@@ -126,7 +132,7 @@ class _Model:
                 vectors.append(np.concatenate([tokens.mean(0), tokens.max(0), hidden[0]]))
                 places.append((run.turn, start, end))
         scores = self._head("piece", "said", np.stack(vectors))
-        return [_Scored(*place, one) for place, one in zip(places, scores, strict=True)]
+        return [_ScoredPiece(*place, one) for place, one in zip(places, scores, strict=True)]
 
     def _tie(self, earlier: str, later: str, before: str) -> Mapping[str, float]:
         import numpy as np  # loaded by now
@@ -144,7 +150,7 @@ class _Model:
         inside = _gelu(vectors @ w[f"head.{first}.weight"].T + w[f"head.{first}.bias"])
         return inside @ w[f"head.{second}.weight"].T + w[f"head.{second}.bias"]
 
-    def piece(self, turns: Sequence[Turn], read: "_Scored", beside: Sequence[float]) -> Piece:
+    def piece(self, turns: Sequence[ReaderTurn], read: "_ScoredPiece", beside: Sequence[float]) -> ReaderPiece:
         import numpy as np  # loaded by now
 
         turn, start, end, scores = read
@@ -159,7 +165,7 @@ class _Model:
         act = ACTS[int(scores[at:].argmax())] if label == "order" else None
         text = turns[turn].text[start:end]
         verdict = self.chosen.bars.verdict(probabilities)
-        return Piece(turn, start, end, text, label, probabilities, categories, act, verdict)
+        return ReaderPiece(turn, start, end, text, label, probabilities, categories, act, verdict)
 
 
 def _softmax(scores: "Floats") -> "Floats":

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from keepbook.book.ground.patterns import regex
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.values import ReaderTurn
 from keepbook.models.reader.windows import sentence_starts, starts_word
 
 ROWS = 1 << 15
@@ -39,32 +39,34 @@ class Setting(NamedTuple):
     place: str
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return [_FIGURE.sub("#" * min(6, len(found)), found) for found in WORDS.findall(text.lower().replace("’", "'"))]
 
 
-def row(name: str, rows: int = ROWS) -> int:
+def feature_row(name: str, rows: int = ROWS) -> int:
     return crc32(name.encode()) % rows
 
 
-Stretch = tuple[int, int]
+Offsets = tuple[int, int]
 
 
-def of_chat(turns: Sequence[Turn], pieces: Mapping[int, Sequence[Stretch]]) -> Iterator[tuple[int, Stretch, list[int]]]:
+def of_chat(
+    turns: Sequence[ReaderTurn], pieces: Mapping[int, Sequence[Offsets]]
+) -> Iterator[tuple[int, Offsets, list[int]]]:
     """The rows of every piece of a chat, given where the pieces of the user's turns lie."""
     said: list[str] = []
     earlier: set[str] = set()
     users = [at for at, turn in enumerate(turns) if turn.role == "user"]
-    ahead = {at: words(turns[at].text[:2000]) for at in users}
+    ahead = {at: split_words(turns[at].text[:2000]) for at in users}
     for at, turn in enumerate(turns):
         if at not in ahead:
-            said = words(turn.text[-400:])
+            said = split_words(turn.text[-400:])
             continue
         users.pop(0)
         later = frozenset(word for one in users[:AHEAD] for word in ahead[one])
         opening = ahead[users[0]][:OPENING] if users else []
         lie = pieces.get(at, ())
-        told = [words(turn.text[start:end]) for start, end in lie]
+        told = [split_words(turn.text[start:end]) for start, end in lie]
         for place, (stretch, piece) in enumerate(zip(lie, told, strict=True)):
             earlier.update(SUPPOSING.intersection(piece))
             before, after = told[place - 1] if place else [], told[place + 1] if place + 1 < len(told) else []
@@ -75,7 +77,7 @@ def of_chat(turns: Sequence[Turn], pieces: Mapping[int, Sequence[Stretch]]) -> I
 
 def of_piece(piece: Sequence[str], setting: Setting) -> list[int]:
     """The rows of a piece, each once."""
-    return sorted({row(name) for name in _names(piece[:LONGEST], setting)})
+    return sorted({feature_row(name) for name in _names(piece[:LONGEST], setting)})
 
 
 def _names(piece: Sequence[str], setting: Setting) -> Iterator[str]:
@@ -137,4 +139,4 @@ def _of_place(told: Sequence[str], at: int, gap: str) -> list[int]:
         f"1 {one}", f"2 {two}", f"12 {one} {two}", f"23 {two} {after}", f"01 {before} {one}", f"g {gap}",
         f"1g {gap} {one}", f"2g {gap} {two}", f"123 {one} {two} {after}", f"3 {after}", f"0 {before}",
     )  # fmt: skip
-    return [row(name, CUT_ROWS) for name in names]
+    return [feature_row(name, CUT_ROWS) for name in names]

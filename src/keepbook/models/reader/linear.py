@@ -9,8 +9,16 @@ import math
 from array import array
 from collections.abc import Mapping, Sequence
 
-from keepbook.models.reader import features, shipped
-from keepbook.models.reader.values import ACTS, CATEGORIES, LABELS, Bars, Chosen, Piece, Turn
+from keepbook.models.reader import features, model_files
+from keepbook.models.reader.values import (
+    ACTS,
+    CATEGORIES,
+    LABELS,
+    KeepThresholds,
+    ReaderPiece,
+    ReaderTurn,
+    TrainedChoice,
+)
 from keepbook.models.reader.windows import covering
 
 OUTPUTS = len(LABELS) + sum(map(len, CATEGORIES.values())) + len(ACTS)
@@ -34,15 +42,15 @@ class Weights:
 class LinearReader:
     name = "linear"
 
-    def __init__(self, weights: bytes | None = None, chosen: Chosen | None = None) -> None:
-        self._weights = Weights(weights if weights is not None else shipped.read("linear.bin"))
-        self._chosen = chosen if chosen is not None else shipped.bars("linear")
+    def __init__(self, weights: bytes | None = None, chosen: TrainedChoice | None = None) -> None:
+        self._weights = Weights(weights if weights is not None else model_files.read_pinned("linear.bin"))
+        self._chosen = chosen if chosen is not None else model_files.thresholds_of("linear")
 
     @property
-    def bars(self) -> Bars:
+    def bars(self) -> KeepThresholds:
         return self._chosen.bars
 
-    def read(self, turns: Sequence[Turn], upto: int | None = None, only: int | None = None) -> list[Piece]:
+    def read(self, turns: Sequence[ReaderTurn], upto: int | None = None, only: int | None = None) -> list[ReaderPiece]:
         given = turns[:upto]
         cut = {at: self.cut(one.text) for at, one in enumerate(given) if one.role == "user" and only in (None, at)}
         return [self._piece(given[at].text, at, stretch, rows) for at, stretch, rows in features.of_chat(given, cut)]
@@ -50,7 +58,9 @@ class LinearReader:
     def tie(self, earlier: str, later: str, before: str = "") -> Mapping[str, float] | None:
         return None
 
-    def beside(self, turns: Sequence[Turn], cut: Mapping[int, Sequence[tuple[int, int]]]) -> list[list[float]]:
+    def score_pieces(
+        self, turns: Sequence[ReaderTurn], cut: Mapping[int, Sequence[tuple[int, int]]]
+    ) -> list[list[float]]:
         """What speaks for each label, for pieces that another reader has cut: the second opinion."""
         return [self.scores(rows)[: len(LABELS)] for _, _, rows in features.of_chat(turns, cut)]
 
@@ -69,7 +79,7 @@ class LinearReader:
         sums = (sum(column) / size for column in zip(*held, strict=True))
         return [bias + scale * one for bias, scale, one in zip(w.bias, w.scale, sums, strict=True)]
 
-    def _piece(self, text: str, turn: int, stretch: tuple[int, int], rows: Sequence[int]) -> Piece:
+    def _piece(self, text: str, turn: int, stretch: tuple[int, int], rows: Sequence[int]) -> ReaderPiece:
         scores = self.scores(rows)
         chances = softmax([self._chosen.own * one for one in scores[: len(LABELS)]])
         probabilities = dict(zip(LABELS, chances, strict=True))
@@ -82,7 +92,7 @@ class LinearReader:
         act = most(ACTS, scores[at:]) if label == "order" else None
         start, end = stretch
         verdict = self.bars.verdict(probabilities)
-        return Piece(turn, start, end, text[start:end], label, probabilities, categories, act, verdict)
+        return ReaderPiece(turn, start, end, text[start:end], label, probabilities, categories, act, verdict)
 
 
 def most(names: Sequence[str], scores: Sequence[float]) -> str:

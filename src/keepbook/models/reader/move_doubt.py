@@ -9,8 +9,8 @@ hands, so it knows how the encoder errs with strangers.
 import math
 from collections.abc import Mapping, Sequence
 
-from keepbook.models.reader.features import words
-from keepbook.models.reader.move_signs import SIGNS, Asked, signs
+from keepbook.models.reader.features import split_words
+from keepbook.models.reader.move_signs import SIGNS, MoveRequest, move_features
 from keepbook.models.reader.moves import DEEDS, Move
 
 CUES = tuple(
@@ -59,11 +59,11 @@ def deed(move: Move) -> tuple[str, tuple[str, ...]] | None:
     return (act, (lines[0],)) if lines else None
 
 
-def marks(asked: Asked, which: int, move: Move, act: str, lines: Sequence[str]) -> list[float]:
+def doubt_features(asked: MoveRequest, which: int, move: Move, act: str, lines: Sequence[str]) -> list[float]:
     """The numbers that speak for or against a deed."""
     names = [line.id for line in asked.lines] + [f"{asked.at}:{start}" for start, _ in asked.pieces]
     ranked = sorted(move.points, key=lambda name: -move.points[name])
-    seen = dict(zip(names, signs(asked, range(len(asked.pieces)), [which])[0], strict=True))
+    seen = dict(zip(names, move_features(asked, range(len(asked.pieces)), [which])[0], strict=True))
     nothing = [0.0] * SIGNS
     first, second = (seen.get(name, nothing) for name in [*ranked, "", ""][:2])
     return [
@@ -82,7 +82,7 @@ def _chances(move: Move, act: str) -> list[float]:
     return [_log_odds(one) for one in (*some, acts["answer"])]
 
 
-def _lines(asked: Asked, move: Move, ranked: Sequence[str], lines: Sequence[str]) -> list[float]:
+def _lines(asked: MoveRequest, move: Move, ranked: Sequence[str], lines: Sequence[str]) -> list[float]:
     points = [*(move.points[name] for name in ranked[:3]), 0.0, 0.0, 0.0][:3]
     old = move.old.get(ranked[0]) if ranked else None
     flags = (move.unsure, move.own, move.mistake, move.ahead, move.rest["ask"], move.rest["falls"])
@@ -98,10 +98,10 @@ def _lines(asked: Asked, move: Move, ranked: Sequence[str], lines: Sequence[str]
     ]
 
 
-def _text(asked: Asked, which: int, top: Sequence[str]) -> list[float]:
-    said = words(asked.words(which))
+def _text(asked: MoveRequest, which: int, top: Sequence[str]) -> list[float]:
+    said = split_words(asked.words(which))
     line = next((line.content for line in asked.lines if line.id in top), "")
-    there = words(line)
+    there = split_words(line)
     found = [len(said) / 10, float("?" in said), float(_has_figure(said))]
     found += [float(not cue.isdisjoint(said)) for cue in CUES]
     return [*found, float(_has_figure(there)), len(there) / 10]
@@ -116,7 +116,7 @@ def _log_odds(chance: float) -> float:
     return math.log(kept / (1 - kept))
 
 
-def weighed(numbers: Sequence[float], act: str, fitted: Mapping[str, Sequence[float]]) -> list[float]:
+def scale_features(numbers: Sequence[float], act: str, fitted: Mapping[str, Sequence[float]]) -> list[float]:
     """The numbers on one scale, the act itself, and the first of them once more for this act alone."""
     scaled = [
         max(-4.0, min(4.0, (one - middle) / wide))
@@ -128,12 +128,12 @@ def weighed(numbers: Sequence[float], act: str, fitted: Mapping[str, Sequence[fl
     return scaled + own + again
 
 
-def doubt(asked: Asked, which: int, move: Move, fitted: Mapping[str, Sequence[float]]) -> float:
+def doubt(asked: MoveRequest, which: int, move: Move, fitted: Mapping[str, Sequence[float]]) -> float:
     """The probability that doing it would be wrong."""
     found = deed(move)
     if found is None:
         return 1.0
     act, lines = found
-    numbers = weighed(marks(asked, which, move, act, lines), act, fitted)
+    numbers = scale_features(doubt_features(asked, which, move, act, lines), act, fitted)
     score = fitted["bias"][0] + sum(one * by for one, by in zip(numbers, fitted["weights"], strict=True))
     return 1 / (1 + math.exp(score))

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from keepbook.models.reader.move_signs import Asked, signs
-from keepbook.models.reader.move_windows import MoveWindow, Stretch
+from keepbook.models.reader.move_signs import MoveRequest, move_features
+from keepbook.models.reader.move_windows import MoveWindow, Offsets
 from keepbook.models.reader.moves import MOVES, RESTS, Heat, Move, Need
 from keepbook.models.reader.values import LABELS
 
@@ -43,15 +43,15 @@ class MoveHeads:
         self._heat = heat or Heat()
         self._key = weights["head.key.weight"].shape[0] // (2 * len(STRETCHES))
 
-    def read(self, asked: Asked, window: MoveWindow, hidden: "Floats") -> list[tuple[int, Move]]:
+    def read(self, asked: MoveRequest, window: MoveWindow, hidden: "Floats") -> list[tuple[int, Move]]:
         """The moves of the pieces that a window judges, each with which piece it is."""
         import numpy as np  # loaded by now
 
-        pools = [_pooled(hidden, tokens) for _, tokens in window.pieces]
+        pools = [_pool_tokens(hidden, tokens) for _, tokens in window.pieces]
         own = [np.concatenate([*pools[row], hidden[0]]) for row in window.judged]
         inside = _gelu(self._linear("piece", np.stack(own)))
         scores = self._linear("does", inside)
-        marks = [_pooled(hidden, tokens) for tokens in window.lines] + pools
+        marks = [_pool_tokens(hidden, tokens) for tokens in window.lines] + pools
         beside = np.concatenate([self._matches(window, hidden), _signs(asked, window)], axis=2)
         points = self._points(inside, np.stack([np.concatenate(mark) for mark in marks]), beside)
         found = []
@@ -76,7 +76,7 @@ class MoveHeads:
             found.append([(block.max(0).mean(), block.max(1).mean()) for block in blocks])
         return np.array(found, "f4")
 
-    def _move(self, asked: Asked, window: MoveWindow, row: int, scores: "_Scores") -> Move:
+    def _move(self, asked: MoveRequest, window: MoveWindow, row: int, scores: "_Scores") -> Move:
         which, tokens = window.pieces[row]
         heat = self._heat
         parts = _split(scores.does)
@@ -98,11 +98,11 @@ class MoveHeads:
             old=self._old(asked, window, names, itself, scores.spans, exchange),
             new=_letters(window, scores.spans.best("new", range(*tokens)), 0, exchange),
             needs=_needs(window, row, asked, scores.spans, needs),
-            who=_who(asked, window, scores.spans) if own < 0.5 else None,
+            who=_person_named(asked, window, scores.spans) if own < 0.5 else None,
         )
 
     def _chances(
-        self, asked: Asked, points: "Floats", nones: "Floats", acts: Mapping[str, float], itself: int
+        self, asked: MoveRequest, points: "Floats", nones: "Floats", acts: Mapping[str, float], itself: int
     ) -> list[float]:
         """The probability that each mark is meant. Choices exclude each other, and so do the lines of an act that means
         one; how far it does is how likely such an act is."""
@@ -122,7 +122,13 @@ class MoveHeads:
         return found.tolist()  # type: ignore[no-any-return]
 
     def _old(
-        self, asked: Asked, window: MoveWindow, names: Sequence[str], itself: int, spans: "_Spans", exchange: float
+        self,
+        asked: MoveRequest,
+        window: MoveWindow,
+        names: Sequence[str],
+        itself: int,
+        spans: "_Spans",
+        exchange: float,
     ) -> Mapping[str, tuple[int, int, float]]:
         """For every line and other piece, the stretch of it that would be exchanged."""
         tokens = [*window.lines, *(one for _, one in window.pieces)]
@@ -208,7 +214,9 @@ def need_tokens(window: MoveWindow, piece: int) -> list[int]:
     ]
 
 
-def _needs(window: MoveWindow, row: int, asked: Asked, spans: _Spans, kinds: Mapping[str, float]) -> tuple[Need, ...]:
+def _needs(
+    window: MoveWindow, row: int, asked: MoveRequest, spans: _Spans, kinds: Mapping[str, float]
+) -> tuple[Need, ...]:
     if kinds["question"] >= max(kinds["words"], SEEN) and window.asked:
         turn = window.asked[-1][1]
         return (Need(turn, 0, len(asked.turns[turn].text), kinds["question"]),)
@@ -219,7 +227,7 @@ def _needs(window: MoveWindow, row: int, asked: Asked, spans: _Spans, kinds: Map
     return (Need(one.turn, one.start, two.end, likely * kinds["words"]),)
 
 
-def _who(asked: Asked, window: MoveWindow, spans: _Spans) -> str | None:
+def _person_named(asked: MoveRequest, window: MoveWindow, spans: _Spans) -> str | None:
     found = _letters(window, spans.best("who", range(*window.own)), 0, 1.0)
     return asked.text()[found[0] : found[1]] if found and found[2] >= 0.5 else None
 
@@ -238,15 +246,15 @@ def _against(scores: "Floats", none: float) -> "Floats":
     return _softmax(np.append(scores, none))[:-1]
 
 
-def _signs(asked: Asked, window: MoveWindow) -> "Floats":
+def _signs(asked: MoveRequest, window: MoveWindow) -> "Floats":
     import numpy as np  # loaded by now
 
     given = asked._replace(lines=asked.lines[: len(window.lines)])
     shown = [which for which, _ in window.pieces]
-    return np.array(signs(given, shown, [shown[row] for row in window.judged]), "f4")
+    return np.array(move_features(given, shown, [shown[row] for row in window.judged]), "f4")
 
 
-def _pooled(hidden: "Floats", tokens: Stretch) -> "tuple[Floats, Floats]":
+def _pool_tokens(hidden: "Floats", tokens: Offsets) -> "tuple[Floats, Floats]":
     part = hidden[tokens[0] : tokens[1]]
     return part.mean(0), part.max(0)
 

@@ -10,12 +10,12 @@ from array import array
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from keepbook.models.reader import shipped
-from keepbook.models.reader.features import row, words
+from keepbook.models.reader import model_files
+from keepbook.models.reader.features import feature_row, split_words
 from keepbook.models.reader.linear import softmax
-from keepbook.models.reader.move_signs import Asked, content_stems
-from keepbook.models.reader.moves import MOST_LINES, MOVES, RESTS, Line, Move, MoveBars
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.move_signs import MoveRequest, content_stems
+from keepbook.models.reader.moves import MOST_LINES, MOVES, RESTS, Move, MoveBars, MoveLine
+from keepbook.models.reader.values import ReaderTurn
 
 ROWS = 1 << 14
 OUTPUTS = len(MOVES) + 1
@@ -34,19 +34,19 @@ class LinearMoveReader:
 
     @cached_property
     def bars(self) -> MoveBars:
-        return shipped.chosen_moves("moves_linear").bars
+        return model_files.chosen_moves("moves_linear").bars
 
     @cached_property
     def _weights(self) -> tuple[list[float], list[float], "array[int]"]:
-        file = self._given if self._given is not None else shipped.read("moves.bin")
+        file = self._given if self._given is not None else model_files.read_pinned("moves.bin")
         line, _, rest = file.partition(b"\n")
         head = json.loads(line)
         return head["bias"], head["scale"], array("b", rest)
 
     def moves(
-        self, turns: Sequence[Turn], at: int, pieces: Sequence[tuple[int, int]], lines: Sequence[Line]
+        self, turns: Sequence[ReaderTurn], at: int, pieces: Sequence[tuple[int, int]], lines: Sequence[MoveLine]
     ) -> list[Move]:
-        asked = Asked(turns[: at + 1], at, pieces, lines[:MOST_LINES])
+        asked = MoveRequest(turns[: at + 1], at, pieces, lines[:MOST_LINES])
         return [self._move(asked, which) for which in range(len(pieces))]
 
     def scores(self, rows: Sequence[int]) -> list[float]:
@@ -56,9 +56,9 @@ class LinearMoveReader:
         columns = zip(*(table[at * OUTPUTS : at * OUTPUTS + OUTPUTS] for at in rows), strict=True)
         return [one + by * sum(column) / size for one, by, column in zip(bias, scale, columns, strict=True)]
 
-    def _move(self, asked: Asked, which: int) -> Move:
+    def _move(self, asked: MoveRequest, which: int) -> Move:
         start, end = asked.pieces[which]
-        scores = self.scores(rows_of(asked, which))
+        scores = self.scores(piece_rows(asked, which))
         acts = dict(zip(MOVES, softmax(scores[: len(MOVES)]), strict=True))
         ahead = 1 / (1 + math.exp(-scores[len(MOVES)]))
         rest = dict.fromkeys(RESTS, 1 / len(RESTS))
@@ -66,7 +66,7 @@ class LinearMoveReader:
         return Move(start, end, acts, points, 0.0, ahead, 0.5, 0.0, rest, {}, None, (), None)
 
 
-def points_by_words(asked: Asked, which: int) -> dict[str, float]:
+def points_by_words(asked: MoveRequest, which: int) -> dict[str, float]:
     """How likely each line is meant: by the share of its words, or of the piece's, that both have. Where the piece has
     no content word of its own ("scrap that"), what was said last is meant."""
     text = asked.words(which)
@@ -77,7 +77,7 @@ def points_by_words(asked: Asked, which: int) -> dict[str, float]:
         same = len(own & there)
         found[line.id] = min(0.98, same / max(1, len(own)) + 0.3 * (same == len(there))) if same else 0.02
     said = [line.id for line in asked.lines if line.kind in ("said", "offered")]
-    if not own and said and _BACK & set(words(text)):
+    if not own and said and _BACK & set(split_words(text)):
         found[said[-1]] = 0.6
     return found
 
@@ -90,13 +90,13 @@ _ORDERING = frozenset({
 """Stems of the words with which an order is given, which name nothing."""
 
 
-def rows_of(asked: Asked, which: int) -> list[int]:
+def piece_rows(asked: MoveRequest, which: int) -> list[int]:
     """The rows of a piece, each once."""
-    return sorted({row(name, ROWS) for name in _names(asked, which)})
+    return sorted({feature_row(name, ROWS) for name in _names(asked, which)})
 
 
-def _names(asked: Asked, which: int) -> Iterator[str]:
-    piece = words(asked.words(which))[:LONGEST]
+def _names(asked: MoveRequest, which: int) -> Iterator[str]:
+    piece = split_words(asked.words(which))[:LONGEST]
     yield f"long {min(8, len(piece) // 2)}"
     yield from (f"w {word}" for word in piece)
     yield from (f"p {word[:5]}" for word in piece if len(word) > 5)
@@ -108,12 +108,12 @@ def _names(asked: Asked, which: int) -> Iterator[str]:
         yield f"t {' '.join(piece[at : at + 3])}"
     yield f"open {' '.join(piece[:2])}"
     yield f"opens {' '.join(piece[:3])}"
-    yield from _around(asked, which)
+    yield from _context_features(asked, which)
 
 
-def _around(asked: Asked, which: int) -> Iterator[str]:
-    before = words(asked.words(which - 1))[-AROUND:] if which else []
-    after = words(asked.words(which + 1))[:4] if which + 1 < len(asked.pieces) else []
+def _context_features(asked: MoveRequest, which: int) -> Iterator[str]:
+    before = split_words(asked.words(which - 1))[-AROUND:] if which else []
+    after = split_words(asked.words(which + 1))[:4] if which + 1 < len(asked.pieces) else []
     yield f"place {which == 0} {which + 1 == len(asked.pieces)}"
     yield from (f"< {word}" for word in before[-4:])
     yield from (f"> {word}" for word in after)

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from keepbook.book.text.words import STOP_WORDS, numbers, stem, tokens
-from keepbook.models.reader.moves import KINDS, Line
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.moves import KINDS, MoveLine
+from keepbook.models.reader.values import ReaderTurn
 
 SIGNS = 10 + len(KINDS) + 5
 """How many numbers there are for a piece and what it may mean."""
@@ -18,13 +18,13 @@ LETTERS = 2000
 """Letters of an earlier turn that are looked at, its end."""
 
 
-class Asked(NamedTuple):
+class MoveRequest(NamedTuple):
     """The turn that is read, its pieces, and the lines that they may mean."""
 
-    turns: Sequence[Turn]
+    turns: Sequence[ReaderTurn]
     at: int
     pieces: Sequence[tuple[int, int]]
-    lines: Sequence[Line]
+    lines: Sequence[MoveLine]
 
     def text(self) -> str:
         return self.turns[self.at].text
@@ -40,7 +40,7 @@ def content_stems(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in tokens(text) if word not in STOP_WORDS)
 
 
-def signs(asked: Asked, shown: Sequence[int], judged: Sequence[int]) -> list[list[list[float]]]:
+def move_features(asked: MoveRequest, shown: Sequence[int], judged: Sequence[int]) -> list[list[list[float]]]:
     """For every judged piece and every mark (the lines, then the pieces shown) the numbers."""
     before = _Before(asked)
     texts = [line.content for line in asked.lines] + [asked.words(piece) for piece in shown]
@@ -48,7 +48,7 @@ def signs(asked: Asked, shown: Sequence[int], judged: Sequence[int]) -> list[lis
     found = []
     for piece in judged:
         place = [[0.0] * 5] * len(asked.lines) + [_place(piece, other) for other in shown]
-        rows = [before.shared(piece, text) for text in texts]
+        rows = [before.shared_words(piece, text) for text in texts]
         rows = [row + _lead(rows, at) for at, row in enumerate(rows)]
         found.append([row + kind + where for row, kind, where in zip(rows, kinds, place, strict=True)])
     return found
@@ -57,7 +57,7 @@ def signs(asked: Asked, shown: Sequence[int], judged: Sequence[int]) -> list[lis
 class _Before:
     """The words that stand round a piece."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: MoveRequest) -> None:
         self._asked = asked
         self._many = 1 / (1 + len(asked.lines))
         earlier = asked.turns[: asked.at]
@@ -66,7 +66,7 @@ class _Before:
         self._said, self._told = (content_stems(one[-1]) if one else frozenset[str]() for one in (said, told))
         self._long_ago = frozenset(word for text in said[-6:-1] for word in content_stems(text))
 
-    def shared(self, piece: int, text: str) -> list[float]:
+    def shared_words(self, piece: int, text: str) -> list[float]:
         """How much of a text comes again in the piece, round it and before it."""
         words, own = content_stems(text), content_stems(self._asked.words(piece))
         rest = content_stems(self._asked.text()) - own
@@ -91,7 +91,7 @@ def _lead(rows: Sequence[Sequence[float]], at: int) -> list[float]:
     return [rows[at][6] - best]
 
 
-def _kind(line: Line) -> list[float]:
+def _kind(line: MoveLine) -> list[float]:
     return [float(line.kind == kind) for kind in KINDS]
 
 

@@ -8,8 +8,8 @@ type 1). A turn that is longer than `CORE` is read in several windows, each with
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from keepbook.models.reader.moves import KINDS, MOST_LINES, Line
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.moves import KINDS, MOST_LINES, MoveLine
+from keepbook.models.reader.values import ReaderTurn
 
 SIZE = 400
 """Tokens of a window."""
@@ -26,7 +26,7 @@ UNREADABLE = 0.3
 """The share of unknown tokens from which on a text is strange."""
 
 
-class Place(NamedTuple):
+class TokenPlace(NamedTuple):
     """The letters that a token stands for. `turn` is -1 for a token of a line, and of no text at all `start` is -1."""
 
     turn: int
@@ -34,21 +34,21 @@ class Place(NamedTuple):
     end: int
 
 
-NOWHERE = Place(-1, -1, -1)
-Stretch = tuple[int, int]
+NOWHERE = TokenPlace(-1, -1, -1)
+Offsets = tuple[int, int]
 
 
 class MoveWindow(NamedTuple):
     ids: list[int]
     types: list[int]
-    places: list[Place]
-    lines: list[Stretch]
+    places: list[TokenPlace]
+    lines: list[Offsets]
     """The tokens of each line, in the order in which they were given."""
-    pieces: list[tuple[int, Stretch]]
+    pieces: list[tuple[int, Offsets]]
     """The pieces seen here: which one, and its tokens."""
     judged: list[int]
     """Those of them that are judged here, counted among the pieces seen."""
-    own: Stretch
+    own: Offsets
     """The tokens of the turn."""
     asked: list[tuple[int, int]]
     """Earlier turns of an assistant: the token of the role, and the turn."""
@@ -70,23 +70,28 @@ class MoveCoder:
         return not ids or ids.count(self.unknown) > UNREADABLE * len(ids)
 
     def windows(
-        self, turns: Sequence[Turn], at: int, pieces: Sequence[Stretch], lines: Sequence[Line]
+        self, turns: Sequence[ReaderTurn], at: int, pieces: Sequence[Offsets], lines: Sequence[MoveLine]
     ) -> list[MoveWindow]:
         """The windows in which every piece that has a token is judged once."""
         return list(self._windows(turns, at, pieces, lines, None))
 
     def alone(
-        self, turns: Sequence[Turn], at: int, pieces: Sequence[Stretch], lines: Sequence[Line], only: Sequence[int]
+        self,
+        turns: Sequence[ReaderTurn],
+        at: int,
+        pieces: Sequence[Offsets],
+        lines: Sequence[MoveLine],
+        only: Sequence[int],
     ) -> list[MoveWindow]:
         """For each of some pieces a window in which it alone is judged: it costs more, and tells more."""
         return list(self._windows(turns, at, pieces, lines, only))
 
     def _windows(
         self,
-        turns: Sequence[Turn],
+        turns: Sequence[ReaderTurn],
         at: int,
-        pieces: Sequence[Stretch],
-        lines: Sequence[Line],
+        pieces: Sequence[Offsets],
+        lines: Sequence[MoveLine],
         only: Sequence[int] | None,
     ) -> Iterator[MoveWindow]:
         coded = self._encode(turns[at].text)
@@ -100,7 +105,7 @@ class MoveCoder:
                 if which in only:
                     yield self._window(turns, at, coded, group, head, (place,))
 
-    def _lines(self, lines: Sequence[Line]) -> "_Row":
+    def _lines(self, lines: Sequence[MoveLine]) -> "_Row":
         row = _Row()
         row.add([self.cls], [NOWHERE])
         coded = [self._encode(line.content[: LINE * LETTERS]) for line in lines]
@@ -108,28 +113,28 @@ class MoveCoder:
         for line, (ids, offsets) in zip(lines, coded, strict=True):
             row.add(self._kinds[line.kind])
             begin = len(row.ids)
-            row.add(ids[:most], [Place(-1, *one) for one in offsets[:most]])
+            row.add(ids[:most], [TokenPlace(-1, *one) for one in offsets[:most]])
             row.marks.append((begin - (not ids), len(row.ids)))
             row.add([self.sep])
         return row
 
     def _window(
         self,
-        turns: Sequence[Turn],
+        turns: Sequence[ReaderTurn],
         at: int,
-        coded: "Coded",
-        group: Sequence[tuple[int, Stretch]],
+        coded: "CodedLine",
+        group: Sequence[tuple[int, Offsets]],
         head: "_Row",
         judged: Sequence[int],
     ) -> MoveWindow:
         ids, offsets = coded
         first, until = group[0][1][0], group[-1][1][1]
         begin, end = max(0, first - BESIDE), min(len(ids), until + BESIDE)
-        row = head.copied()
+        row = head.copy()
         asked = self._earlier(row, turns[:at], SIZE - len(row.ids) - (end - begin) - 4)
         row.add(self._kinds["user"])
         shift = len(row.ids) - begin
-        row.add(ids[begin:end], [Place(at, *one) for one in offsets[begin:end]])
+        row.add(ids[begin:end], [TokenPlace(at, *one) for one in offsets[begin:end]])
         row.add([self.sep])
         types = [0] * len(row.ids)
         seen = [(which, (start + shift, stop + shift)) for which, (start, stop) in group]
@@ -138,11 +143,11 @@ class MoveCoder:
         own = (begin + shift, end + shift)
         return MoveWindow(row.ids, types, row.places, row.marks, seen, list(judged), own, asked)
 
-    def _earlier(self, row: "_Row", turns: Sequence[Turn], room: int) -> list[tuple[int, int]]:
+    def _earlier(self, row: "_Row", turns: Sequence[ReaderTurn], room: int) -> list[tuple[int, int]]:
         """Puts in as many earlier turns as there is room for, the last ones; tells where an assistant's begin."""
-        found: list[tuple[int, list[int], list[Place]]] = []
+        found: list[tuple[int, list[int], list[TokenPlace]]] = []
         for at in range(len(turns) - 1, -1, -1):
-            ids, places = self._shortened(turns[at], at, NEAR if at >= len(turns) - 2 else FAR)
+            ids, places = self._encode_shortened(turns[at], at, NEAR if at >= len(turns) - 2 else FAR)
             room -= len(ids)
             if room < 0:
                 break
@@ -154,7 +159,7 @@ class MoveCoder:
             row.add(ids, places)
         return asked
 
-    def _shortened(self, turn: Turn, at: int, most: tuple[int, int]) -> tuple[list[int], list[Place]]:
+    def _encode_shortened(self, turn: ReaderTurn, at: int, most: tuple[int, int]) -> tuple[list[int], list[TokenPlace]]:
         first, last = most
         text = turn.text
         if len(text) > 2 * LETTERS * (first + last):  # only its ends are read, so only they are coded
@@ -167,15 +172,15 @@ class MoveCoder:
             if len(ids) > first + last:
                 ids, offsets = ids[:first] + ids[-last:], offsets[:first] + offsets[-last:]
         role = self._kinds.get(turn.role, self._kinds["tool"])
-        places = [NOWHERE] * len(role) + [Place(at, *one) for one in offsets] + [NOWHERE]
+        places = [NOWHERE] * len(role) + [TokenPlace(at, *one) for one in offsets] + [NOWHERE]
         return [*role, *ids, self.sep], places
 
-    def _encode(self, text: str) -> "Coded":
+    def _encode(self, text: str) -> "CodedLine":
         found = self._tokenizer.encode(text, add_special_tokens=False)
         return list(found.ids), list(found.offsets)
 
 
-Coded = tuple[list[int], list[Stretch]]
+CodedLine = tuple[list[int], list[Offsets]]
 
 
 class _Row:
@@ -183,29 +188,29 @@ class _Row:
 
     def __init__(self) -> None:
         self.ids: list[int] = []
-        self.places: list[Place] = []
-        self.marks: list[Stretch] = []
+        self.places: list[TokenPlace] = []
+        self.marks: list[Offsets] = []
 
-    def add(self, ids: Sequence[int], places: Sequence[Place] | None = None) -> None:
+    def add(self, ids: Sequence[int], places: Sequence[TokenPlace] | None = None) -> None:
         self.ids += ids
         self.places += places if places is not None else [NOWHERE] * len(ids)
 
-    def copied(self) -> "_Row":
+    def copy(self) -> "_Row":
         row = _Row()
         row.ids, row.places, row.marks = [*self.ids], [*self.places], [*self.marks]
         return row
 
 
-def _tokens(offsets: Sequence[Stretch], piece: Stretch) -> Stretch:
+def _tokens(offsets: Sequence[Offsets], piece: Offsets) -> Offsets:
     """The tokens that begin inside a piece."""
     inside = [at for at, (start, _) in enumerate(offsets) if piece[0] <= start < piece[1]]
     return (inside[0], inside[-1] + 1) if inside else (0, 0)
 
 
-def _groups(spans: Sequence[Stretch]) -> Iterator[list[tuple[int, Stretch]]]:
+def _groups(spans: Sequence[Offsets]) -> Iterator[list[tuple[int, Offsets]]]:
     """Pieces that are judged together: as many in a row as `CORE` tokens hold. A longer piece is judged by its
     beginning."""
-    group: list[tuple[int, Stretch]] = []
+    group: list[tuple[int, Offsets]] = []
     for which, (first, until) in enumerate(spans):
         if until <= first:
             continue

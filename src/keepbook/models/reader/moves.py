@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.values import ReaderTurn
 
 MOVES = ("say", "change", "end", "withdraw", "never", "keep", "undo", "ask", "answer", "off", "talk")
 """States something; says what holds instead; says that it is over; takes it back; never that topic; asks to keep it;
@@ -21,7 +21,7 @@ RESTS = ("stays", "falls", "ask")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MoveLine:
     """Something a clause may point at."""
 
     id: str
@@ -79,7 +79,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class MoveVerdict:
     """What is to come of a move: `done`, `asked` about, or `nothing`."""
 
     how: str
@@ -107,17 +107,17 @@ class MoveBars:
     unsure_most: float
     """From here on nothing is done without asking."""
 
-    def verdict(self, move: Move) -> Verdict:
+    def verdict(self, move: Move) -> MoveVerdict:
         """Done where act and pointer are sure, asked where the act is likely and something is missing."""
         act = max(DEEDS, key=lambda name: move.acts[name])
-        lines = self.meant(move, act)
+        lines = self.lines_meant(move, act)
         if move.acts[act] >= self.sure[act] and move.unsure < self.unsure_most and self._certain(move, act):
-            return Verdict("done", act, lines)
+            return MoveVerdict("done", act, lines)
         if move.acts[act] >= self.likely[act]:
-            return Verdict("asked", act, lines or self.meant(move, act, self.point_likely))
-        return Verdict("nothing", act, ())
+            return MoveVerdict("asked", act, lines or self.lines_meant(move, act, self.point_likely))
+        return MoveVerdict("nothing", act, ())
 
-    def meant(self, move: Move, act: str, least: float | None = None) -> tuple[str, ...]:
+    def lines_meant(self, move: Move, act: str, least: float | None = None) -> tuple[str, ...]:
         """The lines that an act of this kind can mean and that are likely enough, the likeliest first."""
         bar = self.point_sure if least is None else least
         found = [name for name, likely in move.points.items() if likely >= bar]
@@ -125,14 +125,14 @@ class MoveBars:
 
     def _certain(self, move: Move, act: str) -> bool:
         """Whether it is clear what is meant: nothing is only likely, and it is one line where two make no sense."""
-        sure = self.meant(move, act)
+        sure = self.lines_meant(move, act)
         if act in ("never", "off"):
             return True
         if act == "withdraw" and move.ahead >= self.ahead_sure:
             return True
-        if act == "keep" and not self.meant(move, act, self.point_likely):
+        if act == "keep" and not self.lines_meant(move, act, self.point_likely):
             return True  # what is being said
-        doubtful = len(self.meant(move, act, self.point_likely)) > len(sure)
+        doubtful = len(self.lines_meant(move, act, self.point_likely)) > len(sure)
         if act == "answer":
             return sum("/" in name for name in sure) == 1
         if act in ("change", "end"):
@@ -163,7 +163,7 @@ class MoveReader(Protocol):
     def bars(self) -> MoveBars: ...
 
     def moves(
-        self, turns: Sequence[Turn], at: int, pieces: Sequence[tuple[int, int]], lines: Sequence[Line]
+        self, turns: Sequence[ReaderTurn], at: int, pieces: Sequence[tuple[int, int]], lines: Sequence[MoveLine]
     ) -> list[Move]:
         """A move for each of the pieces (from, until, in letters) of the person's turn `at`. Later turns are not read,
         nor more than `MOST_LINES` of the lines, those of choices included."""

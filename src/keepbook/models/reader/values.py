@@ -21,11 +21,11 @@ CATEGORIES = {
 ACTS = ("forget", "decline", "remember", "undo")
 TIES = ("none", "repeats", "corrects", "withdraws")
 
-Verdict = Literal["keep", "propose", "leave"]
+PieceVerdict = Literal["keep", "propose", "leave"]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ReaderTurn:
     """One turn of a chat: `role` is user, assistant or tool. Only a user's words become pieces."""
 
     role: str
@@ -33,7 +33,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ReaderPiece:
     """A stretch of one user turn: `text` is `turns[turn].text[start:end]`."""
 
     turn: int
@@ -46,7 +46,7 @@ class Piece:
     """The category by vocabulary; means something where the piece is kept."""
     act: str | None
     """What an order asks of the memory."""
-    verdict: Verdict
+    verdict: PieceVerdict
 
     @property
     def keep(self) -> float:
@@ -55,14 +55,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class KeepThresholds:
     """From where on a piece is kept or proposed. `risk` is the most that the harmful labels together may have."""
 
     sure: float
     risk: float
     likely: float
 
-    def verdict(self, probabilities: Mapping[str, float]) -> Verdict:
+    def verdict(self, probabilities: Mapping[str, float]) -> PieceVerdict:
         keep = probabilities["keep"]
         if keep >= self.sure and sum(probabilities[name] for name in RISKS) <= self.risk:
             return "keep"
@@ -70,25 +70,25 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class TrainedChoice:
     """What training chose for one reader on writers it had not read.
 
     `own` is how much its own word counts (above 1: it was too timid), `beside` how much the linear reader's, and
     `ties` as `own` for ties.
     """
 
-    bars: Bars
+    bars: KeepThresholds
     own: float = 1.0
     beside: float = 0.0
     ties: float = 1.0
 
 
-class Reader(Protocol):
+class ChatReader(Protocol):
     """Both readers answer to this; `read` is a function of its arguments alone."""
 
     name: str
 
-    def read(self, turns: Sequence[Turn], upto: int | None = None, only: int | None = None) -> list[Piece]:
+    def read(self, turns: Sequence[ReaderTurn], upto: int | None = None, only: int | None = None) -> list[ReaderPiece]:
         """The pieces of every user turn, in order, or of `only` one; with `upto`, as if nothing had been said from that
         turn on."""
         ...

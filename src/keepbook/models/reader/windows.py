@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from keepbook.book.ground.patterns import regex
-from keepbook.models.reader.values import Turn
+from keepbook.models.reader.values import ReaderTurn
 
 SIZE = 320
 """Tokens of a window."""
@@ -28,7 +28,7 @@ AT_BREAK, INSIDE = 0.2, 0.5
 """The chance from which on a piece begins at a seeming sentence start, and elsewhere."""
 
 
-class Coded(NamedTuple):
+class CodedTurn(NamedTuple):
     """A turn as tokens. `breaks`: the tokens at which a sentence seems to start."""
 
     role: str
@@ -37,7 +37,7 @@ class Coded(NamedTuple):
     breaks: list[int]
 
 
-class Run(NamedTuple):
+class WindowRun(NamedTuple):
     """A stretch of one user turn in a window: its tokens from `first` stand at `at` and following."""
 
     turn: int
@@ -49,7 +49,7 @@ class Run(NamedTuple):
 class Window(NamedTuple):
     ids: list[int]
     types: list[int]
-    runs: list[Run]
+    runs: list[WindowRun]
 
 
 class Pair(NamedTuple):
@@ -71,12 +71,12 @@ class Coder:
         self.cls, self.sep, self.unknown = (tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[UNK]"))
         self._roles = {role: self._ids(f"{role}:") for role in ("user", "assistant", "tool")}
 
-    def code(self, turns: Sequence[Turn]) -> list[Coded]:
+    def code(self, turns: Sequence[ReaderTurn]) -> list[CodedTurn]:
         found = self._tokenizer.encode_batch([turn.text for turn in turns], add_special_tokens=False)
-        return [_coded(turn, one.ids, one.offsets) for turn, one in zip(turns, found, strict=True)]
+        return [_to_coded_turn(turn, one.ids, one.offsets) for turn, one in zip(turns, found, strict=True)]
 
     def windows(
-        self, coded: Sequence[Coded], size: int = SIZE, core: int = CORE, leave: Container[int] = ()
+        self, coded: Sequence[CodedTurn], size: int = SIZE, core: int = CORE, leave: Container[int] = ()
     ) -> list[Window]:
         """The windows in which every user turn is judged once; those to `leave` are context only."""
         row, places = self._row(coded)
@@ -103,7 +103,7 @@ class Coder:
     def _ids(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
-    def _row(self, coded: Sequence[Coded]) -> tuple[list[int], list[int]]:
+    def _row(self, coded: Sequence[CodedTurn]) -> tuple[list[int], list[int]]:
         """All tokens behind each other, and where each turn's own words begin."""
         row: list[int] = []
         places = []
@@ -115,7 +115,7 @@ class Coder:
             row.append(self.sep)
         return row, places
 
-    def _window(self, row: list[int], places: list[int], units: Sequence[Run], size: int) -> Window:
+    def _window(self, row: list[int], places: list[int], units: Sequence[WindowRun], size: int) -> Window:
         begin, end = places[units[0].turn] + units[0].first, _end(units[-1], places)
         room = max(0, size - 1 - (end - begin))
         after = min(len(row) - end, max(int(room * AFTER), room - begin))
@@ -130,17 +130,17 @@ class Coder:
         return Window(ids, types, runs)
 
 
-def _coded(turn: Turn, ids: list[int], offsets: list[tuple[int, int]]) -> Coded:
+def _to_coded_turn(turn: ReaderTurn, ids: list[int], offsets: list[tuple[int, int]]) -> CodedTurn:
     begins = [start for start, _ in offsets]
     breaks: list[int] = []
     for start in sentence_starts(turn.text):
         token = bisect_right(begins, start - 1)
         if 0 < token < len(begins) and (not breaks or breaks[-1] != token):
             breaks.append(token)
-    return Coded(turn.role, ids, offsets, breaks)
+    return CodedTurn(turn.role, ids, offsets, breaks)
 
 
-def _units(coded: Sequence[Coded], core: int) -> Iterator[Run]:
+def _units(coded: Sequence[CodedTurn], core: int) -> Iterator[WindowRun]:
     """User turns as stretches of at most `core` tokens."""
     for turn, one in enumerate(coded):
         first = 0
@@ -150,18 +150,18 @@ def _units(coded: Sequence[Coded], core: int) -> Iterator[Run]:
                 last = bisect_right(one.breaks, until) - 1
                 until = one.breaks[last] if last >= 0 and one.breaks[last] > first else until
             until = min(until, len(one.ids))
-            yield Run(turn, first, 0, until - first)
+            yield WindowRun(turn, first, 0, until - first)
             first = until
 
 
-def _end(unit: Run, places: list[int]) -> int:
+def _end(unit: WindowRun, places: list[int]) -> int:
     return places[unit.turn] + unit.first + unit.size
 
 
 # From tokens back to letters: the pieces of a run
 
 
-def begins(text: str, coded: Coded, run: Run, chances: Sequence[float]) -> list[int]:
+def piece_starts(text: str, coded: CodedTurn, run: WindowRun, chances: Sequence[float]) -> list[int]:
     """The tokens of the run (counted in the turn) with which a piece begins."""
     breaks = set(coded.breaks)
     found = [run.first]
@@ -173,7 +173,7 @@ def begins(text: str, coded: Coded, run: Run, chances: Sequence[float]) -> list[
     return found
 
 
-class Stretch(NamedTuple):
+class PieceStretch(NamedTuple):
     """A piece: its tokens in the window (from `first` on, before `until`), and its letters in the turn."""
 
     first: int
@@ -182,15 +182,15 @@ class Stretch(NamedTuple):
     end: int
 
 
-def stretches(text: str, coded: Coded, run: Run, chances: Sequence[float]) -> list[Stretch]:
+def stretches(text: str, coded: CodedTurn, run: WindowRun, chances: Sequence[float]) -> list[PieceStretch]:
     """The pieces of a run: their letters lie side by side, and those of all runs of a turn make up its text."""
-    starts = begins(text, coded, run, chances)
+    starts = piece_starts(text, coded, run, chances)
     last = run.first + run.size
     letters = [0 if token == 0 else coded.offsets[token][0] for token in starts]
     letters.append(coded.offsets[last][0] if last < len(coded.ids) else len(text))
     shift = run.at - run.first
     return [
-        Stretch(first + shift, until + shift, start, end)
+        PieceStretch(first + shift, until + shift, start, end)
         for first, until, start, end in zip(starts, [*starts[1:], last], letters, letters[1:], strict=False)
     ]
 

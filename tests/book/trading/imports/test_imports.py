@@ -247,22 +247,22 @@ def _all_accounted_for(book: Any, rows: list[str], again: bool) -> None:
     ],
 )
 def test_times_are_told_apart_by_their_range_and_form(text: str, instant: str) -> None:
-    assert values.moment(text, "time", NOW) == instant
+    assert values.parse_cell_time(text, "time", NOW) == instant
 
 
 @pytest.mark.parametrize("text", ["915148799", "1999-12-31", "4102444800", "0", "2028-01-01", "x", "2026-13-01", ""])
 def test_a_time_that_cannot_be_is_refused_with_a_question(text: str) -> None:
     with pytest.raises(Invalid):
-        values.moment(text, "time", NOW)
+        values.parse_cell_time(text, "time", NOW)
 
 
 def test_a_date_that_could_be_two_days_is_asked_about() -> None:
     with pytest.raises(Invalid, match="day or the month"):
-        values.moment("05/01/2026", "time", NOW)
+        values.parse_cell_time("05/01/2026", "time", NOW)
 
 
 def test_a_zone_is_that_of_times_that_name_none() -> None:
-    assert values.moment("2026-01-06 00:30", "time", NOW, "Europe/Nicosia") == "2026-01-05T22:30:00.000000Z"
+    assert values.parse_cell_time("2026-01-06 00:30", "time", NOW, "Europe/Nicosia") == "2026-01-05T22:30:00.000000Z"
 
 
 @pytest.mark.parametrize(
@@ -283,11 +283,11 @@ def test_the_decimal_mark_is_the_files(cells: list[str], mark: str) -> None:
 
 
 def test_amounts_carry_their_coin() -> None:
-    assert values.amount("0.0001 BTC", "fee") == (values.decimal("0.0001", "fee"), "BTC")
-    assert values.amount("1.000,5BTC", "fee", ",") == (values.decimal("1000.5", "fee"), "BTC")
-    assert values.amount("(12.5)", "fee") == (values.decimal("-12.5", "fee"), None)
+    assert values.parse_amount("0.0001 BTC", "fee") == (values.decimal("0.0001", "fee"), "BTC")
+    assert values.parse_amount("1.000,5BTC", "fee", ",") == (values.decimal("1000.5", "fee"), "BTC")
+    assert values.parse_amount("(12.5)", "fee") == (values.decimal("-12.5", "fee"), None)
     with pytest.raises(Invalid):
-        values.amount("BTC", "fee")
+        values.parse_amount("BTC", "fee")
 
 
 def test_every_format_is_tried_here() -> None:

@@ -143,7 +143,7 @@ def test_to_forget_and_to_restore_name_the_state_they_are_based_on_too(mine: Tes
 def test_a_question_is_answered_with_one_of_its_choices_by_the_person_alone(kb: Any, client: Any, alice: Any) -> None:
     old = alice.remember("I work at Equinor")
     with alice.writing() as (tx, _):
-        asked = proposals.ask(
+        asked = proposals.ask_question(
             tx, stamp(tx.clock()), question="over", op="update", content="I work at a bakery", memory_id=old.id
         )
     path = f"/api/memory/proposals/{asked.id}"

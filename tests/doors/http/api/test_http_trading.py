@@ -14,7 +14,14 @@ from tests.desks import DESKS, market, traded, world
 
 from keepbook.book.trading.market.events import Event
 from keepbook.book.trading.trades import Position, Trade
-from keepbook.demo.market import bar_lines, deployment_lines, event_lines, position_lines, skill_lines, trade_lines
+from keepbook.demo.market import (
+    bar_lines,
+    deployment_lines,
+    event_lines,
+    market_trade_lines,
+    position_lines,
+    skill_lines,
+)
 from keepbook.doors.http.api import trading
 
 Clients = Callable[..., TestClient]
@@ -158,7 +165,7 @@ def test_every_kind_of_file_over_http_is_what_the_loaders_make_of_it(kb: Any, mi
     files = {
         "skills": skill_lines(DESKS),
         "deployments": deployment_lines(WORLD, DESKS),
-        "trades": trade_lines(WORLD, DESKS),
+        "trades": market_trade_lines(WORLD, DESKS),
         "positions": position_lines(WORLD, DESKS),
     }
     for kind, lines in files.items():

@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from starlette.testclient import TestClient
 from tests.doors.http.web.registry import fonts
 
-from keepbook.doors.http.web.frame.loading import Load
+from keepbook.doors.http.web.frame.loading import LoadUnderWay
 
 CHROMIUM = Path("/usr/bin/chromium-headless-shell"), Path("/usr/bin/chromium")
 """Debian's own, where it is, and first the one without a window (see scripts/browser.py); elsewhere the one that
@@ -246,7 +246,7 @@ def held_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, int], None]:
     """Loads of a page's module wait at a row until somebody says stop."""
 
     def hold(page: Any, row: int) -> None:
-        class Held(Load):
+        class Held(LoadUnderWay):
             def __init__(self, owner: str, total: int, work: Any) -> None:
                 super().__init__(owner, total, lambda progress: work(partial(self._heard, progress)))
 
@@ -256,6 +256,6 @@ def held_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, int], None]:
                     time.sleep(0.01)
                 progress(done)
 
-        monkeypatch.setattr(page, "Load", Held)
+        monkeypatch.setattr(page, "LoadUnderWay", Held)
 
     return hold

@@ -21,7 +21,7 @@ from tests.doors.http.web.conftest import SAME_EVERYWHERE, serving, settled_as_a
 from tests.doors.http.web.registry import WIDE, axe_script, wide_fonts
 from tests.traded import exposed, traded
 
-from keepbook.book.upkeep import chats_read
+from keepbook.book.upkeep import chat_reading
 from keepbook.doors.http.web.frame.assets import FOLDER
 
 WIDTHS = (1440, 820, 390, 360)
@@ -176,9 +176,9 @@ def live(kb: Any, clock: Any) -> dict[str, str]:
     talk("I work as a structural engineer, four days a week.", close=True)
     failed = talk("I live in Vienna.")
     with alice.writing() as (tx, _):
-        held = threads.claim(tx, failed.id, stamp(tx.clock()), lease_seconds=60)
+        held = threads.claim_closing(tx, failed.id, stamp(tx.clock()), lease_seconds=60)
         assert held is not None
-        threads.give_back(tx, held, stamp(tx.clock()), "the model answered badly", retry_minutes=15)
+        threads.release_closing(tx, held, stamp(tx.clock()), "the model answered badly", retry_minutes=15)
         threads.keep_compression(tx, failed.id, 1, "They said where they live.")
     clock.set("2026-11-12T08:16:00Z")
     chat = talk("Remember that my dog is called Rex.", "Thanks")
@@ -206,9 +206,9 @@ def _asked(alice: Any, talk: Any, memory_id: str) -> str:
     with alice.writing() as (tx, _):
         now = stamp(tx.clock())
         words = "Keeps four months of expenses in cash"
-        proposals.ask(tx, now, question="over", op="update", content=words, memory_id=memory_id, **where)
+        proposals.ask_question(tx, now, question="over", op="update", content=words, memory_id=memory_id, **where)
         lines = [(memory_id, "Keeps three months of expenses in cash"), (memory_id[::-1], "Keeps a diary")]
-        proposals.ask(tx, now, question="which", op="forget", content="cash", lines=lines, **where)
+        proposals.ask_question(tx, now, question="which", op="forget", content="cash", lines=lines, **where)
     return str(chat.id)
 
 
@@ -228,7 +228,7 @@ def _brought_in(alice: Any) -> dict[str, str]:
         for nth in range(2)
     ]
     load = alice.import_([json.dumps(talks)]).load
-    first = chats_read.unread(alice, load)[0].id
+    first = chat_reading.unread(alice, load)[0].id
     alice.close_thread(first, offline=True)
     return {"load": str(load), "imported": first}
 

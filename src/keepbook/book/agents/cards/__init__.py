@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keepbook.book.agents.cards.answer import instructions, line_of, read_card, validate
-from keepbook.book.agents.cards.types import RE_EXAMINATION, Broken, CardType, CardTypes, Rule, Slot, load
+from keepbook.book.agents.cards.types import RE_EXAMINATION, Broken, CardType, CardTypes, Rule, Slot, load_card_types
 
 __all__ = [
     "RE_EXAMINATION",
@@ -28,4 +28,4 @@ __all__ = [
 
 def card_types(folders: Sequence[Path] = ()) -> CardTypes:
     """The shipped types and those of `folders`; a file is read again only when it changed."""
-    return load((Path(__file__).parent, *folders))
+    return load_card_types((Path(__file__).parent, *folders))

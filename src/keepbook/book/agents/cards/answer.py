@@ -68,7 +68,7 @@ def validate(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, An
     """Slots as they are kept: every slot of the type, empty ones as None, times as UTC text. `Invalid` says all."""
     known = {slot.name for slot in card.slots}
     wrong = {str(name): "there is no such slot" for name in sorted(given.keys() - known, key=str)}
-    kept = _kept(card, given, now, wrong)
+    kept = _read_slots(card, given, now, wrong)
     wrong |= dict(_missing_or_too_much(card, kept, wrong))
     wrong |= dict(_out_of_order(card, kept, wrong))
     if wrong:
@@ -77,7 +77,7 @@ def validate(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, An
     return kept
 
 
-def _kept(card: CardType, given: Mapping[str, Any], now: str, wrong: dict[str, str]) -> dict[str, Any]:
+def _read_slots(card: CardType, given: Mapping[str, Any], now: str, wrong: dict[str, str]) -> dict[str, Any]:
     """Each slot read for itself; one that cannot be is noted in `wrong`."""
     kept: dict[str, Any] = {}
     for slot in card.slots:
@@ -117,7 +117,7 @@ def _out_of_order(card: CardType, kept: Mapping[str, Any], wrong: Mapping[str, s
 
 def line_of(card: CardType, slots: Mapping[str, Any], at: str, now: str) -> str:
     """`2d ago · WAIT · range unresolved`."""
-    values = {slot.name: _shown(slots.get(slot.name)) for slot in card.slots}
+    values = {slot.name: _value_in_words(slots.get(slot.name)) for slot in card.slots}
     return card.line.format(age=age(at, now), **values)
 
 
@@ -137,7 +137,7 @@ def _read(slot: Slot, value: Any, now: str) -> Any:
         word = value.strip().upper() if isinstance(value, str) and value.strip() not in slot.choices else value
         word = word.strip() if isinstance(word, str) else word
         if word not in slot.choices:
-            raise Invalid(f"is one of {', '.join(slot.choices)}, not {_quoted(value)}")
+            raise Invalid(f"is one of {', '.join(slot.choices)}, not {_short_json(value)}")
         return word
     if slot.type == "list":
         if not isinstance(value, list) or len(value) > (slot.max or MOST_ITEMS):
@@ -147,7 +147,7 @@ def _read(slot: Slot, value: Any, now: str) -> Any:
         return _time(slot, value, now)
     if slot.type == "boolean":
         if not isinstance(value, bool):
-            raise Invalid(f"is true or false, not {_quoted(value)}")
+            raise Invalid(f"is true or false, not {_short_json(value)}")
         return value
     text = _text(value, slot.pattern, int(slot.max or TEXT_LIMIT))
     if slot.min is not None and len(text) < slot.min:
@@ -157,7 +157,7 @@ def _read(slot: Slot, value: Any, now: str) -> Any:
 
 def _number(slot: Slot, value: Any) -> float | int:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e15:
-        raise Invalid(f"is a number, not {_quoted(value)}")
+        raise Invalid(f"is a number, not {_short_json(value)}")
     low, high = slot.min, slot.max
     if (low is not None and value < low) or (high is not None and value > high):
         bounds = f"from {low:g} to {high:g}" if low is not None and high is not None else "within its bounds"
@@ -169,24 +169,24 @@ def _number(slot: Slot, value: Any) -> float | int:
 
 def _text(value: Any, pattern: str | None, most: int) -> str:
     if not isinstance(value, str):
-        raise Invalid(f"is text, not {_quoted(value)}")
+        raise Invalid(f"is text, not {_short_json(value)}")
     text = clean_text(value, "card", 10 * TEXT_LIMIT).strip()
     if len(text) > most:
         raise Invalid(f"has at most {most} characters, not {len(text)}")
     if not text or (pattern is not None and not re.fullmatch(pattern, text)):
-        raise Invalid(f"does not have the right form: {_quoted(value)}")
+        raise Invalid(f"does not have the right form: {_short_json(value)}")
     return text
 
 
 def _time(slot: Slot, value: Any, now: str) -> str:
     if not isinstance(value, str):
-        raise Invalid(f"is a time, not {_quoted(value)}")
+        raise Invalid(f"is a time, not {_short_json(value)}")
     try:
         at = instant(value, field=slot.name)
     except Invalid:
-        raise Invalid(f"is a time in ISO 8601, not {_quoted(value)}") from None
+        raise Invalid(f"is a time in ISO 8601, not {_short_json(value)}") from None
     if at is None or (slot.future and at <= now):
-        raise Invalid(f"lies in the future, unlike {_quoted(value)}")
+        raise Invalid(f"lies in the future, unlike {_short_json(value)}")
     return at
 
 
@@ -207,13 +207,13 @@ def _holds(when: When, slots: Mapping[str, Any]) -> bool:
     return all(slots.get(name) in choices for name, choices in when.items())
 
 
-def _shown(value: Any) -> str:
+def _value_in_words(value: Any) -> str:
     if isinstance(value, float | int) and not isinstance(value, bool):
         return f"{value:g}"
     return "" if value is None else ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def _quoted(value: Any) -> str:
+def _short_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)[:60]
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
-from keepbook.strict_toml import Expecting, NotToml, Table, Wrong, nearest, parse, read
+from keepbook.strict_toml import Expecting, NotToml, TomlTable, Wrong, fit_to_shape, nearest_name, parse_toml
 
 RE_EXAMINATION = "re-examination"
 TYPES = ("text", "number", "choice", "list", "time", "boolean")
@@ -52,7 +52,7 @@ class SlotTable:
     pattern: str | None = None
     future: bool = False
     from_: str | None = None
-    empty_when: Table[_Words] | None = None
+    empty_when: TomlTable[_Words] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Rule:
 
     rising: _Words
     say: str
-    when: Table[_Words] = field(default_factory=lambda: MappingProxyType({}))
+    when: TomlTable[_Words] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class CardFile:
     name: str
     title: str
     line: str
-    slots: Table[SlotTable]
+    slots: TomlTable[SlotTable]
     re_examinable: _ReExaminable = False
     re_examine_actions: _Words = ()
     follow: str | None = None
@@ -157,7 +157,7 @@ class CardTypes:
         for one in self.broken:
             if Path(one.path).stem == name:
                 raise Invalid(f"the card type {name!r} cannot be used: {one}", field="card_type")
-        hint, known = _meant(nearest(name, self.types)), ", ".join(sorted(self.types))
+        hint, known = _suggestion(nearest_name(name, self.types)), ", ".join(sorted(self.types))
         raise Invalid(f"there is no card type {name!r}.{hint} Known: {known}", field="card_type")
 
     def find(self, name: str) -> CardType:
@@ -185,7 +185,7 @@ class CardTypes:
 # Operations
 
 
-def load(folders: Sequence[Path]) -> CardTypes:
+def load_card_types(folders: Sequence[Path]) -> CardTypes:
     """Every file of these folders, the shipped ones first; of two of one name the first stands."""
     types: dict[str, CardType] = {}
     broken = []
@@ -209,7 +209,7 @@ def _load(path: str, _mtime: int) -> CardType | Broken:
     text = ""
     try:
         text = Path(path).read_text(encoding="utf-8")
-        return _card_type(parse(text), Path(path).stem)
+        return _card_type(parse_toml(text), Path(path).stem)
     except NotToml as error:
         where = _AT_LINE.search(str(error))
         line = int(where[1]) if where else len(text.splitlines())
@@ -219,7 +219,7 @@ def _load(path: str, _mtime: int) -> CardType | Broken:
     except OSError as error:
         return Broken(path, None, f"cannot be read: {error.strerror}")
     except Wrong as error:
-        return _broken(path, text, tuple(map(str, error.key)), _told(error))
+        return _broken(path, text, tuple(map(str, error.key)), _wrong_in_words(error))
     except _Unfit as error:
         return _broken(path, text, error.key, error.reason)
 
@@ -261,7 +261,7 @@ def _line_of(text: str, key: tuple[str, ...]) -> int:
 
 
 def _card_type(data: dict[str, Any], stem: str) -> CardType:
-    file = read(CardFile, data)
+    file = fit_to_shape(CardFile, data)
     if file.name != stem or not _NAME.fullmatch(stem):
         _refuse(("name",), f'expected "{stem}", like the file: small letters, digits and dashes')
     slots = {name: _slot(name, table) for name, table in file.slots.items()}
@@ -342,17 +342,17 @@ def _checks(card: CardType, slots: Mapping[str, Slot]) -> list[tuple[bool, tuple
     ]
     checks += [] if card.forecast is None else _forecast_checks(card, card.forecast, slots)
     for name, slot in slots.items():
-        fits = slot.empty_when is None or _known(slot.empty_when, slots)
+        fits = slot.empty_when is None or _is_condition_known(slot.empty_when, slots)
         checks.append((fits, ("slots", name, "empty_when"), "expected choices of a slot of this card"))
         checks.append((slot.from_ in (None, *slots), ("slots", name, "from"), "expected the name of a slot"))
     for index, rule in enumerate(card.rules):
         at = ("rules", str(index))
-        checks.append((_known(rule.when, slots), (*at, "when"), "expected choices of a slot of this card"))
+        checks.append((_is_condition_known(rule.when, slots), (*at, "when"), "expected choices of a slot of this card"))
         checks.append((set(rule.rising) <= set(numbers), (*at, "rising"), f"expected of {', '.join(numbers)}"))
     return checks
 
 
-def _known(when: When, slots: Mapping[str, Slot]) -> bool:
+def _is_condition_known(when: When, slots: Mapping[str, Slot]) -> bool:
     return all(name in slots and set(choices) <= set(slots[name].choices) for name, choices in when.items())
 
 
@@ -367,15 +367,15 @@ def _refuse(key: tuple[str, ...], reason: str) -> NoReturn:
     raise _Unfit(key, reason)
 
 
-def _told(wrong: Wrong) -> str:
+def _wrong_in_words(wrong: Wrong) -> str:
     match wrong.kind:
         case "unknown":
-            return f"there is no such key;{_meant(wrong.nearest)} known are {', '.join(wrong.known)}"
+            return f"there is no such key;{_suggestion(wrong.nearest)} known are {', '.join(wrong.known)}"
         case "missing":
             return "this key is missing"
         case _:
             return f"expected {wrong.belongs}"
 
 
-def _meant(name: str | None) -> str:
+def _suggestion(name: str | None) -> str:
     return f" did you mean {name!r}?" if name else ""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from keepbook.book.memory.labels import clean_metadata, clean_tags, told_metadata, told_tags
 from keepbook.book.memory.memories import State, Written
-from keepbook.book.memory.write_path import TEXT_FIELDS, Change, Text, quoting, refuse_lesson
+from keepbook.book.memory.write_path import TEXT_FIELDS, Change, VersionText, quoting, refuse_lesson
 from keepbook.errors import NotAllowed
 
 _RANK = {"extracted": 0, "inferred": 0, "chat": 1, "imported": 1, "profile": 2}
@@ -51,10 +51,10 @@ def merge_beginnings(valid_from: str, recorded_at: str, given: str | None) -> st
     return given if valid_from == recorded_at else min(valid_from, given)
 
 
-def merged_text(change: Change, text: Text, given_from: str | None) -> Text:
+def merged_text(change: Change, text: VersionText, given_from: str | None) -> VersionText:
     """The line as it stands with what is new in the saying. Its words stay, unless they become another's word."""
     row = change.row
-    base = Text(**{name: getattr(row, name) for name in TEXT_FIELDS})
+    base = VersionText(**{name: getattr(row, name) for name in TEXT_FIELDS})
     if adopts(row.source, text.source):
         base = text
         if row.quoted and not text.quoted:  # who repeats what was quoted of them leaves the quotation
@@ -74,7 +74,7 @@ def merged_text(change: Change, text: Text, given_from: str | None) -> Text:
     )
 
 
-def is_same_saying(change: Change, text: Text) -> bool:
+def is_same_saying(change: Change, text: VersionText) -> bool:
     """Whether the very turn that the line was made of is written once more: it was said once."""
     if text.thread_id is None or text.turn_ids == "[]":
         return False
@@ -95,8 +95,8 @@ def may_reword(change: Change, source: str) -> bool:
 # Operations
 
 
-def repeat(
-    change: Change, text: Text, *, given_from: str | None = None, importance: float | None = None,
+def confirm_repeat(
+    change: Change, text: VersionText, *, given_from: str | None = None, importance: float | None = None,
     subject: str | None = None,
 ) -> Written:  # fmt: skip
     """A line that holds is said again. `unchanged` where nothing but the confirmation happened; then `event` takes
@@ -136,7 +136,7 @@ def by_person(change: Change) -> bool:
     return says or change.origin.for_person
 
 
-def begin_anew(change: Change, text: Text, after: State) -> Written | None:
+def begin_anew(change: Change, text: VersionText, after: State) -> Written | None:
     """A line that has ended is said again: the same memory, from then on. None where who says it may not touch that
     line (it is the person's own), or where it says no more than the line did (an older file)."""
     row = change.row

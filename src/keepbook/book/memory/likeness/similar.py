@@ -13,17 +13,17 @@ from sqlalchemy import bindparam, select
 from keepbook.book.memory.memories import IS_ACTIVE, WHOLE
 from keepbook.book.text.indexes.word_index import likeness_keys
 from keepbook.book.text.opposites import opposite
-from keepbook.book.text.quotation import plain
-from keepbook.book.text.words import fold, near_duplicate, tokens
+from keepbook.book.text.quotation import text_without_marks
+from keepbook.book.text.words import fold_text, near_duplicate, tokens
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import likeness, memories
 
 MOST_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class SimilarRows:
     """Rows of active memories, each list oldest first."""
 
     same: Any = None
@@ -48,14 +48,14 @@ def same_subject(content: str, one: str | None, other: str | None) -> bool:
     """Whether a line is about the same one under both subjects. None is the person, unless the words name who it is:
     "Anna is allergic to nuts" needs no subject, "Is allergic to nuts" does."""
     if one is not None and other is not None:
-        return fold(one) == fold(other)
+        return fold_text(one) == fold_text(other)
     named = one or other
     return named is None or set(tokens(content)).issuperset(tokens(named))
 
 
 def bare_words(content: str) -> str:
     """What two lines have in common that say the same: their words, without the marks of a quotation."""
-    return fold(plain(content)) or fold(content)
+    return fold_text(text_without_marks(content)) or fold_text(content)
 
 
 # Queries
@@ -70,7 +70,7 @@ def find_alike(
     now: str,
     *,
     apart_from: str | None = None,
-) -> Alike:
+) -> SimilarRows:
     """What the book has that says the same, nearly the same, or the opposite, apart from one memory. What other
     readers never see (another scope) is nothing of that to them."""
     rows = [row for row in _sharing(tx, content, category) if row.scope == scope and row.id != apart_from]
@@ -79,20 +79,22 @@ def find_alike(
     ended = _first_saying([row for row in about if has_ended(row, now)], content, category)
     same = _first_saying(holding, content, category)
     if same is not None:
-        return Alike(same, ended)
+        return SimilarRows(same, ended)
     near = {row.id: row for row in rows if not has_ended(row, now) and _is_near(row, content, category)}
     if subject is not None:
-        of_subject = tx.conn.execute(_ABOUT, {"owner": tx.owner, "subject_key": fold(subject)})
+        of_subject = tx.conn.execute(_ABOUT, {"owner": tx.owner, "subject_key": fold_text(subject)})
         known = [row for row in of_subject if not has_ended(row, now)]
         near.update({row.id: row for row in known if (row.category, row.scope) == (category, scope)})
         near.pop(apart_from or "", None)
     contrary = _oldest_first(row for row in holding if opposite(content, row.content))
-    return Alike(None, ended, _oldest_first(near.values()), contrary)
+    return SimilarRows(None, ended, _oldest_first(near.values()), contrary)
 
 
 def is_said(tx: Tx, content: str, scope: str | None) -> bool:
     """Whether an active memory of this scope has these words, whomever it is about."""
-    return any(row.scope == scope and fold(row.content) == fold(content) for row in _sharing(tx, content, None))
+    return any(
+        row.scope == scope and fold_text(row.content) == fold_text(content) for row in _sharing(tx, content, None)
+    )
 
 
 def _is_near(row: Any, content: str, category: str | None) -> bool:
@@ -118,7 +120,7 @@ def _sharing(tx: Tx, content: str, category: str | None) -> Sequence[Any]:
 
 
 _ABOUT = WHOLE.where(memories.c.subject_key == bindparam("subject_key"), IS_ACTIVE)
-_KEYED = Prepared(
+_KEYED = PreparedStatement(
     select(likeness.c.memory_id).where(
         likeness.c.owner == bindparam("owner"), likeness.c.key.in_([bindparam(f"key{at}") for at in range(4)])
     )

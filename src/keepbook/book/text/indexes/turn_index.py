@@ -14,11 +14,11 @@ from typing import Any
 from sqlalchemy import delete, insert
 
 from keepbook.book.ground.patterns import regex
-from keepbook.book.text.indexes.word_index import Said, take_vectors, term_weights
+from keepbook.book.text.indexes.word_index import IndexedText, take_vectors, term_weights
 from keepbook.book.text.time_hints import day_terms
 from keepbook.book.text.words import STOP_WORDS, tokens
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import turn_terms
 
 SAYS, ASKS, STANDS, SPEAKER = "#", "?", "!", "~"
@@ -38,7 +38,7 @@ def speaker_marks(speaker: str | None, role: str) -> list[str]:
     return sorted({SPEAKER + name for name in names or [role]})
 
 
-def marks(text: str, role: str, speaker: str | None, at: str) -> dict[str, float]:
+def turn_marks(text: str, role: str, speaker: str | None, at: str) -> dict[str, float]:
     """What the index knows of a turn beside its words."""
     says = sum(word not in STOP_WORDS for word in tokens(text))
     known = dict.fromkeys([*speaker_marks(speaker, role), *day_terms(at)], 1.0)
@@ -61,7 +61,7 @@ _FOR_GOOD = regex(
 
 def turn_weights(text: str, role: str, speaker: str | None, at: str) -> dict[str, float]:
     """All that the index says of a turn."""
-    return term_weights(Said(None, None, text, None, None)) | marks(text, role, speaker, at)
+    return term_weights(IndexedText(None, None, text, None, None)) | turn_marks(text, role, speaker, at)
 
 
 # Operations
@@ -87,4 +87,4 @@ def take_turns(tx: Tx, thread_id: str) -> None:
 
 # Queries
 
-_PUT = Prepared(insert(turn_terms), turn_terms.c.keys())
+_PUT = PreparedStatement(insert(turn_terms), turn_terms.c.keys())

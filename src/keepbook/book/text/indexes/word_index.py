@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from sqlalchemy import Table, and_, bindparam, delete, func, insert, select, update
 
-from keepbook.book.text.opposites import matter
-from keepbook.book.text.words import compounds, fold, numbers, polarity, tokens
+from keepbook.book.text.opposites import matter_of
+from keepbook.book.text.words import compounds, fold_text, numbers, polarity, tokens
 from keepbook.book.text.words import terms as analyse
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import likeness, terms, vector_spaces, vectors
 
 # BM25's saturation with weak length normalisation; forty words on both sides keep short facts comparable.
@@ -29,7 +29,7 @@ BODY_SHARE = 0.5
 """A word of the body counts half: what is injected says more about a memory than what hangs below it."""
 
 
-class Said(NamedTuple):
+class IndexedText(NamedTuple):
     """What of a memory is indexed."""
 
     category: str | None
@@ -42,7 +42,7 @@ class Said(NamedTuple):
 # Rules
 
 
-def term_weights(said: Said) -> dict[str, float]:
+def term_weights(said: IndexedText) -> dict[str, float]:
     counts: dict[str, float] = {}
     for term in analyse(" ".join(filter(None, (said.content, said.subject, said.summary)))):
         counts[term] = counts.get(term, 0) + 1
@@ -66,11 +66,11 @@ def likeness_keys(content: str, category: str | None) -> tuple[str, ...]:
     With the words of two texts in one fixed order: if four fifths are common, one is among the first fifth
     and one of each. A key also holds what must be equal anyway; long words come first since they are rarer.
     """
-    words = sorted(set(tokens(content)), key=lambda word: (-len(word), word)) or [fold(content)]
+    words = sorted(set(tokens(content)), key=lambda word: (-len(word), word)) or [fold_text(content)]
     first = len(words) - -(-4 * len(words) // 5) + 1
     counted = " ".join(sorted(numbers(content)))
     alike = f"{category}|{polarity(content)}|{counted}"
-    about = " ".join(sorted(matter(content))) or fold(content)
+    about = " ".join(sorted(matter_of(content))) or fold_text(content)
     keys = [f"{word}|{alike}" for word in words[:first]] + [f"={about}|{counted}"]
     return tuple(hashlib.blake2b(key.encode(), digest_size=8).hexdigest() for key in keys)
 
@@ -78,7 +78,7 @@ def likeness_keys(content: str, category: str | None) -> tuple[str, ...]:
 # Operations
 
 
-def put_words(tx: Tx, memory_id: str, said: Said) -> None:
+def put_words(tx: Tx, memory_id: str, said: IndexedText) -> None:
     key = {"owner": tx.owner, "memory_id": memory_id}
     found = [{**key, "term": term, "weight": weight} for term, weight in sorted(term_weights(said).items())]
     alike = [{**key, "key": word} for word in likeness_keys(said.content, said.category)]
@@ -86,7 +86,7 @@ def put_words(tx: Tx, memory_id: str, said: Said) -> None:
         statement.run_many(tx.conn, rows)
 
 
-def take_words(tx: Tx, memory_id: str, said: Said) -> None:
+def take_words(tx: Tx, memory_id: str, said: IndexedText) -> None:
     """The same text gives the same terms, so what was put is found without an index by memory."""
     for statement, words in (
         (_TAKE_TERM, sorted(term_weights(said))),
@@ -115,8 +115,8 @@ def counts_up_to(tx: Tx, wanted: Sequence[str], most: int) -> dict[str, int]:
     return {term: int(_COUNT.first(tx.conn, {**asked, "term": term}).count) for term in wanted}
 
 
-_SPACES = Prepared(select(vector_spaces.c.space).where(vector_spaces.c.owner == bindparam("owner")))
-_COUNT = Prepared(
+_SPACES = PreparedStatement(select(vector_spaces.c.space).where(vector_spaces.c.owner == bindparam("owner")))
+_COUNT = PreparedStatement(
     select(func.count().label("count")).select_from(
         select(terms.c.memory_id)
         .where(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"))
@@ -126,12 +126,12 @@ _COUNT = Prepared(
 )
 
 
-def _put(table: Table) -> Prepared:
-    return Prepared(insert(table), table.c.keys())
+def _put(table: Table) -> PreparedStatement:
+    return PreparedStatement(insert(table), table.c.keys())
 
 
-def _take(table: Table, word: str) -> Prepared:
-    return Prepared(
+def _take(table: Table, word: str) -> PreparedStatement:
+    return PreparedStatement(
         delete(table).where(
             table.c.owner == bindparam("owner"),
             table.c[word] == bindparam("word"),

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from keepbook.book.trading.imports import table, values
-from keepbook.book.trading.imports.formats import KNOWN, named, plain, recognised
-from keepbook.book.trading.imports.formats.reading import Format, Read, Reader
+from keepbook.book.trading.imports.formats import KNOWN, format_named, plain_table, recognise_format
+from keepbook.book.trading.imports.formats.reading import CellReader, FileFormat, ReadRow
 from keepbook.book.trading.imports.pairing import Fill, Trip
-from keepbook.book.trading.imports.table import Table, figures_in
+from keepbook.book.trading.imports.table import FileTable, figures_in
 from keepbook.book.trading.trades import TRADES
 from keepbook.errors import Invalid
 
@@ -24,12 +24,12 @@ SQLITE = b"SQLite format 3\x00"
 
 
 @dataclass(slots=True)
-class Work:
+class FileImport:
     """A file on its way in."""
 
-    format: Format
-    table: Table
-    reader: Reader
+    format: FileFormat
+    table: FileTable
+    reader: CellReader
     fills: list[Fill] = field(default_factory=list)
     trips: list[Trip] = field(default_factory=list)
     rows_of: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -50,9 +50,9 @@ class Work:
 # Rules
 
 
-def is_ours(source: Any) -> bool:
+def has_own_columns(source: Any) -> bool:
     """Whether a file has the columns of our own trades, which the plain loader reads as a stream."""
-    text = _head(Path(source)) if isinstance(source, str | Path) else table.text_of(source)[:20_000]
+    text = _head(Path(source)) if isinstance(source, str | Path) else table.decode_file(source)[:20_000]
     first = next((line for line in text.splitlines() if line.strip()), "").lower()
     needed = [name for name in TRADES.needed if name != "deployment"]
     if first.startswith(("{", "[")):
@@ -78,10 +78,10 @@ def _head(path: Path) -> str:
     return "PAR1" if raw.startswith(b"PAR1") else raw.decode("utf-8", "replace")
 
 
-def prepared(
+def prepare_import(
     text: str, now: datetime, *, format: str | None, columns: Mapping[str, str] | None, zone: str,
     symbol: str | None, multipliers: Mapping[str, float],
-) -> Work:  # fmt: skip
+) -> FileImport:  # fmt: skip
     """The table and how to read it; `Invalid` asks for a mapping where no format fits."""
     theirs = {name.strip().lower() for name in (columns or {}).values()}
 
@@ -89,25 +89,27 @@ def prepared(
         if columns:
             return theirs <= set(names)
         if format is not None and format != "plain":
-            return named(format).knows(names)
-        return any(one.knows(names) for one in KNOWN) or plain.fits(names)
+            return format_named(format).knows(names)
+        return any(one.knows(names) for one in KNOWN) or plain_table.fits(names)
 
-    found = table.read(text, known)
+    found = table.read_table(text, known)
     if columns is not None:
-        chosen = plain.mapped(columns)
+        chosen = plain_table.format_of_mapping(columns)
     elif format is not None:
-        chosen = named(format)
+        chosen = format_named(format)
         if chosen.name != "plain" and not chosen.knows(found.columns):
-            raise Invalid(f"this is no file of {chosen.title}: its columns are {_told(found.columns)}", field="format")
+            raise Invalid(
+                f"this is no file of {chosen.title}: its columns are {_columns_in_words(found.columns)}", field="format"
+            )
     else:
-        chosen = recognised(found.columns) or plain.mapped({})
+        chosen = recognise_format(found.columns) or plain_table.format_of_mapping({})
     cells = (cell for name in found.columns if not _is_time(name) for cell in figures_in(found, name))
     mark = values.decimal_mark((cell for cell in cells if not _looks_like_time(cell)), semicolons=found.semicolons)
-    return Work(chosen, found, Reader(now, mark, zone, symbol, multipliers))
+    return FileImport(chosen, found, CellReader(now, mark, zone, symbol, multipliers))
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FilePreview:
     """A file at first sight: the format it was recognised as, its columns with their first cells, and which of ours
     each is by its name, where it is no format that is known."""
 
@@ -118,32 +120,34 @@ class Seen:
     meant: dict[str, str]
 
 
-def seen(source: Any, columns: Mapping[str, str] | None = None) -> Seen:
+def preview_file(source: Any, columns: Mapping[str, str] | None = None) -> FilePreview:
     """What there is to choose from when a file is brought in; `columns` are ours to theirs as far as they are known."""
     theirs = {name.strip().lower() for name in (columns or {}).values()}
-    found = table.read(
-        table.text_of(source),
-        lambda names: theirs <= set(names) if theirs else any(one.knows(names) for one in KNOWN) or plain.fits(names),
+    found = table.read_table(
+        table.decode_file(source),
+        lambda names: (
+            theirs <= set(names) if theirs else any(one.knows(names) for one in KNOWN) or plain_table.fits(names)
+        ),
     )
-    known = None if columns else recognised(found.columns)
+    known = None if columns else recognise_format(found.columns)
     samples = {name: list(islice(_cells(found, name), 2)) for name in found.columns if name}
     chosen = {name.strip().lower(): ours for ours, name in (columns or {}).items()}
-    by_name = {name: ours for ours, names in plain.OURS.items() for name in names}
+    by_name = {name: ours for ours, names in plain_table.OURS.items() for name in names}
     meant = {name: chosen.get(name.lower(), "" if columns else by_name.get(name.lower(), "")) for name in samples}
     if not columns and "side" not in meant.values():
         taken = {name.lower() for name, ours in meant.items() if ours}
-        told = plain.side_column(found, taken)
+        told = plain_table.side_column(found, taken)
         meant |= {name: "side" for name in samples if name.lower() == told}
     title = known.title if known else "A table, not a known export"
-    return Seen(known.name if known else None, title, len(found.lines), samples, meant)
+    return FilePreview(known.name if known else None, title, len(found.lines), samples, meant)
 
 
-def _cells(found: Table, column: str) -> Iterator[str]:
+def _cells(found: FileTable, column: str) -> Iterator[str]:
     cells = (line.cells.get(column.lower()) for line in found.lines)
     return (str(cell)[:60] for cell in cells if cell not in (None, ""))
 
 
-def _told(columns: Sequence[str]) -> str:
+def _columns_in_words(columns: Sequence[str]) -> str:
     return ", ".join(columns)[:400] or "none"
 
 
@@ -155,9 +159,9 @@ def _looks_like_time(cell: str) -> bool:
     return cell.count(":") > 0 or cell.count("-") > 1 or (cell.count(".") > 1 and cell.count(" ") == 1)
 
 
-def take_in(work: Work) -> None:
+def take_in(work: FileImport) -> None:
     """Read every row; fills get a key and stand in the order of time."""
-    reads: list[Read] = list(work.format.read(work.table, work.reader))
+    reads: list[ReadRow] = list(work.format.read(work.table, work.reader))
     for rows, one in reads:
         if isinstance(one, Invalid):
             work.refuse(rows, one.message)
@@ -191,7 +195,7 @@ def _digest(*figures: Any) -> str:
     return blake2b(repr(figures).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def ignored(work: Work) -> tuple[str, ...]:
+def ignored_columns(work: FileImport) -> tuple[str, ...]:
     """Columns with figures that nothing was read from."""
     prefixes = ("price", "profit", "net p", "cum", "run-up", "drawdown") if work.format.name == "tradingview" else ()
     used = work.format.uses

@@ -18,12 +18,12 @@ from sqlalchemy import func, insert, select, update
 from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.trading import days, skills
-from keepbook.book.trading.files import MOST_REFUSED, Progress, Refused
+from keepbook.book.trading.files import MOST_REFUSED, Progress, RefusedRow
 from keepbook.book.trading.imports import mapping, pairing, table, values
-from keepbook.book.trading.imports.file import Work, ignored, prepared, take_in
+from keepbook.book.trading.imports.file import FileImport, ignored_columns, prepare_import, take_in
 from keepbook.book.trading.imports.formats import NAMES
-from keepbook.book.trading.imports.pairing import FUNDING, Fill, Paired, Trip
-from keepbook.book.trading.imports.take_back import Open
+from keepbook.book.trading.imports.pairing import FUNDING, Fill, PairedFills, Trip
+from keepbook.book.trading.imports.take_back import OpenPositions
 from keepbook.book.trading.market import bars
 from keepbook.book.trading.trades import Trade, keep_trades
 from keepbook.errors import Invalid
@@ -52,7 +52,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedTrades:
     """What a file brought, or would. `rows` is the sum of added, paired, unchanged and wrong.
 
     `trades` counts round trips, `open` what is left open in the symbols of the file. `profit` is net of fees;
@@ -68,7 +68,7 @@ class Imported:
     paired: int
     unchanged: int
     wrong: int
-    refused: tuple[Refused, ...]
+    refused: tuple[RefusedRow, ...]
     trades: int
     open: int
     profit: float
@@ -88,32 +88,32 @@ class Imported:
 # Operations
 
 
-def bring_in(
+def import_trades(
     tx: Tx, source: Any, *, deployment: str | None = None, format: str | None = None,
     columns: Mapping[str, str] | None = None, symbol: str | None = None, zone: str = "UTC",
     multipliers: Mapping[str, float] | None = None, dry_run: bool = False, create: Any = None,
     origin: Origin | None = None, progress: Progress | None = None,
-) -> Imported:  # fmt: skip
+) -> ImportedTrades:  # fmt: skip
     """Take in a file of trades or fills, or show what would come of it. A mapping with a name of its own is kept.
     `progress` hears how much of it is kept; what it raises ends the load, and nothing of it stays."""
     if columns and format is not None and format not in NAMES:
-        columns = mapping.read(columns) if dry_run else mapping.keep(tx, format, columns)
+        columns = mapping.check_mapping(columns) if dry_run else mapping.store_mapping(tx, format, columns)
         format = None
     elif format is not None and format not in NAMES:
-        columns, format = mapping.named(tx, format), None
+        columns, format = mapping.get_mapping(tx, format), None
     elif columns:
         if format not in (None, "plain"):
             raise Invalid(f"{format!r} is a format of Keepbook's own; name a mapping otherwise", field="format")
-        columns, format = mapping.read(columns), None
+        columns, format = mapping.check_mapping(columns), None
     told = multipliers or {}
-    work = prepared(
-        table.text_of(source), tx.clock().astimezone(UTC), format=format, columns=columns or None, zone=zone,
+    work = prepare_import(
+        table.decode_file(source), tx.clock().astimezone(UTC), format=format, columns=columns or None, zone=zone,
         symbol=symbol, multipliers=told,
     )  # fmt: skip
     take_in(work)
     place = _deployment(tx, work, deployment, dry_run, create)
     _leave_out_known(tx, work, place)
-    work.fills = [_converted(tx, work, one) for one in work.fills]
+    work.fills = [_with_fees_in_quote(tx, work, one) for one in work.fills]
     work.trips = [_paid_for(tx, work, one) for one in work.trips]
     _refuse_older(tx, work, place)
     before = _open_lots(tx, place, {one.symbol for one in work.fills})
@@ -122,14 +122,14 @@ def bring_in(
     if origin is not None and place is not None and (work.fills or work.trips):
         load = loads.next_number(tx)
         _keep(tx, work, place, results, load, origin, progress or _silent)
-    return _told_of(work, results, dry_run, load)
+    return _to_imported(work, results, dry_run, load)
 
 
 def _silent(_: int) -> None:
     """Nobody wants to hear how far it is."""
 
 
-def _deployment(tx: Tx, work: Work, ref: str | None, dry_run: bool, create: Any) -> str | None:
+def _deployment(tx: Tx, work: FileImport, ref: str | None, dry_run: bool, create: Any) -> str | None:
     """Where it goes: the deployment named, else one for the format, made where it is missing."""
     name = ref or work.format.title
     found = skills.deployment_called(tx, name)
@@ -143,7 +143,7 @@ def _deployment(tx: Tx, work: Work, ref: str | None, dry_run: bool, create: Any)
     return made
 
 
-def _leave_out_known(tx: Tx, work: Work, place: str | None) -> None:
+def _leave_out_known(tx: Tx, work: FileImport, place: str | None) -> None:
     known = _known_keys(tx, place, [one.key for one in work.fills], fill_rows)
     for one in work.fills:
         if one.key in known:
@@ -157,13 +157,13 @@ def _leave_out_known(tx: Tx, work: Work, place: str | None) -> None:
     work.trips = [one for one in work.trips if one.key not in there]
 
 
-def _converted(tx: Tx, work: Work, one: Fill) -> Fill:
+def _with_fees_in_quote(tx: Tx, work: FileImport, one: Fill) -> Fill:
     """With its fees in the quote; what cannot be converted is counted by its coin."""
     paid = (_in_quote(tx, work, one.symbol, one.quote, one.price, one.time, *fee) for fee in one.fees)
     return replace(one, fee=one.fee + sum(paid))
 
 
-def _paid_for(tx: Tx, work: Work, trip: Trip) -> Trip:
+def _paid_for(tx: Tx, work: FileImport, trip: Trip) -> Trip:
     """The same for a whole trade, at the price of its exit."""
     if trip.key not in work.reader.paid:
         return trip
@@ -173,10 +173,10 @@ def _paid_for(tx: Tx, work: Work, trip: Trip) -> Trip:
 
 
 def _in_quote(
-    tx: Tx, work: Work, symbol: str, told: str, price: float, at: str, paid: Decimal, coin: str
+    tx: Tx, work: FileImport, symbol: str, told: str, price: float, at: str, paid: Decimal, coin: str
 ) -> float:  # fmt: skip
     """A fee in the currency of the price: that of the symbol, else as the file says, else that of its first fee."""
-    base, named = values.pair(symbol)
+    base, named = values.split_symbol(symbol)
     quote = named or told or work.quotes.setdefault(symbol, coin)
     if coin in ("", quote):
         return float(paid)
@@ -188,7 +188,7 @@ def _in_quote(
     return 0.0
 
 
-def _rate(tx: Tx, work: Work, coin: str, quote: str, at: str) -> float | None:
+def _rate(tx: Tx, work: FileImport, coin: str, quote: str, at: str) -> float | None:
     """What a coin cost then: by the bars of either way round, else by the last fill of that pair in this file."""
     symbol = f"{coin}/{quote}"
     for name, way in ((symbol, 1), (f"{quote}/{coin}", -1)):
@@ -201,7 +201,7 @@ def _rate(tx: Tx, work: Work, coin: str, quote: str, at: str) -> float | None:
     return seen[-1] if seen else None
 
 
-def _refuse_older(tx: Tx, work: Work, place: str | None) -> None:
+def _refuse_older(tx: Tx, work: FileImport, place: str | None) -> None:
     if place is None:
         return
     query = select(fill_rows.c.symbol, func.max(fill_rows.c.time)).where(
@@ -216,11 +216,11 @@ def _refuse_older(tx: Tx, work: Work, place: str | None) -> None:
     work.fills = [one for one in work.fills if one.time >= last.get(one.symbol, "")]
 
 
-def _pair_all(work: Work, before: Mapping[str, list[Fill]]) -> dict[str, Paired]:
-    results: dict[str, Paired] = {}
+def _pair_all(work: FileImport, before: Mapping[str, list[Fill]]) -> dict[str, PairedFills]:
+    results: dict[str, PairedFills] = {}
     for symbol in dict.fromkeys(one.symbol for one in work.fills):
         mine = [one for one in work.fills if one.symbol == symbol]
-        results[symbol] = found = pairing.pair(before.get(symbol, []), mine)
+        results[symbol] = found = pairing.pair_fills(before.get(symbol, []), mine)
         for one in found.homeless:
             work.refuse(one.rows, "funding with nothing open to charge it to")
         homeless = {one.key for one in found.homeless}
@@ -231,7 +231,13 @@ def _pair_all(work: Work, before: Mapping[str, list[Fill]]) -> dict[str, Paired]
 
 
 def _keep(
-    tx: Tx, work: Work, place: str, results: Mapping[str, Paired], load: int, origin: Origin, progress: Progress
+    tx: Tx,
+    work: FileImport,
+    place: str,
+    results: Mapping[str, PairedFills],
+    load: int,
+    origin: Origin,
+    progress: Progress,
 ) -> None:
     left = {lot.key: lot for found in results.values() for lot in found.open}
     homeless = {one.key for found in results.values() for one in found.homeless}
@@ -265,20 +271,20 @@ def _keep(
     for start in range(0, len(kept), KEPT_AT_ONCE):
         done(len(rows) + start)
         keep_trades(tx, kept[start : start + KEPT_AT_ONCE])
-    days.settle(tx)
+    days.fold_marked_days(tx)
     done(len(rows) + len(kept))
     batches = [int(nth) for what, nth in tx.batches if what == "trades" and (what, nth) not in earlier]
     told = {
         "file": "", "added": len(work.added), "paired": len(work.paired), "wrong": len(work.refused),
         "unchanged": len(work.unchanged - work.paired - work.added), "refused": sorted(work.refused.items())[:TOLD],
     }  # fmt: skip
-    loads.keep(
+    loads.record_load(
         tx, origin, loads.TRADES, work.format.title, nth=load, deployment_id=place, trades=len(kept), fills=len(rows),
         brought=sorted(batches), before=before, told=told,
     )  # fmt: skip
 
 
-def _use_up(tx: Tx, place: str, symbol: str, fresh: set[str], lots: Mapping[str, Any]) -> Open:
+def _use_up(tx: Tx, place: str, symbol: str, fresh: set[str], lots: Mapping[str, Any]) -> OpenPositions:
     """Of earlier fills what is left after this file; answers what was left before it."""
     found = {}
     for key, was in _open_keys(tx, place, symbol).items():
@@ -300,50 +306,52 @@ def _trade(trip: Trip, place: str) -> Trade:
     )  # fmt: skip
 
 
-def _told_of(work: Work, results: Mapping[str, Paired], dry_run: bool, load: int | None) -> Imported:
+def _to_imported(
+    work: FileImport, results: Mapping[str, PairedFills], dry_run: bool, load: int | None
+) -> ImportedTrades:
     trips = [*work.trips, *(trip for found in results.values() for trip in found.trips)]
-    compared = _compared(work, trips)
+    compared = _compare_profits(work, trips)
     lines = {line.row for line in work.table.lines}
     refused = sorted(work.refused.items())
     notes = [] if work.reader.zone != "UTC" or not work.fills else ["times that name no zone are read as UTC"]
     notes += [] if lines else ["the file has a header and no rows"]
     for coin, paid in sorted(work.unconverted.items()):
         notes.append(f"fees of {paid:g} {coin} have no price in the book or in the file: they are in no figure")
-    return Imported(
+    return ImportedTrades(
         format=work.format.name, title=work.format.title, rows=len(lines), added=len(work.added),
         paired=len(work.paired), unchanged=len(work.unchanged - work.paired - work.added), wrong=len(work.refused),
-        refused=tuple(Refused(row, reason) for row, reason in refused[:MOST_REFUSED]), trades=len(trips),
+        refused=tuple(RefusedRow(row, reason) for row, reason in refused[:MOST_REFUSED]), trades=len(trips),
         open=sum(len(found.open) for found in results.values()), profit=sum(trip.pnl for trip in trips),
         profit_file=sum(one.file for one in compared) if compared else None,
         profit_compared=sum(one.ours for one in compared) if compared else None,
         differences=tuple(one for one in compared if abs(one.file - one.ours) > 0.005 + 1e-6 * abs(one.file)),
-        unconverted=work.unconverted, ignored=ignored(work), notes=tuple(notes), columns=work.table.columns,
+        unconverted=work.unconverted, ignored=ignored_columns(work), notes=tuple(notes), columns=work.table.columns,
         preview=tuple(trips[:SHOWN]) if dry_run else (), dry_run=dry_run,
         stated=tuple(_alone(work, trips)[:SHOWN]) if dry_run else (), load=load,
     )  # fmt: skip
 
 
-def _alone(work: Work, trips: Sequence[Trip]) -> list[float | None]:
+def _alone(work: FileImport, trips: Sequence[Trip]) -> list[float | None]:
     """The file's own profit of each trade, where what closed it closed nothing else."""
-    stated, closes = _stated(work), Counter(trip.exit_key for trip in trips)
+    stated, closes = _stated_profits(work), Counter(trip.exit_key for trip in trips)
     return [stated.get(_closed_by(work, one)) if closes[one.exit_key] == 1 else None for one in trips]
 
 
-def _stated(work: Work) -> Mapping[str, float | None]:
+def _stated_profits(work: FileImport) -> Mapping[str, float | None]:
     """The file's own profits, by what closed the trade."""
     return {one.key: one.profit for one in work.fills if one.profit is not None} | {
         f"{key}-out": profit for key, profit in work.reader.profits.items()
     }
 
 
-def _closed_by(work: Work, trip: Trip) -> str:
+def _closed_by(work: FileImport, trip: Trip) -> str:
     return f"{trip.key}-out" if trip.key in work.reader.profits else trip.exit_key
 
 
-def _compared(work: Work, trips: Sequence[Trip]) -> list[Difference]:
+def _compare_profits(work: FileImport, trips: Sequence[Trip]) -> list[Difference]:
     """Of each symbol the file's own profit and ours, over the closings for which the file has one."""
     net = work.format.name in NET
-    stated = _stated(work)
+    stated = _stated_profits(work)
     file: dict[str, float] = {}
     ours: dict[str, float] = {}
     told: set[str] = set()

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import delete, insert, select
 
-from keepbook.book.ground import stored
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.trading.files import number
-from keepbook.book.trading.imports.formats import NAMES, plain
+from keepbook.book.trading.imports.formats import NAMES, plain_table
 from keepbook.errors import Invalid, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import mappings
@@ -16,14 +16,14 @@ from keepbook.storage.tables import mappings
 # Rules
 
 
-def read(told: Mapping[str, str]) -> dict[str, str]:
+def check_mapping(told: Mapping[str, str]) -> dict[str, str]:
     """Ours to theirs, as it is kept."""
     cleaned = {clean_line(ours, "map", 1, 40): clean_line(theirs, "map", 1, 200) for ours, theirs in told.items()}
-    plain.mapped(cleaned)
+    plain_table.format_of_mapping(cleaned)
     return cleaned
 
 
-def pairs(told: Sequence[str], field: str) -> dict[str, str]:
+def parse_pairs(told: Sequence[str], field: str) -> dict[str, str]:
     """`NAME=VALUE`, as a command line and an address say it."""
     found = [one.partition("=") for one in told]
     if any(not mark or not name.strip() or not value.strip() for name, mark, value in found):
@@ -33,18 +33,20 @@ def pairs(told: Sequence[str], field: str) -> dict[str, str]:
 
 def sizes(told: Sequence[str]) -> dict[str, float]:
     """What one contract of a symbol holds, `EURUSD=100000`."""
-    return {name: number(size, "multiplier", low=0, above=True) for name, size in pairs(told, "multiplier").items()}
+    return {
+        name: number(size, "multiplier", low=0, above=True) for name, size in parse_pairs(told, "multiplier").items()
+    }
 
 
 # Operations
 
 
-def keep(tx: Tx, name: str, told: Mapping[str, str]) -> dict[str, str]:
+def store_mapping(tx: Tx, name: str, told: Mapping[str, str]) -> dict[str, str]:
     """Keep a mapping under a name of one's own; said again it is replaced."""
     name = clean_line(name, "format", 1, 60)
     if name in NAMES:
         raise Invalid(f"{name!r} is a format of Keepbook's own; choose another name", field="format")
-    cleaned = read(told)
+    cleaned = check_mapping(told)
     tx.conn.execute(delete(mappings).where(mappings.c.owner == tx.owner, mappings.c.name == name))
     tx.conn.execute(insert(mappings), {"owner": tx.owner, "name": name, "columns": json.dumps(cleaned)})
     return cleaned
@@ -53,16 +55,16 @@ def keep(tx: Tx, name: str, told: Mapping[str, str]) -> dict[str, str]:
 # Queries
 
 
-def named(tx: Tx, name: str) -> dict[str, str]:
+def get_mapping(tx: Tx, name: str) -> dict[str, str]:
     query = select(mappings.c.columns).where(mappings.c.owner == tx.owner, mappings.c.name == name)
     found = tx.conn.execute(query).scalar()
     if found is None:
-        kept = ", ".join([*NAMES, *listed(tx)])
+        kept = ", ".join([*NAMES, *list_mappings(tx)])
         raise NotFound(f"there is no format {name[:60]!r}; there are {kept}", field="format")
-    told: dict[str, str] = stored.loads(found)
+    told: dict[str, str] = stored_json.load_json(found)
     return told
 
 
-def listed(tx: Tx) -> dict[str, dict[str, str]]:
+def list_mappings(tx: Tx) -> dict[str, dict[str, str]]:
     query = select(mappings).where(mappings.c.owner == tx.owner).order_by(mappings.c.name)
-    return {row.name: stored.loads(row.columns) for row in tx.conn.execute(query)}
+    return {row.name: stored_json.load_json(row.columns) for row in tx.conn.execute(query)}

@@ -66,7 +66,7 @@ class Trip(NamedTuple):
 
 
 @dataclass(slots=True)
-class Paired:
+class PairedFills:
     """What came of a symbol's fills. `open` are the lots that are left, oldest first, those of before among them."""
 
     trips: list[Trip] = field(default_factory=list)
@@ -77,9 +77,9 @@ class Paired:
     """Funding for which nothing was open."""
 
 
-def pair(opened: Sequence[Fill], coming: Iterable[Fill]) -> Paired:
+def pair_fills(opened: Sequence[Fill], coming: Iterable[Fill]) -> PairedFills:
     """Fills of one symbol, in the order of time, after the lots that were open."""
-    found = Paired(open=list(opened))
+    found = PairedFills(open=list(opened))
     for fill in coming:
         if fill.side == FUNDING:
             _charge(found, fill)
@@ -88,7 +88,7 @@ def pair(opened: Sequence[Fill], coming: Iterable[Fill]) -> Paired:
     return found
 
 
-def _take(found: Paired, fill: Fill) -> None:
+def _take(found: PairedFills, fill: Fill) -> None:
     left, fee = fill.left, fill.fee
     while left > 0 and found.open and found.open[0].side != fill.side:
         lot = found.open[0]
@@ -103,7 +103,7 @@ def _take(found: Paired, fill: Fill) -> None:
         found.open.append(replace(fill, remaining=left, fee=fee))
 
 
-def _charge(found: Paired, fill: Fill) -> None:
+def _charge(found: PairedFills, fill: Fill) -> None:
     whole = sum(lot.left for lot in found.open)
     if not whole:
         found.homeless.append(fill)

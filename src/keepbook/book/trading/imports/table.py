@@ -33,7 +33,7 @@ KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FileRow:
     """A row of a file: where it stands, and its cells by lower-case column name. `wrong`: it is none."""
 
     row: int
@@ -42,30 +42,30 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FileTable:
     """The columns as the file writes them, and its rows."""
 
     columns: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[FileRow, ...]
     semicolons: bool = False
 
 
-def text_of(source: Any) -> str:
+def decode_file(source: Any) -> str:
     """The text of a file, of bytes or of lines, in whatever encoding its first bytes show."""
     if isinstance(source, bytes):
-        return _decoded(source)
+        return _decode(source)
     if isinstance(source, str | Path):
         path = Path(source)
         try:
             if path.stat().st_size > LARGEST:
                 raise Invalid(f"{path.name} is larger than {LARGEST // 2**20} MB; load it in parts", field="file")
-            return _decoded(path.read_bytes())
+            return _decode(path.read_bytes())
         except OSError as error:
             raise Invalid(f"cannot read {path}: {error.strerror or error}", field="file") from None
     return "".join(source)
 
 
-def _decoded(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     for start, words in KINDS:
         if raw.startswith(start):
             raise Invalid(f"this file is {words}", field="file")
@@ -80,7 +80,7 @@ def _decoded(raw: bytes) -> str:
 _HTML = regex(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 
 
-def read(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
+def read_table(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
     """`known` says whether these column names are a header that some format recognises."""
     start = text.lstrip("\ufeff \r\n\t")
     if not start:
@@ -91,17 +91,17 @@ def read(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
         return _xml(start)
     if start.startswith(("{", "[")):
         return _json(start)
-    return _separated(text, known)
+    return _read_separated(text, known)
 
 
-def _separated(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
+def _read_separated(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
     try:
         return _cut(text, known)
     except csv.Error as error:  # a quote that is never closed swallows all that follows
         raise Invalid(f"this table cannot be read: {error}; is a quote left open?", field="file") from None
 
 
-def _cut(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
+def _cut(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
     head = text.splitlines()[:PREAMBLE]
     best: tuple[bool, int, int, str] | None = None
     for mark in (",", ";", "\t", "|"):
@@ -114,25 +114,25 @@ def _cut(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
         raise Invalid("this is no table: it has no line with two columns", field="file")
     reader = csv.reader(text.splitlines(), delimiter=best[3])
     columns: list[str] = []
-    lines: list[Line] = []
+    lines: list[FileRow] = []
     for place, cells in enumerate(reader):
         number = reader.line_num
         if place < -best[2]:
             continue
         if not columns:
-            columns = _named(cell.strip().lstrip("\ufeff") for cell in cells)
+            columns = _unique_names(cell.strip().lstrip("\ufeff") for cell in cells)
             continue
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) > len(columns) and any(cell.strip() for cell in cells[len(columns) :]):
-            lines.append(Line(number, {}, f"it has {len(cells)} cells, and the header {len(columns)}"))
+            lines.append(FileRow(number, {}, f"it has {len(cells)} cells, and the header {len(columns)}"))
             continue
         padded = [*cells, *[""] * (len(columns) - len(cells))]
-        lines.append(Line(number, {name.lower(): cell.strip() for name, cell in zip(columns, padded, strict=False)}))
-    return Table(tuple(columns), tuple(lines), best[3] == ";")
+        lines.append(FileRow(number, {name.lower(): cell.strip() for name, cell in zip(columns, padded, strict=False)}))
+    return FileTable(tuple(columns), tuple(lines), best[3] == ";")
 
 
-def _named(cells: Iterable[str]) -> list[str]:
+def _unique_names(cells: Iterable[str]) -> list[str]:
     """Column names, each once."""
     names: list[str] = []
     for cell in cells:
@@ -166,26 +166,26 @@ class _Rows(HTMLParser):
             self._cell.append(data)
 
 
-def _html(text: str, known: Callable[[Sequence[str]], bool]) -> Table:
+def _html(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
     """The first table that a format recognises: MetaTrader's report has several. It ends where rows grow short."""
     page = _Rows()
     page.feed(text)
     place = next((nth for nth, row in enumerate(page.rows) if known([cell.lower() for cell in row])), None)
     if place is None:
         raise Invalid("this page has no table of trades that is known; take the export as CSV", field="file")
-    columns, lines = _named(page.rows[place]), []
+    columns, lines = _unique_names(page.rows[place]), []
     for nth, row in enumerate(page.rows[place + 1 :], place + 2):
         if len(row) != len(columns):
             break
-        lines.append(Line(nth, {name.lower(): cell for name, cell in zip(columns, row, strict=True)}))
-    return Table(tuple(columns), tuple(lines))
+        lines.append(FileRow(nth, {name.lower(): cell for name, cell in zip(columns, row, strict=True)}))
+    return FileTable(tuple(columns), tuple(lines))
 
 
-def _json(text: str) -> Table:
+def _json(text: str) -> FileTable:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        value = [_parsed(line) for line in text.splitlines() if line.strip()]
+        value = [_parse_json(line) for line in text.splitlines() if line.strip()]
         if not any(isinstance(one, dict) for one in value):
             raise Invalid(f"this JSON cannot be read: {error}", field="file") from None
     if isinstance(value, dict):
@@ -195,13 +195,13 @@ def _json(text: str) -> Table:
     for number, one in enumerate(value if isinstance(value, list) else [value], 1):
         if isinstance(one, dict):
             columns |= dict.fromkeys(map(str, one))
-            lines.append(Line(number, {str(name).lower(): cell for name, cell in one.items()}))
+            lines.append(FileRow(number, {str(name).lower(): cell for name, cell in one.items()}))
         else:
-            lines.append(Line(number, {}, "it is no JSON object"))
-    return Table(tuple(columns), tuple(lines))
+            lines.append(FileRow(number, {}, "it is no JSON object"))
+    return FileTable(tuple(columns), tuple(lines))
 
 
-def _parsed(line: str) -> Any:
+def _parse_json(line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -211,7 +211,7 @@ def _parsed(line: str) -> Any:
 _DECLARES = regex(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
-def _xml(text: str) -> Table:
+def _xml(text: str) -> FileTable:
     """The `Trade` elements of a statement, by their attributes."""
     if _DECLARES.search(text):
         raise Invalid("an XML file with entities of its own is not read", field="file")
@@ -221,14 +221,14 @@ def _xml(text: str) -> Table:
         raise Invalid(f"this XML file is broken: {error}", field="file") from None
     found = [one for one in root.iter() if one.tag.rpartition("}")[2] == "Trade"]
     columns = dict.fromkeys(name for one in found for name in one.attrib)
-    rows = (Line(nth, {name.lower(): cell for name, cell in one.attrib.items()}) for nth, one in enumerate(found, 1))
-    return Table(tuple(columns), tuple(rows))
+    rows = (FileRow(nth, {name.lower(): cell for name, cell in one.attrib.items()}) for nth, one in enumerate(found, 1))
+    return FileTable(tuple(columns), tuple(rows))
 
 
 _DIGIT = regex(r"\d")
 
 
-def figures_in(table: Table, column: str) -> Iterator[str]:
+def figures_in(table: FileTable, column: str) -> Iterator[str]:
     """The cells of a column that hold digits."""
     for line in table.lines:
         cell = line.cells.get(column.lower())

@@ -16,7 +16,7 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.ledger.loads import TRADES, Arrival, Load
 from keepbook.book.trading import days, former
 from keepbook.errors import Conflict, Invalid
-from keepbook.storage.bulk_rows import Row
+from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import fills as fill_rows
 from keepbook.storage.tables import former_trades as former_rows
@@ -26,16 +26,16 @@ from keepbook.storage.tables import trades as trade_rows
 AT_ONCE = 5000
 
 
-Open = Mapping[str, tuple[str, float]]
+OpenPositions = Mapping[str, tuple[str, float]]
 """Of earlier fills, by their keys, what was left and the fee that belonged to it."""
 
 
 # Operations
 
 
-def take_back(tx: Tx, origin: Origin, nth: int) -> Load:
+def take_back_trades(tx: Tx, origin: Origin, nth: int) -> Load:
     """Take a load out again, whole."""
-    load = rows.standing(tx, origin, nth)
+    load = rows.load_to_take_back(tx, origin, nth)
     if load.what != TRADES or load.deployment_id is None:
         raise Invalid(f"load {nth} brought no trades; undo it under Bring in", field="load")
     _refuse(tx, load)
@@ -49,9 +49,9 @@ def take_back(tx: Tx, origin: Origin, nth: int) -> Load:
             fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == load.deployment_id, fill_rows.c.key == key
         )  # fmt: skip
         tx.conn.execute(update(fill_rows).where(*here).values(remaining=remaining, fee=fee))
-    days.mark(tx, touched)
-    days.settle(tx)
-    return rows.told(rows.get(tx, nth))
+    days.mark_days(tx, touched)
+    days.fold_marked_days(tx)
+    return rows.load_of(rows.get_load(tx, nth))
 
 
 def _refuse(tx: Tx, load: Arrival) -> None:
@@ -76,11 +76,11 @@ def _take_trades(tx: Tx, place: str, batches: Sequence[int], now: str) -> set[tu
     )
     if tx.conn.execute(corrected).scalar():
         raise Conflict("not undone: another file has corrected some of its trades since", code="touched")
-    mine, number = (*here, trade_rows.c.batch.in_(batches)), ledger.head(tx).sealed + 1 + len(tx.batches)
-    found: list[Row] = [(*one, number, now) for one in tx.conn.execute(select(trade_rows).where(*mine))]
+    mine, number = (*here, trade_rows.c.batch.in_(batches)), ledger.chain_head(tx).sealed + 1 + len(tx.batches)
+    found: list[RowValues] = [(*one, number, now) for one in tx.conn.execute(select(trade_rows).where(*mine))]
     went = sorted(found, key=lambda one: one[: former.KEY])
     for start in range(0, len(went), AT_ONCE):
-        former.keep(tx, went[start : start + AT_ONCE])
+        former.keep_former_trades(tx, went[start : start + AT_ONCE])
     tx.conn.execute(delete(trade_rows).where(*mine))
     if went:
         batch.seal(tx, "trades", [], [one[1:] for one in went], number)
@@ -90,6 +90,6 @@ def _take_trades(tx: Tx, place: str, batches: Sequence[int], now: str) -> set[tu
 # Queries
 
 
-def listed(tx: Tx, limit: int = 100) -> list[Load]:
+def list_trade_loads(tx: Tx, limit: int = 100) -> list[Load]:
     """The newest first."""
-    return [rows.told(one) for one in rows.listed(tx, limit, what=TRADES)]
+    return [rows.load_of(one) for one in rows.list_loads(tx, limit, what=TRADES)]

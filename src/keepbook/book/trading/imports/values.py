@@ -91,7 +91,7 @@ def decimal(text: Any, name: str, mark: str = ".") -> Decimal:
     return found
 
 
-def amount(text: Any, name: str, mark: str = ".") -> tuple[Decimal, str | None]:
+def parse_amount(text: Any, name: str, mark: str = ".") -> tuple[Decimal, str | None]:
     """A number and the coin written behind it: `0.0001 BTC`, `0.0001BTC`."""
     if not isinstance(text, str):
         return decimal(text, name, mark), None
@@ -104,7 +104,7 @@ def amount(text: Any, name: str, mark: str = ".") -> tuple[Decimal, str | None]:
 # Times
 
 
-def moment(value: Any, name: str, now: datetime, zone: str = "UTC") -> str:
+def parse_cell_time(value: Any, name: str, now: datetime, zone: str = "UTC") -> str:
     """The instant of a cell. Before the year 2000 or after next year it is none: the unit or the column is wrong."""
     text = str(value).strip()
     if not text:
@@ -112,7 +112,7 @@ def moment(value: Any, name: str, now: datetime, zone: str = "UTC") -> str:
     if _DIGITS.fullmatch(text) and not _COMPACT.fullmatch(text):
         found = _since_1970(float(text))
     else:
-        found = _written(text, name, zone)
+        found = _parse_written_time(text, name, zone)
     if not FIRST <= found < datetime(now.year + 2, 1, 1, tzinfo=UTC):
         raise Invalid(
             f"{name} {text[:40]!r} would be in the year {found.year}; is it the right column, and in seconds or "
@@ -130,10 +130,10 @@ def _since_1970(number: float) -> datetime:
         return datetime(9999, 1, 1, tzinfo=UTC)
 
 
-def _written(text: str, name: str, zone: str) -> datetime:
+def _parse_written_time(text: str, name: str, zone: str) -> datetime:
     whole = _COMPACT.fullmatch(text)
     if whole is not None:
-        return _made([int(part or 0) for part in whole.groups()], "", "", text, name, zone)
+        return _make_datetime([int(part or 0) for part in whole.groups()], "", "", text, name, zone)
     found = _PARTS.fullmatch(text)
     if found is None:
         raise Invalid(f"{name} is a time, not {text[:40]!r}", field=name)
@@ -151,10 +151,10 @@ def _written(text: str, name: str, zone: str) -> datetime:
     clock = [int(found[5] or 0), int(found[6] or 0), int(found[7] or 0)]
     if found[9]:
         clock[0] = clock[0] % 12 + (12 if found[9].upper() == "PM" else 0)
-    return _made([*day, *clock], found[8] or "", (found[10] or "").upper(), text, name, zone)
+    return _make_datetime([*day, *clock], found[8] or "", (found[10] or "").upper(), text, name, zone)
 
 
-def _made(parts: list[int], rest: str, offset: str, text: str, name: str, zone: str) -> datetime:
+def _make_datetime(parts: list[int], rest: str, offset: str, text: str, name: str, zone: str) -> datetime:
     try:
         whole = "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}".format(*parts[:6])
         local = datetime.fromisoformat(whole).replace(microsecond=int(f"{rest:0<6}"[:6]) if rest else 0)
@@ -178,7 +178,7 @@ def is_side(value: Any) -> bool:
     return str(value).strip().lower() in _SIDES
 
 
-def side(value: Any, name: str = "side") -> str:
+def parse_side(value: Any, name: str = "side") -> str:
     """`buy` or `sell`."""
     found = _SIDES.get(str(value).strip().lower())
     if found is None:
@@ -186,7 +186,7 @@ def side(value: Any, name: str = "side") -> str:
     return found
 
 
-def pair(text: Any) -> tuple[str, str]:
+def split_symbol(text: Any) -> tuple[str, str]:
     """Base and quote of a symbol, whatever stands between; the quote is empty where none can be told."""
     plain = str(text).strip().upper().partition(":")[0]
     for mark in ("/", "-", "_"):
@@ -201,7 +201,7 @@ def pair(text: Any) -> tuple[str, str]:
 
 def symbol(text: Any) -> str:
     """As the book writes it: `BTC/USDT`."""
-    base, quote = pair(text)
+    base, quote = split_symbol(text)
     if not base or len(base) + len(quote) > 39:
         raise Invalid(f"symbol is missing or too long: {str(text)[:40]!r}", field="symbol")
     return f"{base}/{quote}" if quote else base

@@ -23,15 +23,24 @@ from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, fu
 from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.book.ledger.batch import Kind
-from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, optional_number, refuse_missing
-from keepbook.book.trading.files import load as load_file
+from keepbook.book.ledger.batch import BatchTables
+from keepbook.book.trading.files import (
+    Layout,
+    LoadedFile,
+    Progress,
+    Source,
+    Times,
+    load_file,
+    number,
+    optional_number,
+    refuse_missing,
+)
 from keepbook.book.trading.market import batches
-from keepbook.book.trading.market.batches import MARKET, Goods, Span
+from keepbook.book.trading.market.batches import MARKET, Goods, PriceSpan
 from keepbook.errors import Invalid
-from keepbook.storage.bulk_rows import BulkRows, Kept, Row
+from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 from keepbook.storage.database import Database, Tx
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import bars, former_bars
 
 STALE = 5
@@ -67,7 +76,7 @@ def seconds(timeframe: str) -> int:
     return amount * (30 * 86_400 if unit == "M" else _UNITS[unit])
 
 
-def ends(bar: Bar) -> str:
+def bar_end(bar: Bar) -> str:
     """The instant at which a bar is complete."""
     amount, unit = _parts(bar.timeframe)
     begun = parse_stamp(bar.time)
@@ -89,7 +98,7 @@ def _parts(timeframe: str) -> tuple[int, str]:
     return int(found[1]), found[2]
 
 
-def bar_reader() -> Callable[[Row], Row]:
+def bar_reader() -> Callable[[RowValues], RowValues]:
     """What turns the rows of one file into bars; `Invalid` says what is wrong with one.
 
     Names and days repeat from row to row, so that of most rows only the prices have to be looked at.
@@ -98,7 +107,7 @@ def bar_reader() -> Callable[[Row], Row]:
     names: dict[str, str] = {}
     endless = math.inf
 
-    def read(row: Row) -> Row:
+    def read(row: RowValues) -> RowValues:
         symbol, timeframe, time, opened, high, low, closed, volume = row
         try:
             prices = float(opened), float(high), float(low), float(closed)
@@ -121,7 +130,7 @@ def bar_reader() -> Callable[[Row], Row]:
     return read
 
 
-def _to_bar(row: Row, times: Times) -> Bar:
+def _to_bar(row: RowValues, times: Times) -> Bar:
     refuse_missing(LAYOUT, row)
     symbol, timeframe, time, *given, volume = row
     timeframe = str(timeframe).strip()
@@ -134,7 +143,7 @@ def _to_bar(row: Row, times: Times) -> Bar:
     return Bar(name, timeframe, times.read(time), opened, high, low, closed, amount)
 
 
-def _said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
+def _bar_bytes(rows: Sequence[RowValues]) -> tuple[bytes, bytes]:
     """The bytes of many bars: their keys one after the other, and their figures."""
     keys = []
     for begin, end in _series(rows):
@@ -150,12 +159,12 @@ def _said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
     return "".join(keys).encode(), figures.tobytes()
 
 
-def _spans(rows: Sequence[Row]) -> list[Span]:
+def _spans(rows: Sequence[RowValues]) -> list[PriceSpan]:
     """The first and the last of each series."""
-    return [Span(rows[begin][0], rows[begin][2], rows[end - 1][2]) for begin, end in _series(rows)]
+    return [PriceSpan(rows[begin][0], rows[begin][2], rows[end - 1][2]) for begin, end in _series(rows)]
 
 
-def _series(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
+def _series(rows: Sequence[RowValues]) -> Iterator[tuple[int, int]]:
     """Where each symbol's bars of a timeframe begin and end, in rows that are sorted by their keys."""
     begin = 0
     while begin < len(rows):
@@ -167,31 +176,31 @@ def _series(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
 # Operations
 
 
-def load(
+def load_bars(
     database: Database,
     source: Source,
     *,
     symbol: str | None = None,
     timeframe: str | None = None,
     progress: Progress | None = None,
-) -> Loaded:
+) -> LoadedFile:
     """Keep the bars of a file; `progress` hears how many rows were read so far."""
-    named = batches.source_of(source)
+    named = batches.source_name(source)
 
-    def keep_rows(rows: list[Row]) -> Kept:
+    def keep_rows(rows: list[RowValues]) -> KeptCounts:
         with database.unscoped(writes=True, turn=MARKET) as conn:
-            return keep(conn, rows, source=named, now=stamp(database.clock()))
+            return keep_bars(conn, rows, source=named, now=stamp(database.clock()))
 
     told = {"symbol": symbol, "timeframe": timeframe}
-    return load_file(source, LAYOUT, told, bar_reader(), keep_rows, progress).loaded()
+    return load_file(source, LAYOUT, told, bar_reader(), keep_rows, progress).to_loaded()
 
 
-def keep(conn: Connection, given: Sequence[Row], *, source: str, now: str) -> Kept:
+def keep_bars(conn: Connection, given: Sequence[RowValues], *, source: str, now: str) -> KeptCounts:
     """Add what is new, correct what changed; a row is a `Bar`."""
-    return batches.keep(conn, GOODS, source, now, given)
+    return batches.keep_rows(conn, GOODS, source, now, given)
 
 
-def remove(
+def remove_bars(
     conn: Connection, symbol: str, timeframe: str, *, source: str, now: str, since: str = "", until: str = "9"
 ) -> int:
     """Take bars out of what is known from now on, those that begin from one instant on and before another."""
@@ -199,7 +208,7 @@ def remove(
     query = select(bars).where(*within, bars.c.time >= since, bars.c.time < until).order_by(bars.c.time)
     removed = 0
     while rows := conn.execute(query.limit(REMOVED_AT_ONCE)).all():
-        removed += batches.remove(conn, GOODS, source, now, [tuple(row) for row in rows])
+        removed += batches.remove_rows(conn, GOODS, source, now, [tuple(row) for row in rows])
     return removed
 
 
@@ -215,7 +224,7 @@ def recent(conn: Connection, symbol: str, now: str, *, timeframe: str | None = N
         bars.c.symbol == sought(symbol), bars.c.timeframe == sought(timeframe), bars.c.time < now
     )
     rows = conn.execute(query.order_by(bars.c.time.desc()).limit(limit + 1))
-    complete = [bar for row in rows if ends(bar := Bar(*row)) <= now]
+    complete = [bar for row in rows if bar_end(bar := Bar(*row)) <= now]
     return complete[:limit][::-1]
 
 
@@ -237,12 +246,12 @@ def close_at(
             found[row[0]] = row
     for time in sorted(found, reverse=True):
         bar = Bar(symbol, timeframe, *found[time])
-        if (over := ends(bar)) <= instant:
+        if (over := bar_end(bar)) <= instant:
             return over, bar.close
     return None
 
 
-def known_of(conn: Connection, rows: Sequence[Row]) -> Iterator[Row]:
+def bars_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> Iterator[RowValues]:
     """What stands in the place of these bars; by stretches of a series, since files hold whole ones."""
     series: dict[tuple[str, str], list[str]] = {}
     for row in rows:
@@ -260,7 +269,7 @@ def timeframes(conn: Connection, symbol: str) -> list[str]:
     return sorted(found, key=lambda name: (seconds(name), name))
 
 
-def coming(tx: Tx, symbol: str, begins: str, until: str, now: str) -> Iterator[Bar]:
+def following_bars(tx: Tx, symbol: str, begins: str, until: str, now: str) -> Iterator[Bar]:
     """The bars to follow something on, one after the other: each begins where the last one ended, or later.
 
     Of several that begin together the finest is taken. None ends after `until`, and none is still in the making. What
@@ -280,9 +289,9 @@ def coming(tx: Tx, symbol: str, begins: str, until: str, now: str) -> Iterator[B
             if together[0].time >= free:
                 taken = min(together, key=lambda one: (seconds(one.timeframe), one.timeframe))
                 yield taken
-                free = ends(taken)
+                free = bar_end(taken)
             together = []
-        if bar is not None and bar.time >= free and ends(bar) <= latest:
+        if bar is not None and bar.time >= free and bar_end(bar) <= latest:
             together.append(bar)
 
 
@@ -299,12 +308,12 @@ def _steps(column: ColumnElement[str], *within: ColumnElement[bool]) -> Select[s
     return select(walk.c.value).where(walk.c.value.isnot(None)).order_by(walk.c.value)
 
 
-GOODS = Goods("bars", Kind(bars, former_bars, _said), known_of, _spans, BulkRows(bars))
+GOODS = Goods("bars", BatchTables(bars, former_bars, _bar_bytes), bars_in_place_of, _spans, BulkRows(bars))
 _FIGURES = [bars.c[name] for name in COLUMNS]
 _SYMBOLS = _steps(bars.c.symbol)
 _TIMEFRAMES = _steps(bars.c.timeframe, bars.c.symbol == bindparam("symbol"))
 # A month may be three days longer than the shortest, so that of months the last one begun may not be over.
-_CLOSES = Prepared(
+_CLOSES = PreparedStatement(
     select(bars.c.time, bars.c.open, bars.c.high, bars.c.low, bars.c.close)
     .where(bars.c.symbol == bindparam("symbol"), bars.c.timeframe == bindparam("timeframe"))
     .where(bars.c.time <= bindparam("begun"))
@@ -312,7 +321,7 @@ _CLOSES = Prepared(
     .limit(literal_column("2", Integer))
 )
 # The newest first, so that of several states of a bar the one that stood at the instant comes last.
-_FORMER_CLOSES = Prepared(
+_FORMER_CLOSES = PreparedStatement(
     select(*(former_bars.c[name] for name in ("time", "open", "high", "low", "close", "until")))
     .where(former_bars.c.symbol == bindparam("symbol"), former_bars.c.timeframe == bindparam("timeframe"))
     .where(former_bars.c.time <= bindparam("begun"), former_bars.c.until > bindparam("known_at"))

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from keepbook.book.ledger.batch import Digest, Kind, in_order, totals
-from keepbook.book.ledger.ledger import canonical
-from keepbook.storage.bulk_rows import BulkRows, Kept, Row
+from keepbook.book.ledger.batch import BatchTables, Digest, batch_digests, in_order
+from keepbook.book.ledger.ledger import canonical_json
+from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 from keepbook.storage.tables import batches
 
 MARKET = "market"
@@ -28,7 +28,7 @@ SENT = "sent"
 CHAINED = ("previous", "source", "link", "nth", "what", "at", "came", "went", "spans", "digest")
 
 
-class Span(NamedTuple):
+class PriceSpan(NamedTuple):
     """From which instant to which a batch touched the prices of a symbol."""
 
     symbol: str
@@ -41,34 +41,34 @@ class Goods:
     """What everybody shares of one kind; `known` finds rows by their keys, `spans` says what rows touch."""
 
     what: str
-    kind: Kind
-    known: Callable[[Connection, Sequence[Row]], Iterable[Any]]
-    spans: Callable[[Sequence[Row]], Iterable[Span]]
+    kind: BatchTables
+    known: Callable[[Connection, Sequence[RowValues]], Iterable[Any]]
+    spans: Callable[[Sequence[RowValues]], Iterable[PriceSpan]]
     bulk: BulkRows
 
 
 # Rules
 
 
-def source_of(source: object) -> str:
+def source_name(source: object) -> str:
     """What a chain is named by: the file's name, wherever it lies."""
     return Path(source).name[:200] or SENT if isinstance(source, str | PathLike) else SENT
 
 
-def hash_of(row: Mapping[str, Any]) -> str:
-    return hashlib.sha256(canonical(["batch", *(row[name] for name in CHAINED)]).encode()).hexdigest()
+def batch_hash(row: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical_json(["batch", *(row[name] for name in CHAINED)]).encode()).hexdigest()
 
 
 # Operations
 
 
-def keep(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[Row]) -> Kept:
+def keep_rows(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[RowValues]) -> KeptCounts:
     """Add what is new, correct what changed; of rows with the same key the last one stands."""
     width = goods.kind.key
     rows = in_order(given, width)
     many, nth = len(rows), _next(conn)
     added = goods.bulk.add(conn, rows, nth)
-    went: list[Row] = []
+    went: list[RowValues] = []
     if added < len(rows):
         known = {tuple(row)[:width]: tuple(row) for row in goods.known(conn, rows)}
         changed = [row for row in rows if known[row[:width]][:-1] != tuple(row)]
@@ -77,10 +77,10 @@ def keep(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[
         rows = [row for row in rows if row[:width] in new or known[row[:width]][-1] == nth]
         _correct(conn, goods, [(*row, nth) for row in changed])
     _link(conn, goods, source, now, nth, rows, went)
-    return Kept(added, len(went), many - added - len(went))
+    return KeptCounts(added, len(went), many - added - len(went))
 
 
-def remove(conn: Connection, goods: Goods, source: str, now: str, rows: Sequence[Row]) -> int:
+def remove_rows(conn: Connection, goods: Goods, source: str, now: str, rows: Sequence[RowValues]) -> int:
     """Take rows of the table, as they stand, out of what is known from now on."""
     nth, columns = _next(conn), list(goods.kind.table.primary_key.columns)
     for row in rows:
@@ -89,7 +89,7 @@ def remove(conn: Connection, goods: Goods, source: str, now: str, rows: Sequence
     return len(rows)
 
 
-def _correct(conn: Connection, goods: Goods, rows: Sequence[Row]) -> None:
+def _correct(conn: Connection, goods: Goods, rows: Sequence[RowValues]) -> None:
     names = [column.name for column in goods.kind.table.c]
     keys = list(goods.kind.table.primary_key.columns)
     for row in rows:
@@ -99,7 +99,13 @@ def _correct(conn: Connection, goods: Goods, rows: Sequence[Row]) -> None:
 
 
 def _link(
-    conn: Connection, goods: Goods, source: str, now: str, nth: int, rows: Sequence[Row], went: Sequence[Row]
+    conn: Connection,
+    goods: Goods,
+    source: str,
+    now: str,
+    nth: int,
+    rows: Sequence[RowValues],
+    went: Sequence[RowValues],
 ) -> None:
     if not rows and not went:
         return
@@ -107,29 +113,29 @@ def _link(
         names = [column.name for column in goods.kind.former.c]
         conn.execute(insert(goods.kind.former), [dict(zip(names, row, strict=True)) for row in went])
     total = Digest(goods.kind)
-    total.come(rows)
+    total.add_rows(rows)
     total.go(went)
     last = conn.execute(_last_of(source)).first()
-    spans = _joined([*goods.spans(rows), *goods.spans(went)])
+    spans = _span_by_symbol([*goods.spans(rows), *goods.spans(went)])
     row: dict[str, Any] = {
         "nth": nth, "source": source, "link": 1 if last is None else last.link + 1, "what": goods.what, "at": now,
         "came": total.came, "went": total.went, "spans": json.dumps(spans, ensure_ascii=False),
         "digest": total.digest(), "previous": "" if last is None else last.hash,
         "settled": 0 if spans else 1,
     }  # fmt: skip
-    conn.execute(insert(batches), row | {"hash": hash_of(row)})
+    conn.execute(insert(batches), row | {"hash": batch_hash(row)})
 
 
-def _joined(spans: Iterable[Span]) -> list[Span]:
+def _span_by_symbol(spans: Iterable[PriceSpan]) -> list[PriceSpan]:
     """One for each symbol."""
-    found: dict[str, Span] = {}
+    found: dict[str, PriceSpan] = {}
     for one in spans:
         known = found.get(one.symbol, one)
-        found[one.symbol] = Span(one.symbol, min(one.first, known.first), max(one.last, known.last))
+        found[one.symbol] = PriceSpan(one.symbol, min(one.first, known.first), max(one.last, known.last))
     return [found[symbol] for symbol in sorted(found)]
 
 
-def settled(conn: Connection, through: int) -> None:
+def mark_settled(conn: Connection, through: int) -> None:
     """Every decision that these batches touch has been folded anew."""
     conn.execute(update(batches).where(batches.c.nth <= through, batches.c.settled == 0).values(settled=1))
 
@@ -137,24 +143,24 @@ def settled(conn: Connection, through: int) -> None:
 # Queries
 
 
-def unsettled(conn: Connection) -> tuple[int, list[Span]]:
+def unsettled_spans(conn: Connection) -> tuple[int, list[PriceSpan]]:
     """Up to which batch something came in that decisions may not know of yet, and what it touched."""
     rows = conn.execute(select(batches.c.nth, batches.c.spans).where(batches.c.settled == 0).order_by(batches.c.nth))
-    last, spans = 0, list[Span]()
+    last, spans = 0, list[PriceSpan]()
     for nth, told in rows:
         last = nth
-        spans = _joined([*spans, *(Span(*one) for one in json.loads(told))])
+        spans = _span_by_symbol([*spans, *(PriceSpan(*one) for one in json.loads(told))])
     return last, spans
 
 
-def broken(conn: Connection, kinds: Sequence[Goods]) -> Iterator[str]:
+def find_breaks(conn: Connection, kinds: Sequence[Goods]) -> Iterator[str]:
     """What does not hold, a sentence each: chains first, then what stands in the tables."""
     of: dict[int, Any] = {}
     for source, some in groupby(conn.execute(_IN_CHAINS), key=lambda row: row.source):
         previous = ""
         for link, row in enumerate(some, 1):
             of[row.nth] = row
-            if row.link != link or row.previous != previous or row.hash != hash_of(dict(row._mapping)):
+            if row.link != link or row.previous != previous or row.hash != batch_hash(dict(row._mapping)):
                 yield f"the chain of {source} is broken at batch {row.link}: it was altered, or one before it is gone"
                 break
             previous = row.hash
@@ -163,22 +169,22 @@ def broken(conn: Connection, kinds: Sequence[Goods]) -> Iterator[str]:
 
 
 def _unlike(conn: Connection, goods: Goods, of: Mapping[int, Any]) -> Iterator[str]:
-    found = totals(conn, goods.kind)
+    found = batch_digests(conn, goods.kind)
     strange = sum(total.came for nth, total in found.items() if nth not in of)
     if strange:
         yield f"{strange} {goods.what} stand in the book that came with no batch: they were added by hand"
     for nth, row in sorted(of.items()):
         if found.get(nth, Digest(goods.kind)).digest() != row.digest:
             loaded = f"{goods.what} from {row.source}, loaded {row.at[:19].replace('T', ' ')} (batch {row.link})"
-            yield f"{loaded}: what stands in the book is not what came{_where(row.spans)}"
+            yield f"{loaded}: what stands in the book is not what came{_spans_in_words(row.spans)}"
 
 
-def _where(spans: str) -> str:
+def _spans_in_words(spans: str) -> str:
     told = ", ".join(f"{symbol} {first[:10]} to {last[:10]}" for symbol, first, last in json.loads(spans)[:3])
     return f" ({told})" if told else ""
 
 
-def heads(conn: Connection) -> dict[str, tuple[int, str]]:
+def batch_heads(conn: Connection) -> dict[str, tuple[int, str]]:
     """The newest link of each source and its hash."""
     newest = select(batches.c.source, func.max(batches.c.link).label("link")).group_by(batches.c.source).subquery()
     same = (batches.c.source == newest.c.source) & (batches.c.link == newest.c.link)

@@ -12,16 +12,16 @@ from sqlalchemy import Connection, String, bindparam, delete, or_, select
 
 from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.when import stamp
-from keepbook.book.ledger.batch import Kind
-from keepbook.book.ledger.ledger import canonical
+from keepbook.book.ledger.batch import BatchTables
+from keepbook.book.ledger.ledger import canonical_json
 from keepbook.book.trading import files
-from keepbook.book.trading.files import Layout, Loaded, Progress, Source, Times, number, refuse_missing
+from keepbook.book.trading.files import Layout, LoadedFile, Progress, Source, Times, number, refuse_missing
 from keepbook.book.trading.market import batches
 from keepbook.book.trading.market.batches import MARKET, Goods
 from keepbook.errors import Invalid
-from keepbook.storage.bulk_rows import BulkRows, Kept, Row
+from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 from keepbook.storage.database import Database
-from keepbook.storage.prepared import Prepared
+from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import event_symbols, former_events, market_events
 
 COLUMNS = ("id", "kind", "time", "importance", "title", "symbols", "known_at")
@@ -45,14 +45,14 @@ class Event(NamedTuple):
 # Rules
 
 
-def names_of(symbol: str) -> tuple[str, ...]:
+def event_names_of(symbol: str) -> tuple[str, ...]:
     """The symbol, and what else an event may call it: `BTC/USDT:USDT` is a `BTC/USDT` and a `BTC`."""
     return tuple(dict.fromkeys((symbol, symbol.partition(":")[0], symbol.partition("/")[0])))
 
 
 def touches(event: Event, symbol: str) -> bool:
     """Whether a position in a symbol is one that the event may move."""
-    return EVERYTHING in event.symbols or not set(names_of(symbol)).isdisjoint(event.symbols)
+    return EVERYTHING in event.symbols or not set(event_names_of(symbol)).isdisjoint(event.symbols)
 
 
 def _asked_for(event: Event, kinds: Collection[str], symbols: Collection[str]) -> bool:
@@ -64,10 +64,12 @@ def _asked_for(event: Event, kinds: Collection[str], symbols: Collection[str]) -
     touched = {symbol.upper() for symbol in event.symbols}
     bases = {symbol.partition("/")[0] for symbol in touched}
     asked = [symbol.strip().upper() for symbol in symbols]
-    return EVERYTHING in touched or any(symbol in bases or not touched.isdisjoint(names_of(symbol)) for symbol in asked)
+    return EVERYTHING in touched or any(
+        symbol in bases or not touched.isdisjoint(event_names_of(symbol)) for symbol in asked
+    )
 
 
-def to_event(row: Row, times: Times) -> Row:
+def to_event(row: RowValues, times: Times) -> RowValues:
     """A row of a file as the columns hold it; `Invalid` says what is wrong with it."""
     refuse_missing(LAYOUT, row)
     id, kind, time, importance, title, symbols, known_at = row
@@ -87,31 +89,31 @@ def to_event(row: Row, times: Times) -> Row:
     )
 
 
-def _said(rows: Sequence[Row]) -> tuple[bytes, bytes]:
+def _event_bytes(rows: Sequence[RowValues]) -> tuple[bytes, bytes]:
     """The bytes of many events."""
-    return "".join([canonical(row[:7]) + "\n" for row in rows]).encode(), b""
+    return "".join([canonical_json(row[:7]) + "\n" for row in rows]).encode(), b""
 
 
 # Operations
 
 
-def load(database: Database, source: Source, *, progress: Progress | None = None) -> Loaded:
+def load_events(database: Database, source: Source, *, progress: Progress | None = None) -> LoadedFile:
     """Keep the events of a file; one that comes with other figures is taken over."""
     times = Times()
 
-    named = batches.source_of(source)
+    named = batches.source_name(source)
 
-    def keep_rows(rows: list[Row]) -> Kept:
+    def keep_rows(rows: list[RowValues]) -> KeptCounts:
         with database.unscoped(writes=True, turn=MARKET) as conn:
-            return keep(conn, rows, source=named, now=stamp(database.clock()))
+            return keep_events(conn, rows, source=named, now=stamp(database.clock()))
 
-    return files.load(source, LAYOUT, {}, lambda row: to_event(row, times), keep_rows, progress).loaded()
+    return files.load_file(source, LAYOUT, {}, lambda row: to_event(row, times), keep_rows, progress).to_loaded()
 
 
-def keep(conn: Connection, rows: Sequence[Row], *, source: str, now: str) -> Kept:
+def keep_events(conn: Connection, rows: Sequence[RowValues], *, source: str, now: str) -> KeptCounts:
     unique = {row[0]: row for row in rows}
-    before, after = set(_links(known_of(conn, list(unique.values())))), list(_links(unique.values()))
-    kept = batches.keep(conn, GOODS, source, now, list(unique.values()))
+    before, after = set(_links(events_in_place_of(conn, list(unique.values())))), list(_links(unique.values()))
+    kept = batches.keep_rows(conn, GOODS, source, now, list(unique.values()))
     if gone := before.difference(after):
         conn.execute(_UNLINK, [dict(zip(_LINK, link, strict=True)) for link in sorted(gone)])
     _LINKS.add(conn, after)
@@ -124,9 +126,9 @@ def _links(rows: Iterable[Any]) -> Iterator[tuple[str, ...]]:
         yield from ((symbol, kind, time, id) for symbol in symbols.split(";") if symbol)
 
 
-def known_of(conn: Connection, rows: Sequence[Row]) -> list[Row]:
+def events_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> list[RowValues]:
     """What stands in the place of these events."""
-    ids, found = [row[0] for row in rows], list[Row]()
+    ids, found = [row[0] for row in rows], list[RowValues]()
     for start in range(0, len(ids), 500):
         query = select(market_events).where(market_events.c.id.in_(ids[start : start + 500]))
         found += map(tuple, conn.execute(query))
@@ -136,12 +138,12 @@ def known_of(conn: Connection, rows: Sequence[Row]) -> list[Row]:
 # Queries
 
 
-def get(conn: Connection, id: str) -> Event | None:
+def get_event(conn: Connection, id: str) -> Event | None:
     row = conn.execute(select(market_events).where(market_events.c.id == sought(id))).first()
     return None if row is None else _to_event(row)
 
 
-def coming(
+def events_between(
     conn: Connection,
     after: str,
     until: str,
@@ -166,9 +168,9 @@ def coming(
     return [event for event in found if _asked_for(event, kinds, symbols)]
 
 
-def earlier(conn: Connection, kind: str, symbol: str, before: str, known_at: str) -> list[str]:
+def earlier_event_times(conn: Connection, kind: str, symbol: str, before: str, known_at: str) -> list[str]:
     """When events of a kind touched a symbol before an instant, as far as they were known, in the order of time."""
-    names = (*names_of(symbol), EVERYTHING)
+    names = (*event_names_of(symbol), EVERYTHING)
     given = dict(zip(_NAMES, names + names[-1:] * (len(_NAMES) - len(names)), strict=True))
     told = {name: sought(text) for name, text in given.items()} | {"kind": sought(kind)}
     rows = [(time, id) for time, id in _EARLIER.tuples(conn, told | {"before": before, "known_at": known_at})]
@@ -200,11 +202,17 @@ def _to_event(row: Any) -> Event:
     return Event(row.id, row.kind, row.time, row.importance, row.title, symbols, row.known_at)
 
 
-GOODS = Goods("events", Kind(market_events, former_events, _said), known_of, lambda _: (), BulkRows(market_events))
+GOODS = Goods(
+    "events",
+    BatchTables(market_events, former_events, _event_bytes),
+    events_in_place_of,
+    lambda _: (),
+    BulkRows(market_events),
+)
 _LINK = ("the_symbol", "the_kind", "the_time", "the_event_id")
 _UNLINK = delete(event_symbols).where(*(event_symbols.c[name[4:]] == bindparam(name) for name in _LINK))
 _NAMES = ("name_1", "name_2", "name_3", "name_4")
-_EARLIER = Prepared(
+_EARLIER = PreparedStatement(
     select(event_symbols.c.time, event_symbols.c.event_id)
     .join(market_events, market_events.c.id == event_symbols.c.event_id)
     .where(event_symbols.c.symbol.in_([bindparam(name, type_=String) for name in _NAMES]))

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from keepbook.book.ground.explained import explained
+from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import Moment, instant, stamp
 from keepbook.book.ledger import anchors
 from keepbook.book.ledger.anchors import Anchor
-from keepbook.book.trading.files import Loaded, Progress, Source
+from keepbook.book.trading.files import LoadedFile, Progress, Source
 from keepbook.book.trading.market import bars, batches, events
 from keepbook.book.trading.market.bars import Bar
 from keepbook.book.trading.market.events import Event
@@ -29,7 +29,7 @@ class MarketVerification:
     why: tuple[str, ...]
 
 
-@explained
+@explain_arguments
 class Market:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -41,9 +41,9 @@ class Market:
         symbol: str | None = None,
         timeframe: str | None = None,
         progress: Progress | None = None,
-    ) -> Loaded:
+    ) -> LoadedFile:
         """Bars from a file: CSV, JSON Lines, Parquet or ccxt's OHLCV, which needs the two names beside it."""
-        return bars.load(self._database, source, symbol=symbol, timeframe=timeframe, progress=progress)
+        return bars.load_bars(self._database, source, symbol=symbol, timeframe=timeframe, progress=progress)
 
     def remove(self, symbol: str, timeframe: str, *, since: Moment = None, until: Moment = None) -> int:
         """Take bars back that were wrong, from one instant up to another; answers how many. What they said stays
@@ -51,18 +51,18 @@ class Market:
         within = {"since": instant(since, field="since") or "", "until": instant(until, field="until") or "9"}
         names = clean_line(symbol, "symbol", 1, 40), clean_line(timeframe, "timeframe", 1, 10)
         with self._database.unscoped(writes=True, turn=batches.MARKET) as conn:
-            removed = bars.remove(conn, *names, source=batches.SENT, now=stamp(self._database.clock()), **within)
+            removed = bars.remove_bars(conn, *names, source=batches.SENT, now=stamp(self._database.clock()), **within)
         if not removed:
             raise NotFound(f"there are no bars of {symbol} {timeframe} there", field="symbol")
         return removed
 
-    def load_events(self, source: Source, *, progress: Progress | None = None) -> Loaded:
+    def load_events(self, source: Source, *, progress: Progress | None = None) -> LoadedFile:
         """Events from a file: CSV, JSON Lines or Parquet."""
-        return events.load(self._database, source, progress=progress)
+        return events.load_events(self._database, source, progress=progress)
 
     def event(self, id: str) -> Event | None:
         with self._database.unscoped() as conn:
-            return events.get(conn, id)
+            return events.get_event(conn, id)
 
     def recent(self, symbol: str, *, timeframe: str | None = None, limit: int = 60) -> Sequence[Bar]:
         """The last complete bars, oldest first; of the finest timeframe there is, if none is named."""
@@ -77,11 +77,11 @@ class Market:
     def verify(self, anchor: str | Path | None = None) -> MarketVerification:
         """Hold every bar and event against the chain of the file that brought it. `anchor` is a file that notes the
         newest hash of each chain: held against them, then extended."""
-        noted = [] if anchor is None else anchors.read(Path(anchor))
+        noted = [] if anchor is None else anchors.read_anchors(Path(anchor))
         with self._database.unscoped() as conn:
-            why = [*batches.broken(conn, (bars.GOODS, events.GOODS)), *events.strays(conn)]
+            why = [*batches.find_breaks(conn, (bars.GOODS, events.GOODS)), *events.strays(conn)]
             why += [] if why else _unlike_anchors(conn, noted)
-            heads = batches.heads(conn)
+            heads = batches.batch_heads(conn)
         if anchor is not None and not why:
             for source, (link, hash) in heads.items():
                 new = anchors.Anchor(None, link, hash, stamp(self._database.clock()), source)

@@ -21,7 +21,7 @@ SHOWN = 6
 # Rules
 
 
-def parted(symbol: str) -> tuple[str, str | None]:
+def split_currency(symbol: str) -> tuple[str, str | None]:
     """What is traded, and the currency it is priced in, where the symbol names one."""
     name = symbol.strip().upper()
     first, *rest = _SIGNS.split(name, maxsplit=1)
@@ -35,12 +35,12 @@ def parted(symbol: str) -> tuple[str, str | None]:
 
 def matching(symbol: str, known: Sequence[str]) -> list[str]:
     """Which of the known symbols it may mean: the nearest kind of likeness that there is."""
-    letters, (base, currency) = _letters(symbol), parted(symbol)
+    letters, (base, currency) = _letters(symbol), split_currency(symbol)
     likenesses = (
         lambda one: one == symbol,
         lambda one: _letters(one) == letters,
-        lambda one: currency is None and parted(one)[0] == base,
-        lambda one: currency is not None and parted(one) == (base, None),
+        lambda one: currency is None and split_currency(one)[0] == base,
+        lambda one: currency is not None and split_currency(one) == (base, None),
     )
     for alike in likenesses:
         if found := [one for one in known if alike(one)]:
@@ -55,15 +55,15 @@ def _letters(symbol: str) -> str:
 # Queries
 
 
-def meant(conn: Connection, symbol: str) -> str:
+def resolve_symbol(conn: Connection, symbol: str) -> str:
     """The name under which the bars are; the symbol itself where none or several fit."""
-    found = _found(conn, symbol)
+    found = _matching_symbols(conn, symbol)
     return found[0] if len(found) == 1 else symbol
 
 
-def refuse_ambiguous(conn: Connection, symbol: str) -> str:
-    """`meant`, for a card that is being made: where several fit, whoever makes it has to say which."""
-    found = _found(conn, symbol)
+def resolve_unambiguous(conn: Connection, symbol: str) -> str:
+    """`resolve_symbol`, for a card that is being made: where several fit, whoever makes it has to say which."""
+    found = _matching_symbols(conn, symbol)
     if len(found) > 1:
         choices = ", ".join(found[:SHOWN]) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
         raise Invalid(
@@ -72,7 +72,7 @@ def refuse_ambiguous(conn: Connection, symbol: str) -> str:
     return found[0] if found else symbol
 
 
-def _found(conn: Connection, symbol: str) -> list[str]:
+def _matching_symbols(conn: Connection, symbol: str) -> list[str]:
     if bars.timeframes(conn, symbol):  # its own spelling: no need to look at all the others
         return [symbol]
     return matching(symbol, bars.symbols(conn))

@@ -16,26 +16,26 @@ from keepbook.book.ground.when import zone_named
 from keepbook.doors.cli.sheets import agents as sheets
 from keepbook.doors.cli.terminal import ending
 from keepbook.doors.cli.terminal.command import AGENTS, Invocation, command, group
-from keepbook.doors.cli.terminal.streams import reading, working
+from keepbook.doors.cli.terminal.streams import reading, show_progress
 from keepbook.errors import Invalid
 
 if TYPE_CHECKING:
     from keepbook.book.agents.runs import Run
     from keepbook.models.agents.runner import Runner
 
-Agent = Annotated[str, typer.Argument(metavar="AGENT", help="Its name, or its id.", show_default=False)]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Its id, as `run list` shows it.", show_default=False)]
+AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="Its name, or its id.", show_default=False)]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Its id, as `run list` shows it.", show_default=False)]
 Prompt = Annotated[
     str | None, typer.Argument(metavar="[PROMPT]", help="Instead of its own prompt; - reads it from stdin.")
 ]
-Most = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")]
+RunLimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")]
 Instructions = Annotated[
     str | None, typer.Option("--instructions", metavar="TEXT", help="Its skill, in words; @FILE reads a file.")
 ]
 DefaultPrompt = Annotated[str | None, typer.Option("--prompt", metavar="TEXT", help="What a run is asked.")]
-Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Another than the chat model.")]
-Adapter = Annotated[str | None, typer.Option("--adapter", help="native, claude-cli or external.")]
-CardType = Annotated[str | None, typer.Option("--card", metavar="TYPE", help="trade-decision, note, … or yours.")]
+ModelOption = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Another than the chat model.")]
+AdapterOption = Annotated[str | None, typer.Option("--adapter", help="native, claude-cli or external.")]
+CardTypeOption = Annotated[str | None, typer.Option("--card", metavar="TYPE", help="trade-decision, note, … or yours.")]
 Schedule = Annotated[
     str | None, typer.Option("--schedule", metavar="CRON", help="'30 7 * * 1-5'; an empty text takes it away.")
 ]
@@ -44,9 +44,11 @@ Team = Annotated[
     typer.Option("--specialist", metavar="NAME=TEXT", help="One of its team, with its instructions; several."),
 ]
 UseBlock = Annotated[bool | None, typer.Option("--block/--no-block", help="Tell it what is known of you.")]
-Review = Annotated[bool | None, typer.Option("--review/--no-review", help="It looks at its last decisions first.")]
-Memory = Annotated[bool | None, typer.Option("--memory/--no-memory", help="Active Memory, from the start.")]
-Looks = Annotated[
+ReviewOption = Annotated[
+    bool | None, typer.Option("--review/--no-review", help="It looks at its last decisions first.")
+]
+MemoryOption = Annotated[bool | None, typer.Option("--memory/--no-memory", help="Active Memory, from the start.")]
+SecondLooksOption = Annotated[
     bool | None, typer.Option("--second-looks/--no-second-looks", help="Its notes, too, may be looked at again.")
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What it is called.", show_default=False)]
@@ -85,110 +87,112 @@ def create(
     name: Name,
     instructions: Instructions = None,
     prompt: DefaultPrompt = None,
-    model: Model = None,
-    adapter: Adapter = None,
-    card: CardType = None,
+    model: ModelOption = None,
+    adapter: AdapterOption = None,
+    card: CardTypeOption = None,
     schedule: Schedule = None,
     specialist: Team = None,
     block: UseBlock = None,
-    memory: Memory = None,
-    review: Review = None,
-    looks: Looks = None,
+    memory: MemoryOption = None,
+    review: ReviewOption = None,
+    looks: SecondLooksOption = None,
 ) -> None:
     """Make an agent; a name is enough."""
-    given = _given(
+    given = _given_settings(
         instructions=instructions, default_prompt=prompt, model=model, adapter=adapter, card_type=card,
         schedule=schedule, team=specialist, use_block=block, memory_enabled=memory, review_decisions=review,
         second_looks=looks,
     )  # fmt: skip
-    call.answer(call.book.agents.create(name, **given), sheets.made)
+    call.answer(call.book.agents.create(name, **given), sheets.agent_made_sheet)
 
 
-def arm(call: Invocation, agent: Agent) -> None:
+def arm(call: Invocation, agent: AgentArgument) -> None:
     """Let an agent run by its schedule, and start its program, on this machine; an import never does."""
-    call.answer(call.book.agents.arm(agent), sheets.armed)
+    call.answer(call.book.agents.arm(agent), sheets.agent_armed_sheet)
 
 
-def disarm(call: Invocation, agent: Agent) -> None:
+def disarm(call: Invocation, agent: AgentArgument) -> None:
     """Let its schedule rest, and its program not be started here."""
-    call.answer(call.book.agents.disarm(agent), sheets.armed)
+    call.answer(call.book.agents.disarm(agent), sheets.agent_armed_sheet)
 
 
 def listing(call: Invocation) -> None:
     """List the agents, with what they carry."""
-    call.answer(call.book.agents.list(), sheets.listing)
+    call.answer(call.book.agents.list(), sheets.agents_sheet)
 
 
-def show(call: Invocation, agent: Agent) -> None:
+def show(call: Invocation, agent: AgentArgument) -> None:
     """Show an agent, its Active Memory and its last runs."""
     found = call.book.agents.get(agent)
     runs = call.book.runs.list(found.id, limit=10)
     if call.as_json:
         call.json(found)
         return
-    sheets.whole(call.paper, found, runs)
+    sheets.agent_sheet(call.paper, found, runs)
 
 
 def update(
     call: Invocation,
-    agent: Agent,
+    agent: AgentArgument,
     name: NewName = None,
     instructions: Instructions = None,
     prompt: DefaultPrompt = None,
-    model: Model = None,
-    adapter: Adapter = None,
-    card: CardType = None,
+    model: ModelOption = None,
+    adapter: AdapterOption = None,
+    card: CardTypeOption = None,
     schedule: Schedule = None,
     specialist: Team = None,
     block: UseBlock = None,
-    review: Review = None,
-    looks: Looks = None,
+    review: ReviewOption = None,
+    looks: SecondLooksOption = None,
 ) -> None:
     """Change an agent: only what is given."""
-    given = _given(
+    given = _given_settings(
         name=name, instructions=instructions, default_prompt=prompt, model=model, adapter=adapter, card_type=card,
         schedule=schedule, team=specialist, use_block=block, review_decisions=review, second_looks=looks,
     )  # fmt: skip
     if not given:
         raise Invalid("say what should change; see: keepbook agent update --help", field="agent")
-    call.answer(call.book.agents.update(agent, **given), sheets.changed, "changed")
+    call.answer(call.book.agents.update(agent, **given), sheets.agent_changed_sheet, "changed")
 
 
-def enable_memory(call: Invocation, agent: Agent) -> None:
+def enable_memory(call: Invocation, agent: AgentArgument) -> None:
     """Switch Active Memory on: chat and runs share one session, which starts fresh."""
     answer = call.book.agents.update(agent, memory_enabled=True)
     call.note("Its context grows with each run, and so does what a run costs; reset it now and then.")
-    call.answer(answer, sheets.changed, "remembers from here on")
+    call.answer(answer, sheets.agent_changed_sheet, "remembers from here on")
 
 
-def disable_memory(call: Invocation, agent: Agent) -> None:
+def disable_memory(call: Invocation, agent: AgentArgument) -> None:
     """Switch Active Memory off: what is there is kept, and no run sees it."""
-    call.answer(call.book.agents.update(agent, memory_enabled=False), sheets.changed, "starts each run fresh")
+    call.answer(
+        call.book.agents.update(agent, memory_enabled=False), sheets.agent_changed_sheet, "starts each run fresh"
+    )
 
 
-def reset(call: Invocation, agent: Agent) -> None:
+def reset(call: Invocation, agent: AgentArgument) -> None:
     """Start its session fresh; chats and decisions stay."""
-    call.answer(call.book.agents.reset(agent), sheets.changed, "starts fresh")
+    call.answer(call.book.agents.reset(agent), sheets.agent_changed_sheet, "starts fresh")
 
 
-def delete(call: Invocation, agent: Agent) -> None:
+def delete(call: Invocation, agent: AgentArgument) -> None:
     """Take an agent out of every list; its runs and decisions stay."""
-    call.answer(call.book.agents.delete(agent), sheets.changed, "is gone; what it did stays")
+    call.answer(call.book.agents.delete(agent), sheets.agent_changed_sheet, "is gone; what it did stays")
 
 
-def run(call: Invocation, agent: Agent, prompt: Prompt = None) -> None:
+def run(call: Invocation, agent: AgentArgument, prompt: Prompt = None) -> None:
     """Run an agent now, and show what it concludes."""
     text = None if prompt is None else call.text(prompt, "prompt")
     asked = call.book.agents.get(agent)
     if asked.memory_enabled and (until := asked.memory.busy_until) is not None:
         left = f"{until.astimezone(zone_named(call.zone)):%H:%M:%S}"
         call.note(f"{asked.name} is at work; this run waits, until {left} at the latest should the one before be gone.")
-    _carried_out(call, lambda runner: runner.run(agent, text))
+    _run_and_answer(call, lambda runner: runner.run(agent, text))
 
 
 def record(
     call: Invocation,
-    agent: Agent,
+    agent: AgentArgument,
     file: Annotated[str, typer.Argument(metavar="FILE", help="The card as JSON; - is stdin.", show_default=False)],
     made_at: Annotated[str | None, typer.Option("--made-at", metavar="WHEN", help="When it was made; now.")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Recorded once, however often it is sent.")] = None,
@@ -202,12 +206,12 @@ def record(
     except ValueError:
         raise Invalid("the card is no JSON object", field="card", code="invalid_card") from None
     when = call.moment(made_at, "made_at")
-    call.answer(call.book.decisions.record(agent, card, made_at=when, key=key, link=link), sheets.recorded)
+    call.answer(call.book.decisions.record(agent, card, made_at=when, key=key, link=link), sheets.recorded_sheet)
 
 
-def decisions(call: Invocation, agent: Agent, limit: Most = 5) -> None:
+def decisions(call: Invocation, agent: AgentArgument, limit: RunLimitOption = 5) -> None:
     """List an agent's last decisions, as it sees them itself."""
-    call.answer(call.book.agents.decisions(agent, limit), sheets.past)
+    call.answer(call.book.agents.decisions(agent, limit), sheets.past_cards_sheet)
 
 
 def calibration(
@@ -220,7 +224,7 @@ def calibration(
 ) -> None:
     """Tell whether stated conviction has meant anything."""
     when = call.moment(known_at, "known_at")
-    call.answer(call.book.decisions.calibration(agent, forecasts=forecasts, known_at=when), sheets.calibration)
+    call.answer(call.book.decisions.calibration(agent, forecasts=forecasts, known_at=when), sheets.calibration_sheet)
 
 
 def cards(call: Invocation) -> None:
@@ -243,7 +247,7 @@ def list_runs(
         str | None, typer.Option("--kind", help="scheduled, manual, chat, recorded or re-examination.")
     ] = None,
     status: Annotated[str | None, typer.Option("--status", help="queued, running, succeeded or failed.")] = None,
-    limit: Most = 50,
+    limit: RunLimitOption = 50,
 ) -> None:
     """List runs, the newest first."""
     found = call.book.runs.list(agent, kind=kind, status=status, limit=limit)
@@ -253,7 +257,7 @@ def list_runs(
     sheets.runs(call.paper, found, _names(call))
 
 
-def show_run(call: Invocation, run: RunId) -> None:
+def show_run(call: Invocation, run: RunArgument) -> None:
     """Show a run: prompt, transcript, card, session, and how conviction went since."""
     book = call.book
     found = book.runs.get(run)
@@ -273,14 +277,14 @@ def show_run(call: Invocation, run: RunId) -> None:
     sheets.one_run(call.paper, found, _names(call), **more)
 
 
-def re_examine(call: Invocation, run: RunId) -> None:
+def re_examine(call: Invocation, run: RunArgument) -> None:
     """Look again at what a run concluded; it stays as it is."""
-    _carried_out(call, lambda runner: runner.re_examine(run))
+    _run_and_answer(call, lambda runner: runner.re_examine(run))
 
 
 def resolve(
     call: Invocation,
-    run: RunId,
+    run: RunArgument,
     price: Annotated[float | None, typer.Option("--price", min=0, help="Where you got out.")] = None,
     when: Annotated[str | None, typer.Option("--when", metavar="WHEN", help="When; now, if nothing is said.")] = None,
     outcome: Annotated[
@@ -290,24 +294,24 @@ def resolve(
     """Say that you got out of a trade, or how a forecast came out."""
     at = call.moment(when, "when")
     if outcome is None:
-        call.answer(call.book.decisions.exit(run, price, at=at), sheets.resolved)
+        call.answer(call.book.decisions.exit(run, price, at=at), sheets.decision_sheet)
         return
     said = {"yes": True, "true": True, "no": False, "false": False}.get(outcome.strip().lower(), outcome.strip())
-    call.answer(call.book.decisions.answer(run, said, at=at), sheets.resolved)
+    call.answer(call.book.decisions.answer(run, said, at=at), sheets.decision_sheet)
 
 
 # Shared
 
 
-def _carried_out(call: Invocation, do: "Callable[[Runner], Awaitable[Run]]") -> None:
+def _run_and_answer(call: Invocation, do: "Callable[[Runner], Awaitable[Run]]") -> None:
     runner = call.keepbook.runner(call.book)
 
     async def whole() -> "Run":
         return await do(runner)
 
-    with working("Running"), asyncio.Runner() as loop:
-        done = ending.run(loop, whole())
-    call.answer(done, sheets.concluded)
+    with show_progress("Running"), asyncio.Runner() as loop:
+        done = ending.run_until_done(loop, whole())
+    call.answer(done, sheets.run_result_sheet)
     if done.status == "failed":
         raise typer.Exit(1)
 
@@ -316,7 +320,7 @@ def _names(call: Invocation) -> dict[str, str]:
     return {agent.id: agent.name for agent in call.book.agents.list()}
 
 
-def _given(**told: Any) -> dict[str, Any]:
+def _given_settings(**told: Any) -> dict[str, Any]:
     """What was given, as an agent takes it."""
     given = {name: value for name, value in told.items() if value is not None}
     if str(given.get("instructions", "")).startswith("@"):

@@ -7,7 +7,7 @@ import typer
 
 from keepbook.doors.cli.sheets.memory import entry
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command
-from keepbook.doors.cli.terminal.paper import AMBER, ID, META, Paper, count, grid, ink
+from keepbook.doors.cli.terminal.paper import AMBER, ID, META, Paper, grid, ink, pluralise
 
 if TYPE_CHECKING:
     from keepbook.book.memory.block import Fate
@@ -33,17 +33,17 @@ def audit(call: Invocation) -> None:
 
         call.json({"clean": found.clean, **to_json(found)})
         return
-    report(call.paper, found, call.book.get)
+    audit_sheet(call.paper, found, call.book.get)
 
 
-def report(paper: Paper, found: "Audit", get: Get) -> None:
+def audit_sheet(paper: Paper, found: "Audit", get: Get) -> None:
     """`get` gives a memory by its id."""
     if not found.memories:
         paper.put("The book is empty: there is nothing to tidy up.")
         return
     paper.put(
-        f"{count(found.memories, 'memory', 'memories')}. A new chat is given {found.block_memories:,} of them: "
-        f"{count(found.block_characters, 'character')}, about {count(found.block_tokens, 'token')}."
+        f"{pluralise(found.memories, 'memory', 'memories')}. A new chat is given {found.block_memories:,} of them: "
+        f"{pluralise(found.block_characters, 'character')}, about {pluralise(found.block_tokens, 'token')}."
     )
     for same in found.duplicates:
         _finding(paper, "The same words", same, get, "Keep one, archive the others", "forget", same[-1])
@@ -53,19 +53,21 @@ def report(paper: Paper, found: "Audit", get: Get) -> None:
         ends = (link.from_id, link.to_id)
         _finding(paper, "One contradicts the other", ends, get, "Decide which holds", "forget", link.to_id)
     _secrets(paper, found)
-    _each(paper, "Faded: recall only", found.low_score, get, "If it still holds", "confirm")
-    _each(paper, "Not true now", found.not_current, get, "If it is over for good", "forget")
-    _each(paper, "Not used for 60 days", found.stale, get, "If it no longer matters", "forget")
-    _each(paper, "Worded by older rules", found.worded, get, "If it is not how you would say it", "update")
+    _finding_sheet(paper, "Faded: recall only", found.low_score, get, "If it still holds", "confirm")
+    _finding_sheet(paper, "Not true now", found.not_current, get, "If it is over for good", "forget")
+    _finding_sheet(paper, "Not used for 60 days", found.stale, get, "If it no longer matters", "forget")
+    _finding_sheet(paper, "Worded by older rules", found.worded, get, "If it is not how you would say it", "update")
     if found.never_referenced:
         paper.gap()
-        paper.put(ink(f"{count(len(found.never_referenced), 'memory', 'memories')} not yet given to any chat.", META))
+        paper.put(
+            ink(f"{pluralise(len(found.never_referenced), 'memory', 'memories')} not yet given to any chat.", META)
+        )
     if found.clean and not (found.stale or found.not_current):
         paper.gap()
         paper.put("Nothing to tidy up.")
 
 
-def _each(paper: Paper, title: str, ids: Sequence[str], get: Get, advice: str, verb: str) -> None:
+def _finding_sheet(paper: Paper, title: str, ids: Sequence[str], get: Get, advice: str, verb: str) -> None:
     """A finding about single memories, with their number."""
     if ids:
         _finding(paper, f"{title} · {len(ids):,}", ids, get, advice, verb, "ID", today={})

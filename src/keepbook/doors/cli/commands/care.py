@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
-from keepbook.doors.cli.terminal.paper import AMBER, Paper, count, ink
+from keepbook.doors.cli.terminal.paper import AMBER, Paper, ink, pluralise
 from keepbook.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def verify(
 ) -> None:
     """Walk the whole ledger and hold the book against it, row by row; then the bars and events that all books share."""
     result, market = call.book.verify(anchor=anchor), call.keepbook.market.verify(anchor=anchor)
-    call.answer({**asdict(result), "market": market}, lambda paper, _: _verified(paper, result, market))
+    call.answer({**asdict(result), "market": market}, lambda paper, _: _verify_sheet(paper, result, market))
     if not (result.ok and market.ok):
         raise typer.Exit(1)
 
@@ -57,7 +57,7 @@ def configure(
 ) -> None:
     """Set the owner's own choices: --preset, --zone, --memory, --never, --tier; --try a sentence on the topics."""
     if tried is not None:
-        call.answer({"text": tried, "topics": list(call.book.never_of(tried))}, _tried)
+        call.answer({"text": tried, "topics": list(call.book.never_of(tried))}, _never_sheet)
         return
     if memory not in (None, "on", "off"):
         raise Invalid(f"memory is on or off, not {memory!r}", field="memory")
@@ -69,7 +69,7 @@ def configure(
     with call.book.transaction() as book:
         book.configure(preset=call.given.preset, zone=call.given.zone)
         book.choose(memory=None if memory is None else memory == "on", never=topics, tier=tier)
-    call.answer({"owner": call.book.owner, **answer}, _configured)
+    call.answer({"owner": call.book.owner, **answer}, _config_sheet)
 
 
 def upgrade(call: Invocation) -> None:
@@ -79,7 +79,7 @@ def upgrade(call: Invocation) -> None:
 
     steps = [] if call.file is not None else bring_up(call.admin_place)
     facts = call.keepbook.facts()  # opening a SQLite book brings it up
-    call.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgraded)
+    call.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgrade_sheet)
 
 
 def check(call: Invocation) -> None:
@@ -94,7 +94,7 @@ def check(call: Invocation) -> None:
     differs = [] if damage else differences(call.admin_place)
     market = [] if damage else list(call.keepbook.market.verify().why)
     told = {"damage": damage, "differs": differs, "market": market}
-    call.answer({"ok": not any(told.values()), **facts, **told}, _checked)
+    call.answer({"ok": not any(told.values()), **facts, **told}, _check_sheet)
     if any(told.values()):
         raise typer.Exit(1)
 
@@ -109,7 +109,7 @@ def distribute(
     # See upgrade.
     from keepbook.app import distribute as spread
 
-    call.answer(asdict(spread(call.admin_place, shards)), _distributed)
+    call.answer(asdict(spread(call.admin_place, shards)), _distribute_sheet)
 
 
 def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
@@ -123,7 +123,7 @@ def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", h
         typer.confirm(f"{len(found)} differ ({found[0]}, …). Put the guards back?", abort=True)
     done = put_back_guards(call.admin_place) if found else []
     left = differences(call.admin_place) if found else []
-    call.answer({"ok": not left, "done": done, "left": left}, _repaired)
+    call.answer({"ok": not left, "done": done, "left": left}, _repair_sheet)
     if left:
         raise typer.Exit(1)
 
@@ -131,40 +131,40 @@ def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", h
 # What was found
 
 
-def _verified(paper: Paper, result: "Verification", market: "MarketVerification") -> None:
-    entries = count(result.entries, "entry", "entries")
+def _verify_sheet(paper: Paper, result: "Verification", market: "MarketVerification") -> None:
+    entries = pluralise(result.entries, "entry", "entries")
     if result.ok:
-        links = count(result.links, "link")
+        links = pluralise(result.links, "link")
         paper.put(f"The ledger holds: {entries}, each standing on the one before it; {links} cover every row.")
     else:
         paper.put(ink(f"The ledger is broken at {result.where}: {result.why}.", AMBER))
         paper.put("What stands before it can be trusted. Compare with a backup or an export: ", paper.hint("ledger"))
     if market.ok and market.sources:
-        batches, sources = count(market.batches, "batch", "batches"), count(market.sources, "source")
+        batches, sources = pluralise(market.batches, "batch", "batches"), pluralise(market.sources, "source")
         paper.put(f"Bars and events hold: {batches} from {sources}, as they came.")
     for line in market.why:
         paper.put(ink(f"The market data do not hold: {line}.", AMBER))
 
 
-def _tried(paper: Paper, answer: dict[str, Any]) -> None:
+def _never_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     topics = " and ".join(answer["topics"])
     paper.put(f"Never kept: it speaks of {topics}." if topics else "It may be kept: it speaks of none of your topics.")
 
 
-def _configured(paper: Paper, answer: dict[str, Any]) -> None:
+def _config_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     chosen = [f"{name} {value}" for name, value in answer.items() if name not in ("owner", "never")]
     if "never" in answer:
         chosen.append(f"never remember {', '.join(answer['never'])}" if answer["never"] else "no topic is left out")
     paper.put(ink(f"Set for {answer['owner']}: {', '.join(chosen)}."))
 
 
-def _upgraded(paper: Paper, answer: dict[str, Any]) -> None:
+def _upgrade_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     took = f"took the steps {', '.join(answer['steps'])}; " if answer["steps"] else ""
     paper.put(ink(f"{answer['place']}: {took}schema {answer['schema']} is up to date."))
 
 
-def _distributed(paper: Paper, answer: dict[str, Any]) -> None:
-    nodes = count(len(answer["nodes"]), "worker")
+def _distribute_sheet(paper: Paper, answer: dict[str, Any]) -> None:
+    nodes = pluralise(len(answer["nodes"]), "worker")
     for line in answer["settled"]:
         paper.put(f"  set: {line}")
     for name in answer["by_owner"]:
@@ -176,7 +176,7 @@ def _distributed(paper: Paper, answer: dict[str, Any]) -> None:
     paper.put(ink(f"Spread over {nodes} in {answer['shards']} parts: {', '.join(answer['nodes'])}."))
 
 
-def _checked(paper: Paper, answer: dict[str, Any]) -> None:
+def _check_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     paper.put(ink(f"{answer['place']}: {answer['engine']}, {answer['size']}, schema {answer['schema']}."))
     if answer["ok"]:
         paper.put("Reachable, prepared for this version, and whole.")
@@ -195,7 +195,7 @@ def _checked(paper: Paper, answer: dict[str, Any]) -> None:
     paper.put(ink("The file is damaged. Restore a backup, or save what can be read: "), paper.hint("export", "FILE"))
 
 
-def _repaired(paper: Paper, answer: dict[str, Any]) -> None:
+def _repair_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     for line in answer["done"]:
         paper.put(f"  put back: {line}")
     for line in answer["left"]:

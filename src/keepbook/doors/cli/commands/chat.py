@@ -15,11 +15,11 @@ import typer
 
 from keepbook.doors.cli.sheets import chats as chat_sheets
 from keepbook.doors.cli.sheets import memory as memory_sheets
-from keepbook.doors.cli.sheets.chat_screen import Face, Screen, Tape
+from keepbook.doors.cli.sheets.chat_screen import ChatDisplay, Screen, Tape
 from keepbook.doors.cli.terminal import ending
 from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
 from keepbook.doors.cli.terminal.paper import META, Paper, grid, ink, visible
-from keepbook.doors.cli.terminal.streams import working
+from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import Conflict, Invalid, KeepbookError
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.ground.to_json import Page
     from keepbook.book.memory.memories import Memory
-    from keepbook.models.chat import Kept, Notice, Talk
-    from keepbook.models.model import Event
-    from keepbook.models.notebook.asked import OpenQuestion
+    from keepbook.models.chat import Notice, ReplyStored, Talk
+    from keepbook.models.model import ReplyEvent
+    from keepbook.models.notebook.open_questions import OpenQuestion
 
-    Noted = OpenQuestion | Pencil
-    Reply = AsyncIterator[Event | Notice | Kept]
+    OpenPoint = OpenQuestion | Pencil
+    Reply = AsyncIterator[ReplyEvent | Notice | ReplyStored]
 
 _SHOWN_AGAIN = 2
 """How much of a chat is shown when it goes on: the last exchange."""
@@ -57,15 +57,15 @@ def chat(
         if thread is not None:
             raise Invalid("a chat with an agent is one chat; leave out --thread", field="thread")
         thread = call.keepbook.chat_with(call.book, agent).id
-    going_on = None if thread is None else _found(call, thread, incognito=incognito)
+    going_on = None if thread is None else _find_chat(call, thread, incognito=incognito)
     sitting = Sitting(call, incognito=incognito, going_on=going_on)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not call.as_json
-    sitting.run(_typed() if at_terminal else _piped())
+    sitting.run(_read_typed() if at_terminal else _read_piped())
     if sitting.failed and not at_terminal:
         raise typer.Exit(1)
 
 
-def _found(call: Invocation, id: str, *, incognito: bool) -> "Chat":
+def _find_chat(call: Invocation, id: str, *, incognito: bool) -> "Chat":
     """The chat to go on with, as it was begun."""
     found = call.book.threads.get(id)
     thread = found.thread
@@ -87,7 +87,7 @@ class _Unreadable(NamedTuple):
     why: str
 
 
-def _typed() -> Iterator[str | _Unreadable]:
+def _read_typed() -> Iterator[str | _Unreadable]:
     """What a person types. Nothing of it is kept in a history file: what is forgotten must be gone."""
     with suppress(ImportError):  # not every system has it
         import readline  # noqa: F401  loading it is what gives input() its line editing
@@ -104,7 +104,7 @@ def _typed() -> Iterator[str | _Unreadable]:
             return
 
 
-def _piped() -> Iterator[str | _Unreadable]:
+def _read_piped() -> Iterator[str | _Unreadable]:
     for number, raw in enumerate(sys.stdin.buffer, 1):
         try:
             yield raw.decode("utf-8").rstrip("\r\n")
@@ -126,7 +126,7 @@ class Sitting:
         self.failed = False
         self.model = models.called(None)
         remote = models.chat is not models.offline
-        self.face: Face = Tape() if call.as_json else Screen(call, tuple(COMMANDS), remote=remote)
+        self.face: ChatDisplay = Tape() if call.as_json else Screen(call, tuple(COMMANDS), remote=remote)
         self._talk: Talk | None = None
         self._last_event: int | None = None
         self._asked: Sequence[OpenQuestion] = ()
@@ -145,7 +145,7 @@ class Sitting:
                         break
                 except KeepbookError as error:
                     self.failed = True
-                    self.face.refused(error)
+                    self.face.show_error(error)
         self.close(last=True)
 
     def _facts(self) -> list[str]:
@@ -192,12 +192,12 @@ class Sitting:
     def say(self, text: str) -> None:
         if text.isdecimal() and self._asked and not self.talk.by_notebook and self._choose(int(text)):
             return
-        self._answered(self.talk, self.talk.say(text))
+        self._show_reply(self.talk, self.talk.say(text))
 
     def _choose(self, number: int) -> bool:
         """A number alone answers what was asked last, where a model would take it for talk."""
         # As in _show.
-        from keepbook.models.notebook.asked import choice_of_number
+        from keepbook.models.notebook.open_questions import choice_of_number
 
         chosen = choice_of_number(self._asked, number)
         if chosen is None:
@@ -209,17 +209,17 @@ class Sitting:
         answered = self.book.proposals.answer(question.id, choice)
         self._last_event = getattr(answered, "event", None) or self._last_event
         self._asked = [one for one in self._asked if one.id != question.id]
-        self.face.answer("answered", answered, chat_sheets.answered)
+        self.face.answer("answered", answered, chat_sheets.proposal_answered_sheet)
 
     def again(self, _: str) -> None:
-        self._answered(self.talk, self.talk.again())
+        self._show_reply(self.talk, self.talk.again())
 
-    def _answered(self, talk: "Talk", reply: "Reply") -> None:
+    def _show_reply(self, talk: "Talk", reply: "Reply") -> None:
         written: list[dict[str, Any]] = []
         try:
-            ending.run(self._loop, self._show(reply, written))
+            ending.run_until_done(self._loop, self._show(reply, written))
         except KeyboardInterrupt:
-            self.face.replied(None, None)
+            self.face.end_reply(None, None)
         except KeepbookError:
             if written:  # before it failed
                 self._tell(talk, written)
@@ -231,12 +231,12 @@ class Sitting:
             self._last_event = written[-1]["event"]
         silent = self.book.preset(talk.chat.thread.preset).consent == "silent"
         # As in _show.
-        from keepbook.models.notebook.asked import last_asked, open_questions
+        from keepbook.models.notebook.open_questions import last_asked, open_questions
 
         self._asked = last_asked(open_questions(self.book, talk.chat.id), talk.chat.messages())
         self.face.wrote(written, quietly=silent, pencil=[] if silent else self._new_pencil(talk))
         if self._asked:
-            self.face.asked(self._asked, in_reply=talk.by_notebook)
+            self.face.show_questions(self._asked, in_reply=talk.by_notebook)
 
     def _new_pencil(self, talk: "Talk") -> "Sequence[Pencil]":
         """What closing would keep of the person's last turn; what is only offered is asked."""
@@ -246,20 +246,20 @@ class Sitting:
 
     async def _show(self, reply: "Reply", written: list[dict[str, Any]]) -> None:
         # Loaded with the engine by now; --help must not load it.
-        from keepbook.models.chat import Kept, Notice
-        from keepbook.models.model import Called, TextDelta
+        from keepbook.models.chat import Notice, ReplyStored
+        from keepbook.models.model import TextDelta, ToolCalled
 
         self.face.waiting()
         async for event in reply:
             match event:
                 case TextDelta(piece):
-                    self.face.heard(piece)
-                case Called(used) if used.memory_event:
+                    self.face.show_piece(piece)
+                case ToolCalled(used) if used.memory_event:
                     written.append(used.memory_event)
                 case Notice(told):
                     self.face.notice(told)
-                case Kept(message, titled):
-                    self.face.replied(message, titled)
+                case ReplyStored(message, titled):
+                    self.face.end_reply(message, titled)
 
     def close(self, *, asked: bool = False, last: bool = False) -> None:
         """The person moves on: what is new is read for memories. Where nothing is, only who asked is told."""
@@ -267,13 +267,13 @@ class Sitting:
             return
         chat = self._talk.chat
         try:
-            with working("Reading the chat for memories"):
+            with show_progress("Reading the chat for memories"):
                 closed = chat.close()
         except KeyboardInterrupt:
             self.face.notice("Not read for memories now; `keepbook jobs` does it later.")
             return
         if asked or closed.status != "nothing":
-            self.face.closed(closed, last=last)
+            self.face.show_closing(closed, last=last)
         self.failed |= closed.status == "failed"
 
     # Commands
@@ -282,10 +282,10 @@ class Sitting:
         if words:
             self.face.answer("memories", self.book.recall(words), memory_sheets.hits)
         else:
-            self.face.answer("memories", self.book.list(scope="*"), self._known)
+            self.face.answer("memories", self.book.list(scope="*"), self._list_memories)
 
-    def _known(self, paper: Paper, page: "Page[Memory]") -> None:
-        memory_sheets.listing(paper, page, state="active", narrowed=False, rendered=self.book.rendered())
+    def _list_memories(self, paper: Paper, page: "Page[Memory]") -> None:
+        memory_sheets.listing_sheet(paper, page, state="active", narrowed=False, rendered=self.book.rendered())
 
     def block(self, _: str) -> None:
         if self._talk is not None:
@@ -301,19 +301,19 @@ class Sitting:
         event = int(number)
         undone = self.book.undo(event)
         self._last_event = undone.event
-        self.face.answer("undone", undone, memory_sheets.undone, event)
+        self.face.answer("undone", undone, memory_sheets.undo_sheet, event)
 
     def forget(self, words: str) -> None:
         if not words:
             raise Invalid("say what to forget: its id, or a piece of what it says", field="ref")
-        self.face.answer("forgotten", self.book.forget(words), memory_sheets.written, "forget")
+        self.face.answer("forgotten", self.book.forget(words), memory_sheets.write_sheet, "forget")
 
     def pencil(self, _: str) -> None:
-        self.face.answer("pencil", list(self._noted()), chat_sheets.pencil)
+        self.face.answer("pencil", list(self._open_points()), chat_sheets.pencil_sheet)
 
     def keep(self, number: str) -> None:
         # As in _show.
-        from keepbook.models.notebook.asked import OpenQuestion, choice_to_keep
+        from keepbook.models.notebook.open_questions import OpenQuestion, choice_to_keep
 
         line = self._line(number)
         if isinstance(line, OpenQuestion):
@@ -324,25 +324,25 @@ class Sitting:
             return
         written = self.talk.chat.keep(line.key)
         self._last_event = written.event
-        self.face.answer("kept", written, memory_sheets.written, "remember")
+        self.face.answer("kept", written, memory_sheets.write_sheet, "remember")
 
     def no(self, number: str) -> None:
         # As in _show.
-        from keepbook.models.notebook.asked import OpenQuestion, choice_to_refuse
+        from keepbook.models.notebook.open_questions import OpenQuestion, choice_to_refuse
 
         line = self._line(number)
         if isinstance(line, OpenQuestion):
             self._answer_question(line, choice_to_refuse(line))
             return
-        self.face.answer("declined", self.talk.chat.decline(line.key), chat_sheets.left_out)
+        self.face.answer("declined", self.talk.chat.decline(line.key), chat_sheets.pencil_declined_sheet)
 
-    def _noted(self) -> "Sequence[Noted]":
+    def _open_points(self) -> "Sequence[OpenPoint]":
         """What waits for the person's word: the last reply's questions first, as it counts them, then older ones and
         what closing would keep."""
         if self._talk is None:
             return []
         # As in _show.
-        from keepbook.models.notebook.asked import last_asked, open_questions
+        from keepbook.models.notebook.open_questions import last_asked, open_questions
 
         chat = self._talk.chat
         questions = open_questions(self.book, chat.id)
@@ -351,9 +351,9 @@ class Sitting:
         older = [one for one in questions if one not in latest]
         return [*latest, *older, *(line for line in chat.pencil() if line.proposal not in ids)]
 
-    def _line(self, number: str) -> "Noted":
+    def _line(self, number: str) -> "OpenPoint":
         """A line by its place in the list of /pencil; without a number the only one."""
-        lines = self._noted()
+        lines = self._open_points()
         place = int(number) if number.isdecimal() else 0
         if not number and len(lines) == 1:
             place = 1
@@ -372,7 +372,9 @@ class Sitting:
 
     def help(self, _: str) -> None:
         listed = {f"/{name}{each.takes}": each.words for name, each in COMMANDS.items()}
-        self.face.answer("help", listed | {"/quit": "End, and read the chat for memories; so does Ctrl-D."}, _listed)
+        self.face.answer(
+            "help", listed | {"/quit": "End, and read the chat for memories; so does Ctrl-D."}, _commands_sheet
+        )
 
 
 class Command(NamedTuple):
@@ -410,7 +412,7 @@ def _as_it_stands(paper: Paper, text: str) -> None:
         paper.put(ink("The block is empty: this chat was given no memory.", META))
 
 
-def _listed(paper: Paper, commands: dict[str, str]) -> None:
+def _commands_sheet(paper: Paper, commands: dict[str, str]) -> None:
     table = grid(text=1)
     for name, words in commands.items():
         table.add_row(ink(name), ink(words, META))

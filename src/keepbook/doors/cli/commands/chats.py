@@ -11,25 +11,31 @@ from keepbook.doors.cli.commands.reindex import asking
 from keepbook.doors.cli.sheets import chats as sheets
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.terminal.command import CHATS, Invocation, command, group
-from keepbook.doors.cli.terminal.streams import working
+from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import Invalid
 
 STATES = ("active", "idle", "archived")
 MOST_CHATS = 1_000_000
 DECISIONS = ("waiting", "accepted", "declined", "expired")
 
-Thread = Annotated[str, typer.Argument(metavar="CHAT", help="Its id, as `threads list` shows it.", show_default=False)]
-Note = Annotated[str, typer.Argument(metavar="NOTE", help="Its id, as `notes list` shows it.", show_default=False)]
-Proposal = Annotated[
+ThreadArgument = Annotated[
+    str, typer.Argument(metavar="CHAT", help="Its id, as `threads list` shows it.", show_default=False)
+]
+NoteArgument = Annotated[
+    str, typer.Argument(metavar="NOTE", help="Its id, as `notes list` shows it.", show_default=False)
+]
+ProposalArgument = Annotated[
     str, typer.Argument(metavar="PROPOSAL", help="Its id, as `proposals list` shows it.", show_default=False)
 ]
-Choice = Annotated[
+ChoiceArgument = Annotated[
     str,
     typer.Argument(metavar="CHOICE", help="One of its answers, as `proposals list` shows them.", show_default=False),
 ]
-Words = Annotated[str, typer.Argument(metavar="WORDS", help="What was said.", show_default=False)]
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="The note; - reads it from stdin.", show_default=False)]
-Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
+WordsArgument = Annotated[str, typer.Argument(metavar="WORDS", help="What was said.", show_default=False)]
+NoteTextArgument = Annotated[
+    str, typer.Argument(metavar="TEXT", help="The note; - reads it from stdin.", show_default=False)
+]
+LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -65,16 +71,16 @@ def listing(
     call: Invocation,
     state: Annotated[str | None, typer.Option("--state", help="Only active, idle or archived ones.")] = None,
     trash: Annotated[bool, typer.Option("--trash", help="What lies in the trash instead.")] = False,
-    limit: Most = 100,
+    limit: LimitOption = 100,
 ) -> None:
     """List the chats, the last touched first."""
     if state is not None and state not in STATES:
         raise Invalid(f"state is one of {', '.join(STATES)}, not {state!r}", field="state")
     found = call.book.threads.list(state=state, trash=trash, limit=limit)
-    call.answer(found, sheets.listing, narrowed=state is not None, trash=trash)
+    call.answer(found, sheets.threads_sheet, narrowed=state is not None, trash=trash)
 
 
-def show(call: Invocation, thread: Thread) -> None:
+def show(call: Invocation, thread: ThreadArgument) -> None:
     """Show a chat: what was said in it, and what was learned from it."""
     chat = call.book.threads.get(thread)
     learned = [call.book.get(id) for id in call.book.threads.learned(chat.id)]
@@ -85,26 +91,26 @@ def show(call: Invocation, thread: Thread) -> None:
         learned_ids = [memory.id for memory in learned]
         call.json({**to_json(chat.thread), "messages": to_json(chat.messages()), "learned": learned_ids})
         return
-    sheets.whole(call.paper, chat.thread, chat.messages(), learned)
+    sheets.thread_sheet(call.paper, chat.thread, chat.messages(), learned)
 
 
-def search(call: Invocation, query: Words, limit: Most = 20) -> None:
+def search(call: Invocation, query: WordsArgument, limit: LimitOption = 20) -> None:
     """Find the turns that say these words, in all chats."""
     call.answer(call.book.threads.search(query, limit), sheets.snippets)
 
 
 def rename(
     call: Invocation,
-    thread: Thread,
+    thread: ThreadArgument,
     title: Annotated[str, typer.Argument(metavar="TITLE", help="Its name from now on.", show_default=False)],
 ) -> None:
     """Give a chat a name; yours is never replaced by another."""
-    call.answer(call.book.threads.rename(thread, title), sheets.changed, "renamed")
+    call.answer(call.book.threads.rename(thread, title), sheets.thread_changed_sheet, "renamed")
 
 
-def archive(call: Invocation, thread: Thread) -> None:
+def archive(call: Invocation, thread: ThreadArgument) -> None:
     """Put a closed chat aside; a new message brings it back."""
-    call.answer(call.book.threads.archive(thread), sheets.changed, "archived")
+    call.answer(call.book.threads.archive(thread), sheets.thread_changed_sheet, "archived")
 
 
 def close(
@@ -121,9 +127,9 @@ def close(
     if thread is None:
         _close_all(call, offline)
         return
-    with working("Reading the chat for memories"):
+    with show_progress("Reading the chat for memories"):
         closed = call.book.close_thread(thread, offline=offline)
-    call.answer(closed, sheets.closed, whole=True)
+    call.answer(closed, sheets.closing_sheet, whole=True)
     if closed.status == "failed":
         raise typer.Exit(1)
 
@@ -131,7 +137,7 @@ def close(
 def _close_all(call: Invocation, offline: bool) -> None:
     """Every open chat in the order they were spoken, so that what was said later wins."""
     book = call.book
-    with working("Reading chats for memories") as told:
+    with show_progress("Reading chats for memories") as told:
         waiting = sorted(book.threads.list(state="active", limit=MOST_CHATS), key=lambda one: one.touched_at)
         closed = []
         for number, one in enumerate(waiting, 1):
@@ -144,7 +150,7 @@ def _close_all(call: Invocation, offline: bool) -> None:
 
 def delete(
     call: Invocation,
-    thread: Thread,
+    thread: ThreadArgument,
     memories: Annotated[
         bool, typer.Option("--memories", help="Also put what was learned from it in the trash.")
     ] = False,
@@ -155,18 +161,18 @@ def delete(
     learned = [id for id in book.threads.learned(thread) if book.get(id).state != "trash"]
     left = book.threads.delete(thread, memories=memories, forever=forever)
     answer = {"id": thread, "forever": left is None, "learned": learned, "memories_deleted": memories}
-    call.answer(answer, sheets.deleted)
+    call.answer(answer, sheets.thread_deleted_sheet)
 
 
-def restore(call: Invocation, thread: Thread) -> None:
+def restore(call: Invocation, thread: ThreadArgument) -> None:
     """Bring a chat back from the trash."""
-    call.answer(call.book.threads.restore(thread), sheets.changed, "restored")
+    call.answer(call.book.threads.restore(thread), sheets.thread_changed_sheet, "restored")
 
 
 def recall_chats(
     call: Invocation,
     query: Annotated[str, typer.Argument(metavar="QUESTION", help="Words or a question.", show_default=False)],
-    limit: Most = 10,
+    limit: LimitOption = 10,
 ) -> None:
     """Find the turns of earlier chats that answer a question, best first."""
     with asking(call):
@@ -184,35 +190,35 @@ def list_notes(
     call.answer(call.book.notes.list(words), sheets.journal, narrowed=words is not None)
 
 
-def show_note(call: Invocation, note: Note) -> None:
+def show_note(call: Invocation, note: NoteArgument) -> None:
     """Show a note in full."""
     call.answer(call.book.notes.get(note), sheets.note)
 
 
-def write_note(call: Invocation, text: Text) -> None:
+def write_note(call: Invocation, text: NoteTextArgument) -> None:
     """Write a note of your own."""
-    call.answer(call.book.notes.write(call.text(text, "text")), sheets.noted, "Noted")
+    call.answer(call.book.notes.write(call.text(text, "text")), sheets.note_done_sheet, "Noted")
 
 
 def bookmark(
     call: Invocation,
-    thread: Thread,
+    thread: ThreadArgument,
     turn: Annotated[
         int, typer.Argument(metavar="TURN", help="Its number, as `threads show` has it.", show_default=False)
     ],
 ) -> None:
     """Keep what was said at a turn of a chat."""
-    call.answer(call.book.notes.bookmark(thread, turn), sheets.noted, "Bookmarked")
+    call.answer(call.book.notes.bookmark(thread, turn), sheets.note_done_sheet, "Bookmarked")
 
 
-def edit_note(call: Invocation, note: Note, text: Text) -> None:
+def edit_note(call: Invocation, note: NoteArgument, text: NoteTextArgument) -> None:
     """Write a note anew."""
-    call.answer(call.book.notes.edit(note, call.text(text, "text")), sheets.noted, "Changed")
+    call.answer(call.book.notes.edit(note, call.text(text, "text")), sheets.note_done_sheet, "Changed")
 
 
-def delete_note(call: Invocation, note: Note) -> None:
+def delete_note(call: Invocation, note: NoteArgument) -> None:
     """Delete a note, for good."""
-    call.answer(call.book.notes.delete(note), sheets.noted, "Deleted for good")
+    call.answer(call.book.notes.delete(note), sheets.note_done_sheet, "Deleted for good")
 
 
 # Proposals
@@ -232,26 +238,26 @@ def list_proposals(
 
 def accept(
     call: Invocation,
-    proposal: Proposal,
+    proposal: ProposalArgument,
     both: Annotated[bool, typer.Option("--both", help="Keep a change beside the line that it would change.")] = False,
 ) -> None:
     """Say yes: from here on it is your own word."""
     op = call.book.proposals.get(proposal).op
     word = "remember" if op == "add" or (both and op == "update") else op
-    call.answer(call.book.proposals.accept(proposal, both), memory_sheets.written, word)
+    call.answer(call.book.proposals.accept(proposal, both), memory_sheets.write_sheet, word)
 
 
-def decline(call: Invocation, proposal: Proposal) -> None:
+def decline(call: Invocation, proposal: ProposalArgument) -> None:
     """Say no: nothing is kept, and it is not proposed again."""
-    call.answer(call.book.proposals.decline(proposal), sheets.declined)
+    call.answer(call.book.proposals.decline(proposal), sheets.proposal_declined_sheet)
 
 
-def answer(call: Invocation, proposal: Proposal, choice: Choice) -> None:
+def answer(call: Invocation, proposal: ProposalArgument, choice: ChoiceArgument) -> None:
     """Answer a question with one of its choices."""
     answered = call.book.proposals.answer(proposal, choice)
-    call.answer(answered, sheets.answered)
+    call.answer(answered, sheets.proposal_answered_sheet)
 
 
-def reopen(call: Invocation, proposal: Proposal) -> None:
+def reopen(call: Invocation, proposal: ProposalArgument) -> None:
     """Take back a no: it waits for your word again."""
-    call.answer(call.book.proposals.reopen(proposal), sheets.reopened)
+    call.answer(call.book.proposals.reopen(proposal), sheets.proposal_reopened_sheet)

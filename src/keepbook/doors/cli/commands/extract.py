@@ -20,15 +20,27 @@ from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import instant
 from keepbook.doors.cli.sheets import chats as sheets
 from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
-from keepbook.doors.cli.terminal.paper import AMBER, GONE, HEAD, ID, META, PENCIL, Paper, dotted, grid, ink, share
-from keepbook.doors.cli.terminal.streams import reading, working
+from keepbook.doors.cli.terminal.paper import (
+    AMBER,
+    GONE,
+    HEAD,
+    ID,
+    META,
+    PENCIL,
+    Paper,
+    grid,
+    ink,
+    join_with_dots,
+    two_digit_share,
+)
+from keepbook.doors.cli.terminal.streams import reading, show_progress
 from keepbook.errors import Invalid, ModelFailed
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from keepbook.book.book import Book
-    from keepbook.book.chats.closed import Closed, Skipped
+    from keepbook.book.chats.closing_result import ClosingResult, SkippedCandidate
     from keepbook.book.chats.face import Chat
 
 ROLES = ("user", "assistant", "tool", "system")
@@ -37,7 +49,7 @@ _ASSISTANTS = {"assistant", "agent", "ai", "bot"}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ExtractTurn:
     """One turn of a transcript."""
 
     role: str
@@ -47,7 +59,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ExtractFinding:
     """What would be kept, or would wait for a yes; `memory_id` and `before` where it changes what is there."""
 
     op: str
@@ -63,15 +75,15 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class ExtractRehearsal:
     """A closing that left nothing behind. Without `made_by` the chat would not be read at all."""
 
     preset: str
     made_by: str | None
     notice: str | None
-    kept: tuple[Finding, ...]
-    proposed: tuple[Finding, ...]
-    skipped: "tuple[Skipped, ...]"
+    kept: tuple[ExtractFinding, ...]
+    proposed: tuple[ExtractFinding, ...]
+    skipped: "tuple[SkippedCandidate, ...]"
     summary: str | None
 
 
@@ -89,10 +101,10 @@ def extract(
     """Show what closing a chat would keep, and why not the rest."""
     if not dry_run:
         raise Invalid("extract only shows what closing would keep; say so with --dry-run", field="dry_run")
-    lines = transcript(_whole(file), call.zone)
-    with working("Reading the chat for memories"):
-        rehearsal = rehearse(call, lines)
-    call.answer(rehearsal, _shown)
+    lines = parse_transcript(_whole(file), call.zone)
+    with show_progress("Reading the chat for memories"):
+        rehearsal = rehearse_closing(call, lines)
+    call.answer(rehearsal, _rehearsal_sheet)
 
 
 # The transcript
@@ -106,7 +118,7 @@ def _whole(file: str) -> str:
             raise Invalid("the file is not text in UTF-8", field="file") from None
 
 
-def transcript(text: str, zone: str) -> list[Line]:
+def parse_transcript(text: str, zone: str) -> list[ExtractTurn]:
     """The turns of a chat, in either form."""
     lines = _from_json(text, zone) if text.lstrip().startswith("{") else _from_text(text)
     if not any(line.role == "user" for line in lines):
@@ -114,7 +126,7 @@ def transcript(text: str, zone: str) -> list[Line]:
     return lines
 
 
-def _from_json(text: str, zone: str) -> list[Line]:
+def _from_json(text: str, zone: str) -> list[ExtractTurn]:
     found = []
     for number, written in enumerate(text.split("\n"), 1):  # JSON knows no other end of a line
         if not written.strip():
@@ -129,11 +141,11 @@ def _from_json(text: str, zone: str) -> list[Line]:
         if role not in ROLES:
             raise Invalid(f"line {number}: role is one of {', '.join(ROLES)}, not {role!r}", field="file")
         at = instant(told.get("at"), field=f"line {number}, at", zone=zone)
-        found.append(Line(role, told["text"], at, None if speaker is None else str(speaker)))
+        found.append(ExtractTurn(role, told["text"], at, None if speaker is None else str(speaker)))
     return found
 
 
-def _from_text(text: str) -> list[Line]:
+def _from_text(text: str) -> list[ExtractTurn]:
     turns: list[tuple[str, list[str]]] = []
     for number, written in enumerate(text.splitlines(), 1):
         if begins := _SPEAKS.match(written.lstrip()):
@@ -143,15 +155,15 @@ def _from_text(text: str) -> list[Line]:
             turns[-1][1].append(written)
         elif written.strip():
             raise Invalid(f"line {number} does not say who speaks; begin it with 'User:' or 'Assistant:'", field="file")
-    return [Line(role, "\n".join(said).strip()) for role, said in turns if "".join(said).strip()]
+    return [ExtractTurn(role, "\n".join(said).strip()) for role, said in turns if "".join(said).strip()]
 
 
 # The rehearsal
 
 
-def rehearse(call: Invocation, lines: Sequence[Line]) -> Rehearsal:
+def rehearse_closing(call: Invocation, lines: Sequence[ExtractTurn]) -> ExtractRehearsal:
     """Close the chat on a copy of the book."""
-    copy = _copied(call)
+    copy = _copy_of_book(call)
     chat = copy.threads.start(preset=call.given.preset)
     chat.inject()  # as a chat that begins now would be; what merely repeats it is not learned
     for line in lines:
@@ -167,7 +179,7 @@ def rehearse(call: Invocation, lines: Sequence[Line]) -> Rehearsal:
     return _findings(copy, chat, closed)
 
 
-def _copied(call: Invocation) -> "Book":
+def _copy_of_book(call: Invocation) -> "Book":
     whole = io.StringIO()
     call.book.export(whole)
     copy = call.open(":memory:").book(call.book.owner, door="cli")
@@ -184,7 +196,7 @@ def _spent(book: "Book") -> dict[tuple[str, str], tuple[int, int]]:
     return total
 
 
-def _findings(copy: "Book", chat: "Chat", closed: "Closed") -> Rehearsal:
+def _findings(copy: "Book", chat: "Chat", closed: "ClosingResult") -> ExtractRehearsal:
     kept, proposed = [], []
     for one in closed.written:
         memory = copy.get(one["id"])
@@ -192,7 +204,7 @@ def _findings(copy: "Book", chat: "Chat", closed: "Closed") -> Rehearsal:
         new = one["op"] == "add"
         before = one["content"] if one["op"] == "forget" else earlier[-1] if earlier else None
         kept.append(
-            Finding(
+            ExtractFinding(
                 one["op"], None if new else memory.id, memory.content, before, memory.category, memory.subject,
                 memory.score, memory.turn_ids, memory.valid_from, None,
             )
@@ -201,14 +213,14 @@ def _findings(copy: "Book", chat: "Chat", closed: "Closed") -> Rehearsal:
         waits = copy.proposals.get(id)
         before = None if waits.memory_id is None else copy.get(waits.memory_id).content
         proposed.append(
-            Finding(
+            ExtractFinding(
                 waits.op, waits.memory_id, waits.content, before, waits.category, waits.subject, waits.score,
                 waits.turn_ids, waits.valid_from, waits.reason,
             )
         )  # fmt: skip
     thread = chat.thread
     notice = closed.notice if closed.made_by else "memory is switched off in this book, so nothing would be kept"
-    return Rehearsal(
+    return ExtractRehearsal(
         thread.preset, closed.made_by, notice, tuple(kept), tuple(proposed), closed.skipped, thread.summary
     )
 
@@ -216,25 +228,25 @@ def _findings(copy: "Book", chat: "Chat", closed: "Closed") -> Rehearsal:
 # What would happen
 
 
-def _shown(paper: Paper, answer: Rehearsal) -> None:
+def _rehearsal_sheet(paper: Paper, answer: ExtractRehearsal) -> None:
     reader = f", read by {answer.made_by}" if answer.made_by else ""
     paper.put(ink(f"What closing this chat would do (preset {answer.preset}{reader}):", META))
     if answer.notice:
-        paper.put(ink(sheets.sentence(answer.notice), AMBER))
+        paper.put(ink(sheets.as_sentence(answer.notice), AMBER))
     for found, title in ((answer.kept, "Keep"), (answer.proposed, "Let wait for a yes")):
         if found:
             paper.gap()
             paper.put(ink(title, HEAD))
             table = grid(text=1)
             for one in found:
-                table.add_row(ink(one.op, META), _told(one))
+                table.add_row(ink(one.op, META), _finding_lines(one))
             paper.sheet(table, indent=2)
     if answer.made_by and not (answer.kept or answer.proposed):
         paper.put("Keep nothing.")
     waiting = {(one.op, one.content) for one in answer.proposed}
     left = [one for one in answer.skipped if (one.op, one.content) not in waiting]
     if left:
-        sheets.skipped(paper, left)
+        sheets.skipped_sheet(paper, left)
     if answer.summary:
         paper.gap()
         paper.put(ink("Summary: ", META), ink(answer.summary))
@@ -242,12 +254,14 @@ def _shown(paper: Paper, answer: Rehearsal) -> None:
     paper.put("Nothing was written.")
 
 
-def _told(one: Finding) -> RenderableType:
+def _finding_lines(one: ExtractFinding) -> RenderableType:
     said: list[RenderableType] = []
     if one.before:
         said.append(Text.assemble("− ", ink(one.before, GONE), " ", ink(one.memory_id, ID)))
     if one.op != "forget":
         said.append(Text.assemble("+ " if said else "", ink(one.content, PENCIL)))
-    score = None if one.score is None else f"score {share(one.score)}"
+    score = None if one.score is None else f"score {two_digit_share(one.score)}"
     turns = f"turn{'s' if len(one.turns) > 1 else ''} {', '.join(one.turns)}" if one.turns else None
-    return Group(*said, dotted([word for word in (one.subject, one.category, score, turns, one.reason) if word]))
+    return Group(
+        *said, join_with_dots([word for word in (one.subject, one.category, score, turns, one.reason) if word])
+    )

@@ -6,18 +6,18 @@ from typing import Annotated, Any
 import typer
 
 from keepbook.book.ground.when import parse_stamp
-from keepbook.book.text.quotation import shown
+from keepbook.book.text.quotation import shown_text
 from keepbook.doors.cli.commands.reindex import asking
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.sheets import timeline
 from keepbook.doors.cli.terminal.command import LOOK_BACK, READ, Invocation, command
-from keepbook.doors.cli.terminal.labels import pairs, tags
+from keepbook.doors.cli.terminal.labels import parse_metadata, tags
 from keepbook.doors.cli.terminal.paper import Paper
 
 EVERY_SCOPE = "*"
 
 Ref = Annotated[str, typer.Argument(metavar="MEMORY", help="Its id, or a piece of what it says.", show_default=False)]
-Known = Annotated[
+KnownOption = Annotated[
     str | None,
     typer.Option("--known", help="As the book knew it then: 2026-03-01, 'last Friday', '2 weeks ago'."),
 ]
@@ -54,13 +54,13 @@ def listing(
     meta: OnlyPairs = None,
 ) -> None:
     """List the memories, oldest first."""
-    labels: Any = {"tags": tags(tag), "metadata": pairs(meta)}
+    labels: Any = {"tags": tags(tag), "metadata": parse_metadata(meta)}
     page = call.book.list(category, subject, scope or EVERY_SCOPE, state, limit, cursor, **labels)
     if call.as_json:
         call.json(page)
         return
     narrowed = any(given is not None for given in (category, subject, scope, cursor, tag, meta))
-    memory_sheets.listing(call.paper, page, state=state, narrowed=narrowed, rendered=call.book.rendered())
+    memory_sheets.listing_sheet(call.paper, page, state=state, narrowed=narrowed, rendered=call.book.rendered())
 
 
 def show(call: Invocation, memory: Ref) -> None:
@@ -70,14 +70,14 @@ def show(call: Invocation, memory: Ref) -> None:
         call.json(found)
         return
     ends = {end for link in found.links for end in (link.from_id, link.to_id)} - {found.id}
-    memory_sheets.detailed(call.paper, found, {id: shown(call.book.get(id)) for id in sorted(ends)})
+    memory_sheets.memory_sheet(call.paper, found, {id: shown_text(call.book.get(id)) for id in sorted(ends)})
 
 
 def recall(
     call: Invocation,
     query: Annotated[str, typer.Argument(metavar="QUESTION", help="Words or a question.", show_default=False)],
     category: OnlyCategory = None,
-    known: Known = None,
+    known: KnownOption = None,
     valid: Valid = None,
     scope: Annotated[
         str | None, typer.Option("--scope", help="Unscoped ones and those of this agent; else every one.")
@@ -87,7 +87,7 @@ def recall(
     meta: OnlyPairs = None,
 ) -> None:
     """Find the memories that answer a question, best first."""
-    labels: Any = {"tags": tags(tag), "metadata": pairs(meta)}
+    labels: Any = {"tags": tags(tag), "metadata": parse_metadata(meta)}
     if known is not None or valid is not None:
         past = call.moment(known, "known"), call.moment(valid, "valid")
         found = call.book.recall(query, limit, category, scope or EVERY_SCOPE, *past, **labels)
@@ -99,7 +99,7 @@ def recall(
 
 def block(
     call: Invocation,
-    known: Known = None,
+    known: KnownOption = None,
     valid: Valid = None,
     scope: Annotated[str | None, typer.Option("--scope", help="As this agent or skill sees it.")] = None,
 ) -> None:
@@ -122,17 +122,17 @@ def inject(
 
 def history(call: Invocation, memory: Ref) -> None:
     """Show every version of a memory, on both clocks."""
-    call.answer(call.book.history(memory), timeline.history)
+    call.answer(call.book.history(memory), timeline.history_sheet)
 
 
-def as_of(call: Invocation, known: Known = None, valid: Valid = None) -> None:
+def as_of(call: Invocation, known: KnownOption = None, valid: Valid = None) -> None:
     """Show the book as it was known at one moment, about another."""
     then, about = call.moment(known, "known"), call.moment(valid, "valid")
     kept = call.book.as_of(known=then, valid=about)
     if call.as_json:
         call.json(kept)
         return
-    memory_sheets.past(
+    memory_sheets.past_sheet(
         call.paper,
         kept,
         known=parse_stamp(then) if then else None,

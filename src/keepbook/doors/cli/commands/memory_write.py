@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.sheets import imported as imported_sheets
+from keepbook.doors.cli.sheets import import_sheet as imported_sheets
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.terminal.command import WRITE, Invocation, command
-from keepbook.doors.cli.terminal.labels import pairs, tags
-from keepbook.doors.cli.terminal.paper import AMBER, ID, Paper, count, ink
+from keepbook.doors.cli.terminal.labels import parse_metadata, tags
+from keepbook.doors.cli.terminal.paper import AMBER, ID, Paper, ink, pluralise
 from keepbook.errors import Invalid, NotFound
 
 Ref = Annotated[str, typer.Argument(metavar="MEMORY", help="Its id, or a piece of what it says.", show_default=False)]
@@ -28,12 +28,12 @@ Confidence = Annotated[str | None, typer.Option("--confidence", help="asserted (
 Importance = Annotated[float | None, typer.Option("--importance", help="0 to 1: what stays when the block is full.")]
 Since = Annotated[str | None, typer.Option("--since", help="True from when on: 2026-03-01, 'March', 'last Friday'.")]
 Until = Annotated[str | None, typer.Option("--until", help="True until when: 2026-12-31, 'Friday', 'end of March'.")]
-Thread = Annotated[str | None, typer.Option("--thread", help="The chat it comes from.")]
-Tags = Annotated[
+ThreadOption = Annotated[str | None, typer.Option("--thread", help="The chat it comes from.")]
+TagsOption = Annotated[
     list[str] | None,
     typer.Option("--tag", help="A word to file it under; may be repeated. In an update '' takes all away."),
 ]
-Notes = Annotated[
+MetadataOption = Annotated[
     list[str] | None,
     typer.Option("--meta", metavar="KEY=VALUE", help="Metadata; may be repeated. In an update '' takes all away."),
 ]
@@ -65,10 +65,10 @@ def remember(
     since: Since = None,
     until: Until = None,
     scope: Annotated[str | None, typer.Option("--scope", help="Only for this agent or skill.")] = None,
-    thread: Thread = None,
+    thread: ThreadOption = None,
     turn: Turns = None,
-    tag: Tags = None,
-    meta: Notes = None,
+    tag: TagsOption = None,
+    meta: MetadataOption = None,
     force: Annotated[bool, typer.Option("--force", help="Keep it though something like it is there.")] = False,
 ) -> None:
     """Keep a new thing."""
@@ -76,9 +76,9 @@ def remember(
         _text(call, content, detail), category=category, subject=subject, summary=summary,
         body=_detail(call, detail), confidence=confidence, importance=importance,
         valid_from=call.moment(since, "since"), valid_until=call.moment(until, "until", end=True),
-        scope=scope, thread_id=thread, turn_ids=turn or (), force=force, tags=tags(tag), metadata=pairs(meta),
+        scope=scope, thread_id=thread, turn_ids=turn or (), force=force, tags=tags(tag), metadata=parse_metadata(meta),
     )  # fmt: skip
-    call.answer(written, memory_sheets.written, "remember")
+    call.answer(written, memory_sheets.write_sheet, "remember")
 
 
 def update(
@@ -97,10 +97,10 @@ def update(
     since: Since = None,
     until: Until = None,
     expect_version: ExpectVersion = None,
-    thread: Thread = None,
+    thread: ThreadOption = None,
     turn: Turns = None,
-    tag: Tags = None,
-    meta: Notes = None,
+    tag: TagsOption = None,
+    meta: MetadataOption = None,
 ) -> None:
     """Say it anew: the next version of a memory. A detail, tags and metadata not given are kept, '' clears them."""
     written = call.book.update(
@@ -108,9 +108,9 @@ def update(
         subject=subject, confidence=confidence, importance=importance, valid_from=call.moment(since, "since"),
         valid_until=call.moment(until, "until", end=True) if until else until,
         correction=correction, expect_version=expect_version, thread_id=thread, turn_ids=turn or (), tags=tags(tag),
-        metadata=pairs(meta),
+        metadata=parse_metadata(meta),
     )  # fmt: skip
-    call.answer(written, memory_sheets.written, "update")
+    call.answer(written, memory_sheets.write_sheet, "update")
 
 
 def forget(
@@ -122,7 +122,7 @@ def forget(
     expect_version: ExpectVersion = None,
 ) -> None:
     """Archive a memory: out of every chat and recall, restorable."""
-    call.answer(call.book.forget(memory, reason, expect_version), memory_sheets.written, "forget")
+    call.answer(call.book.forget(memory, reason, expect_version), memory_sheets.write_sheet, "forget")
 
 
 def delete(
@@ -136,12 +136,12 @@ def delete(
     if not forever:
         written = call.book.delete(memory)
         assert written is not None
-        call.answer(written, memory_sheets.written, "delete")
+        call.answer(written, memory_sheets.write_sheet, "delete")
         return
     # By its id alone: a piece of text may fit another memory than was meant, and there is no way back.
     id = call.book.get(memory).id
     call.book.delete(id, forever=True)
-    call.answer({"id": id, "forever": True}, _gone)
+    call.answer({"id": id, "forever": True}, _purge_sheet)
 
 
 def restore(
@@ -154,30 +154,30 @@ def restore(
 ) -> None:
     """Bring a memory back from the archive or the trash, by its id; or prove a backup with --check."""
     if not check:
-        call.answer(call.book.restore(memory, expect_version), memory_sheets.written, "restore")
+        call.answer(call.book.restore(memory, expect_version), memory_sheets.write_sheet, "restore")
         return
     # SQLAlchemy is slow to load, and --help does not need it.
     from keepbook.app import prove
 
     proved = prove(call.admin_place, Path(memory).expanduser())
-    call.answer({"ok": all(one.ok for one in proved), "file": memory, "owners": proved}, _proved)
+    call.answer({"ok": all(one.ok for one in proved), "file": memory, "owners": proved}, _copy_check_sheet)
     if not all(one.ok for one in proved):
         raise typer.Exit(1)
 
 
 def confirm(call: Invocation, memory: Ref) -> None:
     """Say that a memory still holds; its fading starts anew."""
-    call.answer(call.book.confirm(memory), memory_sheets.written, "confirm")
+    call.answer(call.book.confirm(memory), memory_sheets.write_sheet, "confirm")
 
 
 def promote(call: Invocation, memory: Ref) -> None:
     """Make a reading your own word."""
-    call.answer(call.book.promote(memory), memory_sheets.written, "promote")
+    call.answer(call.book.promote(memory), memory_sheets.write_sheet, "promote")
 
 
 def demote(call: Invocation, memory: Ref) -> None:
     """Make your word a mere reading."""
-    call.answer(call.book.demote(memory), memory_sheets.written, "demote")
+    call.answer(call.book.demote(memory), memory_sheets.write_sheet, "demote")
 
 
 def link(
@@ -190,7 +190,7 @@ def link(
     ] = "relates_to",
 ) -> None:
     """Join two memories."""
-    call.answer(call.book.link(from_memory, to_memory, relation), memory_sheets.linked, "link")
+    call.answer(call.book.link(from_memory, to_memory, relation), memory_sheets.link_sheet, "link")
 
 
 def unlink(
@@ -198,7 +198,7 @@ def unlink(
     link_id: Annotated[str, typer.Argument(metavar="LINK", help="The id of the link, as `show` lists it.")],
 ) -> None:
     """Take a link away."""
-    call.answer(call.book.unlink(link_id), memory_sheets.linked, "unlink")
+    call.answer(call.book.unlink(link_id), memory_sheets.link_sheet, "unlink")
 
 
 def undo(
@@ -219,18 +219,18 @@ def undo(
         )
     if load is not None:
         # SQLAlchemy is slow to load, and --help does not need it.
-        from keepbook.book.upkeep.take_back import take_back
+        from keepbook.book.upkeep.take_back import take_back_load
 
-        taken = take_back(call.book, load)
+        taken = take_back_load(call.book, load)
         gone = taken.gone if taken.deployment_id is None else {"trades": taken.trades}
-        call.answer({"load": load, **gone}, imported_sheets.taken_back)
+        call.answer({"load": load, **gone}, imported_sheets.take_back_sheet)
         return
     if event is None:
         newest = call.book.ledger(limit=1)
         if not newest:
             raise NotFound("there is nothing to undo: the ledger is empty")
         event = newest[0].event
-    call.answer(call.book.undo(event), memory_sheets.undone, event)
+    call.answer(call.book.undo(event), memory_sheets.undo_sheet, event)
 
 
 def _text(call: Invocation, content: str, detail: str | None) -> str:
@@ -243,15 +243,15 @@ def _detail(call: Invocation, detail: str | None) -> str | None:
     return None if detail is None else call.text(detail, "detail")
 
 
-def _gone(paper: Paper, answer: dict[str, object]) -> None:
+def _purge_sheet(paper: Paper, answer: dict[str, object]) -> None:
     paper.put("Deleted for good: ", ink(str(answer["id"]), ID), ". Backups made earlier still hold it.")
 
 
-def _proved(paper: Paper, answer: dict[str, Any]) -> None:
+def _copy_check_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     for one in answer["owners"]:
         if not one.ok:
             paper.put(ink(f"{one.owner}: the ledger is broken: {one.why}.", AMBER))
     if answer["ok"]:
         links = sum(one.links for one in answer["owners"])
-        owners = count(len(answer["owners"]), "owner")
-        paper.put(f"The copy opens, and the ledger holds for {owners}: {count(links, 'link')} in all.")
+        owners = pluralise(len(answer["owners"]), "owner")
+        paper.put(f"The copy opens, and the ledger holds for {owners}: {pluralise(links, 'link')} in all.")

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
-from keepbook.doors.cli.terminal.paper import META, Paper, count, grid, ink
-from keepbook.doors.cli.terminal.streams import working
+from keepbook.doors.cli.terminal.paper import META, Paper, grid, ink, pluralise
+from keepbook.doors.cli.terminal.streams import show_progress
 
 _TEXTS = ("memory or turn", "memories and turns")
 
@@ -29,7 +29,7 @@ def reindex(call: Invocation) -> None:
     keepbook = call.keepbook
     owners = keepbook.owners() if call.given.owner is None else [call.settings.owner]
     mended = embedded = 0
-    with working("Reindexing") as told:
+    with show_progress("Reindexing") as told:
         for number, owner in enumerate(owners, 1):
             book = keepbook.book(owner, door="cli")
             whose = f"{number:,} of {len(owners):,} books" if len(owners) > 1 else "words"
@@ -40,7 +40,7 @@ def reindex(call: Invocation) -> None:
             )
     meaning = keepbook.meaning
     space = None if meaning is None else meaning.embedder.space
-    call.answer({"owners": len(owners), "mended": mended, "embedded": embedded, "embedder": space}, _reindexed)
+    call.answer({"owners": len(owners), "mended": mended, "embedded": embedded, "embedder": space}, _reindex_sheet)
 
 
 def status(call: Invocation) -> None:
@@ -60,25 +60,25 @@ def install(
     """Install an embedder: download a known one by its name, or take the one in a folder; checksums are verified."""
     # Slow to load, and only this command needs it.
     from keepbook.models.embedders.install import HUB, place
-    from keepbook.models.embedders.install import install as put_in_place
+    from keepbook.models.embedders.install import install_embedder as put_in_place
 
-    with working("Installing") as told:
+    with show_progress("Installing") as told:
         made = put_in_place(
             wanted, hub=hub or HUB, progress=lambda done, of: told.say(f"{done / 1e6:,.0f} of {of / 1e6:,.0f} MB")
         )
     used = call.settings.embedder == "auto"
-    call.answer({"installed": wanted, "place": str(place()), "space": made.space, "in_force": used}, _installed)
+    call.answer({"installed": wanted, "place": str(place()), "space": made.space, "in_force": used}, _install_sheet)
 
 
 def in_force(call: Invocation) -> dict[str, Any]:
     """The embedder that the settings lead to, and this owner's backlog."""
     # See install.
-    from keepbook.models.embedders import where
+    from keepbook.models.embedders import place_of_embedder
 
     setting, meaning = call.settings.embedder, call.keepbook.meaning
     if meaning is None:
         return {"setting": setting, "embedder": None, "place": None, "waiting": 0}
-    place = where(meaning.embedder)
+    place = place_of_embedder(meaning.embedder)
     return {
         "setting": setting, "embedder": meaning.embedder.space, "place": place, "waiting": call.book.index.left(),
     }  # fmt: skip
@@ -102,10 +102,12 @@ def asking(call: Invocation) -> Iterator[None]:
 # What people see
 
 
-def _reindexed(paper: Paper, answer: dict[str, Any]) -> None:
-    books = count(answer["owners"], "book")
-    mended = f"put right the words of {count(answer['mended'], *_TEXTS)}" if answer["mended"] else "all words are right"
-    embedded = f"embedded {count(answer['embedded'], *_TEXTS)}" if answer["embedded"] else "nothing waited"
+def _reindex_sheet(paper: Paper, answer: dict[str, Any]) -> None:
+    books = pluralise(answer["owners"], "book")
+    mended = (
+        f"put right the words of {pluralise(answer['mended'], *_TEXTS)}" if answer["mended"] else "all words are right"
+    )
+    embedded = f"embedded {pluralise(answer['embedded'], *_TEXTS)}" if answer["embedded"] else "nothing waited"
     if answer["embedder"] is None:
         embedded = "there is no embedder"
     paper.put(f"Reindexed {books}: {mended}; {embedded}.")
@@ -115,12 +117,12 @@ def _reindexed(paper: Paper, answer: dict[str, Any]) -> None:
 
 def _status(paper: Paper, answer: dict[str, Any]) -> None:
     table = grid(text=1)
-    for name, value in told(answer):
+    for name, value in embedder_in_words(answer):
         table.add_row(ink(name, META), ink(value))
     paper.sheet(table)
 
 
-def told(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def embedder_in_words(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What `in_force` found, in words."""
     setting = answer["setting"]
     if answer["embedder"] is None:
@@ -128,11 +130,11 @@ def told(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "embedder", f"words alone ({why})"
         return
     yield "embedder", f"{answer['embedder']} ({setting}) at {answer['place']}"
-    waits = f"{count(answer['waiting'], *_TEXTS)}; to embed them now: keepbook reindex"
+    waits = f"{pluralise(answer['waiting'], *_TEXTS)}; to embed them now: keepbook reindex"
     yield "waiting for it", waits if answer["waiting"] else "nothing"
 
 
-def _installed(paper: Paper, answer: dict[str, Any]) -> None:
+def _install_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     paper.put("Installed ", ink(answer["installed"]), " in ", ink(answer["place"]), "; its checksums are right.")
     if answer["in_force"]:
         paper.put("From now on it is in force. To embed what is there already: ", paper.hint("reindex"))

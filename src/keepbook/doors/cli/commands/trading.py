@@ -16,11 +16,11 @@ import typer
 
 from keepbook.doors.cli.sheets import trading as sheets
 from keepbook.doors.cli.terminal.command import TRADING, Invocation, command, group
-from keepbook.doors.cli.terminal.streams import working
+from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import Invalid
 
 if TYPE_CHECKING:
-    from keepbook.book.trading.files import Loaded, Progress, Source
+    from keepbook.book.trading.files import LoadedFile, Progress, Source
 
 DETAILS = ("summary", "trades", "lessons", "full")
 
@@ -28,17 +28,21 @@ File = Annotated[str, typer.Argument(help="CSV, JSON Lines or Parquet; - is stdi
 Prices = Annotated[
     str, typer.Argument(metavar="FILE", help="CSV, JSON Lines, Parquet, ccxt's OHLCV; - is stdin.", show_default=False)
 ]
-Database = Annotated[str, typer.Argument(metavar="FILE", help="freqtrade's tradesv3.sqlite.", show_default=False)]
+FreqtradeArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="freqtrade's tradesv3.sqlite.", show_default=False)
+]
 SkillRef = Annotated[str | None, typer.Argument(metavar="[SKILL]", help="Its name, or its id.", show_default=False)]
-Skill = Annotated[str | None, typer.Option("--skill", metavar="SKILL", help="Of this skill, by name or id.")]
-Deployment = Annotated[str | None, typer.Option("--deployment", metavar="NAME", help="Of this one, by name or id.")]
-Running = Annotated[
+SkillOption = Annotated[str | None, typer.Option("--skill", metavar="SKILL", help="Of this skill, by name or id.")]
+DeploymentOption = Annotated[
+    str | None, typer.Option("--deployment", metavar="NAME", help="Of this one, by name or id.")
+]
+LoadDeploymentOption = Annotated[
     str | None, typer.Option("--deployment", metavar="NAME", help="Where the file does not say: by name or id.")
 ]
 KnownAt = Annotated[
     str | None, typer.Option("--known-at", metavar="WHEN", help="As it was known then; now, if nothing is said.")
 ]
-LessonId = Annotated[str, typer.Argument(metavar="ID", help="As `trading lessons` shows it.", show_default=False)]
+LessonArgument = Annotated[str, typer.Argument(metavar="ID", help="As `trading lessons` shows it.", show_default=False)]
 
 
 def register(app: typer.Typer) -> None:
@@ -82,16 +86,16 @@ def import_bars(
     """Load prices for everybody: symbol, timeframe, time, open, high, low, close, volume."""
     market = call.keepbook.market
 
-    def load(source: "Source", told: "Progress") -> "Loaded":
+    def load(source: "Source", told: "Progress") -> "LoadedFile":
         return market.load(source, symbol=symbol, timeframe=timeframe, progress=told)
 
-    _loaded(call, "bar", file, load)
+    _load_and_answer(call, "bar", file, load)
 
 
 def import_events(call: Invocation, file: File) -> None:
     """Load market events for everybody: id, kind, symbols, time, importance, title."""
     market = call.keepbook.market
-    _loaded(call, "event", file, lambda source, told: market.load_events(source, progress=told))
+    _load_and_answer(call, "event", file, lambda source, told: market.load_events(source, progress=told))
 
 
 def import_skills(call: Invocation, file: File) -> None:
@@ -107,7 +111,7 @@ def import_deployments(call: Invocation, file: File) -> None:
 def import_trades(
     call: Invocation,
     file: File,
-    deployment: Running = None,
+    deployment: LoadDeploymentOption = None,
     format: Annotated[
         str | None,
         typer.Option("--format", metavar="NAME", help="Where it is not recognised, or the name of a mapping."),
@@ -124,32 +128,32 @@ def import_trades(
 ) -> None:
     """Load a broker's file, or closed trades of your own; what each earned is computed net of its fees."""
     # With the engine, which --help does not need.
-    from keepbook.book.trading.imports.file import is_database, is_ours
-    from keepbook.book.trading.imports.mapping import pairs, sizes
+    from keepbook.book.trading.imports.file import has_own_columns, is_database
+    from keepbook.book.trading.imports.mapping import parse_pairs, sizes
 
     with _as_file(file) as path:
         if is_database(path):
             _load_own(call, "trade", str(path), kind="freqtrade", deployment=deployment)
             return
-        if not (format or columns or dry_run) and (path.suffix == ".parquet" or is_ours(path)):
+        if not (format or columns or dry_run) and (path.suffix == ".parquet" or has_own_columns(path)):
             _load_own(call, "trade", str(path), deployment=deployment)
             return
-        with working("Loading"):
+        with show_progress("Loading"):
             answer = call.book.trading.bring_in(
-                path, deployment=deployment, format=format, columns=pairs(columns or (), "map"), symbol=symbol,
+                path, deployment=deployment, format=format, columns=parse_pairs(columns or (), "map"), symbol=symbol,
                 zone=times_in, multipliers=sizes(multiplier or ()), dry_run=dry_run,
             )  # fmt: skip
-    call.answer(answer, sheets.imported)
+    call.answer(answer, sheets.trade_import_sheet)
     if answer.wrong:
         raise typer.Exit(1)
 
 
-def import_positions(call: Invocation, file: File, deployment: Running = None) -> None:
+def import_positions(call: Invocation, file: File, deployment: LoadDeploymentOption = None) -> None:
     """Load what is open now; what is no longer in the file is closed."""
     _load_own(call, "position", file, deployment=deployment)
 
 
-def import_freqtrade(call: Invocation, file: Database, deployment: Running = None) -> None:
+def import_freqtrade(call: Invocation, file: FreqtradeArgument, deployment: LoadDeploymentOption = None) -> None:
     """Load the trades and open positions of freqtrade's own database, which is only read."""
     _load_own(call, "trade", file, kind="freqtrade", deployment=deployment)
 
@@ -157,13 +161,15 @@ def import_freqtrade(call: Invocation, file: Database, deployment: Running = Non
 def _load_own(call: Invocation, what: str, file: str, kind: str | None = None, **told: str | None) -> None:
     given = {name: value for name, value in told.items() if value is not None}
     trading = call.book.trading
-    _loaded(call, what, file, lambda source, heard: trading.load(kind or f"{what}s", source, progress=heard, **given))
+    _load_and_answer(
+        call, what, file, lambda source, heard: trading.load(kind or f"{what}s", source, progress=heard, **given)
+    )
 
 
-def _loaded(call: Invocation, what: str, file: str, load: "Callable[[Source, Progress], Loaded]") -> None:
-    with working("Loading") as told, _as_file(file) as path:
+def _load_and_answer(call: Invocation, what: str, file: str, load: "Callable[[Source, Progress], LoadedFile]") -> None:
+    with show_progress("Loading") as told, _as_file(file) as path:
         answer = load(path, told.lines)
-    call.answer(answer, sheets.loaded, what)
+    call.answer(answer, sheets.load_sheet, what)
     if answer.wrong:
         raise typer.Exit(1)
 
@@ -188,7 +194,7 @@ def loads(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
 ) -> None:
     """List the brokers' files that came in, the newest first."""
-    call.answer(call.book.trading.loads(limit=limit), sheets.loads)
+    call.answer(call.book.trading.loads(limit=limit), sheets.loads_sheet)
 
 
 def undo(
@@ -196,16 +202,16 @@ def undo(
     load: Annotated[int, typer.Argument(metavar="LOAD", min=1, help="As `trading loads` shows it.")],
 ) -> None:
     """Take a broker's file out again, with its trades; the newest of a deployment first."""
-    call.answer(call.book.trading.take_back(load), sheets.taken_back)
+    call.answer(call.book.trading.take_back(load), sheets.trades_taken_back_sheet)
 
 
 def skills(call: Invocation) -> None:
     """List your skills, and where each runs."""
     found, running = call.book.trading.skills(), call.book.trading.deployments()
-    call.answer(found, sheets.skills, running)
+    call.answer(found, sheets.skills_sheet, running)
 
 
-def deployments(call: Invocation, skill: Skill = None) -> None:
+def deployments(call: Invocation, skill: SkillOption = None) -> None:
     """List your deployments, with what they earned and hold."""
     trading = call.book.trading
     found = trading.deployments(skill)
@@ -213,7 +219,7 @@ def deployments(call: Invocation, skill: Skill = None) -> None:
         call.json(found)
         return
     figures = {one.id: trading.performance(deployment=one.id) for one in found}
-    sheets.deployments(call.paper, found, figures)
+    sheets.deployments_sheet(call.paper, found, figures)
 
 
 def performance(
@@ -228,22 +234,22 @@ def performance(
     """Tell how a skill did, or one deployment of it."""
     # With the engine, which --help does not need.
     from keepbook.book.ground.to_json import to_json
-    from keepbook.tools.trading import report
+    from keepbook.tools.trading import trading_answer
 
     if detail not in DETAILS:
         raise Invalid(f"detail is one of {', '.join(DETAILS)}, not {detail!r}", field="detail")
-    which, whose = _which(call, skill, deployment)
-    found = report(call.book, **which, detail=detail, known_at=call.moment(known_at, "known_at"))
+    which, whose = _resolve_target(call, skill, deployment)
+    found = trading_answer(call.book, **which, detail=detail, known_at=call.moment(known_at, "known_at"))
     if call.as_json:
         call.json({**to_json(whose), **found.data})
         return
-    sheets.report(call.paper, whose, found)
+    sheets.report_sheet(call.paper, whose, found)
 
 
 def trades(
     call: Invocation,
-    skill: Skill = None,
-    deployment: Deployment = None,
+    skill: SkillOption = None,
+    deployment: DeploymentOption = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 30,
     cursor: Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.")] = None,
     known_at: KnownAt = None,
@@ -255,7 +261,7 @@ def trades(
     if call.as_json:
         call.json(page)
         return
-    sheets.trades(call.paper, page)
+    sheets.trades_sheet(call.paper, page)
 
 
 def events(
@@ -277,7 +283,7 @@ def events(
     if call.as_json:
         call.json(found)
         return
-    sheets.coming(call.paper, found, hours)
+    sheets.events_sheet(call.paper, found, hours)
 
 
 # Lessons
@@ -285,22 +291,22 @@ def events(
 
 def reflect(
     call: Invocation,
-    skill: Skill = None,
-    deployment: Deployment = None,
+    skill: SkillOption = None,
+    deployment: DeploymentOption = None,
     window: Annotated[int | None, typer.Option("--window", metavar="DAYS", min=1, help="Only the last days.")] = None,
     known_at: KnownAt = None,
 ) -> None:
     """Turn closed trades into lessons, as far as the sample supports them."""
-    which, _ = _which(call, skill, deployment)
-    with working("Reflecting"):
+    which, _ = _resolve_target(call, skill, deployment)
+    with show_progress("Reflecting"):
         answer = call.book.trading.reflect(**which, window=window, known_at=call.moment(known_at, "known_at"))
-    call.answer(answer, sheets.reflection)
+    call.answer(answer, sheets.reflection_sheet)
 
 
 def lessons(
     call: Invocation,
-    skill: Skill = None,
-    deployment: Deployment = None,
+    skill: SkillOption = None,
+    deployment: DeploymentOption = None,
     every: Annotated[bool, typer.Option("--all", help="Retired and withdrawn ones too.")] = False,
     known_at: KnownAt = None,
 ) -> None:
@@ -309,30 +315,30 @@ def lessons(
         skill=skill, deployment=deployment, state="all" if every else "active",
         known_at=call.moment(known_at, "known_at"),
     )  # fmt: skip
-    call.answer(found, sheets.lessons)
+    call.answer(found, sheets.lessons_sheet)
 
 
-def pin(call: Invocation, lesson: LessonId) -> None:
+def pin(call: Invocation, lesson: LessonArgument) -> None:
     """Make a lesson your own word: chats in the skill's scope are told of it."""
     call.answer(call.book.trading.pin(lesson), sheets.lesson, "Pinned")
 
 
-def unpin(call: Invocation, lesson: LessonId) -> None:
+def unpin(call: Invocation, lesson: LessonArgument) -> None:
     """Make it a finding again, which the next reflection may change."""
     call.answer(call.book.trading.unpin(lesson), sheets.lesson, "Unpinned")
 
 
-def retire(call: Invocation, lesson: LessonId) -> None:
+def retire(call: Invocation, lesson: LessonArgument) -> None:
     """Put a lesson away; reflecting does not bring it back."""
     call.answer(call.book.trading.retire(lesson), sheets.lesson, "Retired")
 
 
-def restore(call: Invocation, lesson: LessonId) -> None:
+def restore(call: Invocation, lesson: LessonArgument) -> None:
     """Bring back a lesson that was put away."""
     call.answer(call.book.trading.restore_lesson(lesson), sheets.lesson, "Back")
 
 
-def _which(call: Invocation, skill: str | None, deployment: str | None) -> tuple[dict[str, Any], Any]:
+def _resolve_target(call: Invocation, skill: str | None, deployment: str | None) -> tuple[dict[str, Any], Any]:
     """What is meant, as arguments and as a value: the deployment where one is named, else the skill."""
     trading = call.book.trading
     if deployment is None:

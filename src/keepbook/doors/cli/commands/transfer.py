@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
-from keepbook.doors.cli.sheets import imported as sheets
+from keepbook.doors.cli.sheets import import_sheet as sheets
 from keepbook.doors.cli.terminal.command import CARRY, Invocation, command
-from keepbook.doors.cli.terminal.paper import Paper, count, ink, visible
-from keepbook.doors.cli.terminal.streams import Telling, reading, utf8, working
+from keepbook.doors.cli.terminal.paper import Paper, ink, pluralise, visible
+from keepbook.doors.cli.terminal.streams import Telling, reading, show_progress, utf8
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 
 if TYPE_CHECKING:
-    from keepbook.book.chats.closed import Closed
+    from keepbook.book.chats.closing_result import ClosingResult
     from keepbook.book.upkeep.erase import Receipt
-    from keepbook.book.upkeep.imported import Imported
+    from keepbook.book.upkeep.import_answer import Imported
 
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 
@@ -42,13 +42,17 @@ def export(
 ) -> None:
     """Write one owner's whole book as JSON Lines."""
     if file == "-":
-        with working("Exporting") as told:
-            call.book.export(_counted(utf8(sys.stdout), told))
+        with show_progress("Exporting") as told:
+            call.book.export(_count_lines(utf8(sys.stdout), told))
         return
-    with new_file(file, force=force) as path, working("Exporting") as told, path.open("w", encoding="utf-8") as out:
-        lines = call.book.export(_counted(out, told))
+    with (
+        new_file(file, force=force) as path,
+        show_progress("Exporting") as told,
+        path.open("w", encoding="utf-8") as out,
+    ):
+        lines = call.book.export(_count_lines(out, told))
         _to_disk(out)
-    call.answer({"file": file, "lines": lines}, _exported)
+    call.answer({"file": file, "lines": lines}, _export_sheet)
 
 
 def import_(
@@ -74,23 +78,23 @@ def import_(
     ] = False,
 ) -> None:
     """Restore an export into an empty book, or take over what another program kept."""
-    mapped = _mapped(owner_map or [])
+    mapped = _parse_owner_map(owner_map or [])
     if read and (dry_run or file == "-" or _is_export(file)):
         raise Invalid("--read is for a file of chats that comes in; leave it out here", field="read")
     if file == "-" or _is_export(file):
-        with reading(file) as stream, working("Importing") as told:
-            answer = call.book.import_(_told(stream, told), merge, dry_run)
-        call.answer(answer, sheets.imported)
+        with reading(file) as stream, show_progress("Importing") as told:
+            answer = call.book.import_(_report_lines(stream, told), merge, dry_run)
+        call.answer(answer, sheets.import_sheet)
         return
     try:
-        answers = _brought(call, file, mapped, dry_run)
+        answers = _import_file(call, file, mapped, dry_run)
     except Conflict as error:
         if error.code != "several_people" or call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
-        answers = _brought(call, file, _ask_whose(error.details["people"], mapped), dry_run)
+        answers = _import_file(call, file, _ask_whose(error.details["people"], mapped), dry_run)
     taken = answers if len(answers) > 1 else answers[0]
     if not read:
-        call.answer(taken, sheets.imported)
+        call.answer(taken, sheets.import_sheet)
         return
     closed = [closing for one in answers for closing in _read(call, one)]
     call.answer({"imported": taken, "read": closed}, sheets.imported_and_read)
@@ -98,25 +102,25 @@ def import_(
         raise typer.Exit(1)
 
 
-def _read(call: Invocation, taken: "Imported") -> "Sequence[Closed]":
+def _read(call: Invocation, taken: "Imported") -> "Sequence[ClosingResult]":
     # SQLAlchemy is slow to load, and --help does not need it.
-    from keepbook.book.upkeep import chats_read
+    from keepbook.book.upkeep import chat_reading
 
     if taken.load is None or taken.owner is None:
         return ()
     book = call.keepbook.book(taken.owner, door="cli")
-    with working("Reading chats for memories") as told:
-        return chats_read.read(book, taken.load, offline=True, progress=lambda done: told.say(f"{done:,} read"))
+    with show_progress("Reading chats for memories") as told:
+        return chat_reading.read_chats(book, taken.load, offline=True, progress=lambda done: told.say(f"{done:,} read"))
 
 
-def _brought(call: Invocation, file: str, mapped: dict[str, str], dry_run: bool) -> "tuple[Imported, ...]":
-    with working("Importing") as told:
+def _import_file(call: Invocation, file: str, mapped: dict[str, str], dry_run: bool) -> "tuple[Imported, ...]":
+    with show_progress("Importing") as told:
         return call.keepbook.import_from(
             file, call.book.owner, owner_map=mapped, dry_run=dry_run, door="cli", progress=told.lines
         )
 
 
-def _mapped(pairs: list[str]) -> dict[str, str]:
+def _parse_owner_map(pairs: list[str]) -> dict[str, str]:
     found = {}
     for pair in pairs:
         theirs, mark, ours = pair.rpartition("=")
@@ -166,7 +170,7 @@ def backup(
         raise NotFound(f"there is no book at {source} to copy", field="db")
     if source is not None:
         call.keepbook.facts()  # refuses what is not a book, with its own words
-    with new_file(file, force=force) as path, working("Copying"):
+    with new_file(file, force=force) as path, show_progress("Copying"):
         back_up(call.admin_place, path, busy_seconds=call.settings.busy_seconds)
         size = path.stat().st_size
     call.answer({"file": file, "bytes": size}, _backed_up)
@@ -183,11 +187,11 @@ def erase(
     if confirm is None:
         if call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise Invalid(f"this erases everything of {owner!r}; to confirm, add: --confirm {owner}", field="confirm")
-        confirm = _asked(owner)
-    call.answer(call.book.erase(confirm), _erased)
+        confirm = _confirm_erase(owner)
+    call.answer(call.book.erase(confirm), _erase_sheet)
 
 
-def _asked(owner: str) -> str:
+def _confirm_erase(owner: str) -> str:
     sys.stderr.write(
         f"Erase the whole book of {visible(owner)}? This cannot be undone, not even by us.\n"
         "Export first if you may want it back.\n"
@@ -215,17 +219,17 @@ _COUNTED = {
 """What a person counts; the rest of the receipt is indexes, and in --json."""
 
 
-def _exported(paper: Paper, answer: dict[str, Any]) -> None:
-    paper.put("Exported ", count(answer["lines"], "line"), " to ", ink(answer["file"]), ".")
+def _export_sheet(paper: Paper, answer: dict[str, Any]) -> None:
+    paper.put("Exported ", pluralise(answer["lines"], "line"), " to ", ink(answer["file"]), ".")
 
 
 def _backed_up(paper: Paper, answer: dict[str, Any]) -> None:
     paper.put(f"Copied {answer['bytes'] / 1e6:.1f} MB to ", ink(answer["file"]), ".")
 
 
-def _erased(paper: Paper, receipt: "Receipt") -> None:
+def _erase_sheet(paper: Paper, receipt: "Receipt") -> None:
     paper.put("Erased everything of ", ink(receipt.owner), f" on {paper.clock(receipt.at)}:")
-    gone = [count(receipt.counts[name], *words) for name, words in _COUNTED.items() if receipt.counts.get(name)]
+    gone = [pluralise(receipt.counts[name], *words) for name, words in _COUNTED.items() if receipt.counts.get(name)]
     paper.put("  ", ", ".join(gone) or "nothing was there", ".")
     paper.put("Out of reach:")
     for place in receipt.beyond_reach:
@@ -268,7 +272,7 @@ def _to_disk(out: TextIO) -> None:
 # Progress
 
 
-class _Counted:
+class _CountingStream:
     """A stream that tells how many lines went through it."""
 
     def __init__(self, stream: TextIO, told: Telling) -> None:
@@ -280,11 +284,11 @@ class _Counted:
         return self._stream.write(text)
 
 
-def _counted(stream: TextIO, told: Telling) -> TextIO:
-    return cast(TextIO, _Counted(stream, told))  # an export only ever writes
+def _count_lines(stream: TextIO, told: Telling) -> TextIO:
+    return cast(TextIO, _CountingStream(stream, told))  # an export only ever writes
 
 
-def _told(stream: Iterable[str], told: Telling) -> Iterator[str]:
+def _report_lines(stream: Iterable[str], told: Telling) -> Iterator[str]:
     for number, line in enumerate(stream, 1):
         told.lines(number)
         yield line

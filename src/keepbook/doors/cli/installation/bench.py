@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
-from keepbook.doors.cli.terminal.paper import Paper, count, ink
+from keepbook.doors.cli.terminal.paper import Paper, ink, pluralise
 from keepbook.errors import Invalid, NotFound
 
 
@@ -49,12 +49,12 @@ def bench_extraction(
     # See bench_memory.
     from keepbook.bench.extraction import predict
 
-    _there(data)
+    _require_file(data)
     try:
         chats = predict(data, out)
     except (KeyError, TypeError, ValueError) as error:
         raise Invalid(f"{data} is not a file of chats for this bench: {error!r}", field="data") from None
-    call.answer({"chats": chats, "out": out}, _predicted)
+    call.answer({"chats": chats, "out": out}, _prediction_sheet)
 
 
 def bench_closing(
@@ -85,7 +85,7 @@ def bench_recall(
     from keepbook.bench.recall import main as run
 
     if not scale:
-        _there(data)
+        _require_file(data)
     if not run(data, call.as_json, scale, joined):
         raise typer.Exit(1)
 
@@ -163,10 +163,10 @@ def bench_scale(
         raise typer.Exit(1)
 
 
-def _there(data: str) -> None:
+def _require_file(data: str) -> None:
     if not Path(data).is_file():
         raise NotFound(f"there is no file {data}; name the data with --data FILE", field="data")
 
 
-def _predicted(paper: Paper, answer: dict[str, Any]) -> None:
-    paper.put(f"Read {count(answer['chats'], 'chat')}; what would be kept is in ", ink(answer["out"]), ".")
+def _prediction_sheet(paper: Paper, answer: dict[str, Any]) -> None:
+    paper.put(f"Read {pluralise(answer['chats'], 'chat')}; what would be kept is in ", ink(answer["out"]), ".")

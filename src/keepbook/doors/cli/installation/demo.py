@@ -44,10 +44,12 @@ def demo(
     listening = server.bind(place, 8765 if port is None else port)
     visitors = Visitors()
     try:
-        app = server.create_app(visitors.story, hosts=server.names_of(place), opens=visitors.opens)
+        app = server.create_app(visitors.story, hosts=server.host_names_of(place), opens=visitors.opens)
         app.state.demo = True
         app.add_middleware(Turnstile, visitors=visitors)
         address = serve.address_of(place, listening.getsockname()[1])
-        server.run(app, listening, lambda: serve.announce(call, address, no_open=no_open, words="The demo is at"))
+        server.run_server(
+            app, listening, lambda: serve.announce_address(call, address, no_open=no_open, words="The demo is at")
+        )
     finally:
         visitors.close()

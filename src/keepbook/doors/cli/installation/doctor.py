@@ -22,10 +22,10 @@ from urllib.parse import urlsplit
 
 import typer
 
-from keepbook.doors.cli.commands.reindex import in_force, told
+from keepbook.doors.cli.commands.reindex import embedder_in_words, in_force
 from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command, home, version
-from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, count, grid, ink
-from keepbook.doors.cli.terminal.streams import working
+from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, grid, ink, pluralise
+from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ SAID = "I live in Oslo, and I prefer short answers."
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """One thing looked at; `advice` says what to do where it is not as it should be. What would cost something to try
     was only looked at: `tried` says so, and then nobody says that all is well."""
 
@@ -65,29 +65,29 @@ def doctor(
     """Tell what is configured, what works and what to do."""
     checks = list(_model_checks(call) if model else _checks(call))
     ok = all(check.ok for check in checks)
-    call.answer({"ok": ok, "checks": checks}, _examined)
+    call.answer({"ok": ok, "checks": checks}, _doctor_sheet)
     if not ok:
         raise typer.Exit(1)
 
 
-def _checks(call: Invocation) -> Iterator[Check]:
-    yield Check("keepbook", version())
-    yield Check("python", f"{platform.python_version()} at {sys.executable}")
-    yield Check("sqlite", sqlite3.sqlite_version)
+def _checks(call: Invocation) -> Iterator[DoctorCheck]:
+    yield DoctorCheck("keepbook", version())
+    yield DoctorCheck("python", f"{platform.python_version()} at {sys.executable}")
+    yield DoctorCheck("sqlite", sqlite3.sqlite_version)
     try:
         settings = call.settings
     except KeepbookError as error:
-        yield Check("settings", error.message, False, "correct it, then run `keepbook doctor` again")
+        yield DoctorCheck("settings", error.message, False, "correct it, then run `keepbook doctor` again")
         return
     yield _config_file()
-    yield Check("owner", settings.owner)
+    yield DoctorCheck("owner", settings.owner)
     yield from _models(call)
     yield from _presets(call)
     yield from _unsafe(call)
     yield from _database(call)
 
 
-def _models(call: Invocation) -> Iterator[Check]:
+def _models(call: Invocation) -> Iterator[DoctorCheck]:
     """The models that the settings name, as far as one can see without asking them anything."""
     settings = call.settings
     named = {"model": settings.model}
@@ -98,17 +98,17 @@ def _models(call: Invocation) -> Iterator[Check]:
     try:
         models = call.open(":memory:").models
     except KeepbookError as error:
-        yield Check("model", error.message, False, "correct it in KEEPBOOK_MODEL or the config file")
+        yield DoctorCheck("model", error.message, False, "correct it in KEEPBOOK_MODEL or the config file")
         return
     for kind, name in named.items():
         model = models.named(name)
         if model is models.offline:
-            yield Check(kind, name)
+            yield DoctorCheck(kind, name)
         elif (cause := _missing(model)) is not None:
             place = _place(model, models, settings)
-            yield Check(kind, place, False, _what_to_do(cause, name.partition(":")[0].upper(), settings))
+            yield DoctorCheck(kind, place, False, _what_to_do(cause, name.partition(":")[0].upper(), settings))
         else:
-            yield Check(kind, f"{name}; not tried", True, "try it: keepbook doctor --model", tried=False)
+            yield DoctorCheck(kind, f"{name}; not tried", True, "try it: keepbook doctor --model", tried=False)
 
 
 def _missing(model: "Model") -> str | None:
@@ -130,57 +130,59 @@ def _missing(model: "Model") -> str | None:
     return None
 
 
-def _unsafe(call: Invocation) -> Iterator[Check]:
+def _unsafe(call: Invocation) -> Iterator[DoctorCheck]:
     """Choices that open more than a person may think."""
     settings = call.settings
     if settings.agent_programs:
         named = ", ".join(settings.agent_programs)
-        yield Check(
+        yield DoctorCheck(
             "programs",
             f"agents may start {named}",
             True,
             "Keepbook does not see what they do; name none you doubt",
         )
     if settings.allow_bypass_login:
-        yield Check(
+        yield DoctorCheck(
             "login", "allow_bypass_login is set: a login that could see all owners is accepted", True,
             "give the server a login that is only a member of keepbook_app",
         )  # fmt: skip
     folder = home()
     if folder.is_dir() and folder.stat().st_mode & 0o077:
-        yield Check("folder rights", f"{folder} can be read by others", True, f"chmod 700 {folder}")
+        yield DoctorCheck("folder rights", f"{folder} can be read by others", True, f"chmod 700 {folder}")
 
 
-def _keys(call: Invocation) -> Iterator[Check]:
+def _keys(call: Invocation) -> Iterator[DoctorCheck]:
     """Whether others could come in without one."""
     if call.settings.allowed_hosts and not call.keepbook.tokens.asked_for():
         names = ", ".join(call.settings.allowed_hosts)
-        yield Check("tokens", f"none, and the server answers to {names}", False, "make one: keepbook token create")
+        yield DoctorCheck(
+            "tokens", f"none, and the server answers to {names}", False, "make one: keepbook token create"
+        )
 
 
-def _config_file() -> Check:
+def _config_file() -> DoctorCheck:
     path = Path(os.environ.get("KEEPBOOK_CONFIG", home() / "config.toml")).expanduser()
-    return Check("config file", str(path) if path.is_file() else f"none (it would be {path})")
+    return DoctorCheck("config file", str(path) if path.is_file() else f"none (it would be {path})")
 
 
-def _presets(call: Invocation) -> Iterator[Check]:
+def _presets(call: Invocation) -> Iterator[DoctorCheck]:
     # With the settings by now; at the top of the module it would slow --help.
     from keepbook.presets import load_preset, preset_names
 
     folder = call.settings.presets
     if not folder.is_dir():
-        yield Check("presets folder", f"none (it would be {folder})")
+        yield DoctorCheck("presets folder", f"none (it would be {folder})")
     else:
         own = sorted(set(preset_names((folder,))) - set(preset_names()))
-        yield Check("presets folder", f"{folder}: {', '.join(own) or 'no preset in it'}")
+        yield DoctorCheck("presets folder", f"{folder}: {', '.join(own) or 'no preset in it'}")
     for name in preset_names((folder,)):
         try:
             load_preset(name, (folder,))
         except KeepbookError as error:
-            yield Check(f"preset {name}", error.message, False, "correct the file, or move it away")
+            yield DoctorCheck(f"preset {name}", error.message, False, "correct the file, or move it away")
 
 
-def _database(call: Invocation) -> Iterator[Check]:
+def _database(call: Invocation) -> Iterator[DoctorCheck]:
     file = call.file
     if file is not None and not file.exists():
         yield _no_book(file)
@@ -189,59 +191,61 @@ def _database(call: Invocation) -> Iterator[Check]:
         facts = call.keepbook.facts()
     except (KeepbookError, ImportError) as error:
         place = call.place if file is not None else call.place.partition("://")[0]
-        yield Check("database", f"{place}: {error}", False, "correct that, or name another place with --db")
+        yield DoctorCheck("database", f"{place}: {error}", False, "correct that, or name another place with --db")
         return
-    yield Check("database", f"{facts['engine']} at {facts['place']}")
-    yield Check("size", f"{facts['size']}, schema {facts['schema']}")
+    yield DoctorCheck("database", f"{facts['engine']} at {facts['place']}")
+    yield DoctorCheck("size", f"{facts['size']}, schema {facts['schema']}")
     if file is not None:
         yield _disk(file)
     try:
         yield from _keys(call)
         yield from _book(call)
     except KeepbookError as error:
-        yield Check("book", error.message, False, "correct that, then run `keepbook doctor` again")
+        yield DoctorCheck("book", error.message, False, "correct that, then run `keepbook doctor` again")
 
 
-def _no_book(file: Path) -> Check:
+def _no_book(file: Path) -> DoctorCheck:
     """There is none yet: could there be?"""
     folder = next(parent for parent in file.absolute().parents if parent.exists())
     if not os.access(folder, os.W_OK) or not folder.is_dir():
-        return Check(
+        return DoctorCheck(
             "database", f"none at {file}, and {folder} cannot be written to", False, "name another place with --db"
         )
     made = "" if folder == file.absolute().parent or file.parent == home() else f"; make the folder {file.parent} first"
-    return Check("database", f"none at {file} yet", not made, f'begin with: keepbook remember "…"{made}')
+    return DoctorCheck("database", f"none at {file} yet", not made, f'begin with: keepbook remember "…"{made}')
 
 
-def _disk(file: Path) -> Check:
+def _disk(file: Path) -> DoctorCheck:
     free = shutil.disk_usage(file.parent).free
     advice = None if free > LOW_DISK else "make room: a full disk refuses every write"
-    return Check("free disk", f"{free / 1e9:.1f} GB", advice is None, advice)
+    return DoctorCheck("free disk", f"{free / 1e9:.1f} GB", advice is None, advice)
 
 
-def _book(call: Invocation) -> Iterator[Check]:
+def _book(call: Invocation) -> Iterator[DoctorCheck]:
     book = call.book
-    yield Check("preset", book.preset().name)
-    yield Check("time zone", call.zone)
+    yield DoctorCheck("preset", book.preset().name)
+    yield DoctorCheck("time zone", call.zone)
     try:
         with book.transaction():
             pass
-        yield Check("writing", "works")
+        yield DoctorCheck("writing", "works")
     except KeepbookError as error:
-        yield Check("writing", error.message, False, "the book can be read only until that is corrected")
+        yield DoctorCheck("writing", error.message, False, "the book can be read only until that is corrected")
     totals = {state: book.list(scope="*", state=state, limit=1).total for state in ("active", "archived", "trash")}
-    yield Check(
+    yield DoctorCheck(
         "memories", f"{totals['active']:,} active, {totals['archived']:,} archived, {totals['trash']:,} in the trash"
     )
     yield from _embedder(call)
     result = book.verify()
-    holds = f"holds, {count(result.entries, 'entry', 'entries')}"
+    holds = f"holds, {pluralise(result.entries, 'entry', 'entries')}"
     broken = f"broken at {result.where}: {result.why}"
-    yield Check("ledger", holds if result.ok else broken, result.ok, None if result.ok else "compare with a backup")
+    yield DoctorCheck(
+        "ledger", holds if result.ok else broken, result.ok, None if result.ok else "compare with a backup"
+    )
 
 
-def _embedder(call: Invocation) -> Iterator[Check]:
-    found = dict(told(in_force(call)))
+def _embedder(call: Invocation) -> Iterator[DoctorCheck]:
+    found = dict(embedder_in_words(in_force(call)))
     meaning = call.keepbook.meaning
     failure = None
     if meaning is not None:
@@ -251,32 +255,32 @@ def _embedder(call: Invocation) -> Iterator[Check]:
             failure = error.message
     tried = "" if meaning is None else "; works" if failure is None else f"; {failure}"
     advice = None if failure is None else "correct that, or set embedder to none; words alone answer until then"
-    yield Check("embedder", found.pop("embedder") + tried, failure is None, advice)
+    yield DoctorCheck("embedder", found.pop("embedder") + tried, failure is None, advice)
     for name, value in found.items():
-        yield Check(name, value)
+        yield DoctorCheck(name, value)
 
 
 # The model
 
 
-def _model_checks(call: Invocation) -> Iterator[Check]:
+def _model_checks(call: Invocation) -> Iterator[DoctorCheck]:
     """Whether the models that the settings name do what a chat and its closing ask of them."""
     try:
         settings = call.settings
         keepbook = call.open(":memory:")  # the models need no book, and one that is broken says nothing about them
         models, preset = keepbook.models, keepbook.book(settings.owner).preset()
     except KeepbookError as error:
-        yield Check("settings", error.message, False, "correct it, then run `keepbook doctor --model` again")
+        yield DoctorCheck("settings", error.message, False, "correct it, then run `keepbook doctor --model` again")
         return
-    yield Check("chat model", _place(models.chat, models, settings))
+    yield DoctorCheck("chat model", _place(models.chat, models, settings))
     if models.cheap is not models.chat:
-        yield Check("cheap model", _place(models.cheap, models, settings))
-    answering = _tried("answering", models.chat, settings, _answered)
+        yield DoctorCheck("cheap model", _place(models.cheap, models, settings))
+    answering = _try_model("answering", models.chat, settings, _ask_reply)
     yield answering
     if answering.ok:  # else it would only fail again
-        yield _tried("reading chats", models.chat, settings, lambda model: _read(model, preset.categories))
+        yield _try_model("reading chats", models.chat, settings, lambda model: _read(model, preset.categories))
     if models.cheap is not models.chat:
-        yield _tried("titles", models.cheap, settings, _titled)
+        yield _try_model("titles", models.cheap, settings, _ask_title)
 
 
 def _place(model: "Model", models: "Models", settings: "Settings") -> str:
@@ -290,41 +294,45 @@ def _place(model: "Model", models: "Models", settings: "Settings") -> str:
     return f"{model.address.called} at {model.address.place}, {key}, at most {settings.model_timeout:g} s for an answer"
 
 
-def _tried(name: str, model: "Model", settings: "Settings", ask: "Callable[[Model], tuple[str, Usage]]") -> Check:
+def _try_model(
+    name: str, model: "Model", settings: "Settings", ask: "Callable[[Model], tuple[str, Usage]]"
+) -> DoctorCheck:
     began = time.monotonic()
     try:
-        with working("Asking the model"):
+        with show_progress("Asking the model"):
             told, usage = ask(model)
     except ModelFailed as error:
         words = _what_to_do(error.details.get("cause"), model.name.partition(":")[0].upper(), settings)
-        return Check(name, error.message, False, words)
+        return DoctorCheck(name, error.message, False, words)
     took = f"{time.monotonic() - began:.1f} s"
     tokens = f", {usage.tokens_in:,} tokens in, {usage.tokens_out:,} out" if usage.tokens_in or usage.tokens_out else ""
-    return Check(name, f"{told} ({took}{tokens})")
+    return DoctorCheck(name, f"{told} ({took}{tokens})")
 
 
-def _answered(model: "Model") -> "tuple[str, Usage]":
+def _ask_reply(model: "Model") -> "tuple[str, Usage]":
     # As in _place.
-    from keepbook.models.closing.close import run
-    from keepbook.models.model import Conversation, Replied, Said
+    from keepbook.models.closing.close import run_model
+    from keepbook.models.model import Conversation, PromptMessage, ReplyFinished
 
-    async def reply() -> Replied:
-        asked = Conversation("This is a test. Answer with one short sentence.", (Said("user", "Hello!"),))
-        return [event async for event in model.reply(asked, None) if isinstance(event, Replied)][-1]
+    async def reply() -> ReplyFinished:
+        asked = Conversation("This is a test. Answer with one short sentence.", (PromptMessage("user", "Hello!"),))
+        return [event async for event in model.reply(asked, None) if isinstance(event, ReplyFinished)][-1]
 
-    replied = run(reply())
+    replied = run_model(reply())
     words = " ".join(replied.text.split())
     return f"works: “{words[:60]}{'…' if len(words) > 60 else ''}”", replied.usage
 
 
 def _read(model: "Model", categories: tuple[str, ...]) -> "tuple[str, Usage]":
     # As in _place.
-    from keepbook.models.closing.close import run
-    from keepbook.models.model import Reading, Turn
+    from keepbook.models.closing.close import run_model
+    from keepbook.models.model import ClosingChat, DialogueTurn
 
     now = datetime.now(UTC)
-    asked = Reading(turns=(Turn(1, "user", SAID, now),), known=(), categories=categories, zone="UTC", now=now)
-    answer = run(model.extract(asked))
+    asked = ClosingChat(
+        turns=(DialogueTurn(1, "user", SAID, now),), known=(), categories=categories, zone="UTC", now=now
+    )
+    answer = run_model(model.extract(asked))
     found = [candidate.content for candidate in answer.candidates if candidate.op == "add"]
     if not found:
         return (
@@ -334,12 +342,12 @@ def _read(model: "Model", categories: tuple[str, ...]) -> "tuple[str, Usage]":
     return f"works: found “{'”, “'.join(found)[:100]}”", answer.usage
 
 
-def _titled(model: "Model") -> "tuple[str, Usage]":
+def _ask_title(model: "Model") -> "tuple[str, Usage]":
     # As in _place.
-    from keepbook.models.closing.close import run
-    from keepbook.models.model import Turn
+    from keepbook.models.closing.close import run_model
+    from keepbook.models.model import DialogueTurn
 
-    title, usage = run(model.title((Turn(1, "user", SAID), Turn(2, "assistant", "Noted."))))
+    title, usage = run_model(model.title((DialogueTurn(1, "user", SAID), DialogueTurn(2, "assistant", "Noted."))))
     return f"works: “{title}”", usage
 
 
@@ -363,7 +371,7 @@ def _what_to_do(cause: str | None, provider: str, settings: "Settings") -> str:
     return known.get(cause or "", known["server"])
 
 
-def _examined(paper: Paper, answer: dict[str, Any]) -> None:
+def _doctor_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     table = grid(text=1)
     for check in answer["checks"]:
         table.add_row(ink(check.name, META), ink(check.value, "" if check.ok else AMBER))
@@ -373,7 +381,7 @@ def _examined(paper: Paper, answer: dict[str, Any]) -> None:
     paper.gap()
     wrong = sum(not check.ok for check in answer["checks"])
     if wrong:
-        paper.put(f"{count(wrong, 'thing')} to put right, marked with: To do.")
+        paper.put(f"{pluralise(wrong, 'thing')} to put right, marked with: To do.")
     elif all(check.tried for check in answer["checks"]):
         paper.put("All is well.")
     else:

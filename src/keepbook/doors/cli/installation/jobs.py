@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command
-from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, count, ink
-from keepbook.doors.cli.terminal.streams import working
+from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, ink, pluralise
+from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import Invalid, KeepbookError
 
 if TYPE_CHECKING:
-    from keepbook.jobs import Swept
+    from keepbook.jobs import SweepResult
 
 EVERY = 300.0
 
@@ -44,9 +44,9 @@ def jobs(
         return
     if every is not None:
         raise Invalid("--once sweeps a single time; leave out --every", field="every")
-    with working("Sweeping"):
+    with show_progress("Sweeping"):
         swept = call.keepbook.sweep()
-    call.answer(swept, _swept)
+    call.answer(swept, _sweep_sheet)
     if swept.failed:
         raise typer.Exit(1)
 
@@ -55,7 +55,7 @@ def _for_ever(call: Invocation, every: float) -> None:
     keepbook = call.keepbook  # a database that cannot be opened is told at once
     if not call.as_json:
         call.note(f"Sweeping every {every:g} seconds; Ctrl-C ends it.")
-    with suppress(_Told), _until_told() as end:
+    with suppress(_StopRequested), _until_told() as end:
         while not end.told:
             try:
                 _report(call, keepbook.sweep())
@@ -66,7 +66,7 @@ def _for_ever(call: Invocation, every: float) -> None:
         call.note("Ended.")
 
 
-def _report(call: Invocation, outcome: "Swept | KeepbookError") -> None:
+def _report(call: Invocation, outcome: "SweepResult | KeepbookError") -> None:
     """One line for a sweep that did or met something; for programs one for each."""
     if isinstance(outcome, KeepbookError):
         if call.as_json:
@@ -76,7 +76,7 @@ def _report(call: Invocation, outcome: "Swept | KeepbookError") -> None:
     elif call.as_json:
         _line({"done": outcome.done, "failed": outcome.failed})
     elif outcome.done or outcome.failed:
-        _swept(call.paper, outcome)
+        _sweep_sheet(call.paper, outcome)
         sys.stdout.flush()
 
 
@@ -88,7 +88,7 @@ def _line(told: dict[str, Any]) -> None:
 # Ending
 
 
-class _Told(Exception):
+class _StopRequested(Exception):
     """It is time to go, and nothing is under way."""
 
 
@@ -104,7 +104,7 @@ class _End:
             self._waiting = True
             if not self.told:
                 time.sleep(seconds)
-        except _Told:
+        except _StopRequested:
             pass
         finally:
             self._waiting = False
@@ -112,7 +112,7 @@ class _End:
     def tell(self, *_: object) -> None:
         again, self.told = self.told, True
         if self._waiting:
-            raise _Told
+            raise _StopRequested
         if again:
             raise KeyboardInterrupt
 
@@ -144,11 +144,11 @@ _DONE = {
 }
 
 
-def _swept(paper: Paper, swept: "Swept") -> None:
+def _sweep_sheet(paper: Paper, swept: "SweepResult") -> None:
     done = []
     for kind, number in swept.done.items():
         verb, one, many = _DONE.get(kind, (f"did {kind}", "time", "times"))
-        done.append(f"{verb} {count(number, one, many)}")
+        done.append(f"{verb} {pluralise(number, one, many)}")
     words = ", ".join(done)
     paper.put(f"{words[:1].upper()}{words[1:]}." if done else "Nothing was due.")
     for failure in swept.failed:

@@ -16,7 +16,7 @@ import typer
 
 from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command
 from keepbook.doors.cli.terminal.paper import ID, META, Paper, grid, ink
-from keepbook.doors.mcp.clients import CLIENTS, Client, add, client_named
+from keepbook.doors.mcp.clients import CLIENTS, Client, add_to_client, client_named
 from keepbook.errors import Invalid, NotAllowed
 
 AUTHORING = "authoring"
@@ -86,15 +86,15 @@ def _install(call: Invocation, name: str | None, *, yes: bool) -> None:
     if name is None:
         if yes:
             raise Invalid(f"say which client: {', '.join(CLIENTS)}", field="client")
-        call.answer([_told(each, line) for each in CLIENTS.values()], _overview, line)
+        call.answer([_client_json(each, line) for each in CLIENTS.values()], _overview, line)
         return
     client = client_named(name)
-    answer = _told(client, line)
+    answer = _client_json(client, line)
     if not call.as_json:
         call.note(f"For {client.title}, in {client.path}:")
         sys.stdout.write(answer["snippet"])
         sys.stdout.flush()
-    added = add(client, line) if yes or _agreed(call, client) else None
+    added = add_to_client(client, line) if yes or _confirm_write(call, client) else None
     if call.as_json:
         backup = None if added is None or added.backup is None else str(added.backup)
         call.json(answer | {"written": added is not None and added.changed, "backup": backup})
@@ -108,7 +108,7 @@ def _install(call: Invocation, name: str | None, *, yes: bool) -> None:
             call.note(f"The file as it was: {added.backup}")
 
 
-def _told(client: Client, line: list[str]) -> dict[str, Any]:
+def _client_json(client: Client, line: list[str]) -> dict[str, Any]:
     path = client.path
     return {
         "client": client.name,
@@ -119,7 +119,7 @@ def _told(client: Client, line: list[str]) -> dict[str, Any]:
     }
 
 
-def _agreed(call: Invocation, client: Client) -> bool:
+def _confirm_write(call: Invocation, client: Client) -> bool:
     if call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     verb = "Add it to" if client.path.exists() else "Write it to"

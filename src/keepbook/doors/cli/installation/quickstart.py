@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import typer
 
 from keepbook.doors.cli.commands import care, memory_read, memory_write
-from keepbook.doors.cli.terminal.command import BEGIN, Given, Invocation, command
+from keepbook.doors.cli.terminal.command import BEGIN, GlobalOptions, Invocation, command
 from keepbook.doors.cli.terminal.paper import HEAD, ID, META, Paper, ink
 
 
-class Step(NamedTuple):
+class QuickstartStep(NamedTuple):
     words: str
     line: tuple[object, ...]
     run: Callable[[], None]
@@ -25,7 +25,7 @@ class Step(NamedTuple):
 class _Rehearsal(Invocation):
     """An invocation whose JSON answers are gathered, and whose hints name the program alone."""
 
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: GlobalOptions) -> None:
         super().__init__(given)
         self.answers: list[Any] = []
 
@@ -45,7 +45,9 @@ def quickstart(call: Invocation) -> None:
     """See a book at work; nothing is left behind."""
     with tempfile.TemporaryDirectory(prefix="keepbook-") as folder:
         place = str(Path(folder) / "keepbook.db")
-        given = Given(db=place, owner=call.settings.owner, preset="general", zone=call.given.zone, json=call.given.json)
+        given = GlobalOptions(
+            db=place, owner=call.settings.owner, preset="general", zone=call.given.zone, json=call.given.json
+        )
         rehearsal = _Rehearsal(given)
         try:
             shown = [_take(rehearsal, number, step) for number, step in enumerate(_steps(rehearsal), 1)]
@@ -57,7 +59,7 @@ def quickstart(call: Invocation) -> None:
             rehearsal.close()
 
 
-def _take(rehearsal: _Rehearsal, number: int, step: Step) -> dict[str, Any]:
+def _take(rehearsal: _Rehearsal, number: int, step: QuickstartStep) -> dict[str, Any]:
     line = shlex.join(["keepbook", *map(str, step.line)])
     if not rehearsal.as_json:
         rehearsal.paper.put(ink(f"{number}. {step.words}", HEAD))
@@ -69,39 +71,39 @@ def _take(rehearsal: _Rehearsal, number: int, step: Step) -> dict[str, Any]:
     return {}
 
 
-def _steps(rehearsal: _Rehearsal) -> Iterator[Step]:
+def _steps(rehearsal: _Rehearsal) -> Iterator[QuickstartStep]:
     book = rehearsal.book
     said, anew = "Prefers index funds", "Prefers index funds, no single stocks"
-    yield Step(
+    yield QuickstartStep(
         "Keep what you would not want to say twice.",
         ("remember", said, "--category", "preference"),
         lambda: memory_write.remember(rehearsal, said, category="preference"),
     )
     sarah, since = "Sarah leads the design team", "last March"
-    yield Step(
+    yield QuickstartStep(
         "Say since when it is true, in plain words.",
         ("remember", sarah, "--category", "person", "--subject", "Sarah", "--since", since),
         lambda: memory_write.remember(rehearsal, sarah, category="person", subject="Sarah", since=since),
     )
     id = next(memory.id for memory in book.list() if memory.content == said)
-    yield Step(
+    yield QuickstartStep(
         "When it changes, the id stays and the old wording is kept.",
         ("update", id, anew),
         lambda: memory_write.update(rehearsal, id, anew),
     )
-    yield Step("This is what every new chat is given.", ("block",), lambda: memory_read.block(rehearsal))
+    yield QuickstartStep("This is what every new chat is given.", ("block",), lambda: memory_read.block(rehearsal))
     question = "Which funds do I prefer?"
-    yield Step(
+    yield QuickstartStep(
         "The rest is found when it is asked for.", ("recall", question), lambda: memory_read.recall(rehearsal, question)
     )
     event = next(entry.event for entry in book.ledger() if entry.action == "update")
-    yield Step("Any write can be taken back.", ("undo", event), lambda: memory_write.undo(rehearsal, event))
-    yield Step(
+    yield QuickstartStep("Any write can be taken back.", ("undo", event), lambda: memory_write.undo(rehearsal, event))
+    yield QuickstartStep(
         "Nothing is overwritten: all wordings, on both clocks.",
         ("history", id),
         lambda: memory_read.history(rehearsal, id),
     )
-    yield Step("And nobody can rewrite it unseen.", ("verify",), lambda: care.verify(rehearsal))
+    yield QuickstartStep("And nobody can rewrite it unseen.", ("verify",), lambda: care.verify(rehearsal))
 
 
 def _farewell(paper: Paper) -> None:

@@ -41,11 +41,13 @@ def serve(
     listening = server.bind(settings.host, settings.port)
     address = address_of(settings.host, listening.getsockname()[1])
     if workers > 1:
-        announce(call, address, no_open=True)
+        announce_address(call, address, no_open=True)
         server.run_workers(settings, listening, workers)
         return
-    app = server.create_app(call.keepbook, hosts=server.names_of(settings.host), local=server.is_local(settings.host))
-    server.run(app, listening, lambda: announce(call, address, no_open=no_open))
+    app = server.create_app(
+        call.keepbook, hosts=server.host_names_of(settings.host), local=server.is_local(settings.host)
+    )
+    server.run_server(app, listening, lambda: announce_address(call, address, no_open=no_open))
 
 
 def address_of(host: str, port: int) -> str:
@@ -55,7 +57,7 @@ def address_of(host: str, port: int) -> str:
     return f"http://{shown}:{port}"
 
 
-def announce(call: Invocation, address: str, *, no_open: bool, words: str = "Keepbook is open at") -> None:
+def announce_address(call: Invocation, address: str, *, no_open: bool, words: str = "Keepbook is open at") -> None:
     """Say where it is, and show it to a person who sits here."""
     if call.as_json:
         sys.stdout.write(f'{{"address": "{address}"}}\n')

@@ -23,13 +23,13 @@ def register(app: typer.Typer) -> None:
 
 def telegram(call: Invocation) -> None:
     """Run a Telegram bot for the chats that telegram_chats lists, until Ctrl-C."""
-    times_told = asyncio.run(_until_told(call, _made(call)))
+    times_told = asyncio.run(_until_told(call, _make_bot(call)))
     if times_told > 1:
         raise typer.Exit(130)
     call.note("Ended.")
 
 
-def _made(call: Invocation) -> "Bot":
+def _make_bot(call: Invocation) -> "Bot":
     if find_spec("telegram") is None:
         raise NotAllowed("Telegram needs its library; install it with: pip install 'keepbook[telegram]'")
     token = call.settings.telegram_token

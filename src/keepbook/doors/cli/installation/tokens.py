@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
-from keepbook.doors.cli.terminal.paper import AMBER, GONE, ID, META, Paper, dotted, ink
+from keepbook.doors.cli.terminal.paper import AMBER, GONE, ID, META, Paper, ink, join_with_dots
 from keepbook.errors import Invalid
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def revoke(
     id: Annotated[str, typer.Argument(metavar="TOKEN", help="Its id, as `token list` shows it.", show_default=False)],
 ) -> None:
     """Revoke a token: from here on it opens nothing."""
-    call.answer(call.keepbook.tokens.revoke(id), _revoked)
+    call.answer(call.keepbook.tokens.revoke(id), _revoke_sheet)
 
 
-def _revoked(paper: Paper, token: "Token") -> None:
+def _revoke_sheet(paper: Paper, token: "Token") -> None:
     paper.put(f"Revoked {token.id}.")
 
 
@@ -82,7 +82,7 @@ def _tokens(paper: Paper, tokens: "Sequence[Token]") -> None:
         whose = token.owner or ("every owner" if token.kind == "service" else "erased")
         known: list[Text | str] = [ink(token.id, ID), whose, token.kind, ", ".join(token.scopes), _state(paper, token)]
         used = f"last used {paper.age(token.last_used_at)}" if token.last_used_at else "never used"
-        paper.put(dotted([*known, *([token.name] if token.name else []), ink(used, META)]))
+        paper.put(join_with_dots([*known, *([token.name] if token.name else []), ink(used, META)]))
 
 
 def _state(paper: Paper, token: "Token") -> "Text | str":

@@ -6,16 +6,27 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from keepbook.doors.cli.terminal.paper import AMBER, HEAD, ID, META, Paper, columns, count, dotted, grid, ink
+from keepbook.doors.cli.terminal.paper import (
+    AMBER,
+    HEAD,
+    ID,
+    META,
+    Paper,
+    columns,
+    grid,
+    ink,
+    join_with_dots,
+    pluralise,
+)
 
 if TYPE_CHECKING:
     from keepbook.book.agents.agents import Agent
     from keepbook.book.agents.calibration import Calibration
-    from keepbook.book.agents.calibration import Group as Counted
+    from keepbook.book.agents.calibration import DecisionGroup as Counted
     from keepbook.book.agents.cards import CardTypes
-    from keepbook.book.agents.decisions import Decision, Past
-    from keepbook.book.agents.recorded import Recorded
-    from keepbook.book.agents.runs import Line, Run
+    from keepbook.book.agents.decisions import Decision, PastCard
+    from keepbook.book.agents.recording import RecordedDecision
+    from keepbook.book.agents.runs import Run, TranscriptTurn
 
 _FIRST = 100
 
@@ -23,23 +34,23 @@ _FIRST = 100
 # Agents
 
 
-def made(paper: Paper, agent: "Agent") -> None:
+def agent_made_sheet(paper: Paper, agent: "Agent") -> None:
     elsewhere = agent.adapter == "external"
     hint = paper.hint("agent record", agent.id, "FILE") if elsewhere else paper.hint("agent run", agent.id)
     words = ". Record what it decides: " if elsewhere else ". Run it: "
     paper.put("Made ", ink(agent.name, HEAD), " ", ink(agent.id, ID), words, hint)
 
 
-def armed(paper: Paper, agent: "Agent") -> None:
+def agent_armed_sheet(paper: Paper, agent: "Agent") -> None:
     may = "may run by itself here" if agent.armed else "does not run by itself here"
     paper.put(ink(agent.name, HEAD), f" {may}.")
 
 
-def changed(paper: Paper, agent: "Agent", what: str) -> None:
+def agent_changed_sheet(paper: Paper, agent: "Agent", what: str) -> None:
     paper.put(ink(agent.name, HEAD), f" {what}." if " " in what else f" is {what}.")
 
 
-def listing(paper: Paper, agents: Sequence["Agent"]) -> None:
+def agents_sheet(paper: Paper, agents: Sequence["Agent"]) -> None:
     if not agents:
         paper.put("There is no agent yet. Make one: ", paper.hint("agent create NAME"))
         return
@@ -56,18 +67,18 @@ def _pill(agent: "Agent") -> Text:
     memory = agent.memory
     if not memory.enabled:
         return ink("off", META)
-    carried = f"{count(memory.runs, 'run')} carried" if memory.status == "carrying" else "fresh"
+    carried = f"{pluralise(memory.runs, 'run')} carried" if memory.status == "carrying" else "fresh"
     return ink(f"{carried}, reset?" if memory.suggest_reset else carried, AMBER if memory.suggest_reset else META)
 
 
-def whole(paper: Paper, agent: "Agent", runs: Sequence["Run"]) -> None:
+def agent_sheet(paper: Paper, agent: "Agent", runs: Sequence["Run"]) -> None:
     paper.put(ink(agent.id, ID), "  ", ink(agent.name, HEAD))
     table = grid(text=1)
     memory = agent.memory
     if memory.enabled:
         status = "Carrying context" if memory.status == "carrying" else "Fresh"
         age = f", session moved {memory.age} ago" if memory.age and memory.age != "now" else ""
-        remembers = f"{status}; {count(memory.runs, 'run')} since reset{age}"
+        remembers = f"{status}; {pluralise(memory.runs, 'run')} since reset{age}"
     else:
         remembers = "off"
     for name, value in (
@@ -91,7 +102,7 @@ def whole(paper: Paper, agent: "Agent", runs: Sequence["Run"]) -> None:
         )
     if runs:
         paper.gap()
-        _listed(paper, runs, {})
+        _runs_table(paper, runs, {})
 
 
 # Runs
@@ -101,10 +112,10 @@ def runs(paper: Paper, found: Sequence["Run"], names: Mapping[str, str]) -> None
     if not found:
         paper.put("No runs. Run an agent: ", paper.hint("agent run AGENT"))
         return
-    _listed(paper, found, names)
+    _runs_table(paper, found, names)
 
 
-def _listed(paper: Paper, found: Sequence["Run"], names: Mapping[str, str]) -> None:
+def _runs_table(paper: Paper, found: Sequence["Run"], names: Mapping[str, str]) -> None:
     table = columns("id", "result", "kind", "tokens", "age", text=1)
     for run in found:
         whose = f"{names[run.agent_id]}: " if run.agent_id in names else ""
@@ -131,7 +142,7 @@ def _result(run: "Run") -> Text:
     return ink(_short(" ".join(shown) or str(slots.get("title") or slots.get("claim") or run.card.type)))
 
 
-def concluded(paper: Paper, run: "Run") -> None:
+def run_result_sheet(paper: Paper, run: "Run") -> None:
     """What a run that just ended came to."""
     if run.status == "failed":
         paper.put(ink("The run failed: ", AMBER), ink(run.error or ""), ". What was said is kept: ", _see(paper, run))
@@ -159,7 +170,7 @@ def one_run(
     run: "Run",
     names: Mapping[str, str],
     *,
-    transcript: Sequence["Line"],
+    transcript: Sequence["TranscriptTurn"],
     specialists: Sequence["Run"],
     decision: "Decision | None",
     re_examinations: Sequence["Run"],
@@ -168,31 +179,31 @@ def one_run(
     paper.put(ink(run.id, ID), "  ", ink(names.get(run.agent_id, run.agent_id), HEAD))
     told = [run.kind, run.status, paper.clock(run.created_at), f"{run.tokens_in + run.tokens_out:,} tokens"]
     told += [word for word in (run.adapter, run.model) if word]
-    paper.put(dotted(told))
+    paper.put(join_with_dots(told))
     if run.error:
         paper.put(ink(run.error, AMBER))
     if run.card is not None:
         paper.gap()
         _card(paper, run.card.slots)
     if decision is not None:
-        paper.put(dotted(_outcome(decision)))
+        paper.put(join_with_dots(_outcome(decision)))
     for look in re_examinations:
         if look.card is not None:
             slots = look.card.slots
             words = [paper.age(look.created_at), _figure(slots["conviction_score"]), slots["suggested_action"]]
-            paper.put(ink(look.id, ID), "  ", dotted(words), "  ", ink(slots["notes"]))
+            paper.put(ink(look.id, ID), "  ", join_with_dots(words), "  ", ink(slots["notes"]))
     for one in specialists:
         paper.put(ink(one.specialist or "", HEAD), " ", ink(one.id, ID), ink(f" {one.status}", META))
     if run.session_before or run.session_after:
         paper.put(ink(f"session {run.session_before or 'fresh'} → {run.session_after or 'not moved'}", META))
     paper.gap()
     for line in transcript:
-        _said(paper, line)
+        _transcript_turn(paper, line)
     if re_examinable:
         paper.put("Look at it again: ", paper.hint("run re-examine", run.id))
 
 
-def _said(paper: Paper, line: "Line") -> None:
+def _transcript_turn(paper: Paper, line: "TranscriptTurn") -> None:
     parts = line.parts or {}
     for call in parts.get("calls", ()):
         given = ", ".join(f"{name}={value!r}" for name, value in call["arguments"].items())
@@ -206,7 +217,7 @@ def _said(paper: Paper, line: "Line") -> None:
 # Decisions
 
 
-def past(paper: Paper, found: Sequence["Past"]) -> None:
+def past_cards_sheet(paper: Paper, found: Sequence["PastCard"]) -> None:
     if not found:
         paper.put("It has not decided anything yet.")
     for one in found:
@@ -215,12 +226,12 @@ def past(paper: Paper, found: Sequence["Past"]) -> None:
         paper.put(
             ink(one.run_id, ID),
             "  ",
-            dotted([ink(one.line), *([one.symbol] if one.symbol else []), *([state] if state else [])]),
+            join_with_dots([ink(one.line), *([one.symbol] if one.symbol else []), *([state] if state else [])]),
         )
 
 
-def resolved(paper: Paper, decision: "Decision") -> None:
-    paper.put("Closed. ", dotted(_outcome(decision)))
+def decision_sheet(paper: Paper, decision: "Decision") -> None:
+    paper.put("Closed. ", join_with_dots(_outcome(decision)))
 
 
 def _outcome(decision: "Decision") -> Iterator[Text | str]:
@@ -240,13 +251,15 @@ def _outcome(decision: "Decision") -> Iterator[Text | str]:
         yield decision.note
 
 
-def recorded(paper: Paper, made: "Recorded") -> None:
+def recorded_sheet(paper: Paper, made: "RecordedDecision") -> None:
     word = "Recorded already" if made.replayed else "Recorded"
     late = ["late: how it ends could be known, so it counts for no calibration"] if made.late else []
-    paper.put(f"{word}. ", dotted([ink(made.run_id, ID), *(_outcome(made.decision) if made.decision else ()), *late]))
+    paper.put(
+        f"{word}. ", join_with_dots([ink(made.run_id, ID), *(_outcome(made.decision) if made.decision else ()), *late])
+    )
 
 
-def calibration(paper: Paper, found: "Calibration") -> None:
+def calibration_sheet(paper: Paper, found: "Calibration") -> None:
     paper.put(found.words)
     if not found.enough:
         return
@@ -262,7 +275,7 @@ def calibration(paper: Paper, found: "Calibration") -> None:
     for title, groups in (("agent", found.by_agent), ("symbol", found.by_symbol), ("regime", found.by_regime)):
         _groups(paper, title, groups)
     if found.looks:
-        paper.put(f"Second looks moved the right way {found.looks_right} of {count(found.looks, 'time')}.")
+        paper.put(f"Second looks moved the right way {found.looks_right} of {pluralise(found.looks, 'time')}.")
 
 
 def _groups(paper: Paper, title: str, groups: Sequence["Counted"]) -> None:

@@ -15,21 +15,21 @@ from rich.text import Text
 
 from keepbook.doors.cli.sheets import chats
 from keepbook.doors.cli.terminal.command import Invocation
-from keepbook.doors.cli.terminal.paper import AMBER, ID, META, Paper, dotted, ink, visible
-from keepbook.doors.cli.terminal.streams import working
+from keepbook.doors.cli.terminal.paper import AMBER, ID, META, Paper, ink, join_with_dots, visible
+from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import KeepbookError, ModelFailed
 
 if TYPE_CHECKING:
-    from keepbook.book.chats.closed import Closed
+    from keepbook.book.chats.closing_result import ClosingResult
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.chats.threads import Message, Thread
-    from keepbook.models.notebook.asked import OpenQuestion
+    from keepbook.models.notebook.open_questions import OpenQuestion
 
 Value = TypeVar("Value")
 More = ParamSpec("More")
 
 
-class Face(Protocol):
+class ChatDisplay(Protocol):
     """Where a chat is shown."""
 
     def welcome(self, facts: Sequence[str]) -> None:
@@ -41,24 +41,24 @@ class Face(Protocol):
     def waiting(self) -> None:
         """The model has been asked."""
 
-    def heard(self, piece: str) -> None:
+    def show_piece(self, piece: str) -> None:
         """A piece of the reply."""
 
     def notice(self, text: str) -> None: ...
 
-    def replied(self, message: "Message | None", titled: str | None) -> None:
+    def end_reply(self, message: "Message | None", titled: str | None) -> None:
         """The reply is over; without a message it was stopped."""
 
     def wrote(self, events: Sequence[Mapping[str, Any]], *, quietly: bool, pencil: Sequence["Pencil"] = ()) -> None:
         """What the reply changed in memory, and what the turn left in pencil; `quietly` where the preset wants no line
         about it."""
 
-    def asked(self, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> None:
+    def show_questions(self, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> None:
         """What the turn asks, to be answered by number; `in_reply` where the reply has put it in words."""
 
-    def refused(self, error: KeepbookError) -> None: ...
+    def show_error(self, error: KeepbookError) -> None: ...
 
-    def closed(self, answer: "Closed", *, last: bool) -> None:
+    def show_closing(self, answer: "ClosingResult", *, last: bool) -> None:
         """What was learned; `last` when the program ends with it."""
 
     def answer(
@@ -102,7 +102,7 @@ class Screen:
     def welcome(self, facts: Sequence[str]) -> None:
         if not self._slate.console.is_terminal:
             return
-        self.paper.put(dotted(facts))
+        self.paper.put(join_with_dots(facts))
         self.paper.put(ink("/help lists the commands. Ctrl-D ends the chat and reads it for memories.", META))
         self.paper.gap()
 
@@ -117,9 +117,9 @@ class Screen:
 
     def waiting(self) -> None:
         if self._remote:
-            self._wait.enter_context(working("Thinking"))
+            self._wait.enter_context(show_progress("Thinking"))
 
-    def heard(self, piece: str) -> None:
+    def show_piece(self, piece: str) -> None:
         self._wait.close()
         if self._flow is None:
             console = self._slate.console
@@ -131,7 +131,7 @@ class Screen:
         self._end_line()
         self.paper.put(ink(text, META))
 
-    def replied(self, message: "Message | None", titled: str | None) -> None:
+    def end_reply(self, message: "Message | None", titled: str | None) -> None:
         self._wait.close()
         self._end_line()
         if message is None:
@@ -139,32 +139,32 @@ class Screen:
 
     def wrote(self, events: Sequence[Mapping[str, Any]], *, quietly: bool, pencil: Sequence["Pencil"] = ()) -> None:
         if events and not quietly:
-            chats.slip(self.paper, events)
+            chats.slip_sheet(self.paper, events)
         if pencil and self._slate.console.is_terminal:
             chats.in_pencil(self.paper, pencil)
-        self._breathe()
+        self._gap_and_flush()
 
-    def asked(self, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> None:
-        chats.asked(self.paper, questions, in_reply=in_reply)
-        self._breathe()
+    def show_questions(self, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> None:
+        chats.questions_sheet(self.paper, questions, in_reply=in_reply)
+        self._gap_and_flush()
 
-    def refused(self, error: KeepbookError) -> None:
+    def show_error(self, error: KeepbookError) -> None:
         self._wait.close()
         self._end_line()
-        told: list[Text | str] = [ink(chats.sentence(error.message), AMBER)]
+        told: list[Text | str] = [ink(chats.as_sentence(error.message), AMBER)]
         if isinstance(error, ModelFailed):
             told += [" What you said is kept. Try ", self.paper.hint("again"), ", or find out more: "]
             told.append(self.paper.hint("doctor", "--model"))
         self.paper.put(*told)
-        self._breathe()
+        self._gap_and_flush()
 
-    def closed(self, answer: "Closed", *, last: bool) -> None:
+    def show_closing(self, answer: "ClosingResult", *, last: bool) -> None:
         if not last:
-            chats.closed(self.paper, answer)
-            self._breathe()
+            chats.closing_sheet(self.paper, answer)
+            self._gap_and_flush()
             return
         paper = self._desk.paper  # the commands of the chat end with it
-        chats.closed(paper, answer)
+        chats.closing_sheet(paper, answer)
         if paper.console.is_terminal:
             paper.put(ink("Go on with it: ", META), paper.hint("chat", "--thread", answer.thread_id))
 
@@ -177,14 +177,14 @@ class Screen:
         **more: More.kwargs,
     ) -> None:
         show(self.paper, value, *args, **more)
-        self._breathe()
+        self._gap_and_flush()
 
     def _end_line(self) -> None:
         if self._flow is not None:
             self._flow.end()
             self._flow = None
 
-    def _breathe(self) -> None:
+    def _gap_and_flush(self) -> None:
         if self._slate.console.is_terminal:
             self.paper.gap()
         sys.stdout.flush()
@@ -253,13 +253,13 @@ class Tape:
     def waiting(self) -> None:
         """It sees that there is no line yet."""
 
-    def heard(self, piece: str) -> None:
+    def show_piece(self, piece: str) -> None:
         self._line("text", text=piece)
 
     def notice(self, text: str) -> None:
         self._line("notice", text=text)
 
-    def replied(self, message: "Message | None", titled: str | None) -> None:
+    def end_reply(self, message: "Message | None", titled: str | None) -> None:
         if message is None:
             self._line("stopped")
         else:
@@ -271,13 +271,13 @@ class Tape:
         if pencil:
             self._line("pencil", answer=list(pencil))
 
-    def asked(self, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> None:
+    def show_questions(self, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> None:
         self._line("questions", answer=list(questions))
 
-    def refused(self, error: KeepbookError) -> None:
+    def show_error(self, error: KeepbookError) -> None:
         self._line("error", code=error.code, message=error.message, **error.details)
 
-    def closed(self, answer: "Closed", *, last: bool) -> None:
+    def show_closing(self, answer: "ClosingResult", *, last: bool) -> None:
         # As in _line.
         from keepbook.book.ground.to_json import to_json
 

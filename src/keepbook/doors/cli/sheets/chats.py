@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from keepbook.book.chats.closed import in_words
+from keepbook.book.chats.closing_result import closing_in_words
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.patterns import regex
-from keepbook.book.text.quotation import shown
+from keepbook.book.text.quotation import shown_text
 from keepbook.doors.cli.sheets.memory import ACTIONS, entry
 from keepbook.doors.cli.terminal.paper import (
     AMBER,
@@ -20,22 +20,22 @@ from keepbook.doors.cli.terminal.paper import (
     PENCIL,
     Paper,
     columns,
-    count,
-    dotted,
     grid,
     ink,
-    share,
+    join_with_dots,
+    pluralise,
+    two_digit_share,
 )
 
 if TYPE_CHECKING:
-    from keepbook.book.chats.closed import Closed, Skipped
+    from keepbook.book.chats.closing_result import ClosingResult, SkippedCandidate
     from keepbook.book.chats.notes import Note
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.chats.threads import Message, Thread
     from keepbook.book.memory.memories import Memory, Written
     from keepbook.book.memory.proposals import Proposal
     from keepbook.book.recall.chats import ChatHit, Snippet
-    from keepbook.models.notebook.asked import OpenQuestion
+    from keepbook.models.notebook.open_questions import OpenQuestion
 
 UNTITLED = "untitled"
 NEW = "underline"
@@ -46,7 +46,7 @@ _MARKED = regex(r"⟦([^⟦⟧]*)⟧")
 # Chats
 
 
-def listing(paper: Paper, found: Sequence["Thread"], *, narrowed: bool, trash: bool) -> None:
+def threads_sheet(paper: Paper, found: Sequence["Thread"], *, narrowed: bool, trash: bool) -> None:
     if not found:
         if trash:
             paper.put("No chat is in the trash.")
@@ -56,15 +56,15 @@ def listing(paper: Paper, found: Sequence["Thread"], *, narrowed: bool, trash: b
         return
     table = columns("id", "chat", "turns", "state", "age", text=1)
     for thread in found:
-        row: list[RenderableType] = [ink(thread.id, ID), _titled(thread), ink(f"{thread.turns:,}", META)]
+        row: list[RenderableType] = [ink(thread.id, ID), _thread_title(thread), ink(f"{thread.turns:,}", META)]
         table.add_row(*row, ink(thread.state, META), ink(paper.age(thread.touched_at), META))
     paper.sheet(table)
 
 
-def _titled(thread: "Thread") -> RenderableType:
+def _thread_title(thread: "Thread") -> RenderableType:
     title = ink(thread.title or thread.session or UNTITLED, "" if thread.title else META)
     remarks = _remarks(thread)
-    return Group(title, dotted(remarks)) if remarks else title
+    return Group(title, join_with_dots(remarks)) if remarks else title
 
 
 def _remarks(thread: "Thread") -> list[Text]:
@@ -80,11 +80,11 @@ def _remarks(thread: "Thread") -> list[Text]:
     return found
 
 
-def whole(paper: Paper, thread: "Thread", said: Sequence["Message"], learned: Sequence["Memory"]) -> None:
+def thread_sheet(paper: Paper, thread: "Thread", said: Sequence["Message"], learned: Sequence["Memory"]) -> None:
     """One chat; hidden context is not what anybody said."""
     paper.put(ink(thread.id, ID), "  ", ink(thread.title or UNTITLED, HEAD))
     state = "in the trash" if thread.deleted_at else thread.state
-    paper.put(dotted([state, thread.preset, f"began {paper.clock(thread.created_at)}", *_remarks(thread)]))
+    paper.put(join_with_dots([state, thread.preset, f"began {paper.clock(thread.created_at)}", *_remarks(thread)]))
     paper.gap()
     table = grid(text=2, count=3)
     for message in said:
@@ -105,12 +105,12 @@ def whole(paper: Paper, thread: "Thread", said: Sequence["Message"], learned: Se
         paper.put("Go on: ", paper.hint("chat", "--thread", thread.id))
 
 
-def changed(paper: Paper, thread: "Thread", what: str) -> None:
+def thread_changed_sheet(paper: Paper, thread: "Thread", what: str) -> None:
     paper.put(f"The chat is {what}: ", ink(thread.id, ID), " ", ink(thread.title or UNTITLED))
 
 
-def deleted(paper: Paper, answer: Mapping[str, Any]) -> None:
-    id, memories = answer["id"], count(len(answer["learned"]), "memory", "memories")
+def thread_deleted_sheet(paper: Paper, answer: Mapping[str, Any]) -> None:
+    id, memories = answer["id"], pluralise(len(answer["learned"]), "memory", "memories")
     if answer["forever"]:
         paper.put("Deleted for good: ", ink(id, ID), ". Backups made earlier still hold it.")
     else:
@@ -134,13 +134,13 @@ def snippets(paper: Paper, found: Sequence["Snippet"]) -> None:
         return
     table = columns("chat", "turn", "said", "age", text=2)
     for snippet in found:
-        said = Group(marked(paper, snippet.text), _where(snippet.title, snippet.role))
+        said = Group(highlight_match(paper, snippet.text), _place_in_words(snippet.title, snippet.role))
         row: list[RenderableType] = [ink(snippet.thread_id, ID), ink(str(snippet.turn), META), said]
         table.add_row(*row, ink(paper.age(snippet.at), META))
     paper.sheet(table)
 
 
-def marked(paper: Paper, text: str) -> Text:
+def highlight_match(paper: Paper, text: str) -> Text:
     """The words that matched stand out; into a pipe they keep their brackets."""
     if not paper.console.is_terminal:
         return ink(text)
@@ -156,14 +156,14 @@ def turns(paper: Paper, found: Sequence["ChatHit"]) -> None:
         return
     table = columns("chat", "turn", "said", "age", "fit", text=2)
     for hit in found:
-        said = Group(ink(hit.text), _where(hit.title, hit.speaker or hit.role, *hit.reasons))
+        said = Group(ink(hit.text), _place_in_words(hit.title, hit.speaker or hit.role, *hit.reasons))
         row: list[RenderableType] = [ink(hit.thread_id, ID), ink(str(hit.turn), META), said]
-        table.add_row(*row, ink(paper.age(hit.at), META), ink(share(hit.relevance), META))
+        table.add_row(*row, ink(paper.age(hit.at), META), ink(two_digit_share(hit.relevance), META))
     paper.sheet(table)
 
 
-def _where(title: str | None, who: str, *more: str) -> Text:
-    return dotted(["you" if who == "user" else who, title or UNTITLED, *more])
+def _place_in_words(title: str | None, who: str, *more: str) -> Text:
+    return join_with_dots(["you" if who == "user" else who, title or UNTITLED, *more])
 
 
 def _nothing_said(paper: Paper) -> None:
@@ -173,33 +173,33 @@ def _nothing_said(paper: Paper) -> None:
 # Closing
 
 
-def all_closed(paper: Paper, answers: "Sequence[Closed]") -> None:
+def all_closed(paper: Paper, answers: "Sequence[ClosingResult]") -> None:
     """What closing many chats came to."""
     if not answers:
         paper.put("No chat is open.")
         return
     failed = [one for one in answers if one.status == "failed"]
     kept, waits = (sum(len(getattr(one, name)) for one in answers) for name in ("written", "proposed"))
-    paper.put(f"Closed {count(len(answers) - len(failed), 'chat')}: {kept:,} kept, {waits:,} proposed.")
+    paper.put(f"Closed {pluralise(len(answers) - len(failed), 'chat')}: {kept:,} kept, {waits:,} proposed.")
     if waits:
         paper.put("Look through them: ", paper.hint("proposals list"))
     for one in failed:
-        paper.put(ink(f"{one.thread_id}: {sentence(one.notice or 'It failed')}", AMBER))
+        paper.put(ink(f"{one.thread_id}: {as_sentence(one.notice or 'It failed')}", AMBER))
 
 
-def closed(paper: Paper, answer: "Closed", *, whole: bool = False) -> None:
+def closing_sheet(paper: Paper, answer: "ClosingResult", *, whole: bool = False) -> None:
     """What was learned, in one line; `whole` adds why the rest was not."""
     if answer.status not in ("closed", "open"):
         words = {
             "busy": "Somebody else is reading this chat for memories at this moment.",
             "nothing": "The chat is closed already: nothing new was said in it.",
         }
-        paper.put(ink(words.get(answer.status) or sentence(answer.notice or "It failed"), AMBER))
+        paper.put(ink(words.get(answer.status) or as_sentence(answer.notice or "It failed"), AMBER))
         return
     if answer.made_by is not None:
-        paper.put(counted(answer))
+        paper.put(closing_counts(answer))
     if answer.written:
-        learned = dotted([ink(_learned(one), HEAD) for one in answer.written])
+        learned = join_with_dots([ink(_learned_line(one), HEAD) for one in answer.written])
         undo = Text(", ").join([paper.hint("undo", one["event"]) for one in answer.written])
         paper.put("Learned from this chat: ", learned, ink(". Undo: ", META), undo)
     elif answer.made_by is None:
@@ -210,27 +210,27 @@ def closed(paper: Paper, answer: "Closed", *, whole: bool = False) -> None:
         waits = "thing waits" if len(answer.proposed) == 1 else "things wait"
         paper.put(f"{len(answer.proposed):,} {waits} for your word: ", paper.hint("proposals list"))
     if answer.notice:
-        paper.put(ink(sentence(answer.notice), META))
+        paper.put(ink(as_sentence(answer.notice), META))
     if answer.status == "open":
         paper.put(ink("More was said meanwhile, so the chat stays open.", META))
     if whole and answer.skipped:
-        skipped(paper, answer.skipped)
+        skipped_sheet(paper, answer.skipped)
 
 
-def counted(answer: "Closed") -> str:
+def closing_counts(answer: "ClosingResult") -> str:
     """ "3 kept · 1 proposed · 1 left out" """
-    return in_words(len(answer.written), len(answer.proposed), len(answer.skipped)) or "Nothing new was kept."
+    return closing_in_words(len(answer.written), len(answer.proposed), len(answer.skipped)) or "Nothing new was kept."
 
 
-def _learned(one: Mapping[str, Any]) -> str:
+def _learned_line(one: Mapping[str, Any]) -> str:
     return f"forgot: {one['content']}" if one["op"] == "forget" else str(one["content"])
 
 
-def sentence(words: str) -> str:
+def as_sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:].removesuffix('.')}."
 
 
-def skipped(paper: Paper, found: Sequence["Skipped"]) -> None:
+def skipped_sheet(paper: Paper, found: Sequence["SkippedCandidate"]) -> None:
     """Candidates that were not kept, and why."""
     paper.gap()
     paper.put(ink("Skipped", HEAD))
@@ -243,10 +243,10 @@ def skipped(paper: Paper, found: Sequence["Skipped"]) -> None:
 # What a reply wrote
 
 
-def slip(paper: Paper, events: Sequence[Mapping[str, Any]]) -> None:
+def slip_sheet(paper: Paper, events: Sequence[Mapping[str, Any]]) -> None:
     """The quiet line under a reply that wrote: what changed, and the way back."""
     saved = any(event["op"] in ("remember", "update") for event in events)
-    paper.put(ink(f"Memory {'saved' if saved else 'changed'} · {count(len(events), 'change')}", META))
+    paper.put(ink(f"Memory {'saved' if saved else 'changed'} · {pluralise(len(events), 'change')}", META))
     table = grid(text=1)
     for event in events:
         table.add_row(ink(ACTIONS.get(event["op"], event["op"]), META), Group(*_wording(event)))
@@ -277,7 +277,7 @@ def in_pencil(paper: Paper, lines: Sequence["Pencil"]) -> None:
     paper.put(ink("  ", META), paper.hint("pencil"), ink(" lists it, to keep now or leave out.", META))
 
 
-def pencil(paper: Paper, lines: "Sequence[Pencil | OpenQuestion]") -> None:
+def pencil_sheet(paper: Paper, lines: "Sequence[Pencil | OpenQuestion]") -> None:
     """What a chat asks, what it offers, and what closing would keep or propose of it."""
     if not lines:
         paper.put(ink("Nothing waits here: closing this chat would keep nothing more.", META))
@@ -291,7 +291,7 @@ def pencil(paper: Paper, lines: "Sequence[Pencil | OpenQuestion]") -> None:
 
 def _waiting_line(one: "Pencil | OpenQuestion") -> list[Text]:
     # Loaded with the chat by now; --help must not load it.
-    from keepbook.models.notebook.asked import OpenQuestion
+    from keepbook.models.notebook.open_questions import OpenQuestion
 
     if isinstance(one, OpenQuestion):
         return [ink(one.text, PENCIL), ink(" · ".join(each.label for each in one.choices), META)]
@@ -304,13 +304,13 @@ def _waiting_line(one: "Pencil | OpenQuestion") -> list[Text]:
     return [ink(one.content, PENCIL), *([ink(says, META)] if says else [])]
 
 
-def asked(paper: Paper, questions: "Sequence[OpenQuestion]", *, in_reply: bool) -> None:
+def questions_sheet(paper: Paper, questions: "Sequence[OpenQuestion]", *, in_reply: bool) -> None:
     """The questions of a turn: of one its answers are numbered, of several the questions are."""
     if len(questions) == 1:
         if not in_reply:
             paper.put(ink(f"  {questions[0].text}"))
         answers = [f"{number} {one.label}" for number, one in enumerate(questions[0].choices, 1)]
-        paper.put(ink("  ", META), dotted(answers))
+        paper.put(ink("  ", META), join_with_dots(answers))
         return
     for number, one in enumerate(questions, 1):
         paper.put(ink(f"  {number} ", ID), ink(one.text))
@@ -321,7 +321,7 @@ def asked(paper: Paper, questions: "Sequence[OpenQuestion]", *, in_reply: bool) 
               ink(" leaves it as it is.", META))  # fmt: skip
 
 
-def left_out(paper: Paper, one: "Pencil") -> None:
+def pencil_declined_sheet(paper: Paper, one: "Pencil") -> None:
     paper.put(ink("Left out: ", META), ink(one.content, GONE))
 
 
@@ -344,11 +344,11 @@ def journal(paper: Paper, found: Sequence["Note"], *, narrowed: bool) -> None:
 def note(paper: Paper, one: "Note") -> None:
     origin = [f"chat {one.thread_id}, turn {one.turn}"] if one.turn is not None else []
     edited = [f"edited {paper.clock(one.updated_at)}"] if one.updated_at != one.created_at else []
-    paper.put(ink(one.id, ID), "  ", dotted([paper.clock(one.created_at), *edited, *origin]))
+    paper.put(ink(one.id, ID), "  ", join_with_dots([paper.clock(one.created_at), *edited, *origin]))
     paper.put(ink(one.text))
 
 
-def noted(paper: Paper, one: "Note", done: str) -> None:
+def note_done_sheet(paper: Paper, one: "Note", done: str) -> None:
     paper.put(f"{done}: note ", ink(one.id, ID), ".")
 
 
@@ -361,8 +361,8 @@ def review(paper: Paper, found: Sequence["Proposal"], *, status: str) -> None:
         return
     table = columns("id", "proposal", "category", "age", text=1)
     for one in found:
-        said = ink(shown(one), PENCIL)
-        row: list[RenderableType] = [ink(one.id, ID), Group(said, dotted(_about(one)), *_answers(one))]
+        said = ink(shown_text(one), PENCIL)
+        row: list[RenderableType] = [ink(one.id, ID), Group(said, join_with_dots(_about(one)), *_answers(one))]
         table.add_row(*row, ink(one.category, META), ink(paper.age(one.created_at), META))
     paper.sheet(table)
     if status == "waiting":
@@ -387,18 +387,18 @@ def _about(one: "Proposal") -> list[Text]:
     return [ink(does, META), *reason, *chat]
 
 
-def declined(paper: Paper, one: "Proposal") -> None:
-    paper.put("Declined: ", ink(shown(one)), ". Nothing was kept, and it is not proposed again.")
+def proposal_declined_sheet(paper: Paper, one: "Proposal") -> None:
+    paper.put("Declined: ", ink(shown_text(one)), ". Nothing was kept, and it is not proposed again.")
     paper.put("Take it back: ", paper.hint("proposals reopen", one.id))
 
 
-def answered(paper: Paper, answer: "Written | Proposal") -> None:
+def proposal_answered_sheet(paper: Paper, answer: "Written | Proposal") -> None:
     event = getattr(answer, "event", None)
     if event is None:
-        paper.put("Answered: ", ink(shown(answer)), ". Nothing was changed.")
+        paper.put("Answered: ", ink(shown_text(answer)), ". Nothing was changed.")
         return
-    paper.put("Answered. ", ink(answer.id, ID), " ", ink(shown(answer)), ". Undo: ", paper.hint("undo", event))
+    paper.put("Answered. ", ink(answer.id, ID), " ", ink(shown_text(answer)), ". Undo: ", paper.hint("undo", event))
 
 
-def reopened(paper: Paper, one: "Proposal") -> None:
-    paper.put("It waits again: ", ink(shown(one)), ".")
+def proposal_reopened_sheet(paper: Paper, one: "Proposal") -> None:
+    paper.put("It waits again: ", ink(shown_text(one)), ".")

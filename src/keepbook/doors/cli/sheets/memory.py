@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from keepbook.book.ground.limits import TRASH_DAYS
-from keepbook.book.text.quotation import is_guess, shown
+from keepbook.book.text.quotation import is_guess, shown_text
 from keepbook.doors.cli.terminal.paper import (
     AMBER,
     GONE,
@@ -21,18 +21,18 @@ from keepbook.doors.cli.terminal.paper import (
     PENCIL,
     Paper,
     columns,
-    count,
-    dotted,
     grid,
     ink,
-    share,
+    join_with_dots,
+    pluralise,
+    two_digit_share,
 )
 
 if TYPE_CHECKING:
-    from keepbook.book.book import Detailed
+    from keepbook.book.book import MemoryDetail
     from keepbook.book.ground.to_json import Page
     from keepbook.book.ledger.ledger import Entry
-    from keepbook.book.memory.block import Fate, Rendered
+    from keepbook.book.memory.block import ComposedBlock, Fate
     from keepbook.book.memory.links import Link
     from keepbook.book.memory.memories import Memory, Written
     from keepbook.book.recall.memories import Hit
@@ -55,10 +55,10 @@ REASONS = {
 # What a write did
 
 
-def written(paper: Paper, memory: "Written", verb: str) -> None:
+def write_sheet(paper: Paper, memory: "Written", verb: str) -> None:
     """One line for a write, with the way back; where nothing was written, it says so."""
     if memory.unchanged:
-        paper.put(_UNCHANGED[verb], " ", ink(memory.id, ID), ": ", ink(shown(memory)))
+        paper.put(_UNCHANGED[verb], " ", ink(memory.id, ID), ": ", ink(shown_text(memory)))
         if memory.event is None:
             paper.put("Nothing was written.")
         else:
@@ -68,7 +68,7 @@ def written(paper: Paper, memory: "Written", verb: str) -> None:
     done.highlight_words([memory.id], ID)
     paper.put(done, " Undo: ", paper.hint("undo", memory.event))
     for other in memory.similar:
-        paper.put("You already have something like this: ", ink(other.id, ID), " ", ink(shown(other)))
+        paper.put("You already have something like this: ", ink(other.id, ID), " ", ink(shown_text(other)))
     if memory.similar:
         other = memory.similar[0]
         paper.put("Keep both, or undo this one and ", paper.hint("update", other.id, '"…"'))
@@ -98,7 +98,7 @@ _UNCHANGED = {
 }
 
 
-def linked(paper: Paper, link: "Link", verb: str) -> None:
+def link_sheet(paper: Paper, link: "Link", verb: str) -> None:
     joined: list[Text | str] = [ink(link.from_id, ID), f" {link.relation} ", ink(link.to_id, ID)]
     if link.event is None:
         paper.put("Linked already: ", *joined, ", link ", ink(link.id, ID), ". Nothing was written.")
@@ -107,7 +107,7 @@ def linked(paper: Paper, link: "Link", verb: str) -> None:
     paper.put(begins, *joined, ", link ", ink(link.id, ID), ". Undo: ", paper.hint("undo", link.event))
 
 
-def undone(paper: Paper, answer: "Written | Link", event: int) -> None:
+def undo_sheet(paper: Paper, answer: "Written | Link", event: int) -> None:
     redo = paper.hint("undo", answer.event)
     state = getattr(answer, "state", None)
     if state is None:
@@ -119,21 +119,21 @@ def undone(paper: Paper, answer: "Written | Link", event: int) -> None:
 
 
 def _says(answer: "Written | Link") -> str:
-    return shown(cast("Written", answer)) if hasattr(answer, "content") else ""
+    return shown_text(cast("Written", answer)) if hasattr(answer, "content") else ""
 
 
 # Memories in rows
 
 
-def listing(paper: Paper, page: "Page[Memory]", *, state: str, narrowed: bool, rendered: "Rendered") -> None:
+def listing_sheet(paper: Paper, page: "Page[Memory]", *, state: str, narrowed: bool, rendered: "ComposedBlock") -> None:
     """A page of a book, and how many of it go into a new chat."""
     if not page.total:
         nothing_here(paper, state=state, narrowed=narrowed)
         return
-    memories(paper, page.items, rendered.fates)
+    memories_table(paper, page.items, rendered.fates)
     paper.gap()
     if len(page) < page.total:
-        paper.put(f"{len(page)} of {count(page.total, 'memory', 'memories')}.")
+        paper.put(f"{len(page)} of {pluralise(page.total, 'memory', 'memories')}.")
     else:
         paper.put(_sum(page.items, len(rendered.shown) if state == "active" and not narrowed else None))
     if page.next:
@@ -154,7 +154,7 @@ def nothing_here(paper: Paper, *, state: str = "active", narrowed: bool = False)
         paper.put(paper.hint("remember", '"Prefers index funds"'))
 
 
-def memories(paper: Paper, kept: Sequence["Memory"], fates: Mapping[str, "Fate"] | None = None) -> None:
+def memories_table(paper: Paper, kept: Sequence["Memory"], fates: Mapping[str, "Fate"] | None = None) -> None:
     table = columns("id", "memory", "category", "age", text=1)
     for memory in kept:
         row: list[RenderableType] = [ink(memory.id, ID), entry(paper, memory, fates)]
@@ -164,22 +164,22 @@ def memories(paper: Paper, kept: Sequence["Memory"], fates: Mapping[str, "Fate"]
 
 def entry(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = None, *more: str) -> RenderableType:
     """What a memory says, in ink or in pencil, and under it what is not the normal case."""
-    said = ink(shown(memory), PENCIL if is_guess(memory) else "")
+    said = ink(shown_text(memory), PENCIL if is_guess(memory) else "")
     if memory.state != "active":
         said.stylize(GONE)
     if memory.subject:
         said = Text.assemble(ink(f"{memory.subject}: ", META), said)
-    remarks = [*marks(paper, memory, fates), *(ink(text, META) for text in more)]
-    return Group(said, dotted(remarks)) if remarks else said
+    remarks = [*memory_marks(paper, memory, fates), *(ink(text, META) for text in more)]
+    return Group(said, join_with_dots(remarks)) if remarks else said
 
 
-def marks(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = None) -> list[Text]:
+def memory_marks(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = None) -> list[Text]:
     """The words for all that is not normal about a memory; most have none. `fates` says what a new chat gets,
     and is left out where today does not matter."""
     found: list[Text] = []
     if memory.source == "extracted" and memory.effective_score is not None:
         how, style = ("said", META) if memory.quoted else ("found", PENCIL)
-        found.append(ink(f"{how} in a chat, score {share(memory.effective_score)}", style))
+        found.append(ink(f"{how} in a chat, score {two_digit_share(memory.effective_score)}", style))
     elif is_guess(memory):
         found.append(ink("inferred", PENCIL))
     if memory.source == "imported":
@@ -221,7 +221,7 @@ def _sum(kept: Sequence["Memory"], shown: int | None) -> str:
     from_chats = f"you said ({found:,} of them found in chats)" if found else "you said"
     kinds = ((said, from_chats), (inferred, "inferred"), (imported, "imported"))
     parts = ", ".join(f"{number:,} {words}" for number, words in kinds if number)
-    total = f"{count(len(kept), 'memory', 'memories')}: {parts}."
+    total = f"{pluralise(len(kept), 'memory', 'memories')}: {parts}."
     if shown is None:
         return total
     if len(kept) == 1:
@@ -238,17 +238,17 @@ def hits(paper: Paper, found: Sequence["Hit"]) -> None:
     for hit in found:
         reasons = [reason for reason in hit.reasons if reason != "not true now"]
         row: list[RenderableType] = [ink(hit.id, ID), entry(paper, hit, None, *reasons)]
-        table.add_row(*row, ink(hit.category, META), ink(share(hit.relevance), META))
+        table.add_row(*row, ink(hit.category, META), ink(two_digit_share(hit.relevance), META))
     paper.sheet(table)
 
 
-def past(paper: Paper, kept: Sequence["Memory"], *, known: datetime | None, valid: datetime | None) -> None:
+def past_sheet(paper: Paper, kept: Sequence["Memory"], *, known: datetime | None, valid: datetime | None) -> None:
     """The book as it was known at one instant, about another."""
     told = "now" if known is None else f"on {paper.clock(known)}"
     true = "now" if valid is None else f"on {paper.clock(valid)}"
     paper.put(ink(f"What the book knew {told} about what was true {true}:", META))
     if kept:
-        memories(paper, kept)
+        memories_table(paper, kept)
     else:
         paper.put("Nothing.")
 
@@ -256,13 +256,13 @@ def past(paper: Paper, kept: Sequence["Memory"], *, known: datetime | None, vali
 # One memory
 
 
-def detailed(paper: Paper, memory: "Detailed", others: Mapping[str, str]) -> None:
+def memory_sheet(paper: Paper, memory: "MemoryDetail", others: Mapping[str, str]) -> None:
     """Everything about one memory; `others` is what the memories it is linked to say."""
     tags = [tag for tag in (memory.category, memory.subject, memory.scope and f"only for {memory.scope}") if tag]
-    paper.put(ink(memory.id, ID), "  ", dotted([*tags, f"version {memory.version}"]))
-    paper.put(ink(shown(memory), HEAD if memory.state == "active" else GONE))
-    if remarks := marks(paper, memory, {}):
-        paper.put(dotted(remarks))
+    paper.put(ink(memory.id, ID), "  ", join_with_dots([*tags, f"version {memory.version}"]))
+    paper.put(ink(shown_text(memory), HEAD if memory.state == "active" else GONE))
+    if remarks := memory_marks(paper, memory, {}):
+        paper.put(join_with_dots(remarks))
     paper.gap()
     facts = grid(text=1)
     for name, words in _facts(paper, memory):
@@ -282,11 +282,11 @@ def detailed(paper: Paper, memory: "Detailed", others: Mapping[str, str]) -> Non
     paper.put("History: ", paper.hint("history", memory.id))
 
 
-def _facts(paper: Paper, memory: "Detailed") -> list[tuple[str, str]]:
+def _facts(paper: Paper, memory: "MemoryDetail") -> list[tuple[str, str]]:
     began = f"since {paper.edge(memory.valid_from)}"
     if memory.valid_until is not None:
         began = f"from {paper.edge(memory.valid_from)} until {paper.edge(memory.valid_until)}"
-    used = f"in {count(memory.reference_count, 'chat')}, last {paper.age(memory.last_referenced_at)}"
+    used = f"in {pluralise(memory.reference_count, 'chat')}, last {paper.age(memory.last_referenced_at)}"
     chat = memory.thread_id and f"{memory.thread_id}{', turns ' if memory.turn_ids else ''}{', '.join(memory.turn_ids)}"
     rows: list[tuple[str, Any]] = [
         ("summary", memory.summary),
@@ -335,7 +335,7 @@ def ledger(paper: Paper, entries: Sequence["Entry"], *, narrowed: bool, limit: i
         who = [ACTORS.get(line.actor, line.actor), line.door]
         if line.thread_id:
             who.append(f"chat {line.thread_id}")
-        head = Text.assemble(ink(paper.clock(line.at), META), "  ", dotted(who), "  ", _happened(line))
+        head = Text.assemble(ink(paper.clock(line.at), META), "  ", join_with_dots(who), "  ", _entry_text(line))
         table.add_row(ink(str(line.event), HEAD), Group(head, *_wording(line)))
     paper.sheet(table)
     if len(entries) == limit and entries[-1].event > 1:
@@ -343,7 +343,7 @@ def ledger(paper: Paper, entries: Sequence["Entry"], *, narrowed: bool, limit: i
         paper.put("Earlier: ", paper.hint("ledger", "--before", entries[-1].event), _same_filters(narrowed))
 
 
-def _happened(line: "Entry") -> Text:
+def _entry_text(line: "Entry") -> Text:
     did = f"undid {line.undoes}:" if line.action == "undo" else ACTIONS.get(line.action, line.action)
     if line.link_id is None:
         return Text.assemble(f"{did} ", ink(line.memory_id, ID))

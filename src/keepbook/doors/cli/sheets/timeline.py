@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from keepbook.book.text.quotation import shown
+from keepbook.book.text.quotation import shown_text
 from keepbook.doors.cli.sheets.memory import SOURCES
-from keepbook.doors.cli.terminal.paper import GONE, HEAD, META, Paper, count, dotted, grid, ink
+from keepbook.doors.cli.terminal.paper import GONE, HEAD, META, Paper, grid, ink, join_with_dots, pluralise
 
 if TYPE_CHECKING:
     from keepbook.book.memory.memories import Version
@@ -27,7 +27,7 @@ _LABEL = 11
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class VersionLane:
     """One version, and by what the book says today: whether it still holds for some time, and until when."""
 
     version: "Version"
@@ -36,7 +36,7 @@ class Lane:
     replaced_by: int | None
 
 
-def lanes(versions: Sequence["Version"]) -> list[Lane]:
+def lanes(versions: Sequence["Version"]) -> list[VersionLane]:
     """What each version still stands for. A correction hides what it corrects; an undo hides what it undid."""
     # The engine is open by now; at the top of the module it would slow --help.
     from keepbook.book.memory.memories import standing_on
@@ -54,11 +54,11 @@ def lanes(versions: Sequence["Version"]) -> list[Lane]:
         until = seen.get(version.version)
         holds = version.version in seen and (until is None or until > version.valid_from)
         replaced_by = None if holds else version.version + 1
-        found.append(Lane(version, holds, until, replaced_by))
+        found.append(VersionLane(version, holds, until, replaced_by))
     return found
 
 
-def history(paper: Paper, versions: Sequence["Version"]) -> None:
+def history_sheet(paper: Paper, versions: Sequence["Version"]) -> None:
     """Every version, oldest first."""
     drawn = lanes(versions)
     first = min(min(lane.version.valid_from, lane.version.recorded_at) for lane in drawn)
@@ -73,10 +73,10 @@ def history(paper: Paper, versions: Sequence["Version"]) -> None:
     paper.sheet(table)
 
 
-def _rows(paper: Paper, lane: Lane, scale: "_Scale", told: Callable[[datetime], str]) -> Iterator[Text]:
+def _rows(paper: Paper, lane: VersionLane, scale: "_Scale", told: Callable[[datetime], str]) -> Iterator[Text]:
     version = lane.version
     style = GONE if not lane.holds else HEAD if version.retired_at is None else ""
-    yield ink("its text is gone" if version.content is None else shown(version), style)
+    yield ink("its text is gone" if version.content is None else shown_text(version), style)
     arrow = "→" if paper.fancy else ">"
 
     def row(label: str, bar: str, start: datetime, end: datetime | None) -> Text:
@@ -91,17 +91,17 @@ def _rows(paper: Paper, lane: Lane, scale: "_Scale", told: Callable[[datetime], 
         before = len(kept) - len(kept.lstrip())
         kept = lag[:before] + kept[before:]
     yield row("in the book", kept, version.recorded_at, version.retired_at)
-    yield dotted(_remarks(lane))
+    yield join_with_dots(_remarks(lane))
 
 
-def _remarks(lane: Lane) -> list[str]:
+def _remarks(lane: VersionLane) -> list[str]:
     version = lane.version
     said = [SOURCES.get(version.source, version.source)]
     lag = version.recorded_at - version.valid_from
     if lag >= timedelta(days=1):
-        said.append(f"told {count(lag.days, 'day')} later")
+        said.append(f"told {pluralise(lag.days, 'day')} later")
     elif lag <= -timedelta(days=1):
-        said.append(f"told {count((-lag).days, 'day')} ahead")
+        said.append(f"told {pluralise((-lag).days, 'day')} ahead")
     if version.correction:
         said.append(f"corrects version {version.version - 1}")
     if version.restored_from is not None:

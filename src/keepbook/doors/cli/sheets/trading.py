@@ -16,18 +16,18 @@ from keepbook.doors.cli.terminal.paper import (
     PENCIL,
     Paper,
     columns,
-    count,
-    dotted,
     grid,
     ink,
+    join_with_dots,
+    pluralise,
 )
 
 if TYPE_CHECKING:
     from keepbook.book.ground.to_json import Page
     from keepbook.book.ledger.loads import Load
     from keepbook.book.trading.exposure import Coming, Exposure
-    from keepbook.book.trading.files import Loaded
-    from keepbook.book.trading.imports.load import Imported
+    from keepbook.book.trading.files import LoadedFile
+    from keepbook.book.trading.imports.load import ImportedTrades
     from keepbook.book.trading.lessons import Lesson
     from keepbook.book.trading.performance import Performance
     from keepbook.book.trading.reflection import Reflection
@@ -40,19 +40,19 @@ _FIRST = 100
 _PERIODS = {"this_week": "this week", "last_7_days": "last 7 days", "last_30_days": "last 30 days"}
 
 
-def loaded(paper: Paper, answer: "Loaded", what: str) -> None:
+def load_sheet(paper: Paper, answer: "LoadedFile", what: str) -> None:
     unchanged = f", {answer.unchanged:,} were there already" if answer.unchanged else ""
     changed = f", {answer.changed:,} changed" if answer.changed else ""
-    paper.put(f"Loaded {count(answer.added, what)}{changed}{unchanged}.")
-    _refused(paper, answer)
+    paper.put(f"Loaded {pluralise(answer.added, what)}{changed}{unchanged}.")
+    _refused_rows(paper, answer)
 
 
-def imported(paper: Paper, answer: "Imported") -> None:
+def trade_import_sheet(paper: Paper, answer: "ImportedTrades") -> None:
     """What a broker's file brought, or would: every row is in one of the four counts."""
     would = "Would bring" if answer.dry_run else "Brought"
-    paper.put(f"{answer.title}: {count(answer.rows, 'row')}. {would} {count(answer.trades, 'trade')}.")
+    paper.put(f"{answer.title}: {pluralise(answer.rows, 'row')}. {would} {pluralise(answer.trades, 'trade')}.")
     parts = [f"{answer.paired:,} paired", f"{answer.added:,} added", f"{answer.unchanged:,} there already"]
-    paper.put(dotted([*parts, f"{answer.wrong:,} refused", f"{count(answer.open, 'lot')} left open"]))
+    paper.put(join_with_dots([*parts, f"{answer.wrong:,} refused", f"{pluralise(answer.open, 'lot')} left open"]))
     if answer.load is not None:
         paper.put("To take it back: ", paper.hint("trading undo", answer.load))
     if answer.profit_file is not None:
@@ -69,10 +69,10 @@ def imported(paper: Paper, answer: "Imported") -> None:
             figures = (f"{one:,.8g}" for one in (trip.quantity, trip.entry_price, trip.exit_price, trip.fees, trip.pnl))
             table.add_row(ink(trip.symbol), trip.side, *figures)
         paper.sheet(table)
-    _refused(paper, answer)
+    _refused_rows(paper, answer)
 
 
-def loads(paper: Paper, found: Sequence["Load"]) -> None:
+def loads_sheet(paper: Paper, found: Sequence["Load"]) -> None:
     if not found:
         paper.put("No broker's file has come in yet: ", paper.hint("trading import FILE"))
         return
@@ -84,11 +84,11 @@ def loads(paper: Paper, found: Sequence["Load"]) -> None:
     paper.sheet(table)
 
 
-def taken_back(paper: Paper, load: "Load") -> None:
-    paper.put(f"Taken back: {count(load.trades, 'trade')} of {load.title}. The same file can be loaded anew.")
+def trades_taken_back_sheet(paper: Paper, load: "Load") -> None:
+    paper.put(f"Taken back: {pluralise(load.trades, 'trade')} of {load.title}. The same file can be loaded anew.")
 
 
-def _refused(paper: Paper, answer: "Loaded | Imported") -> None:
+def _refused_rows(paper: Paper, answer: "LoadedFile | ImportedTrades") -> None:
     for one in answer.refused[:_WRONG_ROWS]:
         paper.put(ink(f"row {one.row}: ", META), ink(one.reason, AMBER))
     if answer.wrong > _WRONG_ROWS:
@@ -98,7 +98,7 @@ def _refused(paper: Paper, answer: "Loaded | Imported") -> None:
 # Skills and deployments
 
 
-def skills(paper: Paper, found: Sequence["Skill"], running: Sequence["Deployment"]) -> None:
+def skills_sheet(paper: Paper, found: Sequence["Skill"], running: Sequence["Deployment"]) -> None:
     if not found:
         paper.put("There is no skill yet. Load some: ", paper.hint("trading import skills FILE"))
         return
@@ -112,7 +112,7 @@ def skills(paper: Paper, found: Sequence["Skill"], running: Sequence["Deployment
     paper.sheet(table)
 
 
-def deployments(paper: Paper, found: Sequence["Deployment"], figures: Mapping[str, "Performance"]) -> None:
+def deployments_sheet(paper: Paper, found: Sequence["Deployment"], figures: Mapping[str, "Performance"]) -> None:
     if not found:
         paper.put("There is no deployment yet. Load some: ", paper.hint("trading import deployments FILE"))
         return
@@ -131,7 +131,7 @@ def deployments(paper: Paper, found: Sequence["Deployment"], figures: Mapping[st
 # Figures
 
 
-def report(paper: Paper, whose: Any, found: "Report") -> None:
+def report_sheet(paper: Paper, whose: Any, found: "Report") -> None:
     paper.put(ink(whose.id, ID), "  ", ink(whose.name, HEAD))
     _figures(paper, found.performance)
     if found.positions:
@@ -139,10 +139,10 @@ def report(paper: Paper, whose: Any, found: "Report") -> None:
         _positions(paper, found.positions)
     if found.trades is not None:
         paper.gap()
-        trades(paper, found.trades)
+        trades_sheet(paper, found.trades)
     if found.lessons is not None:
         paper.gap()
-        lessons(paper, found.lessons)
+        lessons_sheet(paper, found.lessons)
 
 
 def _figures(paper: Paper, found: "Performance") -> None:
@@ -150,12 +150,12 @@ def _figures(paper: Paper, found: "Performance") -> None:
         paper.put("No closed trades yet.")
         return
     table = grid(text=1)
-    for name, value in _told(found):
+    for name, value in _figure_rows(found):
         table.add_row(ink(name, META), value)
     paper.sheet(table)
 
 
-def _told(found: "Performance") -> Iterator[tuple[str, str]]:
+def _figure_rows(found: "Performance") -> Iterator[tuple[str, str]]:
     unit = f" {found.currency}" if found.currency else ""
     share = "" if found.return_pct is None else f" ({_share(found.return_pct)})"
     yield "net", f"{_money(found.pnl)}{unit}{share}, fees {found.fees:,.2f}"
@@ -169,7 +169,7 @@ def _told(found: "Performance") -> Iterator[tuple[str, str]]:
         yield "a trade", f"{_money(found.expectancy)}, best {_money(found.best)}, worst {_money(found.worst)}"
     for name, part in found.periods.items():
         share = "" if part.return_pct is None else f" ({_share(part.return_pct)})"
-        won = f"{count(part.trades, 'trade')}, {part.wins:,} won, {_money(part.pnl)}{share}"
+        won = f"{pluralise(part.trades, 'trade')}, {part.wins:,} won, {_money(part.pnl)}{share}"
         yield _PERIODS.get(name, name), won if part.trades else "no trade closed"
 
 
@@ -181,7 +181,7 @@ def _positions(paper: Paper, found: Sequence["Position"]) -> None:
     paper.sheet(table)
 
 
-def trades(paper: Paper, page: "Page[Trade]") -> None:
+def trades_sheet(paper: Paper, page: "Page[Trade]") -> None:
     if not page.items:
         paper.put("No closed trades. Load some: ", paper.hint("trading import trades FILE"))
         return
@@ -202,9 +202,9 @@ def trades(paper: Paper, page: "Page[Trade]") -> None:
 # Events
 
 
-def coming(paper: Paper, found: "Coming", hours: int) -> None:
+def events_sheet(paper: Paper, found: "Coming", hours: int) -> None:
     if not found.events:
-        paper.put(f"No such event is known for the next {count(hours, 'hour')}.")
+        paper.put(f"No such event is known for the next {pluralise(hours, 'hour')}.")
         return
     rows: dict[str, list[Exposure]] = {}
     for row in found.your_exposure or ():
@@ -214,7 +214,7 @@ def coming(paper: Paper, found: "Coming", hours: int) -> None:
         told: list[RenderableType] = [ink(event.title)]
         if event.symbols:
             told.append(ink("; ".join("everything" if one == "*" else one for one in event.symbols), META))
-        told += [_exposed(row) for row in rows.get(event.id, ())]
+        told += [_exposure_text(row) for row in rows.get(event.id, ())]
         at = _moment(event.time)
         when = Group(ink(paper.clock(at)), ink(paper.age(at), META))
         table.add_row(when, Group(*told), ink(event.kind, META), f"{event.importance:.2f}")
@@ -223,13 +223,13 @@ def coming(paper: Paper, found: "Coming", hours: int) -> None:
         paper.put("None of them touches an open position.")
 
 
-def _exposed(row: "Exposure") -> Text:
+def _exposure_text(row: "Exposure") -> Text:
     size = "size unknown, no bars" if row.notional_usd is None else f"{row.notional_usd:,.2f} USD"
     if row.median_abs_move_pct is None or row.worst_move_pct is None:
-        moved = f"{count(row.similar_events_back, 'earlier event')}, too few to say how far it moves"
+        moved = f"{pluralise(row.similar_events_back, 'earlier event')}, too few to say how far it moves"
     else:
         moved = (
-            f"{count(row.similar_events_back, 'earlier event')}: median move {row.median_abs_move_pct:.2%}, "
+            f"{pluralise(row.similar_events_back, 'earlier event')}: median move {row.median_abs_move_pct:.2%}, "
             f"worst {_share(row.worst_move_pct)}"
         )
     return ink(f"your {row.symbol} {row.position_side}: {size}; {moved}", AMBER)
@@ -238,25 +238,27 @@ def _exposed(row: "Exposure") -> Text:
 # Lessons
 
 
-def reflection(paper: Paper, answer: "Reflection") -> None:
+def reflection_sheet(paper: Paper, answer: "Reflection") -> None:
     paper.put(ink(answer.words))
     for outcome in answer.outcomes:
         one = outcome.lesson
         said = outcome.says or (one.text if one else "")
-        paper.put(ink(one.id if one else "", ID), "  ", dotted([ink(said, PENCIL), outcome.what.replace("_", " ")]))
+        paper.put(
+            ink(one.id if one else "", ID), "  ", join_with_dots([ink(said, PENCIL), outcome.what.replace("_", " ")])
+        )
 
 
-def lessons(paper: Paper, found: Sequence["Lesson"]) -> None:
+def lessons_sheet(paper: Paper, found: Sequence["Lesson"]) -> None:
     if not found:
         paper.put("No lessons. Look for some: ", paper.hint("trading reflect --skill SKILL"))
     for one in found:
         paper.put(ink(one.id, ID), "  ", ink(one.text, "" if one.pinned else PENCIL))
-        words = [count(one.trades, "trade"), f"{one.tried} groups tried"]
+        words = [pluralise(one.trades, "trade"), f"{one.tried} groups tried"]
         words += [f"from {paper.day(one.window_from)}"] if one.window_from else []
         words += ["pinned"] if one.pinned else []
         words += [one.state] if one.state != "active" else []
-        words += [count(len(one.earlier), "earlier wording")] if one.earlier else []
-        paper.put("          ", dotted(words))
+        words += [pluralise(len(one.earlier), "earlier wording")] if one.earlier else []
+        paper.put("          ", join_with_dots(words))
 
 
 def lesson(paper: Paper, one: "Lesson", what: str) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVa
 import typer
 from typer.core import TyperGroup
 
-from keepbook.book.ground.when import in_words, instant, parse_stamp, zone_named
+from keepbook.book.ground.when import instant, parse_date_words, parse_stamp, zone_named
 from keepbook.doors.cli.terminal.paper import Paper, visible
 from keepbook.errors import Invalid, NotAllowed
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 More = ParamSpec("More")
-Work = Callable[..., None]
+CommandFunction = Callable[..., None]
 
 # The sections of `keepbook --help`.
 BEGIN, WRITE, READ, LOOK_BACK = "Begin", "Write", "Read", "Look back"
@@ -42,7 +42,7 @@ _ANYWHERE = "Before or after any command"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GlobalOptions:
     """The global options as typed; None where they were not."""
 
     db: str | None = None
@@ -53,10 +53,10 @@ class Given:
     json: bool | None = None
     verbose: bool | None = None
 
-    def then(self, later: "Given") -> "Given":
+    def override_with(self, later: "GlobalOptions") -> "GlobalOptions":
         # Only None is "not given": `--owner ""` must be refused, not quietly become somebody's book.
-        pairs = {each.name: (getattr(self, each.name), getattr(later, each.name)) for each in fields(Given)}
-        return Given(**{name: old if new is None else new for name, (old, new) in pairs.items()})
+        pairs = {each.name: (getattr(self, each.name), getattr(later, each.name)) for each in fields(GlobalOptions)}
+        return GlobalOptions(**{name: old if new is None else new for name, (old, new) in pairs.items()})
 
     def program(self) -> str:
         """`keepbook`, with what a next command needs in order to meet the same book."""
@@ -104,7 +104,7 @@ def global_options(app: typer.Typer, *, root: bool = False) -> None:
 
     def take(context: typer.Context, **values: Any) -> None:
         values.pop("version", None)
-        context.obj = (context.obj or Given()).then(Given(**values))
+        context.obj = (context.obj or GlobalOptions()).override_with(GlobalOptions(**values))
 
     parameters = [_CONTEXT, *_PARAMETERS]
     if root:
@@ -138,14 +138,14 @@ def leave_as_they_are(tree: Any) -> None:
     Typer converts all with a library that takes as long to load as the book itself.
     """
     help_option = tree.get_help_option
-    tree.get_help_option = lambda context: _unconverted(help_option(context))
+    tree.get_help_option = lambda context: _convert_lazily(help_option(context))
     for parameter in tree.params:
-        _unconverted(parameter)
+        _convert_lazily(parameter)
     for inner in getattr(tree, "commands", {}).values():
         leave_as_they_are(inner)
 
 
-def _unconverted(parameter: Any) -> Any:
+def _convert_lazily(parameter: Any) -> Any:
     if hasattr(parameter, "type_descriptor") and "process_value" not in vars(parameter):
         parameter.process_value = _only_if_needed(parameter)
     return parameter
@@ -187,15 +187,17 @@ def group(app: typer.Typer, name: str, *, panel: str, words: str, otherwise: str
     return inner
 
 
-def command(app: typer.Typer, name: str, work: Work, *, panel: str | None = None, writes: bool = False) -> None:
+def command(
+    app: typer.Typer, name: str, work: CommandFunction, *, panel: str | None = None, writes: bool = False
+) -> None:
     """Make a function a command. Its first argument is the invocation; the rest comes from the line."""
     own = list(inspect.signature(work).parameters.values())[1:]
     own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
 
     @functools.wraps(work)
     def run(context: typer.Context, **values: Any) -> None:
-        later = Given(**{name: values.pop(name) for name in _OPTIONS})
-        call = Invocation((context.obj or Given()).then(later), writes=writes)
+        later = GlobalOptions(**{name: values.pop(name) for name in _OPTIONS})
+        call = Invocation((context.obj or GlobalOptions()).override_with(later), writes=writes)
         try:
             work(call, **values)
         finally:
@@ -230,7 +232,7 @@ def version() -> str:
 class Invocation:
     """One run of one command."""
 
-    def __init__(self, given: Given, *, writes: bool = True) -> None:
+    def __init__(self, given: GlobalOptions, *, writes: bool = True) -> None:
         self.given = given
         self.writes = writes
         self.as_json = bool(given.json)
@@ -315,7 +317,7 @@ class Invocation:
             return None
         at = instant(self.given.at, field="at", zone=self.zone)
         said_at = datetime.now(UTC) if at is None else parse_stamp(at)
-        return in_words(typed, moment=said_at, zone=self.zone, end=end, field=field)
+        return parse_date_words(typed, moment=said_at, zone=self.zone, end=end, field=field)
 
     @cached_property
     def zone(self) -> str:

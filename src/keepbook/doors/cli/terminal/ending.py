@@ -11,10 +11,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_Heard = Callable[[int, Any], Any]
+_SignalHandler = Callable[[int, Any], Any]
 
 
-def run(loop: asyncio.Runner, work: Coroutine[Any, Any, T]) -> T:
+def run_until_done(loop: asyncio.Runner, work: Coroutine[Any, Any, T]) -> T:
     """What the work comes to."""
     told: list[int] = []
     tasks: list[asyncio.Task[Any]] = []
@@ -44,7 +44,7 @@ def run(loop: asyncio.Runner, work: Coroutine[Any, Any, T]) -> T:
             before[told[0]](told[0], None)
 
 
-def _listening() -> dict[int, _Heard]:
+def _listening() -> dict[int, _SignalHandler]:
     """Who hears that this program shall end. Only the main thread may set that."""
     if threading.current_thread() is not threading.main_thread():
         return {}

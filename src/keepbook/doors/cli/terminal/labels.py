@@ -10,7 +10,7 @@ def tags(given: Sequence[str] | None) -> list[str] | None:
     return None if given is None else [tag for tag in given if tag.strip()]
 
 
-def pairs(given: Sequence[str] | None) -> dict[str, str] | None:
+def parse_metadata(given: Sequence[str] | None) -> dict[str, str] | None:
     """The pairs; none were given, or '' for an empty map."""
     if given is None:
         return None

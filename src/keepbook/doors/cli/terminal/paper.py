@@ -44,7 +44,7 @@ def ink(text: str | None, style: str = "") -> Text:
     return Text(visible(text or ""), style=style)
 
 
-def dotted(parts: Iterable[Text | str]) -> Text:
+def join_with_dots(parts: Iterable[Text | str]) -> Text:
     """Remarks in a row: a · b · c."""
     row = Text()
     for part in parts:
@@ -53,11 +53,11 @@ def dotted(parts: Iterable[Text | str]) -> Text:
     return row
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
+def pluralise(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def share(number: float) -> str:
+def two_digit_share(number: float) -> str:
     """A number from 0 to 1 in two digits: .82."""
     return f"{number:.2f}".removeprefix("0")
 

@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from keepbook.doors.cli.terminal.paper import count
+from keepbook.doors.cli.terminal.paper import pluralise
 from keepbook.errors import NotFound
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ class Telling:
 
     def lines(self, number: int) -> None:
         if number % _EVERY == 0:
-            self.say(count(number, "line"))
+            self.say(pluralise(number, "line"))
 
 
 @contextmanager
-def working(what: str) -> Iterator[Telling]:
+def show_progress(what: str) -> Iterator[Telling]:
     if not sys.stderr.isatty():
         yield Telling(None, what)
         return

@@ -15,37 +15,37 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.agents.agents import ADAPTERS, Agent
 from keepbook.book.agents.cards.types import Broken, CardType
-from keepbook.book.agents.decisions import Decision, Past
-from keepbook.book.agents.recorded import Recorded
-from keepbook.book.agents.runs import Line, Run
+from keepbook.book.agents.decisions import Decision, PastCard
+from keepbook.book.agents.recording import RecordedDecision
+from keepbook.book.agents.runs import Run, TranscriptTurn
 from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.book import Book
 from keepbook.book.chats.threads import Thread
-from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.api.memory_bodies import RequestBody
+from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
-from keepbook.doors.http.problems import USUAL, documented
+from keepbook.doors.http.problems import USUAL, problem_answers
 from keepbook.models.agents.runner import Runner
 
 router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=FastRoute)
 
-Reading = Annotated[Call, may("agents.read", own=True)]
-ReadingRuns = Annotated[Call, may("runs.read", own=True)]
-ReadingDecisions = Annotated[Call, may("decisions.read", own=True)]
-Running = Annotated[Call, may("agents.run", own=True)]
-Resolving = Annotated[Call, may("decisions.resolve", own=True)]
-Recording = Annotated[Call, may("decisions.record", own=True)]
-Arranging = Annotated[Call, may("agents.change")]
-Chatting = Annotated[Call, may("chats.write")]
+ReadAgentsCall = Annotated[Call, permitted_call("agents.read", own=True)]
+ReadingRuns = Annotated[Call, permitted_call("runs.read", own=True)]
+ReadingDecisions = Annotated[Call, permitted_call("decisions.read", own=True)]
+RunAgentsCall = Annotated[Call, permitted_call("agents.run", own=True)]
+Resolving = Annotated[Call, permitted_call("decisions.resolve", own=True)]
+Recording = Annotated[Call, permitted_call("decisions.record", own=True)]
+Arranging = Annotated[Call, permitted_call("agents.change")]
+Chatting = Annotated[Call, permitted_call("chats.write")]
 
 WAIT = 20.0
 AgentId = Annotated[str, Path(alias="id", description="An agent's id, or its name.", max_length=200)]
-RunId = Annotated[str, Path(alias="id", description="A run's id.", max_length=200)]
+RunIdPath = Annotated[str, Path(alias="id", description="A run's id.", max_length=200)]
 Wait = Annotated[float, Query(ge=0, le=300, description="Seconds to wait for its end.")]
-Limit = Annotated[int, Query(ge=1, le=1000)]
+LimitQuery = Annotated[int, Query(ge=1, le=1000)]
 
 
-class Member(Sent):
+class Member(RequestBody):
     """A specialist of a team."""
 
     name: str
@@ -53,7 +53,7 @@ class Member(Sent):
     model: str | None = None
 
 
-class NewAgent(Sent):
+class NewAgent(RequestBody):
     name: str
     instructions: str = Field("", description="Its skill, in words.")
     default_prompt: str = Field("", description="What a run is asked where nothing else is said.")
@@ -68,7 +68,7 @@ class NewAgent(Sent):
     second_looks: bool = Field(False, description="Whether its notes, too, may be looked at again.")
 
 
-class ChangedAgent(Sent):
+class ChangedAgent(RequestBody):
     name: str | None = None
     instructions: str | None = None
     default_prompt: str | None = None
@@ -83,28 +83,28 @@ class ChangedAgent(Sent):
     second_looks: bool | None = None
 
 
-class Turn(Sent):
+class RecordedTurn(RequestBody):
     """One turn of what was said elsewhere."""
 
     role: str = Field(description="user, assistant, tool or system")
     text: str
 
 
-class NewDecision(Sent):
+class NewDecision(RequestBody):
     """A card made elsewhere."""
 
     card: dict[str, Any] = Field(description="The slots of the agent's card type; of a second look those it was asked.")
     made_at: str | None = Field(None, description="When it was made; now, if nothing is said.")
     key: str | None = Field(None, max_length=200, description="Sent again under the same key it is recorded once.")
-    transcript: str | list[Turn] | None = None
+    transcript: str | list[RecordedTurn] | None = None
     link: str | None = Field(None, description="Where more of it stands.")
 
 
-class NewRun(Sent):
+class NewRun(RequestBody):
     prompt: str | None = Field(None, description="Instead of the agent's default prompt.")
 
 
-class Exit(Sent):
+class Exit(RequestBody):
     price: float | None = Field(None, gt=0, description="Where the person got out; the fill, if nothing is said.")
     at: str | None = Field(None, description="When; now, if nothing is said.")
     outcome: bool | str | None = Field(
@@ -114,12 +114,12 @@ class Exit(Sent):
 
 
 @dataclass(frozen=True)
-class Agents:
+class AgentList:
     agents: list[Agent]
 
 
 @dataclass(frozen=True)
-class Runs:
+class RunList:
     runs: list[Run]
     next: str | None = None
 
@@ -128,7 +128,7 @@ class Runs:
 class ShownRun(Run):
     """A run with what was said in it, its team's runs, its decision, and whether it may be looked at again."""
 
-    transcript: list[Line]
+    transcript: list[TranscriptTurn]
     specialists: list[Run]
     decision: Decision | None
     re_examinable: bool
@@ -136,7 +136,7 @@ class ShownRun(Run):
 
 @dataclass(frozen=True)
 class OwnDecisions:
-    decisions: list[Past]
+    decisions: list[PastCard]
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,11 @@ class CardTypesShown:
 # Agents
 
 
-@router.get("/agents", response_model=Agents)
-def list_agents(call: Reading) -> Response:
+@router.get("/agents", response_model=AgentList)
+def list_agents(call: ReadAgentsCall) -> Response:
     """In the order in which they were made, each with what it carries (`memory`)."""
     known = call.book.agents.list()
-    return answer(Agents([one for one in known if call.caller.agent in (None, one.id)]))
+    return json_response(AgentList([one for one in known if call.caller.agent in (None, one.id)]))
 
 
 @router.post("/agents", status_code=201, response_model=Agent)
@@ -166,16 +166,16 @@ def create_agent(call: Arranging, new: NewAgent) -> Response:
 
 
 @router.get("/agents/card-types", response_model=CardTypesShown)
-def list_card_types(call: Reading) -> Response:
+def list_card_types(call: ReadAgentsCall) -> Response:
     """What an agent's answer can be, and the files that are no card type, with the line and the reason."""
     known = call.book.agents.cards
     broken = list(known.broken)
-    return answer(CardTypesShown(list(known.types.values()), [str(one) for one in broken], broken))
+    return json_response(CardTypesShown(list(known.types.values()), [str(one) for one in broken], broken))
 
 
 @router.get("/agents/{id}", response_model=Agent)
-def get_agent(call: Reading, id: AgentId) -> Response:
-    return answer(call.book.agents.get(call.agent(id)))
+def get_agent(call: ReadAgentsCall, id: AgentId) -> Response:
+    return json_response(call.book.agents.get(call.agent(id)))
 
 
 @router.patch("/agents/{id}", response_model=Agent)
@@ -224,48 +224,48 @@ def chat_with_agent(call: Chatting, id: AgentId) -> Response:
 @router.get("/agents/{id}/decisions", response_model=OwnDecisions)
 def list_own_decisions(call: ReadingDecisions, id: AgentId, limit: Annotated[int, Query(ge=1, le=50)] = 5) -> Response:
     """Its own last cards, as `get_my_decisions` answers them."""
-    return answer(OwnDecisions(list(call.book.agents.decisions(call.agent(id), limit))))
+    return json_response(OwnDecisions(list(call.book.agents.decisions(call.agent(id), limit))))
 
 
-@router.post("/agents/{id}/decisions", status_code=201, response_model=Recorded, responses=documented(409))
+@router.post("/agents/{id}/decisions", status_code=201, response_model=RecordedDecision, responses=problem_answers(409))
 def record_decision(call: Recording, id: AgentId, new: NewDecision) -> Response:
     """Record a card of this agent's type that was made elsewhere. 200 where it was recorded under this key before, 409
     where another card was."""
     given = new.model_dump()
-    return call.write(lambda book: book.decisions.record(call.agent(id), given.pop("card"), **given), _recorded)
+    return call.write(lambda book: book.decisions.record(call.agent(id), given.pop("card"), **given), _recorded_status)
 
 
 # Runs
 
 
-@router.get("/agents/{id}/runs", response_model=Runs)
+@router.get("/agents/{id}/runs", response_model=RunList)
 def list_runs(
     call: ReadingRuns,
     id: AgentId,
     kind: Annotated[str | None, Query(description="scheduled, manual, chat, recorded or re-examination")] = None,
     status: Annotated[str | None, Query(description="queued, running, succeeded or failed")] = None,
-    limit: Limit = 50,
+    limit: LimitQuery = 50,
     before: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
 ) -> Response:
     """Newest first."""
-    return answer(_page(call.book, limit, agent=call.agent(id), kind=kind, status=status, before=before))
+    return json_response(_page(call.book, limit, agent=call.agent(id), kind=kind, status=status, before=before))
 
 
-@router.get("/runs", response_model=Runs)
+@router.get("/runs", response_model=RunList)
 def list_all_runs(
     call: ReadingRuns,
     kind: str | None = None,
     status: str | None = None,
-    limit: Limit = 50,
+    limit: LimitQuery = 50,
     before: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
     """Those of every agent, newest first."""
-    return answer(_page(call.book, limit, agent=call.own(None), kind=kind, status=status, before=before))
+    return json_response(_page(call.book, limit, agent=call.own(None), kind=kind, status=status, before=before))
 
 
 @router.post("/agents/{id}/runs", status_code=201, response_model=Run)
 async def run_agent(
-    call: Running, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT
+    call: RunAgentsCall, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT
 ) -> Response:
     """Run it now, with its default prompt or this one."""
     prompt = new.prompt if new else None
@@ -273,11 +273,11 @@ async def run_agent(
 
 
 @router.get("/runs/{id}", response_model=ShownRun)
-def get_run(call: ReadingRuns, id: RunId) -> Response:
+def get_run(call: ReadingRuns, id: RunIdPath) -> Response:
     book = call.book
     found = book.runs.get(call.run(id))
     known = {name: getattr(found, name) for name in Run.__dataclass_fields__}
-    return answer(
+    return json_response(
         ShownRun(
             **known,
             transcript=list(book.runs.transcript(id)),
@@ -289,35 +289,37 @@ def get_run(call: ReadingRuns, id: RunId) -> Response:
 
 
 @router.post("/runs/{id}/re-examine", status_code=201, response_model=Run)
-async def re_examine_run(call: Running, id: RunId, wait: Wait = WAIT) -> Response:
+async def re_examine_run(call: RunAgentsCall, id: RunIdPath, wait: Wait = WAIT) -> Response:
     """Look again at what this run concluded; refused where its card does not allow it, or not any more."""
     return await _begun(call, lambda runner: runner.queue_again(call.run(id)), wait)
 
 
 @router.get("/runs/{id}/re-examine", response_model=SecondLook)
-def get_second_look(call: ReadingDecisions, id: RunId) -> Response:
+def get_second_look(call: ReadingDecisions, id: RunIdPath) -> Response:
     """What to ask an agent that runs elsewhere for a second look: the whole prompt, made here. 409 where there is none
     any more."""
-    return answer(call.book.decisions.second_look(call.run(id)))
+    return json_response(call.book.decisions.second_look(call.run(id)))
 
 
-@router.post("/runs/{id}/re-examinations", status_code=201, response_model=Recorded, responses=documented(409))
-def record_second_look(call: Recording, id: RunId, new: NewDecision) -> Response:
+@router.post(
+    "/runs/{id}/re-examinations", status_code=201, response_model=RecordedDecision, responses=problem_answers(409)
+)
+def record_second_look(call: Recording, id: RunIdPath, new: NewDecision) -> Response:
     """Record a second look that was made elsewhere, with the card it was asked for."""
     given = new.model_dump()
     return call.write(
-        lambda book: book.decisions.record_second_look(call.run(id), given.pop("card"), **given), _recorded
+        lambda book: book.decisions.record_second_look(call.run(id), given.pop("card"), **given), _recorded_status
     )
 
 
 @router.get("/runs/{id}/re-examinations", response_model=list[Run])
-def list_re_examinations(call: ReadingRuns, id: RunId) -> Response:
+def list_re_examinations(call: ReadingRuns, id: RunIdPath) -> Response:
     """In time order."""
-    return answer(list(call.book.runs.re_examinations(call.run(id))))
+    return json_response(list(call.book.runs.re_examinations(call.run(id))))
 
 
 @router.post("/runs/{id}/resolve", response_model=Decision)
-def resolve_run(call: Resolving, id: RunId, told: Annotated[Exit | None, Body()] = None) -> Response:
+def resolve_run(call: Resolving, id: RunIdPath, told: Annotated[Exit | None, Body()] = None) -> Response:
     """The person got out of an open trade; or somebody says how a forecast came out (`outcome`)."""
     given = told or Exit()
     if "outcome" in given.model_fields_set:
@@ -325,13 +327,13 @@ def resolve_run(call: Resolving, id: RunId, told: Annotated[Exit | None, Body()]
     return call.write(lambda book: book.decisions.exit(call.run(id), given.price, at=given.at))
 
 
-def _recorded(made: Recorded) -> int:
+def _recorded_status(made: RecordedDecision) -> int:
     return 200 if made.replayed else 201
 
 
-def _page(book: Book, limit: int, *, agent: str | None, **filters: Any) -> Runs:
+def _page(book: Book, limit: int, *, agent: str | None, **filters: Any) -> RunList:
     found = list(book.runs.list(agent, limit=limit, **filters))
-    return Runs(found, found[-1].id if len(found) == limit else None)
+    return RunList(found, found[-1].id if len(found) == limit else None)
 
 
 async def _begun(call: Call, queue: Callable[[Runner], Run], wait: float) -> Response:
@@ -347,4 +349,4 @@ async def _begun(call: Call, queue: Callable[[Runner], Run], wait: float) -> Res
     if not queued:
         return first
     await call.request.app.state.runs.stay(call.kb.perform(call.book, queued[0].id), wait=wait)
-    return answer(await run_in_threadpool(call.book.runs.get, queued[0].id), 201)
+    return json_response(await run_in_threadpool(call.book.runs.get, queued[0].id), 201)

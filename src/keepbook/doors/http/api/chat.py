@@ -14,38 +14,38 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.chats.closed import Closed
+from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.memory.memories import Memory
 from keepbook.book.recall.chats import Snippet
-from keepbook.doors.http.api.memory import Block, Sent
-from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.api.memory_bodies import Block, RequestBody
+from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
-from keepbook.doors.http.problems import USUAL, document, documented
+from keepbook.doors.http.problems import USUAL, document, problem_answers
 from keepbook.doors.http.stream import DESCRIBED, event
 from keepbook.errors import KeepbookError
-from keepbook.models.chat import Kept, Notice, Talk
-from keepbook.models.model import Called, TextDelta
-from keepbook.models.notebook.asked import OpenQuestion, last_asked, open_questions
+from keepbook.models.chat import Notice, ReplyStored, Talk
+from keepbook.models.model import TextDelta, ToolCalled
+from keepbook.models.notebook.open_questions import OpenQuestion, last_asked, open_questions
 
 router = APIRouter(prefix="/api", tags=["chat"], responses=USUAL, route_class=FastRoute)
 
-Reading = Annotated[Call, may("chats.read")]
-Writing = Annotated[Call, may("chats.write")]
-Answering = Annotated[Call, may("proposals.answer")]
-ReadingNotes = Annotated[Call, may("notes.read")]
-WritingNotes = Annotated[Call, may("notes.write")]
-ChangingNotes = Annotated[Call, may("notes.change")]
+ReadChatsCall = Annotated[Call, permitted_call("chats.read")]
+WriteChatsCall = Annotated[Call, permitted_call("chats.write")]
+AnswerProposalsCall = Annotated[Call, permitted_call("proposals.answer")]
+ReadingNotes = Annotated[Call, permitted_call("notes.read")]
+WritingNotes = Annotated[Call, permitted_call("notes.write")]
+ChangingNotes = Annotated[Call, permitted_call("notes.change")]
 
-Id = Annotated[str, Path(description="A chat's id.", max_length=200)]
-Key = Annotated[str, Path(description="A pencil line's key.", max_length=60)]
+ThreadIdPath = Annotated[str, Path(description="A chat's id.", max_length=200)]
+PencilKeyPath = Annotated[str, Path(description="A pencil line's key.", max_length=60)]
 NoteId = Annotated[str, Path(description="A note's id.", max_length=200)]
-Both = Annotated[bool, Query(description="Keep a change beside the line that it would change.")]
+BothQuery = Annotated[bool, Query(description="Keep a change beside the line that it would change.")]
 
 
-class NewThread(Sent):
+class NewThread(RequestBody):
     session: str | None = Field(None, description="An outside agent's id of it; begun once, then found again.")
     agent: str | None = None
     incognito: bool = False
@@ -54,12 +54,12 @@ class NewThread(Sent):
     preset: str | None = None
 
 
-class ChangedThread(Sent):
+class ChangedThread(RequestBody):
     title: str | None = None
     archived: bool | None = None
 
 
-class NewMessage(Sent):
+class NewMessage(RequestBody):
     text: str = Field("", description="Left out only with `go_on`, or `instead_of` a reply: it is written anew.")
     instead_of: int | None = Field(
         None, ge=1, le=2**31 - 1, description="The last turn of the person, said anew; or the last reply."
@@ -72,17 +72,17 @@ class NewMessage(Sent):
     hidden: str | None = Field(None, description="Sent to the model with it, shown nowhere.")
 
 
-class NewNote(Sent):
+class NewNote(RequestBody):
     text: str | None = None
     thread_id: str | None = None
     turn: int | None = Field(None, ge=1, le=2**31 - 1)
 
 
-class ChangedNote(Sent):
+class ChangedNote(RequestBody):
     text: str
 
 
-class Asked(Sent):
+class RenderRequest(RequestBody):
     scope: str | None = Field(None, description="As this agent or skill sees it.")
 
 
@@ -101,22 +101,22 @@ class ShownChat:
 
 
 @dataclass(frozen=True)
-class FoundTurns:
+class FoundSnippets:
     turns: list[Snippet]
 
 
 @dataclass(frozen=True)
-class Notes:
+class NoteList:
     notes: list[Note]
 
 
 @dataclass(frozen=True)
-class Pencilled:
+class PencilList:
     pencil: list[Pencil]
 
 
 @dataclass(frozen=True)
-class Reply:
+class ChatReply:
     """A whole reply for who does not stream: the stored message, what the turn and the tools wrote, and what the turn
     asks; `POST /api/memory/proposals/{id}/answer` answers that."""
 
@@ -132,17 +132,17 @@ class Reply:
 
 @router.get("/chat/threads", response_model=Threads)
 def list_chats(
-    call: Reading,
+    call: ReadChatsCall,
     state: Annotated[str | None, Query(description="active, idle or archived")] = None,
     trash: bool = False,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """The last touched first."""
-    return answer(Threads(list(call.book.threads.list(state=state, trash=trash, limit=limit))))
+    return json_response(Threads(list(call.book.threads.list(state=state, trash=trash, limit=limit))))
 
 
 @router.post("/chat/threads", status_code=201, response_model=Thread)
-def start_chat(call: Writing, new: NewThread) -> Response:
+def start_chat(call: WriteChatsCall, new: NewThread) -> Response:
     def do(book: Any) -> Thread:
         if new.session is not None:
             chat = book.threads.of_session(new.session, incognito=new.incognito)
@@ -156,24 +156,24 @@ def start_chat(call: Writing, new: NewThread) -> Response:
     return call.write(do, 201)
 
 
-@router.get("/chat/threads/search", response_model=FoundTurns)
+@router.get("/chat/threads/search", response_model=FoundSnippets)
 def search_chats(
-    call: Reading,
+    call: ReadChatsCall,
     q: Annotated[str, Query(min_length=1, max_length=500)],
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> Response:
     """What was said, with the words marked between ⟦ and ⟧."""
-    return answer(FoundTurns(list(call.book.threads.search(q, limit))))
+    return json_response(FoundSnippets(list(call.book.threads.search(q, limit))))
 
 
 @router.get("/chat/threads/{id}", response_model=ShownChat)
-def show_chat(call: Reading, id: Id) -> Response:
+def show_chat(call: ReadChatsCall, id: ThreadIdPath) -> Response:
     chat = call.book.threads.get(id)
-    return answer(ShownChat(chat.thread, list(chat.messages()), open_questions(call.book, id)))
+    return json_response(ShownChat(chat.thread, list(chat.messages()), open_questions(call.book, id)))
 
 
 @router.patch("/chat/threads/{id}", response_model=Thread)
-def change_chat(call: Writing, id: Id, changed: ChangedThread) -> Response:
+def change_chat(call: WriteChatsCall, id: ThreadIdPath, changed: ChangedThread) -> Response:
     def do(book: Any) -> Thread:
         thread: Thread = book.threads.get(id).thread
         if changed.title is not None:
@@ -186,28 +186,30 @@ def change_chat(call: Writing, id: Id, changed: ChangedThread) -> Response:
 
 
 @router.delete("/chat/threads/{id}", response_model=Thread, responses={204: {"description": "Gone for good"}})
-def delete_chat(call: Writing, id: Id, memories: bool = False, forever: bool = False) -> Response:
+def delete_chat(call: WriteChatsCall, id: ThreadIdPath, memories: bool = False, forever: bool = False) -> Response:
     """Into the trash for 30 days, with the memories learned from it if wanted."""
     return call.write(lambda book: book.threads.delete(id, memories=memories, forever=forever), 204 if forever else 200)
 
 
 @router.post("/chat/threads/{id}/restore", response_model=Thread)
-def restore_chat(call: Writing, id: Id) -> Response:
+def restore_chat(call: WriteChatsCall, id: ThreadIdPath) -> Response:
     return call.write(lambda book: book.threads.restore(id))
 
 
-@router.post("/chat/threads/{id}/close", response_model=Closed, responses=documented(502))
+@router.post("/chat/threads/{id}/close", response_model=ClosingResult, responses=problem_answers(502))
 def close_chat(
-    call: Writing,
-    id: Id,
+    call: WriteChatsCall,
+    id: ThreadIdPath,
     offline: Annotated[bool, Query(description="By Keepbook's own reader, whatever model is set.")] = False,
 ) -> Response:
     """Read what is new for memories, once. `status`: closed, nothing, busy, open or failed."""
-    return answer(call.book.threads.get(id).close(offline))
+    return json_response(call.book.threads.get(id).close(offline))
 
 
 @router.post("/chat/threads/{id}/inject", response_model=Block)
-def inject_chat(call: Writing, id: Id, told: Annotated[Asked | None, Body()] = None) -> Response:
+def inject_chat(
+    call: WriteChatsCall, id: ThreadIdPath, told: Annotated[RenderRequest | None, Body()] = None
+) -> Response:
     """The memory block of this chat: rendered at the first call, then the same bytes."""
 
     def do(book: Any) -> Block:
@@ -218,25 +220,25 @@ def inject_chat(call: Writing, id: Id, told: Annotated[Asked | None, Body()] = N
 
 
 @router.get("/chat/threads/{id}/messages", response_model=ShownChat)
-def list_messages(call: Reading, id: Id) -> Response:
+def list_messages(call: ReadChatsCall, id: ThreadIdPath) -> Response:
     return show_chat(call, id)
 
 
 @router.post(
     "/chat/threads/{id}/messages",
     status_code=201,
-    response_model=Message | Reply,
+    response_model=Message | ChatReply,
     responses={
         200: {
             "description": "The reply: a stream of events, or JSON for who asks for it.",
             "content": DESCRIBED,
         },
-        **documented(502),
+        **problem_answers(502),
     },
 )
 async def say_in_chat(
-    call: Writing,
-    id: Id,
+    call: WriteChatsCall,
+    id: ThreadIdPath,
     new: NewMessage,
     reply: Annotated[bool | None, Query(description="The same as in the body.")] = None,
     accept: Annotated[str | None, Header()] = None,
@@ -247,8 +249,8 @@ async def say_in_chat(
     chat = await run_in_threadpool(lambda: call.book.threads.get(id))
     talk = await run_in_threadpool(call.kb.talk, chat)
     if "application/json" in (accept or ""):
-        return answer(await _whole(talk, new), 201)
-    return call.stream(_streamed(talk, new))
+        return json_response(await _whole(talk, new), 201)
+    return call.stream(_stream_events(talk, new))
 
 
 def _record(book: Any, id: str, new: NewMessage) -> Message:
@@ -256,7 +258,7 @@ def _record(book: Any, id: str, new: NewMessage) -> Message:
     return added
 
 
-def _told(talk: Talk, new: NewMessage) -> AsyncIterator[Any]:
+def _events_of(talk: Talk, new: NewMessage) -> AsyncIterator[Any]:
     if new.go_on and not new.text:
         return talk.go_on()
     if new.instead_of is not None and not new.text:
@@ -264,34 +266,34 @@ def _told(talk: Talk, new: NewMessage) -> AsyncIterator[Any]:
     return talk.say(new.text, hidden=new.hidden, instead_of=new.instead_of)
 
 
-async def _streamed(talk: Talk, new: NewMessage) -> AsyncIterator[bytes]:
+async def _stream_events(talk: Talk, new: NewMessage) -> AsyncIterator[bytes]:
     try:
-        async for told in _told(talk, new):
+        async for told in _events_of(talk, new):
             match told:
                 case TextDelta(text):
                     yield event("text", {"text": text})
-                case Called(used):
+                case ToolCalled(used):
                     yield event("tool", {"name": used.name, "answer": used.answer, "memory_event": used.memory_event})
                 case Notice(text):
                     yield event("notice", {"text": text})
-                case Kept(message, titled):
+                case ReplyStored(message, titled):
                     asked = await run_in_threadpool(_questions, talk, message)
                     yield event("kept", {"message": message, "title": titled, "questions": asked})
     except KeepbookError as error:
         yield event("problem", document(error))
 
 
-async def _whole(talk: Talk, new: NewMessage) -> Reply:
+async def _whole(talk: Talk, new: NewMessage) -> ChatReply:
     events, notices = [], []
-    async for told in _told(talk, new):
+    async for told in _events_of(talk, new):
         match told:
-            case Called(used) if used.memory_event:
+            case ToolCalled(used) if used.memory_event:
                 events.append(used.memory_event)
             case Notice(text):
                 notices.append(text)
-            case Kept(message, titled):
+            case ReplyStored(message, titled):
                 asked = await run_in_threadpool(_questions, talk, message)
-                return Reply(message, events, notices, titled, asked)
+                return ChatReply(message, events, notices, titled, asked)
     raise KeepbookError("the model's reply did not end")
 
 
@@ -304,21 +306,21 @@ def _questions(talk: Talk, reply: Message) -> list[OpenQuestion]:
 # Pencil
 
 
-@router.get("/chat/threads/{id}/pencil", response_model=Pencilled)
-def list_pencil(desk: Reading, id: Id) -> Response:
+@router.get("/chat/threads/{id}/pencil", response_model=PencilList)
+def list_pencil(desk: ReadChatsCall, id: ThreadIdPath) -> Response:
     """What is only offered of what was said so far, each line beside its turn; where a model answers, what closing
     would keep or propose."""
-    return answer(Pencilled(list(desk.book.threads.get(id).pencil())))
+    return json_response(PencilList(list(desk.book.threads.get(id).pencil())))
 
 
 @router.post("/chat/threads/{id}/pencil/{key}/no", response_model=Pencil)
-def decline_pencil(desk: Answering, id: Id, key: Key) -> Response:
+def decline_pencil(desk: AnswerProposalsCall, id: ThreadIdPath, key: PencilKeyPath) -> Response:
     """No: it is not kept, whatever model closes the chat; what was offered is declined."""
     return desk.write(lambda book: book.threads.get(id).decline(key))
 
 
 @router.post("/chat/threads/{id}/pencil/{key}/keep", response_model=Memory)
-def keep_pencil(desk: Answering, id: Id, key: Key, both: Both = False) -> Response:
+def keep_pencil(desk: AnswerProposalsCall, id: ThreadIdPath, key: PencilKeyPath, both: BothQuery = False) -> Response:
     """Keep it now, as the person."""
     return desk.write(lambda book: book.threads.get(id).keep(key, both))
 
@@ -326,9 +328,9 @@ def keep_pencil(desk: Answering, id: Id, key: Key, both: Both = False) -> Respon
 # Notes
 
 
-@router.get("/journal", response_model=Notes)
+@router.get("/journal", response_model=NoteList)
 def list_notes(call: ReadingNotes, q: Annotated[str | None, Query(max_length=500)] = None) -> Response:
-    return answer(Notes(list(call.book.notes.list(q))))
+    return json_response(NoteList(list(call.book.notes.list(q))))
 
 
 @router.post("/journal", status_code=201, response_model=Note)
@@ -342,7 +344,7 @@ def write_note(call: WritingNotes, new: NewNote) -> Response:
 
 @router.get("/journal/{id}", response_model=Note)
 def get_note(call: ReadingNotes, id: NoteId) -> Response:
-    return answer(call.book.notes.get(id))
+    return json_response(call.book.notes.get(id))
 
 
 @router.put("/journal/{id}", response_model=Note)

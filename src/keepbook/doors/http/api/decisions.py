@@ -10,9 +10,9 @@ from fastapi.responses import Response
 from keepbook.book.agents.calibration import Calibration
 from keepbook.book.agents.decisions import Decision
 from keepbook.book.agents.results import Former
-from keepbook.doors.http.api.agents import Limit, ReadingDecisions, RunId
-from keepbook.doors.http.api.memory import Moment
-from keepbook.doors.http.call import answer
+from keepbook.doors.http.api.agents import LimitQuery, ReadingDecisions, RunIdPath
+from keepbook.doors.http.api.memory import MomentQuery
+from keepbook.doors.http.call import json_response
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 
@@ -23,12 +23,12 @@ CardTypeNames = Annotated[list[str] | None, Query(description="Only cards of the
 
 
 @dataclass(frozen=True)
-class Decisions:
+class DecisionList:
     decisions: list[Decision]
 
 
 @dataclass(frozen=True)
-class Counted:
+class DecisionCounts:
     """How many there are in each state, `due` among them; and since when there are results of trades."""
 
     counts: dict[str, int]
@@ -36,18 +36,18 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class History:
+class OutcomeHistory:
     """What was known of its end before bars came late or were corrected, the oldest first."""
 
     history: list[Former]
 
 
-@router.get("/decisions", response_model=Decisions)
+@router.get("/decisions", response_model=DecisionList)
 def list_decisions(
     call: ReadingDecisions,
     state: Annotated[str | None, Query(description="open, resolved or expired")] = None,
     agent: Annotated[str | None, Query(max_length=200)] = None,
-    limit: Limit = 100,
+    limit: LimitQuery = 100,
     offset: Annotated[int, Query(ge=0, le=10_000_000, description="So many of the newest are left out.")] = 0,
     forecasts: Forecasts = None,
     card_types: CardTypeNames = None,
@@ -58,10 +58,10 @@ def list_decisions(
         state=state, agent=call.own(agent), limit=limit, offset=offset, forecasts=forecasts, by_due=by_due,
         card_types=card_types,
     )  # fmt: skip
-    return answer(Decisions(list(found)))
+    return json_response(DecisionList(list(found)))
 
 
-@router.get("/decisions/count", response_model=Counted)
+@router.get("/decisions/count", response_model=DecisionCounts)
 def count_decisions(
     call: ReadingDecisions,
     agent: Annotated[str | None, Query(max_length=200)] = None,
@@ -71,7 +71,7 @@ def count_decisions(
     """`due`: forecasts whose date is over and that nobody has answered."""
     known, whose = call.book.decisions, call.own(agent)
     counts = known.count(agent=whose, forecasts=forecasts, card_types=card_types)
-    return answer(Counted(counts, known.first_resolved(whose)))
+    return json_response(DecisionCounts(counts, known.first_resolved(whose)))
 
 
 @router.get("/decisions/calibration", response_model=Calibration)
@@ -79,19 +79,19 @@ def get_calibration(
     call: ReadingDecisions,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     forecasts: Annotated[bool, Query(description="Of forecasts instead of trades.")] = False,
-    known_at: Moment = None,
+    known_at: MomentQuery = None,
 ) -> Response:
     """Whether stated conviction has meant anything; under ten resolved decisions it says that it cannot tell."""
-    return answer(call.book.decisions.calibration(call.own(agent), forecasts=forecasts, known_at=known_at))
+    return json_response(call.book.decisions.calibration(call.own(agent), forecasts=forecasts, known_at=known_at))
 
 
 @router.get("/decisions/{id}", response_model=Decision)
-def get_decision(call: ReadingDecisions, id: RunId, known_at: Moment = None) -> Response:
+def get_decision(call: ReadingDecisions, id: RunIdPath, known_at: MomentQuery = None) -> Response:
     """The decision of a run, as it stands, or as it was known at an instant."""
-    return answer(call.book.decisions.get(call.run(id), known_at=known_at))
+    return json_response(call.book.decisions.get(call.run(id), known_at=known_at))
 
 
-@router.get("/decisions/{id}/history", response_model=History)
-def get_decision_history(call: ReadingDecisions, id: RunId) -> Response:
+@router.get("/decisions/{id}/history", response_model=OutcomeHistory)
+def get_decision_history(call: ReadingDecisions, id: RunIdPath) -> Response:
     """Other results that it was known by before."""
-    return answer(History(list(call.book.decisions.history(call.run(id)))))
+    return json_response(OutcomeHistory(list(call.book.decisions.history(call.run(id)))))

@@ -15,14 +15,14 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.book import Book
-from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.doors.http.stream import DESCRIBED, MEDIA_TYPE, REST, event
 
 router = APIRouter(prefix="/api", tags=["events"], responses=USUAL, route_class=FastRoute)
 
-Following = Annotated[Call, may("ledger.follow")]
+Following = Annotated[Call, permitted_call("ledger.follow")]
 
 LOOK_EVERY = 0.5
 REST_EVERY = 15.0
@@ -30,7 +30,7 @@ LAST_EVENT = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Changed:
+class FeedChange:
     event: int
     at: datetime
     actor: str
@@ -44,7 +44,7 @@ class Changed:
 class Feed:
     """`next` is what to send as `after`."""
 
-    events: list[Changed]
+    events: list[FeedChange]
     next: int
 
 
@@ -66,20 +66,20 @@ async def list_events(
         after = min(int(last_event_id), LAST_EVENT)  # a number that no entry has yet: there is nothing after it
     book = call.book
     if MEDIA_TYPE in (accept or ""):
-        return call.stream(_followed(request, book, after))
+        return call.stream(_follow(request, book, after))
     found = await run_in_threadpool(_since, book, after, limit)
-    return answer(Feed(found, found[-1].event if found else after))
+    return json_response(Feed(found, found[-1].event if found else after))
 
 
-def _since(book: Book, after: int, limit: int) -> list[Changed]:
+def _since(book: Book, after: int, limit: int) -> list[FeedChange]:
     """Entries are numbered without gaps: a page is a range of numbers."""
     return [
-        Changed(entry.event, entry.at, entry.actor, entry.action, entry.memory_id, entry.thread_id, entry.link_id)
+        FeedChange(entry.event, entry.at, entry.actor, entry.action, entry.memory_id, entry.thread_id, entry.link_id)
         for entry in reversed(book.ledger(after=after, before=min(after + limit + 1, LAST_EVENT), limit=None))
     ]
 
 
-async def _followed(request: Request, book: Book, after: int) -> AsyncIterator[bytes]:
+async def _follow(request: Request, book: Book, after: int) -> AsyncIterator[bytes]:
     stopping: asyncio.Event = request.app.state.stopping
     rested = 0.0
     while not stopping.is_set():

@@ -11,36 +11,36 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.ledger.loads import Load
 from keepbook.book.owners.authority import ask_token
-from keepbook.book.owners.authority import may as allowed
+from keepbook.book.owners.authority import refusal_reason as allowed
 from keepbook.book.owners.spending import Spent
 from keepbook.book.owners.tokens import USUAL_SCOPES, NewToken, Token
 from keepbook.book.upkeep.erase import Receipt
-from keepbook.book.upkeep.imported import Imported
-from keepbook.doors.http.api.memory import Sent
-from keepbook.doors.http.call import Call, answer, may
+from keepbook.book.upkeep.import_answer import Imported
+from keepbook.doors.http.api.memory_bodies import RequestBody
+from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid
 
 router = APIRouter(prefix="/api", tags=["me"], responses=USUAL, route_class=FastRoute)
 
-Knowing = Annotated[Call, may("me.read")]
-ReadingChoices = Annotated[Call, may("choices.read")]
-Choosing = Annotated[Call, may("choices.change")]
-ListingTokens = Annotated[Call, may("tokens.read")]
-MakingTokens = Annotated[Call, may("tokens.make")]
-RevokingTokens = Annotated[Call, may("tokens.revoke")]
-Exporting = Annotated[Call, may("book.export")]
-Importing = Annotated[Call, may("book.import")]
-Erasing = Annotated[Call, may("book.erase")]
-Reading = Annotated[Call, may("ledger.read")]
-Undoing = Annotated[Call, may("undo.own")]
+Knowing = Annotated[Call, permitted_call("me.read")]
+ReadingChoices = Annotated[Call, permitted_call("choices.read")]
+Choosing = Annotated[Call, permitted_call("choices.change")]
+ListingTokens = Annotated[Call, permitted_call("tokens.read")]
+MakingTokens = Annotated[Call, permitted_call("tokens.make")]
+RevokingTokens = Annotated[Call, permitted_call("tokens.revoke")]
+Exporting = Annotated[Call, permitted_call("book.export")]
+Importing = Annotated[Call, permitted_call("book.import")]
+Erasing = Annotated[Call, permitted_call("book.erase")]
+ReadLedgerCall = Annotated[Call, permitted_call("ledger.read")]
+Undoing = Annotated[Call, permitted_call("undo.own")]
 
 LINES = "application/jsonl"
 TEXT = {"schema": {"type": "string"}}
 
 
-class Chosen(Sent):
+class ChangedChoices(RequestBody):
     zone: str | None = Field(None, description="IANA, like Europe/Oslo")
     preset: str | None = None
     tier: str | None = Field(None, description="beginner, intermediate or advanced")
@@ -49,7 +49,7 @@ class Chosen(Sent):
     name: str | None = Field(None, description="What the pages call the person.")
 
 
-class WantedToken(Sent):
+class WantedToken(RequestBody):
     kind: str = Field("person", description="person or agent; a service token is made on the command line.")
     scopes: list[str] = Field(list(USUAL_SCOPES), description="Of read, write, admin.")
     name: str | None = None
@@ -57,7 +57,7 @@ class WantedToken(Sent):
     agent: str | None = Field(None, description="With kind agent: one of the owner's, whose tools it has.")
 
 
-class Confirmed(Sent):
+class EraseConfirmation(RequestBody):
     confirm: str = Field(description="The owner's name: everything of theirs goes, for good.")
 
 
@@ -96,11 +96,11 @@ class TokenList:
 
 @router.get("/me", response_model=Me)
 def get_me(call: Knowing) -> Response:
-    return answer(_me(call))
+    return json_response(_me(call))
 
 
 @router.patch("/me", response_model=Me)
-def change_me(call: Choosing, chosen: Chosen) -> Response:
+def change_me(call: Choosing, chosen: ChangedChoices) -> Response:
     given = chosen.model_dump(exclude_none=True)
 
     def do(book: Any) -> Me:
@@ -112,7 +112,7 @@ def change_me(call: Choosing, chosen: Chosen) -> Response:
     return call.write(do)
 
 
-class Tried(Sent):
+class TopicTrial(RequestBody):
     text: str = Field(max_length=2000)
 
 
@@ -122,15 +122,15 @@ class Topics:
 
 
 @router.post("/me/never/try", response_model=Topics)
-def try_never(call: ReadingChoices, tried: Tried) -> Response:
+def try_never(call: ReadingChoices, tried: TopicTrial) -> Response:
     """Which of your topics a sentence touches; nothing of it is kept."""
-    return answer(Topics(list(call.book.never_of(tried.text))))
+    return json_response(Topics(list(call.book.never_of(tried.text))))
 
 
 def _me(call: Call) -> Me:
     book, settings = call.book, call.kb.settings
     choices, caller = book.choices, call.caller
-    told = allowed(caller.hand, "choices.read") is None  # what a person never wants kept says something about them
+    told = allowed(caller.as_actor, "choices.read") is None  # what a person never wants kept says something about them
     return Me(
         owner=book.owner, kind=caller.kind, scopes=sorted(caller.scopes), zone=book.zone, preset=book.preset().name,
         tier=choices.tier, memory=choices.memory, never=choices.never if told else (),
@@ -141,24 +141,24 @@ def _me(call: Call) -> Me:
 
 @router.get("/tokens", response_model=TokenList)
 def list_tokens(call: ListingTokens) -> Response:
-    return answer(TokenList(list(call.kb.tokens.list(call.caller.owner))))
+    return json_response(TokenList(list(call.kb.tokens.list(call.caller.owner))))
 
 
 @router.post("/tokens", status_code=201, response_model=MadeToken)
 def make_token(call: MakingTokens, wanted: WantedToken) -> Response:
     """For the caller's own book, and never with more than the caller may."""
-    ask_token(call.caller.hand, wanted.kind, wanted.scopes)
+    ask_token(call.caller.as_actor, wanted.kind, wanted.scopes)
     given = wanted.model_dump()
     if wanted.agent is not None:
         given["agent"] = call.book.agents.get(wanted.agent).id
     made: NewToken = call.kb.tokens.create(call.caller.owner, made_with=call.caller.token_id, **given)
     known = made.known
-    return answer(MadeToken(known.id, made.token, known.owner, known.kind, known.scopes), 201)
+    return json_response(MadeToken(known.id, made.token, known.owner, known.kind, known.scopes), 201)
 
 
 @router.delete("/tokens/{id}", response_model=Token)
 def revoke_token(call: RevokingTokens, id: Annotated[str, Path(max_length=200)]) -> Response:
-    return answer(call.kb.tokens.revoke(id, owner=call.caller.owner))
+    return json_response(call.kb.tokens.revoke(id, owner=call.caller.owner))
 
 
 @router.get(
@@ -194,7 +194,7 @@ async def import_book(
     except UnicodeDecodeError:
         raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
     if dry_run:  # takes itself back, which it cannot inside the transaction that keeps an answer for its key
-        return answer(await run_in_threadpool(call.book.import_, lines, merge, dry_run=True, theirs=theirs))
+        return json_response(await run_in_threadpool(call.book.import_, lines, merge, dry_run=True, theirs=theirs))
     return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge, theirs=theirs))
 
 
@@ -206,9 +206,9 @@ class Loads:
 
 
 @router.get("/loads", response_model=Loads)
-def list_all_loads(call: Reading, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
+def list_all_loads(call: ReadLedgerCall, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
     """The files that came in: memories, chats and trades; `undone_at` is when one was taken back."""
-    return answer(Loads(list(call.book.loads(limit))))
+    return json_response(Loads(list(call.book.loads(limit))))
 
 
 @router.post("/loads/{nth}/undo", response_model=Load)
@@ -220,6 +220,6 @@ def take_back_any_load(
 
 
 @router.post("/erase", response_model=Receipt)
-def erase_book(call: Erasing, confirmed: Confirmed) -> Response:
+def erase_book(call: Erasing, confirmed: EraseConfirmation) -> Response:
     """Everything of this owner, ledger and tokens included; nothing undoes it."""
-    return answer(call.book.erase(confirmed.confirm))
+    return json_response(call.book.erase(confirmed.confirm))

@@ -1,44 +1,57 @@
 """`/api/memory`: the memories of the caller's book."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Header, Path, Query
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
 
-from keepbook.book.book import Book, Detailed
-from keepbook.book.ground.opened import viewing
+from keepbook.book.book import Book, MemoryDetail
+from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.when import stamp
-from keepbook.book.ledger.ledger import Entry
 from keepbook.book.ledger.verify import Verification
 from keepbook.book.memory.links import Link
-from keepbook.book.memory.memories import REASONS, Memory, Version, Written
-from keepbook.book.recall.chats import ChatHit
-from keepbook.book.recall.memories import Hit
+from keepbook.book.memory.memories import Memory, Written
 from keepbook.book.upkeep.audit import Audit
-from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.api.memory_bodies import (
+    Block,
+    ChangedMemory,
+    ChatHits,
+    Entries,
+    ForgetRequest,
+    FoundMemory,
+    Hits,
+    InjectRequest,
+    Memories,
+    MemoryPage,
+    NewLink,
+    NewMemory,
+    RenderedBlock,
+    RestoreRequest,
+    Versions,
+)
+from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
-from keepbook.doors.http.problems import USUAL, documented
+from keepbook.doors.http.problems import USUAL, problem_answers
 from keepbook.errors import Conflict
 
 router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route_class=FastRoute)
 
-Reading = Annotated[Call, may("memories.read")]
-ReadingChats = Annotated[Call, may("chats.read")]
-ReadingLedger = Annotated[Call, may("ledger.read")]
-Checking = Annotated[Call, may("book.verify")]
-Injecting = Annotated[Call, may("memories.inject")]
-Writing = Annotated[Call, may("memories.write")]
-Undoing = Annotated[Call, may("undo.own")]
-Promoting = Annotated[Call, may("memories.promote")]
+ReadMemoriesCall = Annotated[Call, permitted_call("memories.read")]
+ReadingChats = Annotated[Call, permitted_call("chats.read")]
+ReadingLedger = Annotated[Call, permitted_call("ledger.read")]
+Checking = Annotated[Call, permitted_call("book.verify")]
+Injecting = Annotated[Call, permitted_call("memories.inject")]
+WriteMemoriesCall = Annotated[Call, permitted_call("memories.write")]
+Undoing = Annotated[Call, permitted_call("undo.own")]
+Promoting = Annotated[Call, permitted_call("memories.promote")]
 
-Id = Annotated[str, Path(description="A memory's id.", max_length=200)]
-Moment = Annotated[str | None, Query(description="An instant, ISO 8601; a date alone is its start.", max_length=100)]
-Limit = Annotated[int, Query(ge=1, le=1000)]
-Asked = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=2000)]
-Tagged = Annotated[list[str] | None, Query(alias="tag", description="Only what has this tag; repeated, all of them.")]
+MemoryIdPath = Annotated[str, Path(description="A memory's id.", max_length=200)]
+MomentQuery = Annotated[
+    str | None, Query(description="An instant, ISO 8601; a date alone is its start.", max_length=100)
+]
+LimitQuery = Annotated[int, Query(ge=1, le=1000)]
+QuestionQuery = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=2000)]
+TagQuery = Annotated[list[str] | None, Query(alias="tag", description="Only what has this tag; repeated, all of them.")]
 IfMatch = Annotated[str | None, Header(description="The ETag the change is based on.", max_length=200)]
 
 
@@ -58,210 +71,91 @@ FILTERS: dict[str, Any] = {
 """For the document: the framework knows no parameter whose name is the caller's to choose."""
 
 
-class Sent(BaseModel):
-    """A request's body: what is not known is refused by name."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class NewMemory(Sent):
-    content: str
-    category: str | None = None
-    subject: str | None = None
-    summary: str | None = None
-    body: str | None = None
-    metadata: dict[str, str] | None = Field(None, description="What a program notes with it: at most 32 strings.")
-    tags: list[str] | None = Field(None, description="Words to file it under: at most 32.")
-    confidence: str | None = Field(None, description="asserted or inferred")
-    importance: float | None = None
-    valid_from: str | None = None
-    valid_until: str | None = None
-    scope: str | None = None
-    thread_id: str | None = None
-    turn_ids: list[str | int] = []
-    force: bool = Field(False, description="Keep it although something like it is there.")
-
-
-class ChangedMemory(Sent):
-    content: str
-    summary: str | None = None
-    body: str | None = None
-    category: str | None = None
-    subject: str | None = None
-    metadata: dict[str, str] | None = Field(None, description="Left out, it stays as it is; {} empties it.")
-    tags: list[str] | None = Field(None, description="Left out, they stay as they are; [] takes them away.")
-    confidence: str | None = None
-    importance: float | None = None
-    valid_from: str | None = None
-    valid_until: str | None = None
-    correction: bool = Field(False, description="As it should have been from the start.")
-    expect_version: int | None = None
-    thread_id: str | None = None
-    turn_ids: list[str | int] = []
-
-
-class Forgotten(Sent):
-    reason: str = Field("user_deleted", description=", ".join(REASONS[:-1]))
-    expect_version: int | None = None
-
-
-class Restored(Sent):
-    expect_version: int | None = None
-
-
-class Session(Sent):
-    session: str
-    preset: str | None = None
-    scope: str | None = None
-
-
-class NewLink(Sent):
-    from_id: str
-    to_id: str
-    relation: str
-
-
-@dataclass(frozen=True)
-class MemoryPage:
-    memories: list[Memory]
-    total: int
-    next: str | None
-
-
-@dataclass(frozen=True)
-class Block:
-    """The text for a system prompt, and the preset it was made by."""
-
-    block: str
-    preset: str
-
-
-@dataclass(frozen=True)
-class MemoryFate:
-    """Where a memory ended up (in_block, recall_only or cut), and why where it is not in the block."""
-
-    place: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class RenderedBlock:
-    """The block, what it shows as pairs of id and version, and what became of each memory."""
-
-    text: str
-    shown: list[tuple[str, int]]
-    fates: dict[str, MemoryFate]
-
-
-@dataclass(frozen=True)
-class FoundMemory:
-    """The memory that a reference means."""
-
-    id: str
-
-
-@dataclass(frozen=True)
-class Versions:
-    versions: list[Version]
-
-
-@dataclass(frozen=True)
-class Hits:
-    memories: Sequence[Hit]
-    notice: str | None = None
-
-
-@dataclass(frozen=True)
-class ChatHits:
-    turns: list[ChatHit]
-    notice: str | None = None
-
-
-@dataclass(frozen=True)
-class Entries:
-    entries: list[Entry]
-
-
-@dataclass(frozen=True)
-class Memories:
-    memories: list[Memory]
-
-
 # Reading. Fixed paths stand before /{id}; what is asked for most stands first.
 
 
 @router.get("/", response_model=MemoryPage, openapi_extra=FILTERS)
 def list_memories(
-    call: Reading,
+    call: ReadMemoriesCall,
     category: str | None = None,
     subject: str | None = None,
     scope: Annotated[str | None, Query(description="Also this agent's own; * for all.")] = None,
     state: Annotated[str, Query(description="active, archived, trash or all")] = "active",
     q: Annotated[str | None, Query(description="Only what says this.", max_length=500)] = None,
-    limit: Limit = 100,
+    limit: LimitQuery = 100,
     cursor: Annotated[str | None, Query(description="`next` of the page before.", max_length=200)] = None,
-    tags: Tagged = None,
+    tags: TagQuery = None,
 ) -> Response:
-    return answer(call.book.list(category, subject, call.scope(scope), state, limit, cursor, q, call.metadata, tags))
+    return json_response(
+        call.book.list(category, subject, call.scope(scope), state, limit, cursor, q, call.metadata, tags)
+    )
 
 
 @router.post("/", status_code=201, response_model=Written)
-def remember(call: Writing, new: NewMemory) -> Response:
+def remember(call: WriteMemoriesCall, new: NewMemory) -> Response:
     """Something like it exists in a preset that asks first, and no `force`: 409 with `similar`."""
     given = new.model_dump()
-    return call.write(lambda book: book.remember(given.pop("content"), **given), 201, _tagged)
+    return call.write(lambda book: book.remember(given.pop("content"), **given), 201, _etag_header)
 
 
 @router.get("/recall", response_model=Hits, openapi_extra=FILTERS)
 def recall_memories(
-    call: Reading,
-    q: Asked,
+    call: ReadMemoriesCall,
+    q: QuestionQuery,
     limit: Annotated[int, Query(ge=1, le=100)] = 10,
     category: str | None = None,
     scope: str | None = None,
-    known: Moment = None,
-    valid: Moment = None,
-    tags: Tagged = None,
+    known: MomentQuery = None,
+    valid: MomentQuery = None,
+    tags: TagQuery = None,
 ) -> Response:
     hits = call.book.recall(q, limit, category, call.scope(scope), known, valid, call.metadata, tags)
-    return answer(Hits(hits, getattr(hits, "notice", None)))
+    return json_response(Hits(hits, getattr(hits, "notice", None)))
 
 
 @router.get("/rendered", response_model=RenderedBlock)
 def get_rendered(
-    call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
+    call: ReadMemoriesCall,
+    preset: str | None = None,
+    scope: str | None = None,
+    known: MomentQuery = None,
+    valid: MomentQuery = None,
 ) -> Response:
     """The block with what it shows, and why each other memory is not in it."""
-    return answer(call.book.rendered(preset=preset, scope=call.scope(scope), known=known, valid=valid))
+    return json_response(call.book.rendered(preset=preset, scope=call.scope(scope), known=known, valid=valid))
 
 
 @router.get("/replay", response_model=Block)
 def replay_block(call: ReadingLedger, session: Annotated[str, Query(max_length=200)]) -> Response:
     """The block of a session rendered again from the ledger: the bytes it was given."""
-    return answer(Block(call.book.replay(session), call.book.preset().name))
+    return json_response(Block(call.book.replay(session), call.book.preset().name))
 
 
 @router.get("/recall-chats", response_model=ChatHits)
-def recall_chats(call: ReadingChats, q: Asked, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
+def recall_chats(call: ReadingChats, q: QuestionQuery, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
     hits = call.book.recall_chats(q, limit)
-    return answer(ChatHits(list(hits), getattr(hits, "notice", None)))
+    return json_response(ChatHits(list(hits), getattr(hits, "notice", None)))
 
 
 @router.get("/block", response_model=Block)
 def get_block(
-    call: Reading, preset: str | None = None, scope: str | None = None, known: Moment = None, valid: Moment = None
+    call: ReadMemoriesCall,
+    preset: str | None = None,
+    scope: str | None = None,
+    known: MomentQuery = None,
+    valid: MomentQuery = None,
 ) -> Response:
     """A preview, as a chat beginning now would see it; with `known` and `valid`, as one then would have."""
     book = call.book
     with viewing(book):
         text = book.block(preset=preset, scope=call.scope(scope), known=known, valid=valid)
-        return answer(Block(text, book.preset(preset).name))
+        return json_response(Block(text, book.preset(preset).name))
 
 
 @router.get("/as-of", response_model=Memories)
-def list_as_of(call: ReadingLedger, known: Moment = None, valid: Moment = None) -> Response:
+def list_as_of(call: ReadingLedger, known: MomentQuery = None, valid: MomentQuery = None) -> Response:
     """What was known at one instant about another."""
-    return answer(Memories(list(call.book.as_of(known, valid))))
+    return json_response(Memories(list(call.book.as_of(known, valid))))
 
 
 @router.get("/ledger", response_model=Entries)
@@ -271,51 +165,55 @@ def read_ledger(
     thread: str | None = None,
     actor: str | None = None,
     before: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
-    limit: Limit = 100,
+    limit: LimitQuery = 100,
 ) -> Response:
     """What was written, newest first; `before` is the last event of the page before."""
-    return answer(
+    return json_response(
         Entries(list(call.book.ledger(memory=memory, thread=thread, actor=actor, before=before, limit=limit)))
     )
 
 
 @router.get("/verify", response_model=Verification)
 def verify_ledger(call: Checking) -> Response:
-    return answer(call.book.verify())
+    return json_response(call.book.verify())
 
 
 @router.get("/audit", response_model=Audit)
 def audit_book(call: Checking) -> Response:
-    return answer(call.book.audit())
+    return json_response(call.book.audit())
 
 
 @router.get("/find", response_model=FoundMemory)
 def find_memory(
-    call: Reading, ref: Annotated[str, Query(description="Its id, or a piece of what it says.")]
+    call: ReadMemoriesCall, ref: Annotated[str, Query(description="Its id, or a piece of what it says.")]
 ) -> Response:
     """The id behind a reference; 409 with `candidates` where several memories fit."""
-    return answer(FoundMemory(call.book.find(ref)))
+    return json_response(FoundMemory(call.book.find(ref)))
 
 
 @router.get("/{id}/history", response_model=Versions)
-def list_versions(call: Reading, id: Id) -> Response:
+def list_versions(call: ReadMemoriesCall, id: MemoryIdPath) -> Response:
     """Every version of a memory, oldest first."""
-    return answer(Versions(list(call.book.history(id))))
+    return json_response(Versions(list(call.book.history(id))))
 
 
-@router.get("/{id}", response_model=Detailed)
-def get_memory(call: Reading, id: Id, if_none_match: Annotated[str | None, Header(max_length=200)] = None) -> Response:
+@router.get("/{id}", response_model=MemoryDetail)
+def get_memory(
+    call: ReadMemoriesCall, id: MemoryIdPath, if_none_match: Annotated[str | None, Header(max_length=200)] = None
+) -> Response:
     memory = call.book.get(id)
     if if_none_match is not None and _tag(memory) in if_none_match:
-        return Response(status_code=304, headers=_tagged(memory))
-    return answer(memory, headers=_tagged(memory))
+        return Response(status_code=304, headers=_etag_header(memory))
+    return json_response(memory, headers=_etag_header(memory))
 
 
 # Writing
 
 
-@router.put("/{id}", response_model=Written, responses=documented(412))
-def update_memory(call: Writing, id: Id, changed: ChangedMemory, if_match: IfMatch = None) -> Response:
+@router.put("/{id}", response_model=Written, responses=problem_answers(412))
+def update_memory(
+    call: WriteMemoriesCall, id: MemoryIdPath, changed: ChangedMemory, if_match: IfMatch = None
+) -> Response:
     given = changed.model_dump()
     content = given.pop("content")
 
@@ -324,11 +222,15 @@ def update_memory(call: Writing, id: Id, changed: ChangedMemory, if_match: IfMat
             _refuse_miss(book, id, if_match)
             return book.update(id, content, **given)
 
-    return call.write(do, headers=_tagged)
+    return call.write(do, headers=_etag_header)
 
 
-@router.delete("/{id}", response_model=Written, responses={204: {"description": "Gone for good"}, **documented(412)})
-def delete_memory(call: Writing, id: Id, forever: bool = False, if_match: IfMatch = None) -> Response:
+@router.delete(
+    "/{id}", response_model=Written, responses={204: {"description": "Gone for good"}, **problem_answers(412)}
+)
+def delete_memory(
+    call: WriteMemoriesCall, id: MemoryIdPath, forever: bool = False, if_match: IfMatch = None
+) -> Response:
     def do(book: Book) -> Written | None:
         with book.transaction():
             _refuse_miss(book, id, if_match)
@@ -337,11 +239,14 @@ def delete_memory(call: Writing, id: Id, forever: bool = False, if_match: IfMatc
     return call.write(do, 204 if forever else 200)
 
 
-@router.post("/{id}/forget", response_model=Written, responses=documented(412))
+@router.post("/{id}/forget", response_model=Written, responses=problem_answers(412))
 def forget_memory(
-    call: Writing, id: Id, told: Annotated[Forgotten | None, Body()] = None, if_match: IfMatch = None
+    call: WriteMemoriesCall,
+    id: MemoryIdPath,
+    told: Annotated[ForgetRequest | None, Body()] = None,
+    if_match: IfMatch = None,
 ) -> Response:
-    given = told or Forgotten()
+    given = told or ForgetRequest()
 
     def do(book: Book) -> Written:
         with book.transaction():
@@ -351,11 +256,14 @@ def forget_memory(
     return call.write(do)
 
 
-@router.post("/{id}/restore", response_model=Written, responses=documented(412))
+@router.post("/{id}/restore", response_model=Written, responses=problem_answers(412))
 def restore_memory(
-    call: Writing, id: Id, told: Annotated[Restored | None, Body()] = None, if_match: IfMatch = None
+    call: WriteMemoriesCall,
+    id: MemoryIdPath,
+    told: Annotated[RestoreRequest | None, Body()] = None,
+    if_match: IfMatch = None,
 ) -> Response:
-    given = told or Restored()
+    given = told or RestoreRequest()
 
     def do(book: Book) -> Written:
         with book.transaction():
@@ -366,22 +274,22 @@ def restore_memory(
 
 
 @router.post("/{id}/confirm", response_model=Written)
-def confirm_memory(call: Writing, id: Id) -> Response:
+def confirm_memory(call: WriteMemoriesCall, id: MemoryIdPath) -> Response:
     return call.write(lambda book: book.confirm(id))
 
 
 @router.post("/{id}/promote", response_model=Written)
-def promote_memory(call: Promoting, id: Id) -> Response:
+def promote_memory(call: Promoting, id: MemoryIdPath) -> Response:
     return call.write(lambda book: book.promote(id))
 
 
 @router.post("/{id}/demote", response_model=Written)
-def demote_memory(call: Promoting, id: Id) -> Response:
+def demote_memory(call: Promoting, id: MemoryIdPath) -> Response:
     return call.write(lambda book: book.demote(id))
 
 
 @router.post("/inject", response_model=Block)
-def inject_block(call: Injecting, session: Session) -> Response:
+def inject_block(call: Injecting, session: InjectRequest) -> Response:
     """The block of a session: rendered at the first call, then the same bytes."""
 
     def do(book: Book) -> Block:
@@ -392,12 +300,12 @@ def inject_block(call: Injecting, session: Session) -> Response:
 
 
 @router.post("/links", status_code=201, response_model=Link)
-def make_link(call: Writing, new: NewLink) -> Response:
+def make_link(call: WriteMemoriesCall, new: NewLink) -> Response:
     return call.write(lambda book: book.link(new.from_id, new.to_id, new.relation), 201)
 
 
 @router.delete("/links/{id}", response_model=Link)
-def remove_link(call: Writing, id: Id) -> Response:
+def remove_link(call: WriteMemoriesCall, id: MemoryIdPath) -> Response:
     return call.write(lambda book: book.unlink(id))
 
 
@@ -411,7 +319,7 @@ def _tag(memory: Memory) -> str:
     return f'"{memory.version}-{stamp(memory.updated_at)}"'
 
 
-def _tagged(memory: Any) -> dict[str, str]:
+def _etag_header(memory: Any) -> dict[str, str]:
     return {"ETag": _tag(memory)}
 
 

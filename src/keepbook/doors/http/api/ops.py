@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from keepbook.doors.http.call import answer
+from keepbook.doors.http.call import json_response
 from keepbook.doors.http.metrics import Metrics
-from keepbook.doors.http.problems import USUAL, documented
+from keepbook.doors.http.problems import USUAL, problem_answers
 from keepbook.errors import KeepbookError
 
 router = APIRouter(tags=["operation"], responses=USUAL)
@@ -21,14 +21,14 @@ class Health:
     schema: str
 
 
-@router.get("/health", response_model=Health, responses=documented(503))
+@router.get("/health", response_model=Health, responses=problem_answers(503))
 def health(request: Request) -> Response:
     """Ready to serve, on the database's own word."""
     try:
         facts = request.state.kb.facts()
     except KeepbookError as error:
         raise KeepbookError(error.message, code="unavailable") from error
-    return answer(Health("ok", facts["engine"], facts["schema"]))
+    return json_response(Health("ok", facts["engine"], facts["schema"]))
 
 
 @router.get(

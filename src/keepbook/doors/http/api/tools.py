@@ -5,34 +5,37 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import Response
 
-from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.tools.agents import agent_tools, toolbox
-from keepbook.tools.catalogue import ToolSet, build
-from keepbook.tools.definition import Answer
+from keepbook.tools.catalogue import ToolSet, build_tools
+from keepbook.tools.definition import ToolAnswer
 
 router = APIRouter(prefix="/api/tools", tags=["tools"], responses=USUAL, route_class=FastRoute)
 
-Listing = Annotated[Call, may("tools.list")]
+Listing = Annotated[Call, permitted_call("tools.list")]
 
-Preset = Annotated[str | None, Query(description="Another preset's tools than the owner's.", max_length=100)]
+PresetQuery = Annotated[str | None, Query(description="Another preset's tools than the owner's.", max_length=100)]
 Mode = Annotated[Literal["authoring", "coach", "ops"] | None, Query(description="authoring: also what writes a skill.")]
 
 
 @router.get("", response_model=list[dict[str, Any]])
 def list_tools(
-    call: Listing, format: Literal["openai", "anthropic", "mcp"] = "openai", preset: Preset = None, mode: Mode = None
+    call: Listing,
+    format: Literal["openai", "anthropic", "mcp"] = "openai",
+    preset: PresetQuery = None,
+    mode: Mode = None,
 ) -> Response:
-    return answer(_tools(call, preset, mode).schemas(format))
+    return json_response(_tools(call, preset, mode).schemas(format))
 
 
-@router.post("/{name}", response_model=Answer)
+@router.post("/{name}", response_model=ToolAnswer)
 def call_tool(
     call: Listing,
     name: Annotated[str, Path(max_length=200)],
     arguments: Annotated[dict[str, Any] | None, Body()] = None,
-    preset: Preset = None,
+    preset: PresetQuery = None,
     mode: Mode = None,
 ) -> Response:
     """What the model asked for. What it got wrong is answered in words too, with `error` set."""
@@ -47,4 +50,4 @@ def _tools(call: Call, preset: str | None, mode: str | None) -> ToolSet:
     book = call.caller.tools_book(call.kb, "http")
     if call.caller.agent is not None:
         return toolbox(book, book.agents.get(call.caller.agent))
-    return build(preset, book, outside=True, extra=agent_tools(book), mode=mode)
+    return build_tools(preset, book, outside=True, extra=agent_tools(book), mode=mode)

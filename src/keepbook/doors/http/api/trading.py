@@ -16,32 +16,32 @@ from keepbook.book.ground.to_json import to_json
 from keepbook.book.trading.breakdown import Breakdown
 from keepbook.book.trading.exposure import LONGEST_LOOK, Exposure
 from keepbook.book.trading.lessons import STATES, Lesson
-from keepbook.book.trading.performance import Performance, Point
+from keepbook.book.trading.performance import EquityPoint, Performance
 from keepbook.book.trading.reflection import Reflection
-from keepbook.book.trading.skills import CURRENCY, FIELDS, Deployment, Skill
-from keepbook.book.trading.skills import Field as FieldVersion
-from keepbook.doors.http.api.memory import IfMatch, Moment, Sent
-from keepbook.doors.http.call import Call, answer, may
+from keepbook.book.trading.skills import CURRENCY, FIELDS, Deployment, FieldVersion, Skill
+from keepbook.doors.http.api.memory import IfMatch, MomentQuery
+from keepbook.doors.http.api.memory_bodies import RequestBody
+from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
-from keepbook.doors.http.problems import USUAL, documented
+from keepbook.doors.http.problems import USUAL, problem_answers
 from keepbook.errors import Conflict
-from keepbook.tools.trading import report
+from keepbook.tools.trading import trading_answer
 
 router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
 
-Reading = Annotated[Call, may("trading.read")]
-Writing = Annotated[Call, may("trading.write")]
-Judging = Annotated[Call, may("lessons.change")]
+ReadTradingCall = Annotated[Call, permitted_call("trading.read")]
+WriteTradingCall = Annotated[Call, permitted_call("trading.write")]
+Judging = Annotated[Call, permitted_call("lessons.change")]
 
 SKILL, DEPLOYMENT = "A skill's id, or its name.", "A deployment's id, or its name."
-SkillId = Annotated[str, Path(alias="id", description=SKILL, max_length=200)]
-DeploymentId = Annotated[str, Path(alias="id", description=DEPLOYMENT, max_length=200)]
-LessonId = Annotated[str, Path(alias="id", description="A lesson's id.", max_length=200)]
+SkillIdPath = Annotated[str, Path(alias="id", description=SKILL, max_length=200)]
+DeploymentIdPath = Annotated[str, Path(alias="id", description=DEPLOYMENT, max_length=200)]
+LessonIdPath = Annotated[str, Path(alias="id", description="A lesson's id.", max_length=200)]
 OfSkill = Annotated[str | None, Query(description=SKILL, max_length=200)]
 OfDeployment = Annotated[str | None, Query(description=DEPLOYMENT, max_length=200)]
 
 
-class NewSkill(Sent):
+class NewSkill(RequestBody):
     name: str
     description: str = ""
     strategy: str | None = Field(None, description="When it enters and leaves, and how much it risks.")
@@ -49,18 +49,18 @@ class NewSkill(Sent):
     chat: str | None = Field(None, description="How it talks about itself.")
 
 
-class SkillFields(Sent):
+class SkillFields(RequestBody):
     strategy: str | None = None
     schedule: str | None = None
     chat: str | None = None
 
 
-class FieldValue(Sent):
+class FieldValue(RequestBody):
     value: str
     expect_version: int | None = Field(None, description="Refused if the field is at another version by now.")
 
 
-class NewDeployment(Sent):
+class NewDeployment(RequestBody):
     name: str
     skill_id: str = Field(description=SKILL)
     account: str | None = None
@@ -70,7 +70,7 @@ class NewDeployment(Sent):
     ended_at: str | None = None
 
 
-class ChangedDeployment(Sent):
+class ChangedDeployment(RequestBody):
     name: str | None = None
     account: str | None = None
     capital: float | None = None
@@ -79,7 +79,7 @@ class ChangedDeployment(Sent):
     ended_at: str | None = Field(None, description="null: it runs on.")
 
 
-class Reflected(Sent):
+class ReflectRequest(RequestBody):
     skill_id: str | None = Field(None, description=SKILL)
     deployment_id: str | None = Field(None, description=DEPLOYMENT)
     window: int | None = Field(None, description="Only the trades of so many last days.")
@@ -136,24 +136,24 @@ class EventShown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reported:
+class ReportAnswer:
     """The figures, and with more `detail` the last trades, the lessons and, in full, the equity curve."""
 
     performance: Performance
     positions: list[PositionShown]
     trades: list[TradeShown] | None = None
     lessons: list[Lesson] | None = None
-    equity: list[Point] | None = None
+    equity: list[EquityPoint] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class SkillShown(Reported):
+class SkillShown(ReportAnswer):
     skill: Skill
     deployments: list[Deployment]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeploymentShown(Reported):
+class DeploymentShown(ReportAnswer):
     deployment: Deployment
 
 
@@ -198,34 +198,34 @@ class Lessons:
 
 
 @router.get("/skills", response_model=Skills)
-def list_skills(call: Reading) -> Response:
+def list_skills(call: ReadTradingCall) -> Response:
     """In the order in which they were made, each with what it says now."""
-    return answer(Skills(list(call.book.trading.skills())))
+    return json_response(Skills(list(call.book.trading.skills())))
 
 
 @router.post("/skills", status_code=201, response_model=Skill)
-def create_skill(call: Writing, new: NewSkill) -> Response:
+def create_skill(call: WriteTradingCall, new: NewSkill) -> Response:
     """Only the name is needed."""
     given = new.model_dump()
-    return call.write(lambda book: book.trading.create_skill(given.pop("name"), **given), 201, _tagged)
+    return call.write(lambda book: book.trading.create_skill(given.pop("name"), **given), 201, _etag_header)
 
 
 @router.get("/skills/{id}", response_model=SkillShown)
 def get_skill(
-    call: Reading,
-    id: SkillId,
+    call: ReadTradingCall,
+    id: SkillIdPath,
     detail: Literal["summary", "trades", "lessons", "full"] = "summary",
-    known_at: Moment = None,
+    known_at: MomentQuery = None,
 ) -> Response:
     """How it did, all its deployments taken together."""
     trading = call.book.trading
     skill = trading.skill(id)
     shown = {"skill": skill, "deployments": trading.deployments(skill.id)}
-    return answer(shown | _reported(call.book, detail, known_at, skill=skill.id), headers=_tagged(skill))
+    return json_response(shown | _report_data(call.book, detail, known_at, skill=skill.id), headers=_etag_header(skill))
 
 
-@router.patch("/skills/{id}", response_model=Skill, responses=documented(412))
-def change_skill(call: Writing, id: SkillId, said: SkillFields, if_match: IfMatch = None) -> Response:
+@router.patch("/skills/{id}", response_model=Skill, responses=problem_answers(412))
+def change_skill(call: WriteTradingCall, id: SkillIdPath, said: SkillFields, if_match: IfMatch = None) -> Response:
     """Each field that is sent gets a new version; the earlier ones stay."""
     given = said.model_dump(exclude_none=True)
 
@@ -237,23 +237,23 @@ def change_skill(call: Writing, id: SkillId, said: SkillFields, if_match: IfMatc
                 book.trading.set_field(skill.id, field, value)
             return book.trading.skill(skill.id)
 
-    return call.write(do, headers=_tagged)
+    return call.write(do, headers=_etag_header)
 
 
 @router.get("/skills/{id}/fields", response_model=FieldVersions)
 def list_field_versions(
-    call: Reading,
-    id: SkillId,
+    call: ReadTradingCall,
+    id: SkillIdPath,
     field: Annotated[str | None, Query(description=", ".join(FIELDS), max_length=40)] = None,
 ) -> Response:
     """Every version of what it says, of one field or of all."""
-    return answer(FieldVersions(list(call.book.trading.field_history(id, field))))
+    return json_response(FieldVersions(list(call.book.trading.field_history(id, field))))
 
 
 @router.put("/skills/{id}/fields/{field}", response_model=FieldVersion)
 def set_skill_field(
-    call: Writing,
-    id: SkillId,
+    call: WriteTradingCall,
+    id: SkillIdPath,
     field: Annotated[str, Path(description=", ".join(FIELDS), max_length=40)],
     told: FieldValue,
 ) -> Response:
@@ -265,13 +265,13 @@ def set_skill_field(
 
 
 @router.get("/deployments", response_model=Deployments)
-def list_deployments(call: Reading, skill_id: OfSkill = None) -> Response:
+def list_deployments(call: ReadTradingCall, skill_id: OfSkill = None) -> Response:
     """In the order in which they were made, also those that have ended."""
-    return answer(Deployments(list(call.book.trading.deployments(skill_id))))
+    return json_response(Deployments(list(call.book.trading.deployments(skill_id))))
 
 
 @router.post("/deployments", status_code=201, response_model=Deployment)
-def create_deployment(call: Writing, new: NewDeployment) -> Response:
+def create_deployment(call: WriteTradingCall, new: NewDeployment) -> Response:
     given = new.model_dump()
     name, skill = given.pop("name"), given.pop("skill_id")
     return call.write(lambda book: book.trading.create_deployment(name, skill, **given), 201)
@@ -279,23 +279,23 @@ def create_deployment(call: Writing, new: NewDeployment) -> Response:
 
 @router.get("/deployments/{id}", response_model=DeploymentShown)
 def get_deployment(
-    call: Reading,
-    id: DeploymentId,
+    call: ReadTradingCall,
+    id: DeploymentIdPath,
     detail: Literal["list", "trades", "lessons", "full"] = "list",
-    known_at: Moment = None,
+    known_at: MomentQuery = None,
 ) -> Response:
     found = call.book.trading.deployment(id)
-    return answer({"deployment": found} | _reported(call.book, detail, known_at, deployment=found.id))
+    return json_response({"deployment": found} | _report_data(call.book, detail, known_at, deployment=found.id))
 
 
 @router.get("/deployments/{id}/breakdown", response_model=Breakdown)
-def break_down(call: Reading, id: DeploymentId, known_at: Moment = None) -> Response:
+def break_down(call: ReadTradingCall, id: DeploymentIdPath, known_at: MomentQuery = None) -> Response:
     """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
-    return answer(call.book.trading.breakdown(deployment=id, known_at=known_at))
+    return json_response(call.book.trading.breakdown(deployment=id, known_at=known_at))
 
 
 @router.patch("/deployments/{id}", response_model=Deployment)
-def change_deployment(call: Writing, id: DeploymentId, changed: ChangedDeployment) -> Response:
+def change_deployment(call: WriteTradingCall, id: DeploymentIdPath, changed: ChangedDeployment) -> Response:
     """Only what is sent changes."""
     given = changed.model_dump(exclude_unset=True)
     return call.write(lambda book: book.trading.change_deployment(id, **given))
@@ -306,36 +306,36 @@ def change_deployment(call: Writing, id: DeploymentId, changed: ChangedDeploymen
 
 @router.get("/trades", response_model=TradePage)
 def list_trades(
-    call: Reading,
+    call: ReadTradingCall,
     skill_id: OfSkill = None,
     deployment_id: OfDeployment = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 30,
     cursor: Annotated[str | None, Query(description="`next` of the page before.", max_length=400)] = None,
-    known_at: Moment = None,
+    known_at: MomentQuery = None,
 ) -> Response:
     """Closed trades, the newest first."""
     page = call.book.trading.trades(
         skill=skill_id, deployment=deployment_id, limit=limit, cursor=cursor, known_at=known_at
     )
-    return answer(page)
+    return json_response(page)
 
 
 @router.get("/events", response_model=ComingShown)
 def list_coming_events(
-    call: Reading,
+    call: ReadTradingCall,
     lookahead_hours: Annotated[float, Query(ge=1, le=LONGEST_LOOK)] = 24,
     types: Annotated[list[str], Query(description="Only these kinds.", max_length=50)] = [],  # noqa: B006
     symbols: Annotated[list[str], Query(description="Only what touches these.", max_length=50)] = [],  # noqa: B006
     min_importance: Annotated[float, Query(ge=0, le=1)] = 0.4,
     deployment_id: OfDeployment = None,
-    known_at: Moment = None,
+    known_at: MomentQuery = None,
 ) -> Response:
     """What is coming; with a deployment also what each event may do to its open positions."""
     found = call.book.trading.events(
         lookahead_hours=lookahead_hours, types=types, symbols=symbols, min_importance=min_importance,
         deployment=deployment_id, known_at=known_at,
     )  # fmt: skip
-    return answer(found)
+    return json_response(found)
 
 
 # Lessons
@@ -343,19 +343,19 @@ def list_coming_events(
 
 @router.get("/lessons", response_model=Lessons)
 def list_lessons(
-    call: Reading,
+    call: ReadTradingCall,
     skill_id: OfSkill = None,
     deployment_id: OfDeployment = None,
     state: Annotated[str, Query(description=", ".join(STATES))] = "active",
-    known_at: Moment = None,
+    known_at: MomentQuery = None,
 ) -> Response:
     """Pinned ones first, then the best supported."""
     found = call.book.trading.lessons(skill=skill_id, deployment=deployment_id, state=state, known_at=known_at)
-    return answer(Lessons(list(found)))
+    return json_response(Lessons(list(found)))
 
 
 @router.post("/lessons/reflect", response_model=Reflection)
-def reflect_on_trades(call: Writing, told: Annotated[Reflected, Body()]) -> Response:
+def reflect_on_trades(call: WriteTradingCall, told: Annotated[ReflectRequest, Body()]) -> Response:
     """Turn closed trades into lessons, as far as the sample supports them."""
 
     def do(book: Book) -> Reflection:
@@ -367,32 +367,32 @@ def reflect_on_trades(call: Writing, told: Annotated[Reflected, Body()]) -> Resp
 
 
 @router.post("/lessons/{id}/pin", response_model=Lesson)
-def pin_lesson(call: Judging, id: LessonId) -> Response:
+def pin_lesson(call: Judging, id: LessonIdPath) -> Response:
     """The person's own word from now on, told in every chat in the skill's scope."""
     return call.write(lambda book: book.trading.pin(id))
 
 
 @router.post("/lessons/{id}/unpin", response_model=Lesson)
-def unpin_lesson(call: Judging, id: LessonId) -> Response:
+def unpin_lesson(call: Judging, id: LessonIdPath) -> Response:
     return call.write(lambda book: book.trading.unpin(id))
 
 
 @router.post("/lessons/{id}/retire", response_model=Lesson)
-def retire_lesson(call: Judging, id: LessonId) -> Response:
+def retire_lesson(call: Judging, id: LessonIdPath) -> Response:
     """Put away; a later reflection does not bring it back."""
     return call.write(lambda book: book.trading.retire(id))
 
 
 @router.post("/lessons/{id}/restore", response_model=Lesson)
-def restore_lesson(call: Judging, id: LessonId) -> Response:
+def restore_lesson(call: Judging, id: LessonIdPath) -> Response:
     return call.write(lambda book: book.trading.restore_lesson(id))
 
 
 # Shared
 
 
-def _reported(book: Book, detail: str, known_at: str | None, **which: str) -> dict[str, Any]:
-    data = report(book, **which, detail=detail, known_at=known_at).data
+def _report_data(book: Book, detail: str, known_at: str | None, **which: str) -> dict[str, Any]:
+    data = trading_answer(book, **which, detail=detail, known_at=known_at).data
     if detail == "full":
         data["equity"] = to_json(book.trading.equity(**which, known_at=known_at))
     return data
@@ -402,7 +402,7 @@ def _tag(skill: Skill) -> str:
     return f'"{"-".join(str(skill.versions[field]) for field in FIELDS)}"'
 
 
-def _tagged(skill: Any) -> dict[str, str]:
+def _etag_header(skill: Any) -> dict[str, str]:
     return {"ETag": _tag(skill)}
 
 

@@ -7,17 +7,17 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from keepbook.book.trading.breakdown import Breakdown
-from keepbook.book.trading.performance import Performance, Point
+from keepbook.book.trading.performance import EquityPoint, Performance
 from keepbook.doors.http.api.me import Loads
-from keepbook.doors.http.api.memory import Moment
+from keepbook.doors.http.api.memory import MomentQuery
 from keepbook.doors.http.api.trading import EventShown, OfDeployment, OfSkill, PositionShown
-from keepbook.doors.http.call import Call, answer, may
+from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 
 router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
 
-Reading = Annotated[Call, may("trading.read")]
+ReadTradingCall = Annotated[Call, permitted_call("trading.read")]
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Positions:
 
 
 @dataclass(frozen=True)
-class Equity:
+class EquityAnswer:
     """A point for every day from the first exit to the last."""
 
-    equity: list[Point]
+    equity: list[EquityPoint]
 
 
 @dataclass(frozen=True)
@@ -40,50 +40,52 @@ class Mappings:
 
 
 @router.get("/positions", response_model=Positions)
-def list_positions(call: Reading, deployment_id: OfDeployment = None, known_at: Moment = None) -> Response:
+def list_positions(call: ReadTradingCall, deployment_id: OfDeployment = None, known_at: MomentQuery = None) -> Response:
     """What is open."""
-    return answer({"positions": call.book.trading.positions(deployment_id, known_at=known_at)})
+    return json_response({"positions": call.book.trading.positions(deployment_id, known_at=known_at)})
 
 
 @router.get("/performance", response_model=Performance)
 def get_performance(
-    call: Reading,
+    call: ReadTradingCall,
     skill_id: OfSkill = None,
     deployment_id: OfDeployment = None,
-    since: Moment = None,
-    known_at: Moment = None,
+    since: MomentQuery = None,
+    known_at: MomentQuery = None,
 ) -> Response:
     """Every figure; with `since` as if trading had begun then."""
     found = call.book.trading.performance(skill=skill_id, deployment=deployment_id, since=since, known_at=known_at)
-    return answer(found)
+    return json_response(found)
 
 
 @router.get("/breakdown", response_model=Breakdown)
 def get_breakdown(
-    call: Reading, skill_id: OfSkill = None, deployment_id: OfDeployment = None, known_at: Moment = None
+    call: ReadTradingCall, skill_id: OfSkill = None, deployment_id: OfDeployment = None, known_at: MomentQuery = None
 ) -> Response:
     """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
-    return answer(call.book.trading.breakdown(skill=skill_id, deployment=deployment_id, known_at=known_at))
+    return json_response(call.book.trading.breakdown(skill=skill_id, deployment=deployment_id, known_at=known_at))
 
 
-@router.get("/equity", response_model=Equity)
+@router.get("/equity", response_model=EquityAnswer)
 def get_equity(
-    call: Reading, skill_id: OfSkill = None, deployment_id: OfDeployment = None, known_at: Moment = None
+    call: ReadTradingCall, skill_id: OfSkill = None, deployment_id: OfDeployment = None, known_at: MomentQuery = None
 ) -> Response:
     """The equity curve, day by day."""
-    return answer(Equity(list(call.book.trading.equity(skill=skill_id, deployment=deployment_id, known_at=known_at))))
+    return json_response(
+        EquityAnswer(list(call.book.trading.equity(skill=skill_id, deployment=deployment_id, known_at=known_at)))
+    )
 
 
 @router.get("/mappings", response_model=Mappings)
-def list_mappings(call: Reading) -> Response:
+def list_mappings(call: ReadTradingCall) -> Response:
     """What `format` may name when a broker's file is sent."""
-    return answer({"mappings": {name: dict(one) for name, one in call.book.trading.mappings().items()}})
+    return json_response({"mappings": {name: dict(one) for name, one in call.book.trading.mappings().items()}})
 
 
 @router.get("/loads", response_model=Loads)
-def list_loads(call: Reading, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
+def list_loads(call: ReadTradingCall, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Response:
     """What came in by brokers' files, file by file; `undone_at` is when one was taken back."""
-    return answer(Loads(list(call.book.trading.loads(limit=limit))))
+    return json_response(Loads(list(call.book.trading.loads(limit=limit))))
 
 
 # What everybody here shares
@@ -102,7 +104,7 @@ class BarShown:
 
 
 @dataclass(frozen=True)
-class Bars:
+class BarList:
     bars: list[BarShown]
 
 
@@ -118,23 +120,25 @@ class MarketEvent:
     event: EventShown | None
 
 
-@router.get("/bars", response_model=Bars)
+@router.get("/bars", response_model=BarList)
 def list_bars(
-    call: Reading,
+    call: ReadTradingCall,
     symbol: Annotated[str, Query(max_length=40)],
     timeframe: Annotated[str | None, Query(description="The finest there is, if not said.", max_length=10)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 60,
 ) -> Response:
     """The last complete bars, oldest first."""
-    return answer({"bars": call.kb.market.recent(symbol, timeframe=timeframe, limit=limit)})
+    return json_response({"bars": call.kb.market.recent(symbol, timeframe=timeframe, limit=limit)})
 
 
 @router.get("/symbols", response_model=Symbols)
-def list_symbols(call: Reading) -> Response:
+def list_symbols(call: ReadTradingCall) -> Response:
     """Those there are bars of."""
-    return answer(Symbols(list(call.kb.market.symbols())))
+    return json_response(Symbols(list(call.kb.market.symbols())))
 
 
 @router.get("/market-events/{id}", response_model=MarketEvent)
-def get_market_event(call: Reading, id: Annotated[str, Path(description="An event's id.", max_length=200)]) -> Response:
-    return answer({"event": call.kb.market.event(id)})
+def get_market_event(
+    call: ReadTradingCall, id: Annotated[str, Path(description="An event's id.", max_length=200)]
+) -> Response:
+    return json_response({"event": call.kb.market.event(id)})

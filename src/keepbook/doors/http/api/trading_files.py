@@ -16,19 +16,19 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.ledger.loads import Load
-from keepbook.book.trading.files import PARQUET, Loaded, Source
+from keepbook.book.trading.files import PARQUET, LoadedFile, Source
 from keepbook.book.trading.imports import mapping
-from keepbook.book.trading.imports.file import SQLITE, is_ours
-from keepbook.book.trading.imports.load import Imported
-from keepbook.doors.http.call import Call, answer, may
+from keepbook.book.trading.imports.file import SQLITE, has_own_columns
+from keepbook.book.trading.imports.load import ImportedTrades
+from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid, NotAllowed
 
 router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
 
-Loading = Annotated[Call, may("trading.load")]
-Kind = Literal["bars", "events", "trades", "positions", "skills", "deployments", "freqtrade"]
+Loading = Annotated[Call, permitted_call("trading.load")]
+TradingFileKind = Literal["bars", "events", "trades", "positions", "skills", "deployments", "freqtrade"]
 SHARED = ("bars", "events")
 
 
@@ -43,11 +43,11 @@ _FILE = {
 }
 
 
-@router.post("/import", response_model=Loaded | Imported, openapi_extra=_FILE)
+@router.post("/import", response_model=LoadedFile | ImportedTrades, openapi_extra=_FILE)
 async def import_trading_file(
     call: Loading,
     request: Request,
-    kind: Annotated[Kind, Query(description="What the file holds.")],
+    kind: Annotated[TradingFileKind, Query(description="What the file holds.")],
     deployment_id: Annotated[
         str | None, Query(description="For trades, positions and freqtrade: where the file names none.", max_length=200)
     ] = None,
@@ -74,10 +74,16 @@ async def import_trading_file(
             code="installation_only",
         )
     sent = await request.body()
-    told = {"format": format, "columns": mapping.pairs(map, "map"), "zone": zone, "dry_run": dry_run, "symbol": symbol}
+    told = {
+        "format": format,
+        "columns": mapping.parse_pairs(map, "map"),
+        "zone": zone,
+        "dry_run": dry_run,
+        "symbol": symbol,
+    }
     sizes = mapping.sizes(multiplier)
     readable = kind == "trades" and not sent.startswith((PARQUET, SQLITE))
-    if readable and (brokers if brokers is not None else format or map or dry_run or not is_ours(sent)):
+    if readable and (brokers if brokers is not None else format or map or dry_run or not has_own_columns(sent)):
         return await run_in_threadpool(
             _bring_in, call, sent, told | {"deployment": deployment_id, "multipliers": sizes}
         )
@@ -89,7 +95,7 @@ async def import_trading_file(
 
 def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
     if told["dry_run"]:
-        return answer(call.book.trading.bring_in(sent, **told))
+        return json_response(call.book.trading.bring_in(sent, **told))
     return call.write(lambda book: book.trading.bring_in(sent, **told))
 
 
@@ -115,9 +121,9 @@ def _load(
     with _file(sent, whole=kind == "freqtrade" or sent.startswith(PARQUET)) as source:
         # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
         if kind == "bars":
-            return answer(call.kb.market.load(source, symbol=symbol, timeframe=timeframe))
+            return json_response(call.kb.market.load(source, symbol=symbol, timeframe=timeframe))
         if kind == "events":
-            return answer(call.kb.market.load_events(source))
+            return json_response(call.kb.market.load_events(source))
         return call.write(lambda book: book.trading.load(kind, source, deployment=deployment))
 
 

@@ -23,11 +23,11 @@ from keepbook.doors.http.web.chat import chat, notes, question_forms, search
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
-from keepbook.doors.http.web.memory import brought_in, listing, moving_in, one, review, time_travel
 from keepbook.doors.http.web.memory import forms as memory_forms
-from keepbook.doors.http.web.trading import bring_in
+from keepbook.doors.http.web.memory import import_form, import_page, listing, memory_page, review, time_travel
 from keepbook.doors.http.web.trading import forms as trading_forms
 from keepbook.doors.http.web.trading import pages as trading
+from keepbook.doors.http.web.trading import trade_import_form
 from keepbook.errors import KeepbookError
 
 ROUTERS = (
@@ -39,9 +39,9 @@ ROUTERS = (
     listing.router,
     memory_forms.router,
     review.router,
-    brought_in.router,
-    moving_in.router,
-    one.router,
+    import_page.router,
+    import_form.router,
+    memory_page.router,
     time_travel.router,
     sign_in.router,
     notes.router,
@@ -52,7 +52,7 @@ ROUTERS = (
     runs.router,
     results.router,
     forecasts.router,
-    bring_in.router,
+    trade_import_form.router,
     trading_forms.router,  # before the pages: /trading/load is no deployment
     trading.router,
 )
@@ -75,7 +75,7 @@ HEADINGS = {
 Handler = Callable[[Request, Any], Response | Awaitable[Response]]
 
 
-def install(app: FastAPI) -> None:
+def install_pages(app: FastAPI) -> None:
     """Add the pages to an application whose problem documents are installed already."""
     sidebar.stand_around(templates)
     for router in ROUTERS:
@@ -103,7 +103,7 @@ def _or_page(otherwise: Handler) -> Handler:
     return handle
 
 
-async def refusal(scope: Scope, error: KeepbookError) -> Response:
+async def refusal_response(scope: Scope, error: KeepbookError) -> Response:
     """What the gate turns away, as the one who asked can read it."""
     request = Request(scope)
     return await run_in_threadpool(_page, request, error) if _is_reading(request) else problems.response(error)
@@ -114,7 +114,7 @@ def _is_reading(request: Request) -> bool:
     return wants and not request.url.path.startswith((*GUARDED, "/static/"))
 
 
-def _told(error: KeepbookError | HTTPException | RequestValidationError) -> tuple[int, str]:
+def _error_in_words(error: KeepbookError | HTTPException | RequestValidationError) -> tuple[int, str]:
     if isinstance(error, RequestValidationError):
         named = ", ".join(str(one["loc"][-1]) for one in error.errors())
         return 422, f"the form or address is missing something, or has something that does not fit: {named}"
@@ -125,7 +125,7 @@ def _told(error: KeepbookError | HTTPException | RequestValidationError) -> tupl
 
 
 def _page(request: Request, error: Any) -> Response:
-    status, detail = _told(error)
+    status, detail = _error_in_words(error)
     told = {"heading": HEADINGS.get(status, "Something broke here"), "detail": detail[:1].upper() + detail[1:]}
     try:
         return Visit(request).page("problem.html", status, **told)
@@ -134,4 +134,4 @@ def _page(request: Request, error: Any) -> Response:
         return HTMLResponse(text, status)
 
 
-__all__ = ["install", "refusal"]
+__all__ = ["install_pages", "refusal_response"]

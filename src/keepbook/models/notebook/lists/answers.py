@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 
 from keepbook.book.ground.patterns import regex
 
-Kind = Literal["yes", "no", "all_yes", "all_no", "both", "first", "second", "last", "number"]
+AnswerKind = Literal["yes", "no", "all_yes", "all_no", "both", "first", "second", "last", "number"]
 MOST_LETTERS = 60
 """A longer turn is no mere answer."""
 _TOKEN = regex(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d{1,3}|[^\w\s]")
@@ -22,26 +22,26 @@ _TELLING = frozenset("?$€£%+=/@")
 _NUMBER = "N"
 _LONGEST_FORM = 4
 
-Words = tuple[str, ...]
+FormWords = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TurnAnswer:
     """What a turn answers; `number` only where it is that of a choice."""
 
-    kind: Kind
+    kind: AnswerKind
     number: int | None = None
 
 
 class _Lists(NamedTuple):
     """The forms of one language, as tuples of words."""
 
-    forms: dict[Words, Kind]
-    around: frozenset[Words]
-    openers: frozenset[Words]
+    forms: dict[FormWords, AnswerKind]
+    around: frozenset[FormWords]
+    openers: frozenset[FormWords]
 
 
-def whole_answer(text: str) -> Answer | None:
+def whole_answer(text: str) -> TurnAnswer | None:
     """The answer that a turn is, in whichever of the languages; None for anything else, and where two disagree."""
     if len(text) > MOST_LETTERS:
         return None
@@ -50,10 +50,10 @@ def whole_answer(text: str) -> Answer | None:
     return found.pop() if len(found) == 1 else None
 
 
-def forms(language: str) -> list[tuple[str, Kind]]:
+def answer_forms(language: str) -> list[tuple[str, AnswerKind]]:
     """The forms that a language has."""
     data = _data()[language]
-    return [(form, kind) for kind in get_args(Kind) for form in data[kind]]
+    return [(form, kind) for kind in get_args(AnswerKind) for form in data[kind]]
 
 
 def _words(text: str) -> Iterator[str]:
@@ -66,10 +66,10 @@ def _words(text: str) -> Iterator[str]:
             yield token
 
 
-def _answer(words: Words, lists: _Lists) -> Answer | None:
+def _answer(words: FormWords, lists: _Lists) -> TurnAnswer | None:
     """The one answer that all of the words make; what only opens ("ok no") counts where nothing else answers."""
-    opening: list[Answer] = []
-    found: list[Answer] = []
+    opening: list[TurnAnswer] = []
+    found: list[TurnAnswer] = []
     while words:
         size, answer = _step(words, lists)
         if not size:
@@ -85,16 +85,16 @@ def _answer(words: Words, lists: _Lists) -> Answer | None:
     return answers[0]
 
 
-def _step(words: Words, lists: _Lists) -> tuple[int, Answer | None]:
+def _step(words: FormWords, lists: _Lists) -> tuple[int, TurnAnswer | None]:
     """How many of the first words belong together, and what they answer; 0 where they are none of ours."""
     for size in range(min(len(words), _LONGEST_FORM), 0, -1):
         head = words[:size]
         if head in lists.forms:
-            return size, Answer(lists.forms[head])
+            return size, TurnAnswer(lists.forms[head])
         if head in lists.around or head in lists.openers:
             return size, None
     if words[0].isdecimal() and int(words[0]) > 0:
-        return 1, Answer("number", int(words[0]))
+        return 1, TurnAnswer("number", int(words[0]))
     return 0, None
 
 
@@ -110,9 +110,9 @@ def _languages() -> dict[str, _Lists]:
 
 def _lists(name: str) -> _Lists:
     data = _data()[name]
-    known = {_split(form): kind for form, kind in forms(name) if form != _NUMBER}
+    known = {_split(form): kind for form, kind in answer_forms(name) if form != _NUMBER}
     return _Lists(known, frozenset(map(_split, data["around"])), frozenset(map(_split, data["openers"])))
 
 
-def _split(form: str) -> Words:
+def _split(form: str) -> FormWords:
     return tuple(_TOKEN.findall(form))

@@ -18,8 +18,8 @@ from keepbook.book.ground.patterns import regex
 from keepbook.book.text.own_words import own_words
 from keepbook.book.text.sentences import sentences
 
-Act = Literal["keep", "withdraw", "never", "change", "undo", "off", "talk"]
-Words = tuple[str, ...]
+OrderAct = Literal["keep", "withdraw", "never", "change", "undo", "off", "talk"]
+FormWords = tuple[str, ...]
 _TOKEN = regex(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]")
 _LONGEST_FORM = 6
 _MOST_REST = 60
@@ -30,7 +30,7 @@ _FIRST_WORDS = 12
 _JOINTS = frozenset(
     [",", ";", "–", "—", "-", ".", "but", "and", "so", "aber", "und", "pero", "y", "men", "og", "mais", "et"]
 )
-_ACTS: dict[str, Act] = {
+_ACTS: dict[str, OrderAct] = {
     "keep": "keep",
     "keep_stated": "keep",
     "withdraw": "withdraw",
@@ -58,7 +58,7 @@ class Order:
     """An order in `text[start:end]`; what it names or tells is `text[rest_start:rest_end]`, empty where it points at
     what was said before. `ahead`: it keeps out what follows in the same breath."""
 
-    act: Act
+    act: OrderAct
     start: int
     end: int
     rest_start: int
@@ -72,26 +72,26 @@ class _Token(NamedTuple):
     end: int
 
 
-class _Listed(NamedTuple):
+class _FormList(NamedTuple):
     """Forms as tuples of words, and the words with which they begin: most words of a text begin none."""
 
-    kinds: dict[Words, str]
+    kinds: dict[FormWords, str]
     first: frozenset[str]
 
 
 class _Lists(NamedTuple):
     """The forms of one language, and what may stand around them."""
 
-    forms: _Listed
-    before: _Listed
-    asking: _Listed
-    linking: _Listed
-    pointing: _Listed
-    idiom: _Listed
-    statement: _Listed
-    no_order: _Listed
-    of_memory: _Listed
-    standing: _Listed
+    forms: _FormList
+    before: _FormList
+    asking: _FormList
+    linking: _FormList
+    pointing: _FormList
+    idiom: _FormList
+    statement: _FormList
+    no_order: _FormList
+    of_memory: _FormList
+    standing: _FormList
 
 
 class _Place(NamedTuple):
@@ -126,7 +126,7 @@ def orders_of_turn(text: str) -> tuple[Order, ...]:
     found = []
     for start, end in own_words(text):
         words = text[start:end]
-        found += [_moved(order, start) for order in explicit_orders(words, sentences(words))]
+        found += [_shift_order(order, start) for order in explicit_orders(words, sentences(words))]
     return tuple(found)
 
 
@@ -138,12 +138,12 @@ def is_standing(text: str) -> bool:
     )
 
 
-def _moved(order: Order, by: int) -> Order:
+def _shift_order(order: Order, by: int) -> Order:
     places = {name: getattr(order, name) + by for name in ("start", "end", "rest_start", "rest_end")}
     return replace(order, **places)
 
 
-def forms(language: str) -> list[str]:
+def order_forms(language: str) -> list[str]:
     """The forms that a language has."""
     data = _data()[language]
     return [form for kind in _ACTS for form in data[kind]]
@@ -197,23 +197,23 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
     if act == "undo":
         return None
     if act == "change":
-        return _made(place, act, place.at + place.size) if _has_value(rest) else None
+        return _make_order(place, act, place.at + place.size) if _has_value(rest) else None
     if act == "keep":
         return _keeping_order(place, lists)
     if _is_idiom(rest, lists) and act == "withdraw":
-        return _made(place, "talk", len(place.tokens))
+        return _make_order(place, "talk", len(place.tokens))
     if not place.at_head:
         return None
-    return _made(place, act, _past_linking(place, lists), ahead=place.kind == "hush" and _tells(rest, lists))
+    return _make_order(place, act, _past_linking(place, lists), ahead=place.kind == "hush" and _tells(rest, lists))
 
 
-def _pointing_order(place: _Place, act: Act, lists: _Lists) -> Order | None:
+def _pointing_order(place: _Place, act: OrderAct, lists: _Lists) -> Order | None:
     """An order that names nothing: it means what was said last."""
     if place.kind in ("keep_stated", "change"):
         return None
     if _is_idiom(place.rest, lists) and act == "withdraw" and place.followed:
-        return _made(place, "talk", len(place.tokens))
-    return _made(place, act, len(place.tokens))
+        return _make_order(place, "talk", len(place.tokens))
+    return _make_order(place, act, len(place.tokens))
 
 
 def _keeping_order(place: _Place, lists: _Lists) -> Order | None:
@@ -224,7 +224,7 @@ def _keeping_order(place: _Place, lists: _Lists) -> Order | None:
     valued = place.kind == "keep" and _has_value(rest) and (_letters(rest) > 2 or rest[0].word in _NAMES)
     if not (_states(rest, lists) or named or valued) or _letters(rest) < 2:
         return None
-    return _made(place, "keep", begin)
+    return _make_order(place, "keep", begin)
 
 
 def _tells(rest: Sequence[_Token], lists: _Lists) -> bool:
@@ -248,7 +248,7 @@ def _has_value(rest: Sequence[_Token]) -> bool:
     return any(token.word == ":" or token.word[0].isdecimal() for token in rest)
 
 
-def _made(place: _Place, act: Act, rest: int, ahead: bool = False) -> Order:
+def _make_order(place: _Place, act: OrderAct, rest: int, ahead: bool = False) -> Order:
     tokens = place.tokens
     start = tokens[0].start if place.at_head else tokens[place.at].start
     last = next((token.end for token in reversed(tokens) if not _is_mark(token) or token.word in ")”\"'%€$"), start)
@@ -288,11 +288,11 @@ def _is_idiom(rest: Sequence[_Token], lists: _Lists) -> bool:
     return size > 0 and (size == len(rest) or _is_mark(rest[size]))
 
 
-def _starts(tokens: Sequence[_Token], listed: _Listed) -> bool:
+def _starts(tokens: Sequence[_Token], listed: _FormList) -> bool:
     return _longest(tokens, 0, listed) > 0
 
 
-def _longest(tokens: Sequence[_Token], at: int, listed: _Listed) -> int:
+def _longest(tokens: Sequence[_Token], at: int, listed: _FormList) -> int:
     """How many words from here on make the longest form of a list; 0 if none does."""
     if at >= len(tokens) or tokens[at].word not in listed.first:
         return 0
@@ -300,7 +300,7 @@ def _longest(tokens: Sequence[_Token], at: int, listed: _Listed) -> int:
     return next((size for size in range(most, 0, -1) if _words(tokens, at, size) in listed.kinds), 0)
 
 
-def _words(tokens: Sequence[_Token], at: int, size: int) -> Words:
+def _words(tokens: Sequence[_Token], at: int, size: int) -> FormWords:
     return tuple(token.word for token in tokens[at : at + size])
 
 
@@ -325,9 +325,9 @@ def _languages() -> dict[str, _Lists]:
 def _lists(data: dict[str, list[str]]) -> _Lists:
     known = {form: kind for kind in _ACTS for form in data[kind]}
     around = (dict.fromkeys(data[field], field) for field in _Lists._fields[1:])
-    return _Lists(_listed(known), *map(_listed, around))
+    return _Lists(_to_form_list(known), *map(_to_form_list, around))
 
 
-def _listed(kinds: dict[str, str]) -> _Listed:
+def _to_form_list(kinds: dict[str, str]) -> _FormList:
     split = {tuple(_TOKEN.findall(form)): kind for form, kind in kinds.items()}
-    return _Listed(split, frozenset(words[0] for words in split))
+    return _FormList(split, frozenset(words[0] for words in split))

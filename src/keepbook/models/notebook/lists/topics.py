@@ -1,6 +1,6 @@
 """The topic that an order names: a shipped group where it names one, else the person's own words."""
 
-from keepbook.book.text.topics import group_named, named_in
+from keepbook.book.text.topics import group_named, topics_named_in
 from keepbook.book.text.words import tokens, word_set
 
 LONGEST = 80
@@ -15,14 +15,14 @@ _POINTS = word_set("it that this them those these everything anything all me")
 
 def topics_of(matter: str) -> tuple[str, ...]:
     """The topics that a matter names: groups by their names, else the words themselves; none where it only points."""
-    groups = tuple(dict.fromkeys(filter(None, [group_named(bare(matter)), *named_in(matter)])))
+    groups = tuple(dict.fromkeys(filter(None, [group_named(bare(matter)), *topics_named_in(matter)])))
     if groups:
         return groups
     own = bare(matter)
     return (own,) if 1 < len(own) <= LONGEST and own.lower() not in _POINTS else ()
 
 
-def groups_of(matter: str) -> tuple[str, ...]:
+def topic_groups_of(matter: str) -> tuple[str, ...]:
     """The shipped group that a matter names as a whole: "my health", not "where I live"."""
     group = group_named(bare(matter))
     return (group,) if group else ()
@@ -31,13 +31,13 @@ def groups_of(matter: str) -> tuple[str, ...]:
 def bare(matter: str) -> str:
     """A matter without the words that lead to it and those that trail it."""
     words = matter.strip(" .,!?:;\"“”'").split()
-    while words and _plain(words[0]) in _LEADS:
+    while words and _first_token(words[0]) in _LEADS:
         words.pop(0)
-    while words and _plain(words[-1]) in _TAILS:
+    while words and _first_token(words[-1]) in _TAILS:
         words.pop()
     return " ".join(words).strip(' .,!?:;"“”')
 
 
-def _plain(word: str) -> str:
+def _first_token(word: str) -> str:
     found = tokens(word)
     return found[0] if found else ""

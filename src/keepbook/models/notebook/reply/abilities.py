@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from keepbook.models.model import Toolbox, ToolCall
 from keepbook.presets import Preset
-from keepbook.tools.definition import Answer
+from keepbook.tools.definition import ToolAnswer
 
 
 class _Bound(NamedTuple):
@@ -61,16 +61,16 @@ class Abilities:
     def asks_first(self) -> bool:
         return self.preset is not None and self.preset.consent == "ask"
 
-    def do(self, operation: str, **told: Any) -> Answer:
+    def do(self, operation: str, **told: Any) -> ToolAnswer:
         """Call the tool that does this, with what it takes of what is told."""
         tool = self._by_operation[operation]
         named = {tool.arguments[argument]: value for argument, value in told.items() if argument in tool.arguments}
         return self.use(tool.name, **{name: value for name, value in named.items() if value is not None})
 
-    def use(self, name: str, **arguments: Any) -> Answer:
+    def use(self, name: str, **arguments: Any) -> ToolAnswer:
         """Call a tool by its name."""
         assert self._tools is not None
-        answer: Answer = self._tools.call(name, arguments)
+        answer: ToolAnswer = self._tools.call(name, arguments)
         number = len(self.made)
         id = f"offline_{self._turn}_{number}"
         self.made.append(ToolCall(id, name, arguments, answer.text, answer.memory_event, round=number))

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import tokens, word_set
-from keepbook.models.model import Called, Conversation, Event, Replied, TextDelta, Toolbox, Usage
+from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
 from keepbook.models.notebook.lists.answers import whole_answer
 from keepbook.models.notebook.reply import trading, trading_ahead
-from keepbook.models.notebook.reply.intents import Intent, traded
-from keepbook.models.notebook.reply.lookup import Answered, asks_everything, find
+from keepbook.models.notebook.reply.intents import Intent, trading_intents
+from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, find_answers
 from keepbook.models.notebook.reply.phrases import asks
-from keepbook.models.notebook.reply.say import SETTINGS, describe, describe_answer
-from keepbook.models.notebook.reply.talk import Talk
+from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
+from keepbook.models.notebook.reply.talk import ReplyContext
 
 _PIECE = regex(r"\S+\s*(?:\S+\s*)?(?:\S+\s*)?")
 """A few words, as they would come from a model that thinks word by word."""
@@ -29,37 +29,37 @@ _DECISIONS = word_set("""
 """)
 
 
-async def reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[Event]:
+async def notebook_reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
     """Answer the last message, calling tools on the way."""
-    talk = Talk(conversation, tools)
+    talk = ReplyContext(conversation, tools)
     # A tool reads or writes the database and may wait its turn there; other chats go on meanwhile.
-    text = await asyncio.to_thread(answer, talk)
+    text = await asyncio.to_thread(compose_answer, talk)
     for call in talk.tools.made:
-        yield Called(call)
+        yield ToolCalled(call)
     for piece in _PIECE.findall(text):
         yield TextDelta(piece)
-    yield Replied(text, tuple(talk.tools.made), Usage())
+    yield ReplyFinished(text, tuple(talk.tools.made), Usage())
 
 
-def answer(talk: Talk) -> str:
+def compose_answer(talk: ReplyContext) -> str:
     """The whole reply; what the notebook is stands at the end of the first that is no order's and no figure's."""
-    text = _answered(talk)
+    text = _answer_parts(talk)
     return f"{text}\n{talk.say('intro')}" if _introduces(talk, text) else text
 
 
-def _introduces(talk: Talk, text: str) -> bool:
+def _introduces(talk: ReplyContext, text: str) -> bool:
     before = talk.view.introduced or any(SETTINGS in one.text for one in talk.earlier if one.role == "assistant")
     orders = any(deed.act not in ("keep", "offer", "repeat") for deed in talk.view.deeds)
     asked = any(deed.asked for deed in talk.view.deeds)
     return not (before or orders or asked or talk.tools.made) and SETTINGS not in text
 
 
-def _answered(talk: Talk) -> str:
+def _answer_parts(talk: ReplyContext) -> str:
     if not talk.view.remembers:
         return talk.say("off")
-    done = describe(talk.view.deeds, talk.voice)
-    barred = _barred(talk)
-    rest = _first(talk, _of_trading, _of_decisions, _asked) if not done or talk.view.asks else None
+    done = describe_deeds(talk.view.deeds, talk.voice)
+    barred = _never_kept_notice(talk)
+    rest = _first(talk, _of_trading, _of_decisions, _book_answer) if not done or talk.view.asks else None
     found = [part for part in (done, barred, rest) if part]
     if not found:
         found = [_unclear_answer(talk) or _small(talk) or _foreign(talk) or _beyond(talk)]
@@ -68,14 +68,14 @@ def _answered(talk: Talk) -> str:
     return "\n".join(found)
 
 
-def _first(talk: Talk, *ways: Callable[[Talk], str | None]) -> str | None:
+def _first(talk: ReplyContext, *ways: Callable[[ReplyContext], str | None]) -> str | None:
     for way in ways:
         if (text := way(talk)) is not None:
             return text
     return None
 
 
-def _barred(talk: Talk) -> str:
+def _never_kept_notice(talk: ReplyContext) -> str:
     """What is never kept is said so, at the moment it is told."""
     if talk.view.secret:
         return talk.say("secret")
@@ -83,42 +83,42 @@ def _barred(talk: Talk) -> str:
     return talk.say("never", topic=topics[0]) if topics and not talk.view.asks and not talk.view.deeds else ""
 
 
-def _of_trading(talk: Talk) -> str | None:
+def _of_trading(talk: ReplyContext) -> str | None:
     if not talk.tools.trades:
         return None
     chosen = talk.last is not None and asks(talk.last.text, "which_end")
-    if chosen and (text := trading.chosen(talk)) is not None:
+    if chosen and (text := trading.answer_which(talk)) is not None:
         return text
-    for intent in traded(talk.text, talk.tongue):
+    for intent in trading_intents(talk.text, talk.tongue):
         if (text := _TRADING[intent.kind](talk, intent)) is not None:
             return text
     return None
 
 
-def _of_decisions(talk: Talk) -> str | None:
+def _of_decisions(talk: ReplyContext) -> str | None:
     """In the chat with an agent: what it decided is looked up, where its settings let it."""
     if not _DECISIONS & set(tokens(talk.text)) or not talk.tools.has("get_my_decisions"):
         return None
     return talk.tools.use("get_my_decisions").text
 
 
-def _asked(talk: Talk) -> str | None:
+def _book_answer(talk: ReplyContext) -> str | None:
     """The answer to a question about the book; None where the turn asks for something else."""
     view = talk.view
     if not view.asks:
         return None
     if asks_everything(talk.text):
-        return describe_answer(Answered(view.latest, offered=view.offered, everything=True), talk.voice)
-    found = find(talk.text, view.hits, view.turns, view.offered, meaning=view.meaning)
+        return describe_answer(LookupResult(view.latest, offered=view.offered, everything=True), talk.voice)
+    found = find_answers(talk.text, view.hits, view.turns, view.offered, meaning=view.meaning)
     return describe_answer(found, talk.voice)
 
 
-def _unclear_answer(talk: Talk) -> str | None:
+def _unclear_answer(talk: ReplyContext) -> str | None:
     """A yes or no to several questions at once answers none of them."""
     return talk.say("several") if talk.view.questions > 1 and whole_answer(talk.text) is not None else None
 
 
-def _small(talk: Talk) -> str | None:
+def _small(talk: ReplyContext) -> str | None:
     key = small_talk().get(" ".join(tokens(talk.text)))
     return talk.say(key) if key else None
 
@@ -130,7 +130,7 @@ def small_talk() -> dict[str, str]:
     return {" ".join(tokens(form)): key for key, forms in listed.items() for form in forms}
 
 
-def _foreign(talk: Talk) -> str | None:
+def _foreign(talk: ReplyContext) -> str | None:
     """Once, that statements in this language are not read."""
     if talk.view.language != "unknown":
         return None
@@ -138,17 +138,17 @@ def _foreign(talk: Talk) -> str | None:
     return None if any(line in one.text for one in talk.earlier) else line
 
 
-def _beyond(talk: Talk) -> str:
+def _beyond(talk: ReplyContext) -> str:
     """One line that points to a model; not twice in a row, and not right after the introduction."""
     pointed = talk.last is not None and SETTINGS in talk.last.text
     return talk.say("nothing_here" if pointed else "beyond")
 
 
-_TRADING: dict[str, Callable[[Talk, Intent], str | None]] = {
+_TRADING: dict[str, Callable[[ReplyContext, Intent], str | None]] = {
     "performance": trading.performance,
-    "learned": trading.learned,
+    "learned": trading.lessons_reply,
     "upcoming": trading_ahead.upcoming,
-    "skills": trading.skills,
-    "held": trading_ahead.held,
+    "skills": trading.skills_reply,
+    "held": trading_ahead.positions_reply,
     "draft": trading_ahead.draft,
 }

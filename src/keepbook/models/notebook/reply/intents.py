@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.sentences import sentences
-from keepbook.models.notebook.reply.phrases import TRADED, words
+from keepbook.models.notebook.reply.phrases import TRADED, phrases_of
 
 
 class Intent(NamedTuple):
@@ -72,18 +72,18 @@ _DEFINITION = regex(
 """ "What is a Sharpe ratio?" asks what a word means; whoever asks for a figure of their own names what is theirs."""
 
 
-def traded(text: str, tongue: str) -> list[Intent]:
+def trading_intents(text: str, tongue: str) -> list[Intent]:
     """The questions about trading in a message, sentence by sentence; all of each is the matter."""
-    found = (_one(text[start:end], tongue) for start, end in sentences(text))
+    found = (_intent_of(text[start:end], tongue) for start, end in sentences(text))
     return [intent for intent in found if intent is not None]
 
 
-def _one(sentence: str, tongue: str) -> Intent | None:
+def _intent_of(sentence: str, tongue: str) -> Intent | None:
     bare = sentence.strip(_EDGE)
-    if _DEFINITION.match(words("en").openers.sub("", bare, count=1)):
+    if _DEFINITION.match(phrases_of("en").openers.sub("", bare, count=1)):
         return None
     for language in dict.fromkeys((tongue if tongue in TRADED else "en", *TRADED)):
-        for phrase in words(language).trading:
+        for phrase in phrases_of(language).trading:
             if phrase.pattern.fullmatch(bare):
                 return Intent(phrase.kind, bare, language, sentence)
     return None

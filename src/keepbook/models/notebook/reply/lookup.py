@@ -12,7 +12,7 @@ from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
-from keepbook.book.text.words import content_words, fold, stem, tokens, word_set
+from keepbook.book.text.words import content_words, fold_text, stem, tokens, word_set
 
 FLOOR = {True: 0.33, False: 0.34}
 """With and without an embedder: the least relevance of an answer. `training/answer_floor.py` found them."""
@@ -37,7 +37,7 @@ _OF_THE_BOOK = frozenset(map(stem, word_set("""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class LookupResult:
     """What a question finds. `everything`: it asked for all there is."""
 
     lines: tuple[Memory, ...] = ()
@@ -62,23 +62,26 @@ def _is_light(word: str) -> bool:
     return not content_words(word)
 
 
-def find(
+def find_answers(
     question: str,
     hits: Sequence[Hit],
     turns: Sequence[ChatHit],
     offered: Sequence[Proposal],
     *,
     meaning: bool,
-) -> Answered:
+) -> LookupResult:
     """What answers a question, out of what recall brought for it."""
     about = [hit for hit in hits if hit.relevance >= FLOOR[meaning] and is_about(hit, question)]
-    lines, ended = ranked([hit for hit in about if hit.current]), ranked([hit for hit in about if not hit.current])
+    lines, ended = (
+        rank_hits([hit for hit in about if hit.current]),
+        rank_hits([hit for hit in about if not hit.current]),
+    )
     waiting = tuple(one for one in offered if _shares(question, one.content))
     quoted = tuple(hit for hit in turns if hit.relevance >= CHAT_FLOOR[meaning] and hit.role == "user")
-    return Answered(lines[:MOST], ended[:MOST], waiting, () if lines else quoted[:MOST])
+    return LookupResult(lines[:MOST], ended[:MOST], waiting, () if lines else quoted[:MOST])
 
 
-def ranked(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+def rank_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Best first; of those that are near the best the newest first, and the others left out."""
     best = max((hit.relevance for hit in hits), default=0.0)
     near = [hit for hit in hits if hit.relevance >= best - NEAR]
@@ -110,7 +113,7 @@ def is_about(hit: Hit, question: str) -> bool:
 
 def _names(question: str) -> set[str]:
     """Whom a question names: "where does Peter live?" """
-    return {stem(fold(name)) for name in _NAMED.findall(question)}
+    return {stem(fold_text(name)) for name in _NAMED.findall(question)}
 
 
 def _shares(question: str, line: str) -> bool:

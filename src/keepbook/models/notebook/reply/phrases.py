@@ -25,7 +25,7 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class LanguagePhrases:
     """One language: its questions about trading, and what only opens a sentence."""
 
     trading: tuple[Phrase, ...]
@@ -34,10 +34,10 @@ class Words:
 
 
 @cache
-def words(tongue: str) -> Words:
+def phrases_of(tongue: str) -> LanguagePhrases:
     """The words of a language; English for one that has none."""
     if tongue not in TRADED:
-        english = words("en")
+        english = phrases_of("en")
         return replace(english, says=english.says | _sayings().get(tongue, {}))
     told = tomllib.loads((_HERE / f"{tongue}.toml").read_text(encoding="utf-8"))
     named: dict[str, str] = told["words"]
@@ -52,7 +52,7 @@ def words(tongue: str) -> Words:
         for line in entry["fits"].split("\n")
         if line
     )
-    return Words(trading, regex(told["openers"], re.IGNORECASE), _sayings().get(tongue, {}) | told["says"])
+    return LanguagePhrases(trading, regex(told["openers"], re.IGNORECASE), _sayings().get(tongue, {}) | told["says"])
 
 
 @cache
@@ -60,19 +60,19 @@ def _sayings() -> dict[str, dict[str, str]]:
     return tomllib.loads((_HERE / "says.toml").read_text(encoding="utf-8"))
 
 
-def say(tongue: str, key: str, **told: object) -> str:
+def phrase(tongue: str, key: str, **told: object) -> str:
     """A sentence of ours."""
-    said = words(tongue).says.get(key) or words("en").says[key]
+    said = phrases_of(tongue).says.get(key) or phrases_of("en").says[key]
     return said.format(**told)
 
 
 def day(tongue: str, at: object) -> str:
     """The day of a stamp, as people write it."""
     year, month, nth = (int(part) for part in str(at)[:10].split("-"))
-    return say(tongue, "date", day=nth, month=say(tongue, "months").split()[month - 1], year=year)
+    return phrase(tongue, "date", day=nth, month=phrase(tongue, "months").split()[month - 1], year=year)
 
 
 def asks(text: str, key: str) -> bool:
     """Whether a reply ended with this question of ours, in whatever language."""
-    ends = (words(tongue).says.get(key, "").rpartition("}")[2].strip() for tongue in LANGUAGES)
+    ends = (phrases_of(tongue).says.get(key, "").rpartition("}")[2].strip() for tongue in LANGUAGES)
     return any(end and text.rstrip().endswith(end) for end in ends)

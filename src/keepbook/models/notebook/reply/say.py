@@ -7,9 +7,9 @@ line points to Settings → Model, not twice in a row.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keepbook.book.text.quotation import shown
-from keepbook.models.notebook.reply.lookup import Answered, quoted_turn
-from keepbook.models.notebook.reply.phrases import day, say
+from keepbook.book.text.quotation import shown_text
+from keepbook.models.notebook.reply.lookup import LookupResult, quoted_turn
+from keepbook.models.notebook.reply.phrases import day, phrase
 from keepbook.models.notebook.values import Deed
 
 SETTINGS = "Settings → Model"
@@ -25,7 +25,7 @@ class Voice:
     silent: bool = False
 
     def say(self, key: str, **values: object) -> str:
-        return say(self.language, key, **values)
+        return phrase(self.language, key, **values)
 
 
 def in_marks(words: str) -> str:
@@ -33,23 +33,23 @@ def in_marks(words: str) -> str:
     return f"“{words.replace('“', '‘').replace('”', '’')}”"
 
 
-def describe(deeds: Sequence[Deed], voice: Voice) -> str:
+def describe_deeds(deeds: Sequence[Deed], voice: Voice) -> str:
     """What a turn did, line by line; then what it asks, numbered through, as an answer counts it."""
     kept = [deed.content for deed in deeds if deed.act == "keep" and not deed.failed]
-    lines = [voice.say("kept", lines=_listed(kept))] if kept and not voice.silent else []
+    lines = [voice.say("kept", lines=_quote_lines(kept))] if kept and not voice.silent else []
     others = [deed for deed in deeds if deed.act not in ("keep", "offer", "which")]
     lines += [line for deed in others if (line := _describe_one(deed, voice))]
     lines += [deed.failed for deed in deeds if deed.act in ("keep", "offer", "which") and deed.failed]
     waiting = [deed.content for deed in deeds if deed.proposal and deed.act in ("offer", "which") and not deed.asked]
     if waiting:
-        lines.append(voice.say("waits", lines=_listed(waiting)))
+        lines.append(voice.say("waits", lines=_quote_lines(waiting)))
     lines += _questions(deeds, voice)
     if voice.silent and deeds and not lines:
         lines = [voice.say("understood")]
     return "\n".join(dict.fromkeys(lines))
 
 
-def _listed(lines: Sequence[str]) -> str:
+def _quote_lines(lines: Sequence[str]) -> str:
     return ", ".join(in_marks(line) for line in lines)
 
 
@@ -65,9 +65,9 @@ def _questions(deeds: Sequence[Deed], voice: Voice) -> list[str]:
         numbered = "\n".join(f"{at}. {in_marks(deed.content)}" for at, deed in enumerate(offers, number))
         lines.append(voice.say("offers", lines=numbered))
     elif offers and number > 1:
-        lines.append(voice.say("offer_numbered", lines=_listed([offers[0].content]), one=number))
+        lines.append(voice.say("offer_numbered", lines=_quote_lines([offers[0].content]), one=number))
     elif offers:
-        lines.append(voice.say("offer", lines=_listed([offers[0].content])))
+        lines.append(voice.say("offer", lines=_quote_lines([offers[0].content])))
     return lines
 
 
@@ -89,31 +89,33 @@ def _describe_one(deed: Deed, voice: Voice) -> str:
         case "repeat" | "change" | "end" | "withdraw" | "undo" | "answer" if voice.silent:
             return ""
         case "repeat":
-            return voice.say("known", lines=_listed([deed.content]))
+            return voice.say("known", lines=_quote_lines([deed.content]))
         case "change":
-            return voice.say("changed", lines=_listed([deed.content]), before=_listed([deed.before]))
+            return voice.say("changed", lines=_quote_lines([deed.content]), before=_quote_lines([deed.before]))
         case "end":
-            return voice.say("ended", lines=_listed([deed.content]))
+            return voice.say("ended", lines=_quote_lines([deed.content]))
         case "withdraw":
             return _withdrawn(deed, voice)
         case "never":
             return voice.say("never_set", topics=", ".join(deed.topics))
         case "undo":
-            return voice.say("undone", lines=_listed([deed.content])) if deed.content else voice.say("undone_order")
+            return (
+                voice.say("undone", lines=_quote_lines([deed.content])) if deed.content else voice.say("undone_order")
+            )
         case "off":
             return voice.say("off_asked")
         case "erase":
             return voice.say("erase")
         case "answer":
-            return _answered(deed, voice)
+            return _answer_in_words(deed, voice)
     return ""
 
 
 def _withdrawn(deed: Deed, voice: Voice) -> str:
     if deed.memory:
-        lines = [voice.say("forgotten", lines=_listed([deed.content]))]
+        lines = [voice.say("forgotten", lines=_quote_lines([deed.content]))]
     elif deed.content:
-        lines = [voice.say("not_kept_words", lines=_listed([deed.content]))]
+        lines = [voice.say("not_kept_words", lines=_quote_lines([deed.content]))]
     elif deed.hushed and not deed.chats:
         lines = [voice.say("nothing_to_forget", matter=deed.hushed)]
     else:
@@ -129,12 +131,12 @@ def _titles(titles: Sequence[str]) -> str:
     return f"{shown} + {more}" if more > 0 else shown
 
 
-def _answered(deed: Deed, voice: Voice) -> str:
+def _answer_in_words(deed: Deed, voice: Voice) -> str:
     if deed.question == "off":
         return voice.say("off_done" if deed.choice == "yes" else "off_kept")
     if deed.event is not None:
         did = {"change": "changed_plain", "over": "ended"}.get(deed.choice, "kept")
-        return voice.say("forgotten" if deed.question == "which" else did, lines=_listed([deed.content]))
+        return voice.say("forgotten" if deed.question == "which" else did, lines=_quote_lines([deed.content]))
     if deed.choice in ("both", "none") or deed.question != "keep":
         return voice.say("left_as_is")
     return voice.say("not_kept")
@@ -143,7 +145,7 @@ def _answered(deed: Deed, voice: Voice) -> str:
 def _question(deed: Deed, voice: Voice, first: int) -> str:
     numbers = {"one": first, "two": first + 1, "three": first + 2}
     if deed.question == "which" and len(deed.options) == 1:
-        return voice.say("forget_asked", lines=_listed(deed.options))
+        return voice.say("forget_asked", lines=_quote_lines(deed.options))
     if deed.question == "which":
         numbered = "\n".join(f"{at}. {in_marks(line)}" for at, line in enumerate(deed.options, first))
         return voice.say("which", lines=numbered)
@@ -153,18 +155,18 @@ def _question(deed: Deed, voice: Voice, first: int) -> str:
     return voice.say("change_asked", before=old, lines=new, **numbers)
 
 
-def describe_answer(found: Answered, voice: Voice) -> str:
+def describe_answer(found: LookupResult, voice: Voice) -> str:
     """What a question found."""
     if found.empty:
         return voice.say("nothing") if not found.everything else voice.say("empty")
     lines = []
     if found.lines:
-        lines += [voice.say("book"), *(f"- {shown(one)}" for one in found.lines)]
+        lines += [voice.say("book"), *(f"- {shown_text(one)}" for one in found.lines)]
     for one in found.ended:
         if one.valid_until:
-            lines.append(voice.say("until", line=shown(one), day=day(voice.language, one.valid_until)))
+            lines.append(voice.say("until", line=shown_text(one), day=day(voice.language, one.valid_until)))
         else:
-            lines.append(voice.say("from", line=shown(one), day=day(voice.language, one.valid_from)))
+            lines.append(voice.say("from", line=shown_text(one), day=day(voice.language, one.valid_from)))
     if found.offered:
         lines += [voice.say("offered"), *(f"- {in_marks(one.content)}" for one in found.offered)]
     lines += [voice.say("earlier", day=day(voice.language, hit.at), line=quoted_turn(hit)) for hit in found.turns]

@@ -7,18 +7,18 @@ nothing is read back out of the prompt.
 from dataclasses import replace
 
 from keepbook.book.text.language import language
-from keepbook.models.model import Conversation, Said, Toolbox
+from keepbook.models.model import Conversation, PromptMessage, Toolbox
 from keepbook.models.notebook.reply.abilities import Abilities
-from keepbook.models.notebook.reply.phrases import LANGUAGES, say
+from keepbook.models.notebook.reply.phrases import LANGUAGES, phrase
 from keepbook.models.notebook.reply.say import Voice
 from keepbook.models.notebook.reply.view import View
-from keepbook.tools.definition import Answer
+from keepbook.tools.definition import ToolAnswer
 
 HEARD = 4
 """How many messages of the person tell the language: a bare "no" is answered in that of the ones before it."""
 
 
-class Talk:
+class ReplyContext:
     """The person's last message, and everything a reply to it is made from."""
 
     def __init__(self, conversation: Conversation, tools: Toolbox | None) -> None:
@@ -29,7 +29,7 @@ class Talk:
         self.view = conversation.view or View()
         self.tools = Abilities(tools, conversation.preset, len(messages))
         self.text = messages[now].text if people else ""
-        self.earlier: tuple[Said, ...] = tuple(messages[:now])
+        self.earlier: tuple[PromptMessage, ...] = tuple(messages[:now])
         self.last = next((one for one in reversed(self.earlier) if one.role == "assistant"), None)
         self.tongue = "en"
         for number in people[-HEARD:]:
@@ -47,9 +47,9 @@ class Talk:
         return Voice(self.tongue, self.tools.silent)
 
     def say(self, key: str, **values: object) -> str:
-        return say(self.tongue, key, **values)
+        return phrase(self.tongue, key, **values)
 
 
-def why(answer: Answer) -> str:
+def refusal_in_words(answer: ToolAnswer) -> str:
     """What a tool refused, in its own words and without its advice to a model."""
     return str(answer.data["message"]) if isinstance(answer.data, dict) and "message" in answer.data else answer.text

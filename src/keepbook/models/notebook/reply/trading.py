@@ -13,12 +13,19 @@ from typing import Any, NamedTuple
 
 from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import stem, tokens
-from keepbook.models.notebook.reply.intents import ABOUT_TRADING, NICKNAMES, Intent, about_markets, tickers, traded
-from keepbook.models.notebook.reply.lookup import find
+from keepbook.models.notebook.reply.intents import (
+    ABOUT_TRADING,
+    NICKNAMES,
+    Intent,
+    about_markets,
+    tickers,
+    trading_intents,
+)
+from keepbook.models.notebook.reply.lookup import find_answers
 from keepbook.models.notebook.reply.say import describe_answer
-from keepbook.models.notebook.reply.talk import Talk, why
-from keepbook.tools.definition import Answer
-from keepbook.tools.trading import clock, money, percent
+from keepbook.models.notebook.reply.talk import ReplyContext, refusal_in_words
+from keepbook.tools.definition import ToolAnswer
+from keepbook.tools.trading import local_time, money_with_currency, percent_with_sign
 
 MOST_AT_ONCE = 6
 """So many skills or deployments are told of in one reply."""
@@ -74,7 +81,7 @@ _UNOWNED = regex(
 """ "How's scalper alt going?": only what has that very name is meant, and not a friend."""
 
 
-class Named(NamedTuple):
+class NamedTarget(NamedTuple):
     """A skill or a deployment that a sentence may be about."""
 
     id: str
@@ -85,21 +92,21 @@ class Named(NamedTuple):
 # --- which one is meant
 
 
-def known_names(talk: Talk) -> list[Named] | None:
+def known_names(talk: ReplyContext) -> list[NamedTarget] | None:
     """The skills and then the deployments; None where nothing tells them."""
     if not talk.tools.has("list_my_skills"):
         return None
     data = talk.tools.use("list_my_skills").data
     rows = data.get("skills", ()) if isinstance(data, Mapping) else ()
-    running = [Named(at["id"], at["name"], True) for row in rows for at in row.get("deployments", ())]
-    return [Named(row["id"], row["name"]) for row in rows] + running
+    running = [NamedTarget(at["id"], at["name"], True) for row in rows for at in row.get("deployments", ())]
+    return [NamedTarget(row["id"], row["name"]) for row in rows] + running
 
 
 def _words(text: str) -> set[str]:
     return {stem(NICKNAMES.get(word, word)) for word in tokens(text)}
 
 
-def fitting(text: str, known: Sequence[Named]) -> list[Named]:
+def targets_named_in(text: str, known: Sequence[NamedTarget]) -> list[NamedTarget]:
     """Those whose names the sentence speaks of, the best fit alone; a symbol that no such name has rules it out."""
     asked, symbols = _words(text), {stem(word) for word in tickers(text)}
     scored = []
@@ -113,27 +120,27 @@ def fitting(text: str, known: Sequence[Named]) -> list[Named]:
     return [each for *score, each in scored if tuple(score) == best]
 
 
-def is_named(subject: str, known: Sequence[Named]) -> bool:
+def is_target_named(subject: str, known: Sequence[NamedTarget]) -> bool:
     """Whether every word of it belongs to one name: "scalper alt" is said of "BTC scalper alt"."""
     asked = _words(subject)
     return bool(asked) and any(asked <= _words(each.name) for each in known)
 
 
-def may_be_ours(talk: Talk, what: str) -> bool:
+def may_be_ours(talk: ReplyContext, what: str) -> bool:
     """Whether it is of trading, by its words or as somebody's own name for a skill; names are looked up last."""
-    return about_markets(what) or (bool(_OWNED.search(what)) and bool(fitting(what, known_names(talk) or ())))
+    return about_markets(what) or (bool(_OWNED.search(what)) and bool(targets_named_in(what, known_names(talk) or ())))
 
 
-def _names(found: Iterable[Named]) -> str:
+def _names(found: Iterable[NamedTarget]) -> str:
     return ", ".join(sorted(dict.fromkeys(each.name for each in found)))
 
 
-def _meant(talk: Talk, text: str, known: Sequence[Named]) -> list[Named] | str:
+def _resolve_target(talk: ReplyContext, text: str, known: Sequence[NamedTarget]) -> list[NamedTarget] | str:
     """What is told of; or, in words, why that cannot be said."""
     only = [each for each in known if not each.deployment]
     if not only:
         return talk.say("skills_none")
-    found = fitting(text, known)
+    found = targets_named_in(text, known)
     if len(found) > 1:
         return f"{talk.say('skills_several', names=_names(found))} {talk.say('which_end')}"
     if found:
@@ -143,13 +150,13 @@ def _meant(talk: Talk, text: str, known: Sequence[Named]) -> list[Named] | str:
     return only
 
 
-def chosen(talk: Talk) -> str | None:
+def answer_which(talk: ReplyContext) -> str | None:
     """The answer to our question which one is meant: the question before it, asked again about that one."""
     asked = talk.previous
-    if asked is None or len(talk.text.split()) > 8 or traded(talk.text, talk.tongue):
+    if asked is None or len(talk.text.split()) > 8 or trading_intents(talk.text, talk.tongue):
         return None
-    for intent in traded(asked, talk.tongue):
-        if act := {"performance": performance, "learned": learned}.get(intent.kind):
+    for intent in trading_intents(asked, talk.tongue):
+        if act := {"performance": performance, "learned": lessons_reply}.get(intent.kind):
             return act(talk, intent._replace(sentence=f"{talk.text.strip(' .!?')} {intent.sentence}"))
     return None
 
@@ -157,44 +164,44 @@ def chosen(talk: Talk) -> str | None:
 # --- results
 
 
-def performance(talk: Talk, intent: Intent) -> str | None:
+def performance(talk: ReplyContext, intent: Intent) -> str | None:
     """How a skill or a deployment does."""
     text = intent.sentence or talk.text
     if not talk.tools.trades:
-        return _unconnected(talk, intent)
+        return _answer_without_trading(talk, intent)
     known = known_names(talk)
     if known is None:
-        return _told_elsewhere(talk, intent, text)
-    if intent.sentence and not _traded(text, known):
+        return _answer_without_tools(talk, intent, text)
+    if intent.sentence and not _is_about_trading(text, known):
         return None
-    meant = _meant(talk, text, known)
+    meant = _resolve_target(talk, text, known)
     if isinstance(meant, str):
         return meant
     metrics = {metric for pattern, metric in _METRICS if pattern.search(text)}
     by_time = not metrics or metrics & _EXTREMES.keys()
     said = [talk.say("one_day")] if by_time and _ONE_DAY.search(text) else []
-    listed = bool(_DEPLOYMENTS.search(text)) and not fitting(text, known)
+    listed = bool(_DEPLOYMENTS.search(text)) and not targets_named_in(text, known)
     if talk.tools.has("get_my_deployments") and not metrics and (listed or len(meant) > 1):
         return "\n".join([*said, _all_results(talk, text)])
     return "\n".join([*said, *(_result(talk, each, text, known) for each in meant[:MOST_AT_ONCE])])
 
 
-def _traded(text: str, known: Sequence[Named]) -> bool:
+def _is_about_trading(text: str, known: Sequence[NamedTarget]) -> bool:
     """Whether it is about trading at all, and not about a dog that does well."""
     if unowned := _UNOWNED.search(text):
-        return is_named(unowned["name"], known)
+        return is_target_named(unowned["name"], known)
     about = ABOUT_TRADING.search(text) or _ALTOGETHER.match(text) or _ONE_OF_ITS_KIND.search(text)
-    return bool(about or tickers(text) or fitting(text, known))
+    return bool(about or tickers(text) or targets_named_in(text, known))
 
 
-def _unconnected(talk: Talk, intent: Intent) -> str:
+def _answer_without_trading(talk: ReplyContext, intent: Intent) -> str:
     view = talk.view
-    found = find(intent.matter, view.hits, (), (), meaning=view.meaning)
+    found = find_answers(intent.matter, view.hits, (), (), meaning=view.meaning)
     known = "" if found.empty else describe_answer(found, talk.voice)
     return "\n".join(part for part in (talk.say("no_trading"), known) if part)
 
 
-def _told_elsewhere(talk: Talk, intent: Intent, text: str) -> str:
+def _answer_without_tools(talk: ReplyContext, intent: Intent, text: str) -> str:
     """Where no tool names the skills: what was said names one."""
     tools = talk.tools
     if tools.has("get_skill_performance") and intent.matter.strip():
@@ -212,11 +219,11 @@ def _detail(text: str) -> str:
     return "lessons" if _LEARNING.search(asked) else "trades"
 
 
-def _result(talk: Talk, each: Named, text: str, known: Sequence[Named]) -> str:
-    answer = _asked(talk, each, _detail(text))
+def _result(talk: ReplyContext, each: NamedTarget, text: str, known: Sequence[NamedTarget]) -> str:
+    answer = _ask_figures(talk, each, _detail(text))
     found = _figures(answer, each)
     if answer.error or found is None:
-        return why(answer) if answer.error else answer.text
+        return refusal_in_words(answer) if answer.error else answer.text
     figures, more = found["performance"], found
     if not figures["trades"]:
         return " ".join([talk.say("result_none", name=each.name), *_open(talk, more)])
@@ -237,13 +244,13 @@ def _result(talk: Talk, each: Named, text: str, known: Sequence[Named]) -> str:
     return "\n".join(lines)
 
 
-def _asked(talk: Talk, each: Named, detail: str) -> Answer:
+def _ask_figures(talk: ReplyContext, each: NamedTarget, detail: str) -> ToolAnswer:
     if each.deployment:
         return talk.tools.use("get_my_deployments", deployment_id=each.id, detail=detail)
     return talk.tools.use("get_skill_performance", skill_id=each.id, detail=detail)
 
 
-def _figures(answer: Answer, each: Named) -> Mapping[str, Any] | None:
+def _figures(answer: ToolAnswer, each: NamedTarget) -> Mapping[str, Any] | None:
     """The part of the data that holds the figures, where it has our shape."""
     data = answer.data if isinstance(answer.data, Mapping) else {}
     if each.deployment and isinstance(data.get("deployments"), list) and data["deployments"]:
@@ -251,7 +258,7 @@ def _figures(answer: Answer, each: Named) -> Mapping[str, Any] | None:
     return data if isinstance(data.get("performance"), Mapping) else None
 
 
-def _all_results(talk: Talk, text: str) -> str:
+def _all_results(talk: ReplyContext, text: str) -> str:
     """Every deployment in a line, for who asks how they do altogether."""
     answer = talk.tools.use("get_my_deployments")
     rows = answer.data.get("deployments") if isinstance(answer.data, Mapping) else None
@@ -272,7 +279,7 @@ def _all_results(talk: Talk, text: str) -> str:
     return "\n".join(lines)
 
 
-def _period(talk: Talk, name: str, figures: Mapping[str, Any], period: str) -> str:
+def _period(talk: ReplyContext, name: str, figures: Mapping[str, Any], period: str) -> str:
     part = figures["periods"][period]
     when = talk.say(period)
     if not part["trades"]:
@@ -281,10 +288,10 @@ def _period(talk: Talk, name: str, figures: Mapping[str, Any], period: str) -> s
     return talk.say("result_period", name=name, period=when, trades=part["trades"], wins=part["wins"], net=net)
 
 
-def _whole(talk: Talk, name: str, figures: Mapping[str, Any], *, named: bool) -> str:
+def _whole(talk: ReplyContext, name: str, figures: Mapping[str, Any], *, named: bool) -> str:
     rest = []
     if figures["max_drawdown_pct"] is not None:
-        rest.append(talk.say("result_drawdown", share=percent(figures["max_drawdown_pct"], signed=False)))
+        rest.append(talk.say("result_drawdown", share=percent_with_sign(figures["max_drawdown_pct"], signed=False)))
     rest += [
         f"{title} {figures[key]:.2f}".replace("-", "−")
         for key, title in (("sharpe", "Sharpe"), ("profit_factor", talk.say("profit_factor")))
@@ -292,22 +299,22 @@ def _whole(talk: Talk, name: str, figures: Mapping[str, Any], *, named: bool) ->
     ]
     return talk.say(
         "result_whole" if not named else "result_named", name=name, trades=f"{figures['trades']:,}",
-        wins=f"{figures['wins']:,}", rate=percent(figures["win_rate"], signed=False),
+        wins=f"{figures['wins']:,}", rate=percent_with_sign(figures["win_rate"], signed=False),
         net=_with_share(figures["pnl"], figures["return_pct"], figures["currency"]),
         rest=f"; {', '.join(rest)}" if rest else "",
     )  # fmt: skip
 
 
-def _metric(talk: Talk, name: str, metric: str, more: Mapping[str, Any], zone: str, period: str | None) -> str:
+def _metric(talk: ReplyContext, name: str, metric: str, more: Mapping[str, Any], zone: str, period: str | None) -> str:
     figures = more["performance"]
     unit = figures["currency"]
     if metric == "rate":
-        rate = percent(figures["win_rate"], signed=False)
+        rate = percent_with_sign(figures["win_rate"], signed=False)
         return talk.say("result_rate", name=name, wins=figures["wins"], trades=figures["trades"], rate=rate)
     if metric == "drawdown":
         share = figures["max_drawdown_pct"]
         amount = f"{figures['max_drawdown']:,.2f}{f' {unit}' if unit else ''}"
-        amount += f" ({percent(share, signed=False)})" if share is not None else ""
+        amount += f" ({percent_with_sign(share, signed=False)})" if share is not None else ""
         return talk.say("result_deepest", name=name, amount=amount)
     if metric in ("best", "worst"):
         listed, earned = more.get("trades") or (), figures[metric]
@@ -316,20 +323,20 @@ def _metric(talk: Talk, name: str, metric: str, more: Mapping[str, Any], zone: s
             name = f"{name} {talk.say(period)}"
         same = next((one for one in listed if one["pnl"] == earned), None)
         which = f": {_trade_words(same, zone)}" if same else ""
-        return talk.say(f"result_{metric}", name=name, net=money(earned, unit), which=which)
+        return talk.say(f"result_{metric}", name=name, net=money_with_currency(earned, unit), which=which)
     value = figures[metric]
     title = "Sharpe" if metric == "sharpe" else talk.say(metric)
     if value is None:
         return talk.say("result_no_figure", name=name, what=title)
-    shown = money(value, unit) if metric == "expectancy" else f"{value:.2f}".replace("-", "−")
+    shown = money_with_currency(value, unit) if metric == "expectancy" else f"{value:.2f}".replace("-", "−")
     return talk.say("result_figure", name=name, what=title, value=shown)
 
 
 def _with_share(pnl: float, share: float | None, unit: str | None) -> str:
-    return money(pnl, unit) + ("" if share is None else f" ({percent(share)})")
+    return money_with_currency(pnl, unit) + ("" if share is None else f" ({percent_with_sign(share)})")
 
 
-def _open(talk: Talk, more: Mapping[str, Any]) -> list[str]:
+def _open(talk: ReplyContext, more: Mapping[str, Any]) -> list[str]:
     held = [f"{one['symbol']} {one['side']}" for one in more.get("positions") or ()]
     return [talk.say("result_open", what=", ".join(held[:MOST_AT_ONCE]))] if held else []
 
@@ -338,19 +345,18 @@ def _trade_words(trade: Mapping[str, Any], zone: str) -> str:
     prices = f"{trade['entry_price']:.10g} → {trade['exit_price']:.10g}"
     notes = [trade["entry_regime_tag"], trade["exit_reason"]]
     told = ", ".join(note for note in notes if note)
-    return (
-        f"{trade['symbol']} {trade['side']}, {prices}, {clock(trade['exit_time'], zone)}{f' ({told})' if told else ''}"
-    )
+    closed = local_time(trade["exit_time"], zone)
+    return f"{trade['symbol']} {trade['side']}, {prices}, {closed}{f' ({told})' if told else ''}"
 
 
 def _trade_line(trade: Mapping[str, Any], unit: str | None, zone: str) -> str:
-    return f"- {_trade_words(trade, zone)}: {money(trade['pnl'], unit)}"
+    return f"- {_trade_words(trade, zone)}: {money_with_currency(trade['pnl'], unit)}"
 
 
 # --- lessons
 
 
-def learned(talk: Talk, intent: Intent) -> str | None:
+def lessons_reply(talk: ReplyContext, intent: Intent) -> str | None:
     """What the trades taught; asked about losses, what taught by losing alone."""
     text = intent.sentence
     if (told := _LEARNED_OF.search(text)) and not may_be_ours(talk, told["what"]):
@@ -358,15 +364,15 @@ def learned(talk: Talk, intent: Intent) -> str | None:
     known = known_names(talk)
     if known is None or not talk.tools.has("get_skill_performance"):
         return None
-    meant = _meant(talk, text, known)
+    meant = _resolve_target(talk, text, known)
     if isinstance(meant, str):
         return meant
     said = []
     for each in meant[:MOST_AT_ONCE]:
-        answer = _asked(talk, each, "lessons")
+        answer = _ask_figures(talk, each, "lessons")
         found = _figures(answer, each)
         if answer.error or found is None:
-            said.append(why(answer) if answer.error else answer.text)
+            said.append(refusal_in_words(answer) if answer.error else answer.text)
             continue
         every = found.get("lessons") or ()
         lessons = [one for one in every if one["mean_pct"] < 0] if _LOSSES.search(text) else every
@@ -378,7 +384,7 @@ def learned(talk: Talk, intent: Intent) -> str | None:
     return "\n".join(said)
 
 
-def _lesson_lines(lessons: Sequence[Mapping[str, Any]], known: Sequence[Named]) -> list[str]:
+def _lesson_lines(lessons: Sequence[Mapping[str, Any]], known: Sequence[NamedTarget]) -> list[str]:
     """A line each; where several read alike, those of a deployment say of which."""
     texts = Counter(one["text"] for one in lessons)
     places = {each.id: each.name for each in known if each.deployment}
@@ -392,7 +398,7 @@ def _lesson_lines(lessons: Sequence[Mapping[str, Any]], known: Sequence[Named]) 
 # --- what there is
 
 
-def skills(talk: Talk, _: Intent) -> str | None:
+def skills_reply(talk: ReplyContext, _: Intent) -> str | None:
     if not talk.tools.has("list_my_skills"):
         return None
     answer = talk.tools.use("list_my_skills")

@@ -10,10 +10,16 @@ from typing import Any
 
 from keepbook.book.ground.patterns import regex
 from keepbook.models.notebook.reply.intents import ABOUT_TRADING, Intent, tickers
-from keepbook.models.notebook.reply.talk import Talk, why
-from keepbook.models.notebook.reply.trading import MOST_AT_ONCE, Named, fitting, is_named, may_be_ours
-from keepbook.tools.definition import Answer
-from keepbook.tools.trading import clock, percent
+from keepbook.models.notebook.reply.talk import ReplyContext, refusal_in_words
+from keepbook.models.notebook.reply.trading import (
+    MOST_AT_ONCE,
+    NamedTarget,
+    is_target_named,
+    may_be_ours,
+    targets_named_in,
+)
+from keepbook.tools.definition import ToolAnswer
+from keepbook.tools.trading import local_time, percent_with_sign
 
 LONGEST_LOOK = 72
 _DAYS = regex(r"\b(?:days|weeks?|weekend|months?|tage|woche|días|semana|dager|uken?)\b", re.IGNORECASE)
@@ -67,7 +73,7 @@ _SIDE = regex(r"\b(?P<side>long|short)s?\b", re.IGNORECASE)
 # --- what is coming
 
 
-def upcoming(talk: Talk, intent: Intent) -> str | None:
+def upcoming(talk: ReplyContext, intent: Intent) -> str | None:
     """What is coming, and what it may do to what is open."""
     if not talk.tools.has("get_upcoming_events"):
         return talk.say("no_trading")
@@ -87,7 +93,7 @@ def upcoming(talk: Talk, intent: Intent) -> str | None:
     answers = [talk.tools.use("get_upcoming_events", **told, deployment_id=row["id"]) for row in exposed]
     answers = answers or [talk.tools.use("get_upcoming_events", **told)]
     if any(answer.error or "events" not in (answer.data or {}) for answer in answers):
-        return "\n".join(why(answer) if answer.error else answer.text for answer in answers)
+        return "\n".join(refusal_in_words(answer) if answer.error else answer.text for answer in answers)
     said = [*_coming(talk, answers, exposed, told)]
     return "\n".join([*([talk.say("furthest", hours=hours)] if asked > hours else []), *said])
 
@@ -101,7 +107,7 @@ def _hours(text: str) -> int | None:
     return LONGEST_LOOK if _DAYS.search(text) else 48 if _NEXT_DAY.search(text) else None
 
 
-def _deployments(talk: Talk) -> Sequence[Mapping[str, Any]]:
+def _deployments(talk: ReplyContext) -> Sequence[Mapping[str, Any]]:
     if not talk.tools.has("get_my_deployments"):
         return ()
     data = talk.tools.use("get_my_deployments").data
@@ -109,13 +115,13 @@ def _deployments(talk: Talk) -> Sequence[Mapping[str, Any]]:
 
 
 def _coming(
-    talk: Talk, answers: Sequence[Answer], exposed: Sequence[Mapping[str, Any]], told: Mapping[str, Any]
+    talk: ReplyContext, answers: Sequence[ToolAnswer], exposed: Sequence[Mapping[str, Any]], told: Mapping[str, Any]
 ) -> Iterable[str]:
     first, hours, symbols = answers[0].data, told["lookahead_hours"], {word.lower() for word in told.get("symbols", ())}
     if not first["events"]:
         of_kind = f"{', '.join(told['types']).upper()}: " if "types" in told else ""
         yield of_kind + talk.say("coming_none", hours=hours)
-        yield from _held(talk, exposed)
+        yield from _position_lines(talk, exposed)
         return
     yield talk.say("coming", hours=hours)
     rows = [
@@ -125,7 +131,7 @@ def _coming(
         if not symbols or _base(row) in symbols
     ]
     for event in first["events"]:
-        when = clock(event["time"], str(first.get("zone") or "UTC"))
+        when = local_time(event["time"], str(first.get("zone") or "UTC"))
         yield talk.say("coming_event", when=when, title=event["title"], importance=f"{event['importance']:.2f}")
         for deployment, row in rows:
             if row["event_id"] == event["id"]:
@@ -137,13 +143,13 @@ def _coming(
         yield talk.say("exposed_not", names=names) if exposed else talk.say("exposed_none")
 
 
-def _exposure(talk: Talk, name: str, row: Mapping[str, Any]) -> str:
+def _exposure(talk: ReplyContext, name: str, row: Mapping[str, Any]) -> str:
     size = talk.say("size_unknown") if row["notional_usd"] is None else f"{row['notional_usd']:,.2f} USD"
     if row["median_abs_move_pct"] is None:
         moves = talk.say("exposed_few", count=row["similar_events_back"])
     else:
-        typical = percent(row["median_abs_move_pct"], signed=False)
-        worst = percent(row["worst_move_pct"])
+        typical = percent_with_sign(row["median_abs_move_pct"], signed=False)
+        worst = percent_with_sign(row["worst_move_pct"])
         moves = talk.say("exposed_moves", count=row["similar_events_back"], median=typical, worst=worst)
     return f"  · {name}: {row['symbol']} {row['position_side']}, {size}; {moves}"
 
@@ -151,14 +157,14 @@ def _exposure(talk: Talk, name: str, row: Mapping[str, Any]) -> str:
 # --- what is open
 
 
-def held(talk: Talk, _: Intent) -> str | None:
+def positions_reply(talk: ReplyContext, _: Intent) -> str | None:
     """What is open, wherever it is."""
     if not talk.tools.has("get_my_deployments"):
         return None
-    return "\n".join(_held(talk, _deployments(talk)))
+    return "\n".join(_position_lines(talk, _deployments(talk)))
 
 
-def _held(talk: Talk, rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def _position_lines(talk: ReplyContext, rows: Iterable[Mapping[str, Any]]) -> list[str]:
     lines = [
         f"- {row['name']}: {one['symbol']} {one['side']} {one['quantity']:.10g} @ {one['entry_price']:.10g}"
         for row in rows
@@ -170,7 +176,7 @@ def _held(talk: Talk, rows: Iterable[Mapping[str, Any]]) -> list[str]:
 # --- drafts
 
 
-def draft(talk: Talk, intent: Intent) -> str | None:
+def draft(talk: ReplyContext, intent: Intent) -> str | None:
     """An action in writing, for the person to do or to leave; nothing is done."""
     if not talk.tools.has("prepare_action"):
         return None
@@ -178,7 +184,7 @@ def draft(talk: Talk, intent: Intent) -> str | None:
     kind, rows = _kind(text), _deployments(talk)
     if kind is None or not rows:
         return talk.say("skills_none") if kind and ABOUT_TRADING.search(text) else None
-    if not _ordered(text, rows):
+    if not _is_order(text, rows):
         return None
     symbols, side = tickers(text), _SIDE.search(text)
     symbol, fits = None, []
@@ -190,8 +196,10 @@ def draft(talk: Talk, intent: Intent) -> str | None:
             return talk.say("draft_not_open", what=" ".join(named))
         fits, symbol = list({row["id"]: row for row, _ in places}.values()), str(places[0][1]["symbol"])
     else:
-        named_ids = {each.id for each in fitting(text, [Named(row["id"], row["name"], True) for row in rows])}
-        by_skill = fitting(text, [Named(row["id"], row["skill"], True) for row in rows])
+        named_ids = {
+            each.id for each in targets_named_in(text, [NamedTarget(row["id"], row["name"], True) for row in rows])
+        }
+        by_skill = targets_named_in(text, [NamedTarget(row["id"], row["skill"], True) for row in rows])
         fits = [row for row in rows if row["id"] in (named_ids or {each.id for each in by_skill})]
     if not fits and len(rows) == 1:
         fits = list(rows)
@@ -201,7 +209,7 @@ def draft(talk: Talk, intent: Intent) -> str | None:
     told = {"kind": kind, "deployment_id": fits[0]["id"], "symbol": symbol, **_terms(talk, kind, text)}
     answer = talk.tools.use("prepare_action", **{name: value for name, value in told.items() if value is not None})
     if answer.error:
-        return why(answer)
+        return refusal_in_words(answer)
     made = answer.data["draft"]
     what = ", ".join(f"{one['symbol']} {one['side']} {one['quantity']:.10g}" for one in made["positions"])
     whole = f"{made['kind']} {made['deployment']['name']}{f' ({what})' if what else ''}"
@@ -209,14 +217,16 @@ def draft(talk: Talk, intent: Intent) -> str | None:
     return talk.say("drafted", what=whole, reason=made["reason"])
 
 
-def _ordered(text: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+def _is_order(text: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether it is for a deployment at all, and not for the music to stop."""
-    known = [Named(row["id"], row[name], True) for row in rows for name in ("name", "skill")]
+    known = [NamedTarget(row["id"], row[name], True) for row in rows for name in ("name", "skill")]
     order = _ORDER.search(text)
-    return bool(_PLACES.search(text) or (is_named(order["name"], known) if order else fitting(text, known)))
+    return bool(
+        _PLACES.search(text) or (is_target_named(order["name"], known) if order else targets_named_in(text, known))
+    )
 
 
-def _terms(talk: Talk, kind: str, text: str) -> dict[str, str | None]:
+def _terms(talk: ReplyContext, kind: str, text: str) -> dict[str, str | None]:
     given = _REASON.search(text)
     rest = (text[: given.start()] if given else text).strip(" ,")
     how = _HOW.search(rest) if kind == "reduce" else None

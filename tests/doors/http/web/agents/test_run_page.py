@@ -137,7 +137,7 @@ def test_conviction_is_followed_from_what_was_stated(alice: Any, desk: Any, cloc
 
 @pytest.mark.parametrize(("value", "text"), [(3412.0, "3,412"), (0.66, "0.66"), (-1.5, "−1.5"), (0, "0")])
 def test_a_figure_is_its_digits(value: float, text: str) -> None:
-    assert cards.figure(value) == text
+    assert cards.plain_number(value) == text
 
 
 # In a browser

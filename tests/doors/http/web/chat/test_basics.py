@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
-from keepbook.book.chats.threads import standing
-from keepbook.models.model import Replied, TextDelta, Usage
-from keepbook.models.notebook.values import Step
+from keepbook.book.chats.threads import current_messages
+from keepbook.models.model import ReplyFinished, TextDelta, Usage
+from keepbook.models.notebook.values import TurnStep
 
 DOG = "Remember that my dog is called Rex."
 OTHER_DOG = "Remember that my dog is called Max."
@@ -32,7 +32,7 @@ def answers(kb: Any, monkeypatch: pytest.MonkeyPatch, *texts: str) -> None:
     async def reply(*_: Any) -> AsyncIterator[Any]:
         text = left.pop(0)
         yield TextDelta(text)
-        yield Replied(text, (), Usage())
+        yield ReplyFinished(text, (), Usage())
 
     monkeypatch.setattr(kb.models.chat, "reply", reply)
 
@@ -71,7 +71,7 @@ def test_my_last_message_is_edited_and_sent_again_and_the_old_one_stays_readable
     (chat,) = alice.threads.list()
     messages = alice.threads.get(chat.id).messages()
     assert [(one.turn, one.instead_of) for one in messages] == [(1, None), (2, None), (3, 1), (4, None)]
-    assert [one.turn for one in standing(messages)] == [3, 4]
+    assert [one.turn for one in current_messages(messages)] == [3, 4]
     assert [memory.content for memory in alice.list().items] == ["my dog is called Max"]
     alice.threads.get(chat.id).close()
     assert [memory.content for memory in alice.list().items] == ["my dog is called Max"]
@@ -121,7 +121,7 @@ def test_without_script_both_are_forms(opens: Any, talk: Any) -> None:
     person.get_by_label("What you said, to be sent again").fill("Hello again")
     person.get_by_role("button", name="Send again").click()
     expect(person.locator(".talk > .turn.me > .bubble")).to_have_text(["Hello again"])
-    assert [one.turn for one in standing(chat.messages())] == [4, 5]
+    assert [one.turn for one in current_messages(chat.messages())] == [4, 5]
 
 
 # What is in a message
@@ -224,7 +224,7 @@ def test_the_page_stays_where_it_is_read_while_a_reply_comes_in(
         yield TextDelta("Begun. ")
         await go.wait()
         yield TextDelta("Ended.")
-        yield Replied("Begun. Ended.", (), Usage())
+        yield ReplyFinished("Begun. Ended.", (), Usage())
 
     monkeypatch.setattr(kb.models.chat, "reply", slow)
     person.goto(f"/chat/{chat.id}")
@@ -304,13 +304,13 @@ def test_what_was_taken_back_names_no_chat(talk: Any, decides: Any) -> None:
     decides()
     chat = talk("I live in Graz.")
     assert chat.thread.title == "I live in Graz"
-    decides(Step("withdraw", 0, 27, withdrawn=((1, 0, 15), (3, 0, 27))))
+    decides(TurnStep("withdraw", 0, 27, withdrawn=((1, 0, 15), (3, 0, 27))))
     talk("Forget that I live in Graz.", chat=chat)
     assert chat.thread.title == "New chat"
     decides()
     talk("I work as a nurse.", chat=chat)
     assert chat.thread.title == "I work as a nurse"
     both = talk("I work as a nurse. I keep bees.")
-    decides(Step("withdraw", 0, 30, withdrawn=((1, 0, 18), (3, 0, 30))))
+    decides(TurnStep("withdraw", 0, 30, withdrawn=((1, 0, 18), (3, 0, 30))))
     talk("Forget that I work as a nurse.", chat=both)
     assert "nurse" not in both.thread.title

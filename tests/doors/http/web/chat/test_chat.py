@@ -14,12 +14,12 @@ from starlette.testclient import TestClient
 
 from keepbook.app import adopt
 from keepbook.book.chats import threads
-from keepbook.book.chats.closed import Closed
+from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.ground.when import stamp
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.errors import ModelFailed
 from keepbook.models.notebook.scene import target_of
-from keepbook.models.notebook.values import Step
+from keepbook.models.notebook.values import TurnStep
 from keepbook.models.offline.model import OfflineModel
 from keepbook.models.providers.remote import RemoteModel
 
@@ -162,7 +162,7 @@ def test_a_fact_told_in_chat_shows_its_line_and_is_undone_from_there(person: Pag
     expect(sails).to_contain_text("In your book")
     expect(person.locator("[aria-busy]")).to_have_count(0)
     (memory,) = alice.list()
-    decides(Step("withdraw", 0, 10, targets=(target_of(memory),)))
+    decides(TurnStep("withdraw", 0, 10, targets=(target_of(memory),)))
     say(person, "Forget that I sail.")
     expect(forgot).to_contain_text("Taken out")
     expect(sails).to_contain_text("Not in your book any more")
@@ -305,9 +305,9 @@ def test_a_closing_that_failed_is_told_with_what_happens_next(
     for _ in range(failures):
         with alice.writing() as (tx, _preset):
             now = stamp(tx.clock())
-            held = threads.claim(tx, chat.id, now, lease_seconds=60)
+            held = threads.claim_closing(tx, chat.id, now, lease_seconds=60)
             assert held is not None
-            threads.give_back(tx, held, now, "the model answered badly", retry_minutes=15)
+            threads.release_closing(tx, held, now, "the model answered badly", retry_minutes=15)
     page = text_of(client.get(f"/chat/{chat.id}"))
     assert f"Keepbook could not read this chat for memories. {words}" in page
     assert "What went wrong The model answered badly." in page
@@ -442,7 +442,9 @@ def test_a_chat_is_only_left_with_something_new_and_a_cookie_says_what_came_of_i
     assert (chat.thread.state, client.cookies[f"keepbook_left_{chat.id}"]) == ("active", "0.0.0")
     with monkeypatch.context() as patch:
         for status in ("busy", "failed"):
-            patch.setattr("keepbook.doors.http.web.chat.chat.Chat.close", lambda _, status=status: Closed("", status))
+            patch.setattr(
+                "keepbook.doors.http.web.chat.chat.Chat.close", lambda _, status=status: ClosingResult("", status)
+            )
             client.cookies.clear()
             client.post(f"/chat/{chat.id}/leave")
             assert client.cookies[f"keepbook_left_{chat.id}"] == status

@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
-from keepbook.book.chats.pencil import Pencil, key_of
+from keepbook.book.chats.pencil import Pencil, pencil_key
 from keepbook.book.text.quotation import Span
 from keepbook.models.notebook.scene import target_of
-from keepbook.models.notebook.values import Quotation, Step
+from keepbook.models.notebook.values import QuotedLine, TurnStep
 
 NURSE, NURSE_LINE = "I am a nurse in Leeds.", "I am a nurse in Leeds"
 GRAZ, GRAZ_LINE = "I live in Graz.", "I live in Graz"
@@ -22,8 +22,8 @@ def text_of(page: Any) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text))
 
 
-def quote(turn: int, words: str) -> Quotation:
-    return Quotation((Span(turn, 0, len(words), "said"),), words, "profile", score=0.8)
+def quote(turn: int, words: str) -> QuotedLine:
+    return QuotedLine((Span(turn, 0, len(words), "said"),), words, "profile", score=0.8)
 
 
 # Kept at once
@@ -49,7 +49,7 @@ def test_what_a_message_kept_stands_under_it_and_is_taken_out_and_put_back(perso
 def test_of_many_lines_three_are_in_sight(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
     words = "one line two lines three lines four lines five lines"
     spans = [(0, 8), (9, 18), (19, 30), (31, 41), (42, 52)]
-    decides(*(Step("keep", *at, quotation=Quotation((Span(1, *at, "said"),), words[slice(*at)])) for at in spans))
+    decides(*(TurnStep("keep", *at, quotation=QuotedLine((Span(1, *at, "said"),), words[slice(*at)])) for at in spans))
     chat = talk(words)
     page = client.get(f"/chat/{chat.id}").text
     assert page.count('class="kept-line"') == 5
@@ -61,7 +61,7 @@ def test_what_is_forgotten_is_struck_under_the_message_and_comes_back(
     client: TestClient, alice: Any, talk: Any, decides: Any
 ) -> None:
     memory = alice.remember("I like tea")
-    decides(Step("withdraw", 0, 10, targets=(target_of(memory),)))
+    decides(TurnStep("withdraw", 0, 10, targets=(target_of(memory),)))
     chat = talk("Forget that I like tea.")
     page = client.get(f"/chat/{chat.id}")
     assert "<del>I like tea</del>" in page.text
@@ -75,7 +75,7 @@ def test_what_is_forgotten_is_struck_under_the_message_and_comes_back(
 def test_what_was_taken_back_before_it_was_kept_is_shown_as_not_kept(
     client: TestClient, talk: Any, decides: Any
 ) -> None:
-    decides(Step("withdraw", 0, 15, withdrawn=((1, 16, 35),)))
+    decides(TurnStep("withdraw", 0, 15, withdrawn=((1, 16, 35),)))
     chat = talk("Don't keep this: I have a wedding gig")
     page = client.get(f"/chat/{chat.id}")
     assert re.search(r"<del>“I have a wedding g”</del>.*Not kept", page.text, re.DOTALL)
@@ -85,7 +85,7 @@ def test_a_change_shows_the_old_word_struck_and_the_new_one(
     client: TestClient, talk: Any, alice: Any, decides: Any
 ) -> None:
     memory = alice.remember("My salary is 60,000")
-    decides(Step("change", 0, 17, target=target_of(memory), exchange=((13, 19), Span(1, 10, 16, "exchanged"))))
+    decides(TurnStep("change", 0, 17, target=target_of(memory), exchange=((13, 19), Span(1, 10, 16, "exchanged"))))
     chat = talk("no sorry, 65,000")
     page = client.get(f"/chat/{chat.id}")
     assert "<del>60,000</del> <ins>[65,000]</ins>" in page.text
@@ -137,11 +137,11 @@ def over_chat(alice: Any, talk: Any, decides: Any) -> tuple[Any, Any]:
     """A chat in which a new line stands beside an old one, and the person is asked whether that is over."""
     memory = alice.remember(OSLO)
     line, target = quote(1, BERGEN), target_of(memory)
-    asked = Step(
+    asked = TurnStep(
         "which", 0, 21, target=target, quotation=line, question="over",
         content="I live in [Bergen] with Kari and our two kids", exchange=((10, 14), Span(1, 11, 17, "exchanged")),
     )  # fmt: skip
-    decides(Step("keep", 0, 21, quotation=line), asked)
+    decides(TurnStep("keep", 0, 21, quotation=line), asked)
     return talk(BERGEN), memory
 
 
@@ -187,7 +187,7 @@ def test_an_answer_that_ended_a_line_is_undone_under_its_turn(
 
 def test_which_line_is_meant_is_a_list(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
     tea, coffee = alice.remember("I like green tea"), alice.remember("I like tea ceremonies")
-    decides(Step("which", 0, 10, targets=(target_of(tea), target_of(coffee)), question="which", matter="tea"))
+    decides(TurnStep("which", 0, 10, targets=(target_of(tea), target_of(coffee)), question="which", matter="tea"))
     chat = talk("Forget the tea thing")
     page = client.get(f"/chat/{chat.id}")
     assert "Which one do you mean?" in text_of(page)
@@ -211,7 +211,7 @@ def test_nothing_stale_is_asked_after_a_later_turn(person: Page, alice: Any, tal
 
 
 def test_stop_remembering_is_a_question_with_a_button(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
-    decides(Step("off", 0, 10))
+    decides(TurnStep("off", 0, 10))
     chat = talk("Stop remembering things")
     page = client.get(f"/chat/{chat.id}")
     assert "Switch memory off?" in text_of(page)
@@ -248,7 +248,7 @@ def test_a_preset_that_saves_silently_shows_what_it_kept_in_the_panel_only(perso
 def test_what_a_silent_preset_is_not_sure_of_is_listed_in_the_panel(
     client: TestClient, alice: Any, talk: Any, decides: Any
 ) -> None:
-    decides(Step("offer", 0, 21, quotation=quote(1, NURSE_LINE), question="keep"))
+    decides(TurnStep("offer", 0, 21, quotation=quote(1, NURSE_LINE), question="keep"))
     chat = talk(NURSE, preset="coach")
     page = client.get(f"/chat/{chat.id}?pencil=1")
     assert "Not kept yet 1 line waits for your yes, in Review" in text_of(page)
@@ -349,8 +349,8 @@ def test_a_change_of_what_stands_in_the_book_is_shown_as_one_and_asked(
     stands = alice.remember("Works as a nurse, four days a week", category="profile")
     chat = talk("Hello")
     line = "Works as a nurse, five days a week"
-    found = Pencil(key_of(1, line), 1, line, "profile", "update", stands.id, 0.7, False)
-    monkeypatch.setattr("keepbook.models.pencil.pencil", lambda *_: [found])
+    found = Pencil(pencil_key(1, line), 1, line, "profile", "update", stands.id, 0.7, False)
+    monkeypatch.setattr("keepbook.models.pencil.pencil_lines", lambda *_: [found])
     page = client.get(f"/chat/{chat.id}?pencil=1")
     assert "<del>four</del> <ins>five</ins> days a week" in page.text
     assert "This changes what stands in the book. Is that right?" in text_of(page)

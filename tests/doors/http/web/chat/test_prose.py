@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepbook.doors.http.web.chat.prose import of_notebook, plain, prose
+from keepbook.doors.http.web.chat.prose import of_notebook, person_markup, prose
 
 LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
 
@@ -74,7 +74,7 @@ def test_code_is_kept_to_the_letter_with_a_way_to_copy_it() -> None:
     ],
 )
 def test_nothing_that_was_said_runs(said: str) -> None:
-    for shown in (prose(said), plain(said)):
+    for shown in (prose(said), person_markup(said)):
         assert "<script" not in shown
         assert "<img" not in shown
         assert "<b>" not in shown
@@ -85,8 +85,8 @@ def test_nothing_that_was_said_runs(said: str) -> None:
 
 
 def test_what_a_person_wrote_stays_as_it_is_but_for_files() -> None:
-    assert plain("**not** bold\n- as written") == "**not** bold\n- as written"
-    shown = plain("```notes.txt\n- milk\n```\n\nWhat is missing?")
+    assert person_markup("**not** bold\n- as written") == "**not** bold\n- as written"
+    shown = person_markup("```notes.txt\n- milk\n```\n\nWhat is missing?")
     assert "<span>notes.txt</span>" in shown
     assert shown.endswith("</div>What is missing?")
 

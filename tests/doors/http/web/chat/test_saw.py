@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tests.doors.http.web.conftest import settled_as_alice
 from tests.models.wire import Call, Received, Say, Wire
 
-from keepbook.models.notebook.values import Step
+from keepbook.models.notebook.values import TurnStep
 
 LINE = "Keeps three months of expenses in cash"
 OTHER = "Lives in Vienna"
@@ -242,7 +242,7 @@ def test_the_notebook_costs_nothing(client: TestClient, kb: Any, talk: Any, monk
 def test_an_order_that_a_model_says_nothing_of_is_told_by_the_page(
     client: TestClient, alice: Any, wire: Wire, decides: Any
 ) -> None:
-    decides(Step("withdraw", 0, 29, matter="Mark"))
+    decides(TurnStep("withdraw", 0, 29, matter="Mark"))
     earlier = alice.threads.start()
     earlier.add("user", "Mark and I shared a flat in the Old Town.")
     earlier.add("assistant", "How was it?")

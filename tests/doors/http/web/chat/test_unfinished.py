@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
 from keepbook.errors import ModelFailed
-from keepbook.models import unfinished
+from keepbook.models import unfinished_replies
 from keepbook.models.chat import Talk
-from keepbook.models.model import Replied, TextDelta, Usage
+from keepbook.models.model import ReplyFinished, TextDelta, Usage
 from keepbook.models.offline.model import OfflineModel
 
 BEGUN = "April leaves fourteen payments, and th"
@@ -37,7 +37,7 @@ class Slow:
             yield TextDelta(" payments, and th")
             await self._breaks()
         yield TextDelta(REST)
-        yield Replied(REST, (), Usage(50, 7))
+        yield ReplyFinished(REST, (), Usage(50, 7))
 
     async def title(self, _: Any) -> Any:
         raise ModelFailed("no titles here")
@@ -206,7 +206,7 @@ def test_with_an_agent_a_piece_stays_and_is_gone_on_with_too(
                 if why == "left":
                     await saying.aclose()
                     return
-                ending = asyncio.ensure_future(unfinished.stop(alice.owner, chat.id))
+                ending = asyncio.ensure_future(unfinished_replies.stop_reply(alice.owner, chat.id))
         assert await ending
 
     model = Slow(breaks)
@@ -230,7 +230,7 @@ def test_with_an_agent_a_piece_stays_and_is_gone_on_with_too(
     whole = chat.messages()[-1]
     assert (whole.text, whole.instead_of, whole.broke_off) == (f"April leaves fourteen payments, and {REST}", 2, None)
     assert [one.text for one in model.asked[1].said] == [
-        "How much a month?", "April leaves fourteen payments, and", unfinished.GO_ON,
+        "How much a month?", "April leaves fourteen payments, and", unfinished_replies.GO_ON,
     ]  # fmt: skip
     # The session has the whole answer once, and none of the run that failed.
     assert alice.agents.get("Desk").memory.chats == 1
@@ -245,8 +245,8 @@ def test_the_notebook_writes_a_broken_reply_anew(client: TestClient, alice: Any,
 
     chat = talk("Hello")
     with alice.writing() as (tx, _):
-        threads.add(tx, chat.id, "user", "Remember that my dog is called Rex.", "2026-11-12T09:16:00.000000Z")
-        threads.add(tx, chat.id, "assistant", "Sav", "2026-11-12T09:16:00.000000Z", broke_off="left")
+        threads.add_message(tx, chat.id, "user", "Remember that my dog is called Rex.", "2026-11-12T09:16:00.000000Z")
+        threads.add_message(tx, chat.id, "assistant", "Sav", "2026-11-12T09:16:00.000000Z", broke_off="left")
     client.post(f"/chat/{chat.id}/go-on")
     last = chat.messages()[-1]
     assert (last.instead_of, last.broke_off) == (4, None)

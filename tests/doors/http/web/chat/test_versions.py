@@ -4,7 +4,7 @@ import pytest
 
 from keepbook.book.chats.threads import Message
 from keepbook.book.ground.when import parse_stamp
-from keepbook.doors.http.web.chat.versions import of_each, shown_with
+from keepbook.doors.http.web.chat.versions import messages_with_version, versions_by_turn
 
 AT = parse_stamp("2026-11-12T09:16:00.000000Z")
 
@@ -40,18 +40,18 @@ EDITED = chat(("u", None), ("a", None), ("a", 2), ("u", 1), ("a", None), ("u", N
     ],
 )
 def test_the_chat_is_shown_with_the_version_that_a_turn_belongs_to(at: int, shown: list[int]) -> None:
-    assert [one.turn for one in shown_with(EDITED, at)] == shown
+    assert [one.turn for one in messages_with_version(EDITED, at)] == shown
 
 
 def test_each_turn_knows_which_version_it_is_and_where_the_others_are() -> None:
-    now = of_each(EDITED, shown_with(EDITED, 0))
+    now = versions_by_turn(EDITED, messages_with_version(EDITED, 0))
     assert now == {4: (2, 2, 1, None), 5: (2, 2, 1, None)}
-    then = of_each(EDITED, shown_with(EDITED, 1))
+    then = versions_by_turn(EDITED, messages_with_version(EDITED, 1))
     assert then == {1: (1, 2, None, 4), 3: (2, 2, 2, None)}
-    assert of_each(chat(("u", None), ("a", None)), chat(("u", None), ("a", None))) == {}
+    assert versions_by_turn(chat(("u", None), ("a", None)), chat(("u", None), ("a", None))) == {}
 
 
 def test_an_edit_before_any_answer_and_one_without_a_reply() -> None:
     asked = chat(("u", None), ("u", 1), ("a", None))
-    assert [one.turn for one in shown_with(asked, 1)] == [1]
-    assert [one.turn for one in shown_with(asked, 2)] == [2, 3]
+    assert [one.turn for one in messages_with_version(asked, 1)] == [1]
+    assert [one.turn for one in messages_with_version(asked, 2)] == [2, 3]

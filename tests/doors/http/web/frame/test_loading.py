@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keepbook.doors.http.web.frame import loading
-from keepbook.doors.http.web.frame.loading import Load, stop
+from keepbook.doors.http.web.frame.loading import LoadUnderWay, stop_load
 from keepbook.errors import Conflict, NotFound
 
 Progress = Callable[[int], None]
@@ -18,12 +18,12 @@ def test_it_counts_and_tells_what_came_of_it() -> None:
             progress(done)
         return "came"
 
-    load = Load("alice", 100, work)
+    load = LoadUnderWay("alice", 100, work)
     load.begin()
     assert list(load.steps()) == list(range(0, 101, 4))
     assert (load.outcome, load.stopped) == ("came", False)
     with pytest.raises(NotFound):
-        stop("bob", load.key)
+        stop_load("bob", load.key)
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -38,12 +38,12 @@ def test_it_is_stopped_whichever_worker_is_asked(elsewhere: bool, monkeypatch: p
             else:
                 patch.setattr(load.ended, "wait", lambda _: None)  # who stops it here would wait for this very line
             with pytest.raises(NotFound):
-                stop("bob", load.key)
-            held.append(stop("alice", load.key))
+                stop_load("bob", load.key)
+            held.append(stop_load("alice", load.key))
         progress(1)
         raise AssertionError("nobody heard it")
 
-    load = Load("alice", 10, work)
+    load = LoadUnderWay("alice", 10, work)
     load.begin()
     assert list(load.steps()) == [0]
     assert (load.outcome, load.stopped) == (None, True)
@@ -54,7 +54,7 @@ def test_what_goes_wrong_is_its_outcome() -> None:
     def work(progress: Progress) -> None:
         raise Conflict("not today")
 
-    load = Load("alice", 1, work)
+    load = LoadUnderWay("alice", 1, work)
     load.begin()
     assert not list(load.steps())
     assert str(load.outcome) == "not today"

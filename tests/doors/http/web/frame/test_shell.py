@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.diff import word_diff
-from keepbook.doors.http.web.frame.visit import sentence
+from keepbook.doors.http.web.frame.visit import capitalised_sentence
 
 SESSION = "keepbook_session"
 
@@ -48,7 +48,7 @@ def test_the_bar_of_a_phone_names_the_page(client: TestClient) -> None:
 
 
 def test_a_message_becomes_one_sentence() -> None:
-    assert [sentence(one) for one in ("choose a file", "Is that so?", "done.")] == [
+    assert [capitalised_sentence(one) for one in ("choose a file", "Is that so?", "done.")] == [
         "Choose a file.",
         "Is that so?",
         "Done.",
@@ -56,7 +56,7 @@ def test_a_message_becomes_one_sentence() -> None:
 
 
 @pytest.mark.parametrize("place", sidebar.PLACES, ids=lambda place: place.key)
-def test_the_navigation_leads_to_each_page_and_marks_it(client: TestClient, place: sidebar.Place) -> None:
+def test_the_navigation_leads_to_each_page_and_marks_it(client: TestClient, place: sidebar.NavItem) -> None:
     page = client.get(place.path)
     assert page.status_code == 200
     marked = re.findall(r'<a href="([^"]*)" data-go="\w" aria-current="page">', page.text)

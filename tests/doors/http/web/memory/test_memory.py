@@ -616,7 +616,7 @@ def test_what_was_skipped_for_the_persons_word_is_shown_against_it(person: Page,
 def test_a_question_is_answered_by_its_buttons_and_taken_back(person: Page, alice: Any) -> None:
     old, new = alice.remember("Works at Equinor"), alice.remember("Works at a bakery")
     with alice.writing() as (tx, _):
-        proposals.ask(
+        proposals.ask_question(
             tx, stamp(tx.clock()), question="over", op="end", content=new.content, memory_id=old.id, beside=new.id
         )
     person.goto(FACTS)

@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
 from keepbook.app import adopt
-from keepbook.doors.http.web.frame.loading import Load
-from keepbook.doors.http.web.memory import brought_in, moving_in
+from keepbook.doors.http.web.frame.loading import LoadUnderWay
+from keepbook.doors.http.web.memory import import_form, import_page
 
 LINES = b"Is allergic to peanuts\nCycles to work unless it rains\nMy card is 4111 1111 1111 1111\n"
 TWO = json.dumps(
@@ -165,7 +165,7 @@ def test_all_or_none_are_ticked_at_once_on_every_page(client: TestClient) -> Non
 def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
     person: Page, alice: Any, tmp_path: Path, held_at: Any
 ) -> None:
-    held_at(moving_in, 3)
+    held_at(import_form, 3)
     file = tmp_path / "notes.txt"
     file.write_text("".join(f"Has visited the place number {nth}\n" for nth in range(5)))
     person.goto("/import")
@@ -183,8 +183,8 @@ def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
 
 def _stop_reading(person: Page, file: Path, held_at: Any) -> None:
     """Chats that came in are read one by one, and what was not read yet can be read later."""
-    held_at(moving_in, -1)
-    held_at(brought_in, 1)
+    held_at(import_form, -1)
+    held_at(import_page, 1)
     file.write_bytes(chatgpt("Oslo", "Bergen", said="I live in {} with my two kids."))
     person.goto("/import")
     person.get_by_label("A file to bring in").set_input_files(file)
@@ -194,7 +194,7 @@ def _stop_reading(person: Page, file: Path, held_at: Any) -> None:
     expect(person.get_by_text("Reading 2 chats for what to remember")).to_be_visible()
     person.get_by_role("button", name="Stop here").click()
     expect(person.get_by_text("1 chat not read yet")).to_be_visible()
-    held_at(brought_in, -1)
+    held_at(import_page, -1)
     person.get_by_role("button", name="Read it").click()
     expect(person.get_by_role("button", name="Keep what is ticked")).to_be_visible()
     expect(person.get_by_text("not read yet")).to_have_count(0)
@@ -203,7 +203,7 @@ def _stop_reading(person: Page, file: Path, held_at: Any) -> None:
 def test_only_what_is_under_way_can_be_stopped(client: TestClient, alice: Any) -> None:
     assert client.post("/import/stop", data={"key": "made-up"}).status_code == 404
     at, _ = loaded(client, sent_again(looked(client, LINES)))
-    reading = Load("alice", 1, lambda _: None)  # of another worker: only its mark is seen here
+    reading = LoadUnderWay("alice", 1, lambda _: None)  # of another worker: only its mark is seen here
     reading._mark.touch()
     stopped = client.post("/import/stop", data={"key": reading.key, "load": at.rpartition("/")[2]})
     assert (stopped.url.path, reading._mark.exists()) == (at, False)
@@ -325,7 +325,7 @@ def test_who_has_a_model_says_who_reads_the_chats(client: TestClient, alice: Any
 def test_many_chats_are_read_when_one_asks_for_it(
     client: TestClient, alice: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving_in, "READ_AT_ONCE", 1)
+    monkeypatch.setattr(import_form, "READ_AT_ONCE", 1)
     page = looked(client, chatgpt("Oslo", "Bergen", said="I live in {} with my two kids."), "conversations.json")
     assert "These are many chats" in page
     at, page = loaded(client, sent_again(page))

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import Page, expect
 
-from keepbook.book.memory.block import Rendered
-from keepbook.book.text.block_lines import Line, text_of
-from keepbook.doors.http.web.memory.then_and_now import compare
+from keepbook.book.memory.block import ComposedBlock
+from keepbook.book.text.block_lines import BlockLine, block_text
+from keepbook.doors.http.web.memory.block_comparison import compare
 from keepbook.doors.http.web.memory.time_travel import per_day
 
 PAST = "2026-08-20T10:00:00Z"
@@ -193,12 +193,14 @@ def test_entries_are_counted_by_the_owners_days() -> None:
     assert vienna == {date(2026, 8, 14): 1, date(2026, 8, 15): 2}
 
 
-def block(*texts: str, shown: tuple[str, ...]) -> Rendered:
+def block(*texts: str, shown: tuple[str, ...]) -> ComposedBlock:
     """The last ones show these memories; what comes before them is the head."""
     first = len(texts) - len(shown)
-    head = [Line("head", text.removeprefix("## "), "## " if text.startswith("## ") else "") for text in texts[:first]]
-    lines = [Line("line", text[2:], "- ", id, 1) for text, id in zip(texts[first:], shown, strict=True)]
-    return Rendered(text_of([*head, *lines]), tuple((id, 1) for id in shown), {}, (*head, *lines))
+    head = [
+        BlockLine("head", text.removeprefix("## "), "## " if text.startswith("## ") else "") for text in texts[:first]
+    ]
+    lines = [BlockLine("line", text[2:], "- ", id, 1) for text, id in zip(texts[first:], shown, strict=True)]
+    return ComposedBlock(block_text([*head, *lines]), tuple((id, 1) for id in shown), {}, (*head, *lines))
 
 
 def test_a_memory_that_only_moved_is_the_same() -> None:

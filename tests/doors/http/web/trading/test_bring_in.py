@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 from tests.book.trading.imports.brokers import bybit
 
-from keepbook.doors.http.web.frame.loading import Load
-from keepbook.doors.http.web.trading import bring_in
+from keepbook.doors.http.web.frame.loading import LoadUnderWay
+from keepbook.doors.http.web.trading import trade_import_form
 
 TABLE = (
     "Opened At,Closed At,What,Way,Lots,In,Out,Costs\n2026-01-05 10:00,2026-01-06 10:00,EURUSD,Buy,2,1.10,1.12,0.01\n"
@@ -48,7 +48,7 @@ def test_a_known_export_is_shown_and_then_loaded(client: TestClient, alice: Any)
     assert alice.trading.trades().items == []
     twice = client.post(f"{to[1]}/undo")
     assert (twice.status_code, "was taken back already" in twice.text) == (422, True)
-    elsewhere = Load("alice", 1, lambda _: None)  # of another worker: only its mark is seen here
+    elsewhere = LoadUnderWay("alice", 1, lambda _: None)  # of another worker: only its mark is seen here
     elsewhere._mark.touch()
     assert "It is being stopped" in client.post("/trading/import/stop", data={"key": elsewhere.key}).text
     assert not elsewhere._mark.exists()
@@ -87,13 +87,13 @@ def test_a_load_is_stopped_with_nothing_left_or_taken_back_afterwards(
         person.get_by_label("A file to bring in").set_input_files(file)
         person.get_by_role("button", name=re.compile(r"^Bring in \d+")).click(no_wait_after=True)
 
-    held_at(bring_in, 0)
+    held_at(trade_import_form, 0)
     load()
     expect(person.get_by_text("Loading log.csv")).to_be_visible()
     person.get_by_role("button", name="Stop", exact=True).click()
     expect(person.get_by_text("Stopped: nothing came in.")).to_be_visible()
     assert alice.trading.trades().total == 0
-    held_at(bring_in, -1)
+    held_at(trade_import_form, -1)
     load()
     expect(person.get_by_text("5 trades came in.")).to_be_visible()
     person.get_by_role("button", name="Undo all of it").click()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
 from tests.traded import BEGUN, CHOP, HEADER, TREND, deployed, exposed, row, trade_lines, traded
 
-from keepbook.doors.http.web.frame.charts import SHALLOW, TALL, equity
+from keepbook.doors.http.web.frame.charts import SHALLOW, TALL, equity_chart
 from keepbook.doors.http.web.trading import view
 
 NOW = datetime(2026, 11, 12, 9, 16, tzinfo=UTC)
@@ -485,12 +485,12 @@ def test_everything_works_without_script(opens: Any, alice: Any, desk: Any) -> N
 
 
 def test_figures_keep_their_sign_and_never_look_like_none() -> None:
-    assert view.percent(0.018) == "+1.8\N{NO-BREAK SPACE}%"
-    assert view.percent(-0.0004) == "−0.04\N{NO-BREAK SPACE}%"
-    assert view.percent(0.0) == "0.0\N{NO-BREAK SPACE}%"
+    assert view.signed_percent(0.018) == "+1.8\N{NO-BREAK SPACE}%"
+    assert view.signed_percent(-0.0004) == "−0.04\N{NO-BREAK SPACE}%"
+    assert view.signed_percent(0.0) == "0.0\N{NO-BREAK SPACE}%"
     assert view.plain_percent(-0.041) == "4.1\N{NO-BREAK SPACE}%"
-    assert view.money(-1204.4) == "−1,204"
-    assert view.money(0.0) == "0.00"
+    assert view.signed_money(-1204.4) == "−1,204"
+    assert view.signed_money(0.0) == "0.00"
     assert view.price(90_880.04) == "90,880"
     assert view.price(0.00001234) == "1.23e-05"
     assert view.worth("ETH/EUR", 2307.2) == "2,307 EUR"
@@ -504,7 +504,7 @@ AMOUNTS = st.floats(-1e7, 1e7).map(lambda value: round(value, 2))
 @given(st.lists(st.tuples(AMOUNTS, st.floats(0, 0.99)), min_size=1, max_size=60), AMOUNTS)
 def test_no_curve_leaves_its_drawing(days: list[tuple[float, float]], start: float) -> None:
     told = [(date(2026, 8, 14) + timedelta(days=n), value, under) for n, (value, under) in enumerate(days)]
-    plot = equity(told, start, ZoneInfo("Europe/Vienna"), last="today")
+    plot = equity_chart(told, start, ZoneInfo("Europe/Vienna"), last="today")
     numbers = [float(part) for part in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?", plot.line)]
     assert all(0 <= x <= 1000 for x in numbers[::2])
     assert all(0 <= y <= TALL for y in numbers[1::2])

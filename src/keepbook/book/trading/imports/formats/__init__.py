@@ -10,10 +10,10 @@ from keepbook.book.trading.imports.formats import (
     ibkr,
     kraken,
     metatrader,
-    plain,
+    plain_table,
     tradingview,
 )
-from keepbook.book.trading.imports.formats.reading import Format
+from keepbook.book.trading.imports.formats.reading import FileFormat
 from keepbook.errors import Invalid
 
 KNOWN = (
@@ -31,13 +31,13 @@ KNOWN = (
 NAMES = (*(one.name for one in KNOWN), "freqtrade", "plain")
 
 
-def named(name: str) -> Format:
-    found = next((one for one in (*KNOWN, plain.TABLE) if one.name == name), None)
+def format_named(name: str) -> FileFormat:
+    found = next((one for one in (*KNOWN, plain_table.TABLE) if one.name == name), None)
     if found is None:
         raise Invalid(f"there is no format {name[:60]!r}; there are {', '.join(NAMES)}", field="format")
     return found
 
 
-def recognised(columns: Sequence[str]) -> Format | None:
+def recognise_format(columns: Sequence[str]) -> FileFormat | None:
     """The format whose columns these are."""
     return next((one for one in KNOWN if one.knows(columns)), None)

@@ -1,44 +1,44 @@
 """Binance: the trade history of the spot account, and that of futures, which has a profit of its own."""
 
 from keepbook.book.trading.imports import values
-from keepbook.book.trading.imports.formats.reading import Format, Reader, each, fill, told
+from keepbook.book.trading.imports.formats.reading import CellReader, FileFormat, first_filled, make_fill, row_by_row
 from keepbook.book.trading.imports.pairing import Fill
-from keepbook.book.trading.imports.table import Line
+from keepbook.book.trading.imports.table import FileRow
 
 DATES = ("date(utc)", "time(utc)", "time", "date")
 
 
-def spot(line: Line, reader: Reader) -> Fill:
+def spot(line: FileRow, reader: CellReader) -> Fill:
     """Amounts carry their coin: `0.0010BTC`, and the fee may be in a third one."""
-    symbol = values.symbol(line.cells[told(line, "pair", "market")])
-    base, quote = values.pair(symbol)
+    symbol = values.symbol(line.cells[first_filled(line, "pair", "market")])
+    base, quote = values.split_symbol(symbol)
     older = "market" in line.cells
     size, coin = reader.amount(line, "amount" if older else "executed")
     if coin and coin != base and not quote:
         symbol = f"{symbol.removesuffix(coin)}/{coin}"
     fee, fee_coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
     paid_in = fee_coin or str(line.cells.get("fee coin") or "").upper() or quote
-    return fill(
+    return make_fill(
         line, time=reader.moment(line, *DATES, zone="UTC"), symbol=symbol,
-        side=values.side(line.cells[told(line, "type" if older else "side")]), quantity=size,
+        side=values.parse_side(line.cells[first_filled(line, "type" if older else "side")]), quantity=size,
         price=reader.number(line, "price"), id=line.cells.get("trade id"), fees=((fee, paid_in),),
     )  # fmt: skip
 
 
-def futures(line: Line, reader: Reader) -> Fill:
-    symbol = values.symbol(line.cells[told(line, "symbol")])
+def futures(line: FileRow, reader: CellReader) -> Fill:
+    symbol = values.symbol(line.cells[first_filled(line, "symbol")])
     fee, coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
     profit, _ = reader.amount(line, "realized profit")
-    paid_in = coin or str(line.cells.get("fee coin") or "").upper() or values.pair(symbol)[1]
-    return fill(
+    paid_in = coin or str(line.cells.get("fee coin") or "").upper() or values.split_symbol(symbol)[1]
+    return make_fill(
         line, time=reader.moment(line, *DATES, zone="UTC"), symbol=symbol,
-        side=values.side(line.cells[told(line, "side")]),
+        side=values.parse_side(line.cells[first_filled(line, "side")]),
         quantity=reader.amount(line, "quantity")[0], price=reader.number(line, "price"), id=line.cells.get("trade id"),
         fees=((abs(fee), paid_in),), profit=float(profit), multiplier=reader.multiplier(symbol),
     )  # fmt: skip
 
 
-SPOT = Format(
+SPOT = FileFormat(
     "binance-spot",
     "Binance, spot trade history",
     (
@@ -47,13 +47,13 @@ SPOT = Format(
     ),
     frozenset({*DATES, "pair", "market", "side", "type", "price", "executed", "amount", "total", "fee", "fee coin",
                "trade id"}),
-    each(spot),
+    row_by_row(spot),
 )  # fmt: skip
-FUTURES = Format(
+FUTURES = FileFormat(
     "binance-futures",
     "Binance, futures trade history",
     tuple(frozenset({date, "symbol", "side", "price", "quantity", "fee", "realized profit"}) for date in DATES),
     frozenset({*DATES, "symbol", "side", "price", "quantity", "amount", "fee", "fee coin", "realized profit",
                "trade id", "order id", "uid", "quote asset"}),
-    each(futures),
+    row_by_row(futures),
 )  # fmt: skip

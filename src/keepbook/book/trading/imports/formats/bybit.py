@@ -1,19 +1,19 @@
 """Bybit: the transaction log of a unified account. Trades are fills, settlements are funding; the rest is no trade."""
 
 from keepbook.book.trading.imports import values
-from keepbook.book.trading.imports.formats.reading import Format, Reader, each, fill, told
+from keepbook.book.trading.imports.formats.reading import CellReader, FileFormat, first_filled, make_fill, row_by_row
 from keepbook.book.trading.imports.pairing import FUNDING, Fill
-from keepbook.book.trading.imports.table import Line
+from keepbook.book.trading.imports.table import FileRow
 from keepbook.errors import Invalid
 
 TIMES = ("time(utc)", "time", "tradedtime")
 
 
-def row(line: Line, reader: Reader) -> Fill:
+def read_fill(line: FileRow, reader: CellReader) -> Fill:
     kind = str(line.cells.get("type", "")).strip().upper()
     if kind not in ("TRADE", "SETTLEMENT"):
         raise Invalid(f"{kind or 'a row without a type'} is no trade")
-    symbol = values.symbol(line.cells[told(line, "contract")])
+    symbol = values.symbol(line.cells[first_filled(line, "contract")])
     at = reader.moment(line, *TIMES, zone="UTC")
     id = line.cells.get("tradeid")
     if kind == "SETTLEMENT":  # what is received has a plus there; as a fee it is taken off
@@ -23,19 +23,19 @@ def row(line: Line, reader: Reader) -> Fill:
     fee = -(reader.optional(line, "fee paid") or values.decimal("0", "fee"))
     cash = reader.optional(line, "cash flow")
     closes = str(line.cells.get("action", "")).strip().upper() == "CLOSE"
-    return fill(
-        line, time=at, symbol=symbol, side=values.side(line.cells[told(line, "direction")]),
+    return make_fill(
+        line, time=at, symbol=symbol, side=values.parse_side(line.cells[first_filled(line, "direction")]),
         quantity=reader.number(line, "quantity"), price=reader.number(line, "filled price"), id=id,
-        fees=((fee, str(line.cells.get("currency") or "").upper() or values.pair(symbol)[1]),),
+        fees=((fee, str(line.cells.get("currency") or "").upper() or values.split_symbol(symbol)[1]),),
         profit=float(cash) if cash is not None and (closes or cash) else None, multiplier=reader.multiplier(symbol),
     )  # fmt: skip
 
 
-LOG = Format(
+LOG = FileFormat(
     "bybit",
     "Bybit, transaction log",
     (frozenset({"contract", "type", "direction", "quantity", "filled price", "fee paid"}),),
     frozenset({*TIMES, "uid", "currency", "contract", "type", "direction", "quantity", "position", "filled price",
                "funding", "fee paid", "cash flow", "change", "wallet balance", "action", "orderid", "tradeid"}),
-    each(row),
+    row_by_row(read_fill),
 )  # fmt: skip

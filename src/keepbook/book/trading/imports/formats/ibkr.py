@@ -1,19 +1,19 @@
 """Interactive Brokers: a Flex query's trades, as CSV or as XML. Only executions are fills; sums of them are none."""
 
 from keepbook.book.trading.imports import values
-from keepbook.book.trading.imports.formats.reading import Format, Reader, each, fill, told
+from keepbook.book.trading.imports.formats.reading import CellReader, FileFormat, first_filled, make_fill, row_by_row
 from keepbook.book.trading.imports.pairing import Fill
-from keepbook.book.trading.imports.table import Line
+from keepbook.book.trading.imports.table import FileRow
 from keepbook.errors import Invalid
 
 IDS = ("ibexecid", "tradeid", "transactionid")
 
 
-def row(line: Line, reader: Reader) -> Fill:
+def read_fill(line: FileRow, reader: CellReader) -> Fill:
     detail = str(line.cells.get("levelofdetail") or line.cells.get("datadiscriminator") or "EXECUTION").upper()
     if detail not in ("EXECUTION", "TRADE"):
         raise Invalid(f"{detail.lower()} is a sum of executions, no execution")
-    symbol = str(line.cells[told(line, "symbol")]).strip().upper()[:40]
+    symbol = str(line.cells[first_filled(line, "symbol")]).strip().upper()[:40]
     quantity = reader.number(line, "quantity")
     way = str(line.cells.get("buy/sell") or line.cells.get("buysell") or ("buy" if quantity > 0 else "sell"))
     paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
@@ -21,8 +21,8 @@ def row(line: Line, reader: Reader) -> Fill:
     quote = str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper()
     profit = reader.optional(line, "fifopnlrealized")
     size = reader.optional(line, "multiplier")
-    return fill(
-        line, time=_time(line, reader), symbol=symbol, side=values.side(way.partition(" ")[0]), quantity=quantity,
+    return make_fill(
+        line, time=_time(line, reader), symbol=symbol, side=values.parse_side(way.partition(" ")[0]), quantity=quantity,
         price=reader.number(line, "tradeprice"),
         id=next((line.cells[name] for name in IDS if line.cells.get(name)), None),
         fees=tuple((-one, coin or quote) for one in paid if one), quote=quote,
@@ -30,14 +30,14 @@ def row(line: Line, reader: Reader) -> Fill:
     )  # fmt: skip
 
 
-def _time(line: Line, reader: Reader) -> str:
+def _time(line: FileRow, reader: CellReader) -> str:
     if line.cells.get("datetime"):
         return reader.moment(line, "datetime")
-    day, clock = line.cells[told(line, "tradedate")], line.cells.get("tradetime") or ""
-    return values.moment(f"{day};{clock}" if clock else day, "tradedate", reader.now, reader.zone)
+    day, clock = line.cells[first_filled(line, "tradedate")], line.cells.get("tradetime") or ""
+    return values.parse_cell_time(f"{day};{clock}" if clock else day, "tradedate", reader.now, reader.zone)
 
 
-TRADES = Format(
+TRADES = FileFormat(
     "ibkr-flex",
     "Interactive Brokers, Flex trades",
     (
@@ -48,5 +48,5 @@ TRADES = Format(
                "currency", "multiplier", "fifopnlrealized", "buy/sell", "buysell", "datetime", "tradedate", "tradetime",
                "levelofdetail", "taxes", "datadiscriminator", "clientaccountid", "accountid", "trademoney", "proceeds",
                "netcash", "cost", "closeprice", "conid", "settledatetarget", "reportdate", "isin", "cusip"}),
-    each(row),
+    row_by_row(read_fill),
 )  # fmt: skip

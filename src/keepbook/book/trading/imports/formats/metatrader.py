@@ -9,21 +9,28 @@ from dataclasses import replace
 from decimal import Decimal
 
 from keepbook.book.trading.imports import values
-from keepbook.book.trading.imports.formats.reading import Format, Read, Reader, each, fill, told
-from keepbook.book.trading.imports.pairing import Fill, pair
-from keepbook.book.trading.imports.table import Line, Table
+from keepbook.book.trading.imports.formats.reading import (
+    CellReader,
+    FileFormat,
+    ReadRow,
+    first_filled,
+    make_fill,
+    row_by_row,
+)
+from keepbook.book.trading.imports.pairing import Fill, pair_fills
+from keepbook.book.trading.imports.table import FileRow, FileTable
 from keepbook.errors import Invalid
 
 
-def deal(line: Line, reader: Reader) -> Fill:
+def deal(line: FileRow, reader: CellReader) -> Fill:
     kind = str(line.cells.get("type", "")).strip().lower()
     if kind not in ("buy", "sell"):
         raise Invalid(f"{kind or 'a row without a type'} is no trade")
-    symbol = str(line.cells[told(line, "symbol")]).strip().upper()
+    symbol = str(line.cells[first_filled(line, "symbol")]).strip().upper()
     paid = [reader.optional(line, name) or Decimal(0) for name in ("commission", "fee", "swap")]
     profit = reader.optional(line, "profit")
     closes = "out" in str(line.cells.get("direction", "")).lower()
-    return fill(
+    return make_fill(
         line, time=reader.moment(line, "time"), symbol=symbol, side=kind, quantity=reader.number(line, "volume"),
         price=reader.number(line, "price"), id=line.cells.get("deal"), fees=((-sum(paid, Decimal(0)), ""),),
         profit=float(profit) if profit is not None and closes else None,
@@ -31,9 +38,9 @@ def deal(line: Line, reader: Reader) -> Fill:
     )  # fmt: skip
 
 
-def deals(table: Table, reader: Reader) -> Iterator[Read]:
-    found = list(each(deal)(table, reader))
-    sizes = {**_derived([one for _, one in found if isinstance(one, Fill)]), **reader.multipliers}
+def deals(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    found = list(row_by_row(deal)(table, reader))
+    sizes = {**_contract_sizes([one for _, one in found if isinstance(one, Fill)]), **reader.multipliers}
     for rows, one in found:
         if isinstance(one, Fill):
             size = sizes.get(one.symbol, sizes.get("*", 1.0))
@@ -42,14 +49,14 @@ def deals(table: Table, reader: Reader) -> Iterator[Read]:
             yield rows, one
 
 
-def _derived(fills: list[Fill]) -> dict[str, float]:
+def _contract_sizes(fills: list[Fill]) -> dict[str, float]:
     """How much one lot holds: the profit of a deal over what its price moved for one unit."""
     sizes: dict[str, float] = {}
     for symbol in {one.symbol for one in fills}:
         mine = sorted((one for one in fills if one.symbol == symbol), key=lambda one: one.time)
         marked = [replace(one, key=str(nth), fee=0.0, fees=()) for nth, one in enumerate(mine)]
         moved: dict[str, float] = {}
-        for trip in pair((), marked).trips:
+        for trip in pair_fills((), marked).trips:
             moved[trip.exit_key] = moved.get(trip.exit_key, 0.0) + trip.pnl
         told_of = [(one.profit, moved[one.key]) for one in marked if one.profit and moved.get(one.key)]
         if told_of:
@@ -58,7 +65,7 @@ def _derived(fills: list[Fill]) -> dict[str, float]:
     return sizes
 
 
-DEALS = Format(
+DEALS = FileFormat(
     "metatrader5",
     "MetaTrader 5, deals",
     (frozenset({"time", "deal", "symbol", "type", "direction", "volume", "price"}),),

@@ -12,15 +12,15 @@ from typing import Any
 
 from keepbook.book.trading.imports import values
 from keepbook.book.trading.imports.pairing import Fill, Trip
-from keepbook.book.trading.imports.table import Line, Table
+from keepbook.book.trading.imports.table import FileRow, FileTable
 from keepbook.errors import Invalid
 
-Read = tuple[tuple[int, ...], Fill | Trip | Invalid]
+ReadRow = tuple[tuple[int, ...], Fill | Trip | Invalid]
 """The rows it stands in, and what it is."""
 
 
 @dataclass(slots=True)
-class Reader:
+class CellReader:
     """How the cells of one file are read. `symbol` and `multipliers` are told where the file does not say."""
 
     now: datetime
@@ -33,63 +33,65 @@ class Reader:
     paid: dict[str, tuple[Decimal, str, str]] = field(default_factory=dict)
     """What round trips paid in a coin of its own, by their key: how much, the coin, and the currency of the price."""
 
-    def number(self, line: Line, *columns: str) -> Decimal:
+    def number(self, line: FileRow, *columns: str) -> Decimal:
         """The first of these columns that says something."""
-        name = told(line, *columns)
+        name = first_filled(line, *columns)
         return values.decimal(line.cells[name], name, self.mark)
 
-    def optional(self, line: Line, *columns: str) -> Decimal | None:
+    def optional(self, line: FileRow, *columns: str) -> Decimal | None:
         for name in columns:
             cell = line.cells.get(name)
             if cell not in (None, "", "-", "--", "—"):
                 return values.decimal(cell, name, self.mark)
         return None
 
-    def amount(self, line: Line, *columns: str) -> tuple[Decimal, str | None]:
-        name = told(line, *columns)
-        return values.amount(line.cells[name], name, self.mark)
+    def amount(self, line: FileRow, *columns: str) -> tuple[Decimal, str | None]:
+        name = first_filled(line, *columns)
+        return values.parse_amount(line.cells[name], name, self.mark)
 
-    def moment(self, line: Line, *columns: str, zone: str | None = None) -> str:
-        name = told(line, *columns)
-        return values.moment(line.cells[name], name, self.now, zone or self.zone)
+    def moment(self, line: FileRow, *columns: str, zone: str | None = None) -> str:
+        name = first_filled(line, *columns)
+        return values.parse_cell_time(line.cells[name], name, self.now, zone or self.zone)
 
     def multiplier(self, symbol: str) -> float:
         return float(self.multipliers.get(symbol, self.multipliers.get("*", 1.0)))
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class FileFormat:
     """A kind of file. `needs` are column names it is known by, all of one of the sets; `uses` those that it reads."""
 
     name: str
     title: str
     needs: tuple[frozenset[str], ...]
     uses: frozenset[str]
-    read: Callable[[Table, Reader], Iterator[Read]]
+    read: Callable[[FileTable, CellReader], Iterator[ReadRow]]
 
     def knows(self, columns: Iterable[str]) -> bool:
         there = {name.strip().lower() for name in columns}
         return any(needed <= there for needed in self.needs)
 
 
-def told(line: Line, *columns: str) -> str:
+def first_filled(line: FileRow, *columns: str) -> str:
     for name in columns:
         if line.cells.get(name) not in (None, ""):
             return name
     raise Invalid(f"{columns[0]} is missing", field=columns[0])
 
 
-def each(row: Callable[[Line, Reader], Fill | Trip]) -> Callable[[Table, Reader], Iterator[Read]]:
+def row_by_row(
+    row: Callable[[FileRow, CellReader], Fill | Trip],
+) -> Callable[[FileTable, CellReader], Iterator[ReadRow]]:
     """A format whose rows stand for themselves."""
 
-    def read(table: Table, reader: Reader) -> Iterator[Read]:
+    def read(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
         for line in table.lines:
             yield (line.row,), _or_wrong(lambda line=line: row(line, reader), line)  # type: ignore[misc]
 
     return read
 
 
-def _or_wrong(make: Callable[[], Fill | Trip], line: Line) -> Fill | Trip | Invalid:
+def _or_wrong(make: Callable[[], Fill | Trip], line: FileRow) -> Fill | Trip | Invalid:
     if line.wrong is not None:
         return Invalid(line.wrong)
     try:
@@ -98,8 +100,8 @@ def _or_wrong(make: Callable[[], Fill | Trip], line: Line) -> Fill | Trip | Inva
         return error
 
 
-def fill(
-    line: Line,
+def make_fill(
+    line: FileRow,
     *,
     time: str,
     symbol: str,
@@ -111,7 +113,7 @@ def fill(
     **more: Any,
 ) -> Fill:
     """A fill, its quantity and price checked. What was paid in the coin that was bought came out of it."""
-    base = values.pair(symbol)[0]
+    base = values.split_symbol(symbol)[0]
     bought = sum(fee for fee, coin in fees if coin == base and side == "buy")
     size = abs(quantity) - (bought if 0 < bought < abs(quantity) else 0)
     if size <= 0 or price <= 0:

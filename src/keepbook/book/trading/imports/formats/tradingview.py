@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from keepbook.book.trading.imports import values
-from keepbook.book.trading.imports.formats.reading import Format, Read, Reader, told
+from keepbook.book.trading.imports.formats.reading import CellReader, FileFormat, ReadRow, first_filled
 from keepbook.book.trading.imports.pairing import Trip
-from keepbook.book.trading.imports.table import Line, Table
+from keepbook.book.trading.imports.table import FileRow, FileTable
 from keepbook.errors import Invalid
 
 NUMBERS, TIMES = ("trade #", "trade number"), ("date/time", "date and time")
 
 
-def trades(table: Table, reader: Reader) -> Iterator[Read]:
+def read_trades(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
     """Rows that share a number belong together; one without the other is a trade that is still open."""
     columns = [name.lower() for name in table.columns]
     price = next(name for name in columns if name.startswith("price"))
@@ -21,7 +21,7 @@ def trades(table: Table, reader: Reader) -> Iterator[Read]:
     profit = next(
         (name for name in columns if name.startswith(("net p&l", "net pnl", "profit")) and "%" not in name), ""
     )
-    groups: dict[str, list[Line]] = {}
+    groups: dict[str, list[FileRow]] = {}
     for line in table.lines:
         number = next((str(line.cells[name]) for name in NUMBERS if line.cells.get(name)), "")
         if line.wrong is not None or not number:
@@ -32,7 +32,7 @@ def trades(table: Table, reader: Reader) -> Iterator[Read]:
         yield from _trade(number, lines, reader, (price, size, profit))
 
 
-def _trade(number: str, lines: list[Line], reader: Reader, columns: tuple[str, str, str]) -> Iterator[Read]:
+def _trade(number: str, lines: list[FileRow], reader: CellReader, columns: tuple[str, str, str]) -> Iterator[ReadRow]:
     rows = tuple(line.row for line in lines)
     kinds = [str(line.cells.get("type", "")).strip().lower() for line in lines]
     entries = [line for line, kind in zip(lines, kinds, strict=True) if kind.startswith("entry")]
@@ -48,7 +48,7 @@ def _trade(number: str, lines: list[Line], reader: Reader, columns: tuple[str, s
             yield (row,), error
 
 
-def _trip(number: str, entry: Line, out: Line, reader: Reader, columns: tuple[str, str, str]) -> Trip:
+def _trip(number: str, entry: FileRow, out: FileRow, reader: CellReader, columns: tuple[str, str, str]) -> Trip:
     price, size, profit = columns
     if reader.symbol is None:
         raise Invalid("the file does not name its symbol; say which", field="symbol")
@@ -74,11 +74,11 @@ def _trip(number: str, entry: Line, out: Line, reader: Reader, columns: tuple[st
     )  # fmt: skip
 
 
-LIST = Format(
+LIST = FileFormat(
     "tradingview",
     "TradingView, list of trades",
     tuple(frozenset({number, "type", "signal", time}) for number in NUMBERS for time in TIMES),
     frozenset({*NUMBERS, *TIMES, "type", "signal", "contracts", "quantity", "size (qty)", "position size (qty)"}),
-    trades,
+    read_trades,
 )
-__all__ = ["LIST", "told"]
+__all__ = ["LIST", "first_filled"]

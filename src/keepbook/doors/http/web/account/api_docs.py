@@ -15,11 +15,11 @@ router = APIRouter(include_in_schema=False)
 EVERYWHERE = ("idempotency-key", "x-keepbook-owner", "accept")
 """Headers that the page tells once instead of with each operation."""
 
-Schema = Mapping[str, Any]
+SchemaView = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldView:
     name: str
     place: str
     kind: str
@@ -28,12 +28,12 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationView:
     id: str
     method: str
     path: str
     about: str
-    takes: list[Field]
+    takes: list[FieldView]
     answers: list[tuple[str, str]]
 
 
@@ -43,8 +43,8 @@ def docs(visit: Visiting) -> Response:
     return visit.page("docs.html", parts=_parts(document), about=document["info"]["description"])
 
 
-def _parts(document: Schema) -> dict[str, list[Operation]]:
-    parts: dict[str, list[Operation]] = {}
+def _parts(document: SchemaView) -> dict[str, list[OperationView]]:
+    parts: dict[str, list[OperationView]] = {}
     for path, methods in document["paths"].items():
         for method, told in methods.items():
             tag = (told.get("tags") or ["server"])[0]
@@ -52,29 +52,31 @@ def _parts(document: Schema) -> dict[str, list[Operation]]:
     return parts
 
 
-def _operation(document: Schema, path: str, method: str, told: Schema) -> Operation:
+def _operation(document: SchemaView, path: str, method: str, told: SchemaView) -> OperationView:
     usual = {str(status) for status in USUAL}
-    answers = [(status, _shape(answer)) for status, answer in told["responses"].items() if status not in usual]
+    answers = [
+        (status, _answer_in_words(answer)) for status, answer in told["responses"].items() if status not in usual
+    ]
     about = told.get("description") or told.get("summary", "")
-    return Operation(told["operationId"], method.upper(), path, about, list(_takes(document, told)), answers)
+    return OperationView(told["operationId"], method.upper(), path, about, list(_takes(document, told)), answers)
 
 
-def _takes(document: Schema, told: Schema) -> Iterator[Field]:
+def _takes(document: SchemaView, told: SchemaView) -> Iterator[FieldView]:
     for given in told.get("parameters", ()):
         if given["name"].lower() not in EVERYWHERE:
             about = given.get("description", "")
-            yield Field(given["name"], given["in"], _kind(given["schema"]), given.get("required", False), about)
+            yield FieldView(given["name"], given["in"], _kind(given["schema"]), given.get("required", False), about)
     for media, content in told.get("requestBody", {}).get("content", {}).items():
         schema = content["schema"]
         if "$ref" not in schema:
-            yield Field(media, "body", _kind(schema), True, "")
+            yield FieldView(media, "body", _kind(schema), True, "")
             continue
         whole = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]]
         for name, one in whole.get("properties", {}).items():
-            yield Field(name, "body", _kind(one), name in whole.get("required", ()), one.get("description", ""))
+            yield FieldView(name, "body", _kind(one), name in whole.get("required", ()), one.get("description", ""))
 
 
-def _kind(schema: Schema) -> str:
+def _kind(schema: SchemaView) -> str:
     """The type of a value in a word or two."""
     if "$ref" in schema:
         return str(schema["$ref"].rsplit("/", 1)[-1])
@@ -87,7 +89,7 @@ def _kind(schema: Schema) -> str:
     return str(schema.get("type", "any"))
 
 
-def _shape(answer: Schema) -> str:
+def _answer_in_words(answer: SchemaView) -> str:
     kinds = {_kind(content.get("schema", {})) for content in answer.get("content", {}).values()}
     told = answer.get("description", "")
     words = "" if told == "Successful Response" else told

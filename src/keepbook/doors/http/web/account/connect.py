@@ -19,7 +19,7 @@ from keepbook.errors import Invalid, NotAllowed
 from keepbook.models.choose import OFFLINE
 from keepbook.models.from_settings import models_under
 from keepbook.models.prompt import compose
-from keepbook.models.providers.nearby import Server, look_around
+from keepbook.models.providers.nearby import Server, find_servers
 from keepbook.models.providers.remote import RemoteModel
 from keepbook.models.providers.trial import Trial, price_of, try_out
 from keepbook.settings import Settings, in_environment, ollama_host, write_config
@@ -64,7 +64,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class TrialResult:
     trial: Trial
     model: str
     """Which one, and where."""
@@ -85,7 +85,7 @@ class Tested:
 
 
 def offer() -> Offer:
-    return Offer(look_around(ollama_host()), in_environment(OURS))
+    return Offer(find_servers(ollama_host()), in_environment(OURS))
 
 
 def changes(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
@@ -98,19 +98,19 @@ def changes(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
         case "openai":
             address = wishes.openai_address.strip().rstrip("/")
             _check_address(address)
-            key = wishes.openai_key.get_secret_value().strip() or _kept(known, address)
-            name = _named(wishes.openai_model, "openai_model")
+            key = wishes.openai_key.get_secret_value().strip() or _existing_key(known, address)
+            name = _check_model_name(wishes.openai_model, "openai_model")
             return {"model": f"openai:{name}", "openai_base_url": address or None, "openai_key": key}
         case "anthropic":
             key = wishes.anthropic_key.get_secret_value().strip()
             if not key and known.anthropic_key is None:
                 raise Invalid("Anthropic wants a key; paste yours", field="anthropic_key")
-            name = _named(wishes.anthropic_model, "anthropic_model")
+            name = _check_model_name(wishes.anthropic_model, "anthropic_model")
             return {"model": f"anthropic:{name}"} | ({"anthropic_key": key} if key else {})
-    return _found(wishes, known)
+    return _find_server(wishes, known)
 
 
-def _found(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
+def _find_server(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
     """A server on this machine, which is looked for again: only one that is there can be chosen."""
     for server in offer().servers:
         if server.name == wishes.model:
@@ -128,13 +128,13 @@ def serves(server: Server, known: Settings) -> bool:
     return known.openai_base_url == server.base_url and known.model != name and name in server.models
 
 
-def _kept(known: Settings, address: str) -> str | None:
+def _existing_key(known: Settings, address: str) -> str | None:
     """The key there is, as long as it goes to the same address."""
     same = (known.openai_base_url or "").rstrip("/") == address
     return known.openai_key.reveal() if same and known.openai_key else None
 
 
-def _named(name: str, field: str) -> str:
+def _check_model_name(name: str, field: str) -> str:
     if not (name := name.strip()) or not name.isprintable() or len(name) > 200:
         raise Invalid("write the model's name, as its server calls it", field=field)
     return name
@@ -168,7 +168,7 @@ def take_on(visit: Visit, wishes: Wishes, works: str) -> None:
         adopt(visit.kb, visit.kb.settings.but(**changed))
 
 
-async def test(visit: Visit, wishes: Wishes) -> Tested | None:
+async def test(visit: Visit, wishes: Wishes) -> TrialResult | None:
     """What works with the model that was wished for; None for the notebook, of which there is nothing to try."""
     _allow(visit)
     settings = visit.kb.settings.but(**changes(wishes, visit.kb.settings))
@@ -178,7 +178,7 @@ async def test(visit: Visit, wishes: Wishes) -> Tested | None:
         return None
     trial = await try_out(model, _prompt_tokens(visit), visit.now)
     named = _mark(settings)
-    tested = Tested(trial, named, model.address.here, price_of(model.address, trial.month))
+    tested = TrialResult(trial, named, model.address.here, price_of(model.address, trial.month))
     _FOUND[named] = tested.works
     if settings.price_in or settings.price_out:
         month = trial.month
@@ -191,7 +191,7 @@ def _mark(settings: Settings) -> str:
     return f"{settings.model} {settings.openai_base_url or ''}".strip()
 
 
-def found_of(settings: Settings) -> str:
+def last_trial_of(settings: Settings) -> str:
     """What the last trial here found of the model of these settings; nothing where none was made."""
     return _FOUND.get(_mark(settings), "")
 

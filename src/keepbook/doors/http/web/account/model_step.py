@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.doors.http.web.account import connect
-from keepbook.doors.http.web.account.connect import Offer, Tested, Wishes
+from keepbook.doors.http.web.account.connect import Offer, TrialResult, Wishes
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path, templates
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.models.providers.address import Address
@@ -17,7 +17,7 @@ from keepbook.settings import Settings
 
 router = APIRouter(include_in_schema=False)
 
-Page = Callable[..., Response]
+PageFunction = Callable[..., Response]
 HERE = "/settings/model"
 UNTRIED = "-"
 """In an address: who answers changed, and there was nothing to try."""
@@ -31,11 +31,11 @@ ABLE = {
 """What it means for the person how the tries beside answering went: calling tools, and reading a chat."""
 
 
-def told(
+def model_step_context(
     visit: Visit,
     wishes: Wishes,
     wrong: KeepbookError | None = None,
-    tested: Tested | None = None,
+    tested: TrialResult | None = None,
     asked: bool = False,
 ) -> dict[str, Any]:
     """What `parts/model_step.html` shows."""
@@ -45,7 +45,7 @@ def told(
     now = next((one.name for one in offer.servers if connect.serves(one, known)), "") if offer else ""
     return {
         "wishes": wishes, "wrong": wrong, "tested": tested, "asked": asked, "offer": offer, "model": known.model,
-        "called": visit.kb.models.called(None), "stopped": _stopped(visit, offer, wishes, wrong),
+        "called": visit.kb.models.called(None), "stopped": _stopped_server(visit, offer, wishes, wrong),
         "has_key": bool(known.openai_key), "anthropic_key": bool(known.anthropic_key), "serving": now,
         "base_url": base_url, "same_address": base_url == (known.openai_base_url or ""), "able": able(known),
         "down": not_answering(visit),
@@ -59,7 +59,7 @@ def _address(known: Settings) -> str:
     return there if not local or answers_at(there) else ""
 
 
-def _stopped(visit: Visit, offer: Offer | None, wishes: Wishes, wrong: KeepbookError | None) -> str:
+def _stopped_server(visit: Visit, offer: Offer | None, wishes: Wishes, wrong: KeepbookError | None) -> str:
     """The server of this machine that was chosen, before or just now, and does not answer."""
     if offer is None or offer.servers:
         return ""
@@ -68,7 +68,7 @@ def _stopped(visit: Visit, offer: Offer | None, wishes: Wishes, wrong: KeepbookE
     return visit.model_here
 
 
-async def tried(visit: Visit, wishes: Wishes, page: Page) -> Response | None:
+async def try_model(visit: Visit, wishes: Wishes, page: PageFunction) -> Response | None:
     """The page again with what a trial found, or with what is running by now; None where neither was asked for."""
     if wishes.do == "look":  # what was typed stays
         return await run_in_threadpool(page, visit, wishes)
@@ -85,7 +85,7 @@ async def tried(visit: Visit, wishes: Wishes, page: Page) -> Response | None:
     return await run_in_threadpool(lambda: page(visit, wishes, **shown))
 
 
-async def proved(visit: Visit, wishes: Wishes, page: Page) -> tuple[str, Response | None]:
+async def prove_model(visit: Visit, wishes: Wishes, page: PageFunction) -> tuple[str, Response | None]:
     """What works of the model that is about to be taken on, tried now unless it was on this page. Where it does not
     answer, the page says so, once: who goes on from there was told."""
     try:
@@ -100,7 +100,7 @@ async def proved(visit: Visit, wishes: Wishes, page: Page) -> tuple[str, Respons
     return "", await run_in_threadpool(lambda: page(visit, wishes, tested=tested, asked=True))
 
 
-def answering(called: str, works: str) -> str:
+def model_toast(called: str, works: str) -> str:
     """The toast after a choice: who answers now, and what its trial found."""
     if works.startswith("0"):
         return f"{called} is chosen. It did not answer when it was tested."
@@ -115,14 +115,14 @@ def not_answering(visit: Visit) -> str:
 
 def able(settings: Settings) -> str:
     """What the last trial of the model that answers now found, for as long as this process remembers it."""
-    return ABLE.get(connect.found_of(settings)[1:], "")
+    return ABLE.get(connect.last_trial_of(settings)[1:], "")
 
 
-templates.globals.update(answering=answering)
+templates.globals.update(answering=model_toast)
 
 
 def _page(visit: Visit, wishes: Wishes, *, status: int = 200, **found: Any) -> Response:
-    return visit.page("settings_model.html", status, back=wishes.back, **told(visit, wishes, **found))
+    return visit.page("settings_model.html", status, back=wishes.back, **model_step_context(visit, wishes, **found))
 
 
 @router.get(HERE)
@@ -133,10 +133,10 @@ def show(visit: Visiting, back: str = "") -> Response:
 @router.post(HERE)
 async def choose(visit: Changing, wishes: Annotated[Wishes, Form()]) -> Response:
     wishes.back = own_path(wishes.back) if wishes.back else ""
-    answer = await tried(visit, wishes, _page)
+    answer = await try_model(visit, wishes, _page)
     if answer is not None:
         return answer
-    works, answer = await proved(visit, wishes, _page)
+    works, answer = await prove_model(visit, wishes, _page)
     return answer if answer is not None else await run_in_threadpool(_chosen, visit, wishes, works)
 
 

@@ -17,7 +17,7 @@ from fastapi.responses import Response
 from keepbook.book.owners.authority import EVERYTHING, ask_token
 from keepbook.book.owners.choices import TIERS
 from keepbook.book.owners.tokens import NewToken
-from keepbook.book.text.topics import covers
+from keepbook.book.text.topics import describe_topic
 from keepbook.doors.http.web.account.model_step import able, not_answering
 from keepbook.doors.http.web.account.naming import call_me
 from keepbook.doors.http.web.account.sign_in import keep_session
@@ -47,7 +47,7 @@ _NOTHING: Mapping[str, object] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class SettingsDone:
     """What a form has just done, and the form that takes it back."""
 
     words: str
@@ -62,11 +62,11 @@ def zones() -> tuple[str, ...]:
     return (*sorted(name for name in available_timezones() if "/" in name and not name.startswith(apart)), "UTC")
 
 
-def page(
+def settings_page(
     visit: Visit,
     *,
     part: str = "",
-    done: Done | None = None,
+    done: SettingsDone | None = None,
     wrong: KeepbookError | None = None,
     typed: str = "",
     made: NewToken | None = None,
@@ -95,7 +95,7 @@ def page(
         "admin": admin,
         "tokens": visit.kb.tokens.list(visit.caller.owner) if admin else (),
         "part": part,
-        "outcome": done or _done(visit, asked),
+        "outcome": done or _done_from_address(visit, asked),
         "theme": visit.theme or "system",
         "keys": visit.keys,
         "every_page": visit.every_page,
@@ -106,30 +106,32 @@ def page(
         "tried": None,
         "down": "" if visit.partial else not_answering(visit),
         "able": able(visit.kb.settings),
-        "covered": {topic: covers(topic) for topic in book.choices.never},
+        "covered": {topic: describe_topic(topic) for topic in book.choices.never},
     }
     return visit.page("settings_part.html" if visit.partial else "settings.html", status, **(known | told))
 
 
-def _done(visit: Visit, asked: Mapping[str, str]) -> Done | None:
+def _done_from_address(visit: Visit, asked: Mapping[str, str]) -> SettingsDone | None:
     """What the form before a redirect did: it stands in the address."""
     match asked.get("done"):
         case "you":
             was = {name: asked[name] for name in ("zone", "tier", "preset", "name") if name in asked}
-            return Done("Saved.", f"{HOME}/you", was)
+            return SettingsDone("Saved.", f"{HOME}/you", was)
         case "memory":
             words = (
                 "Memory is on again." if visit.book.choices.memory else "Memory is off: chats read and keep nothing."
             )
-            return Done(words, f"{HOME}/memory", {} if visit.book.choices.memory else {"on": "1"})
+            return SettingsDone(words, f"{HOME}/memory", {} if visit.book.choices.memory else {"on": "1"})
         case "added" if topic := asked.get("topic"):
-            return Done(f"Nothing about “{topic}” will be remembered.", f"{HOME}/never/remove", {"topic": topic})
+            return SettingsDone(
+                f"Nothing about “{topic}” will be remembered.", f"{HOME}/never/remove", {"topic": topic}
+            )
         case "removed" if topic := asked.get("topic"):
-            return Done(f"“{topic}” may be remembered again.", f"{HOME}/never", {"topic": topic})
+            return SettingsDone(f"“{topic}” may be remembered again.", f"{HOME}/never", {"topic": topic})
         case "look":
-            return Done("Saved for this browser.")
+            return SettingsDone("Saved for this browser.")
         case "revoked":
-            return Done("Revoked. That token opens nothing any more.")
+            return SettingsDone("Revoked. That token opens nothing any more.")
         case _:
             return None
 
@@ -139,12 +141,12 @@ def _answer(visit: Visit, part: str, done: str, query: Mapping[str, object] = _N
     if not visit.partial:
         return visit.back(f"{HOME}#{part}", done=done, **query)
     asked = {"done": done} | {name: str(value) for name, value in query.items() if value is not None}
-    return page(visit, part=part, done=_done(visit, asked), **told)
+    return settings_page(visit, part=part, done=_done_from_address(visit, asked), **told)
 
 
 @router.get(HOME)
 def show(visit: Visiting) -> Response:
-    return page(visit, part="ledger" if "verify" in visit.request.query_params else "")
+    return settings_page(visit, part="ledger" if "verify" in visit.request.query_params else "")
 
 
 # How the book is kept
@@ -169,7 +171,7 @@ def you(
             book.choose(tier=changed.get("tier"))
             call_me(book, changed.get("name"))
     except Invalid as error:
-        return page(visit, part="you", wrong=error, typed=zone, status=422)
+        return settings_page(visit, part="you", wrong=error, typed=zone, status=422)
     return _answer(visit, "you", "you", {name: before[name] for name in changed})
 
 
@@ -187,7 +189,7 @@ def never(visit: Changing, topic: Annotated[str, Form()] = "") -> Response:
         try:
             book.choose(never=[*topics, topic])
         except Invalid as error:
-            return page(visit, part="memory", wrong=error, typed=topic, status=422)
+            return settings_page(visit, part="memory", wrong=error, typed=topic, status=422)
     return _answer(visit, "memory", "added", {"topic": topic})
 
 
@@ -202,7 +204,7 @@ def allow(visit: Changing, topic: Annotated[str, Form()] = "") -> Response:
 def try_never(visit: Changing, text: Annotated[str, Form()] = "") -> Response:
     """Which topics a sentence touches. Nothing of it is kept, so the page comes back at once, not by a redirect."""
     said = " ".join(text.split())[:MOST_TRIED]
-    return page(visit, part="memory", tried=(said, visit.book.never_of(said)) if said else None)
+    return settings_page(visit, part="memory", tried=(said, visit.book.never_of(said)) if said else None)
 
 
 # How it looks here
@@ -246,17 +248,17 @@ def make_token(
     try:
         if kind == "service":
             raise Invalid("a service token opens every book; make it with keepbook token create", field="kind")
-        ask_token(visit.caller.hand, kind, may or ())
+        ask_token(visit.caller.as_actor, kind, may or ())
         made = visit.kb.tokens.create(
             visit.caller.owner, kind=kind, scopes=may or (), name=name, expires=expires.strip() or None,
             made_with=visit.caller.token_id,
         )  # fmt: skip
     except Invalid as error:
-        return page(visit, part="tokens", wrong=error, typed=name, status=422)
+        return settings_page(visit, part="tokens", wrong=error, typed=name, status=422)
     own = None
     if visit.caller.token_id is None:  # the first token locks the book, and whoever made it should not stand outside
         own = visit.kb.tokens.create(visit.caller.owner, scopes=sorted(EVERYTHING), name="This browser")
-    answer = page(visit, part="tokens", made=made, own=own, done=Done("Made. It is shown this once."))
+    answer = settings_page(visit, part="tokens", made=made, own=own, done=SettingsDone("Made. It is shown this once."))
     if own is not None:
         keep_session(visit.request, answer, visit.kb.tokens.session_for(own.known.id))
     return answer

@@ -51,20 +51,20 @@ def show(visit: Visiting) -> Response:
 
 def _page(visit: Visit, wishes: Wishes, *, status: int = 200, **found: Any) -> Response:
     empty = not visit.book.list(state="all", limit=1).total
-    step = model_step.told(visit, wishes, **found)
+    step = model_step.model_step_context(visit, wishes, **found)
     return visit.page("welcome.html", status, theme=visit.theme, zones=zones(), empty=empty, **step)
 
 
 @router.post("/welcome")
 async def go_on(visit: Changing, wishes: Annotated[Wishes, Form()]) -> Response:
-    answer = await model_step.tried(visit, wishes, _page)
+    answer = await model_step.try_model(visit, wishes, _page)
     if answer is not None:
         return answer
-    works, answer = await model_step.proved(visit, wishes, _page)
-    return answer if answer is not None else await run_in_threadpool(_kept, visit, wishes, works)
+    works, answer = await model_step.prove_model(visit, wishes, _page)
+    return answer if answer is not None else await run_in_threadpool(_save_first_steps, visit, wishes, works)
 
 
-def _kept(visit: Visit, wishes: Wishes, works: str) -> Response:
+def _save_first_steps(visit: Visit, wishes: Wishes, works: str) -> Response:
     book = visit.writing("choices.change")
     try:
         with book.transaction():

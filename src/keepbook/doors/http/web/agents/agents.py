@@ -34,7 +34,7 @@ DAYS = ("Sundays", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", 
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class AgentDone:
     """What a form has just done, and the form that takes it back, if one can."""
 
     words: str
@@ -43,7 +43,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RunRow:
     """A run in a list."""
 
     run: Run
@@ -52,13 +52,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AgentCard:
     """An agent on its card."""
 
     agent: Agent
     about: str
     schedule: str
-    last: Row | None
+    last: RunRow | None
 
 
 # Words
@@ -94,7 +94,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def about(agent: Agent) -> str:
+def describe_agent(agent: Agent) -> str:
     """What it does, in its own first sentences."""
     text = " ".join((agent.instructions or agent.default_prompt).split("\n\n")[0].split())
     if len(text) > ABOUT:
@@ -111,46 +111,48 @@ def names(visit: Visit, ids: set[str]) -> Mapping[str, str]:
         return {id: book_agents.name_of(tx, id) for id in ids}
 
 
-def rows(visit: Visit, runs: Sequence[Run]) -> list[Row]:
+def run_rows(visit: Visit, runs: Sequence[Run]) -> list[RunRow]:
     types, known = visit.book.agents.cards, names(visit, {run.agent_id for run in runs})
-    return [Row(run, known[run.agent_id], cards.result(run, types, visit.now)) for run in runs]
+    return [RunRow(run, known[run.agent_id], cards.result(run, types, visit.now)) for run in runs]
 
 
-def told(visit: Visit, agent: Agent) -> Told:
+def agent_card(visit: Visit, agent: Agent) -> AgentCard:
     last = [run for run in visit.book.runs.list(agent.id, limit=10) if run.kind != "chat"][:1]
-    return Told(agent, about(agent), schedule_in_words(agent.schedule), next(iter(rows(visit, last)), None))
+    return AgentCard(
+        agent, describe_agent(agent), schedule_in_words(agent.schedule), next(iter(run_rows(visit, last)), None)
+    )
 
 
-def _done(visit: Visit) -> Done | None:
+def _done_from_address(visit: Visit) -> AgentDone | None:
     """What the form before a redirect did: it stands in the address."""
     asked = visit.request.query_params
     if asked.get("done") == "removed":
-        return Done("The agent is gone. Its runs and decisions stay.", f"{HOME}/{asked.get('agent', '')}/restore")
+        return AgentDone("The agent is gone. Its runs and decisions stay.", f"{HOME}/{asked.get('agent', '')}/restore")
     try:
         return _words(visit.book.agents.get(asked["agent"]), asked["done"]) if "agent" in asked else None
     except (NotFound, KeyError):
         return None
 
 
-def _words(agent: Agent, done: str) -> Done | None:
+def _words(agent: Agent, done: str) -> AgentDone | None:
     at = f"{HOME}/{agent.id}"
     match done:
         case "memory" if agent.memory_enabled:
-            return Done(f"Active Memory of {agent.name} is on. It starts fresh.", f"{at}/memory")
+            return AgentDone(f"Active Memory of {agent.name} is on. It starts fresh.", f"{at}/memory")
         case "memory":
-            return Done(f"Active Memory of {agent.name} is off. What it carried is kept, and no longer read.")
+            return AgentDone(f"Active Memory of {agent.name} is off. What it carried is kept, and no longer read.")
         case "review" if agent.review_decisions:
-            return Done(f"{agent.name} looks at its previous decisions first.", f"{at}/review")
+            return AgentDone(f"{agent.name} looks at its previous decisions first.", f"{at}/review")
         case "review":
-            return Done(f"{agent.name} no longer looks at its previous decisions.", f"{at}/review", {"on": "1"})
+            return AgentDone(f"{agent.name} no longer looks at its previous decisions.", f"{at}/review", {"on": "1"})
         case "reset":
-            return Done(f"{agent.name} starts fresh. Chats and decisions stay.")
+            return AgentDone(f"{agent.name} starts fresh. Chats and decisions stay.")
         case "armed":
-            return Done(f"{agent.name} may run here.")
+            return AgentDone(f"{agent.name} may run here.")
         case "made":
-            return Done(f"{agent.name} is made. It runs when you say so.", f"{at}/remove")
+            return AgentDone(f"{agent.name} is made. It runs when you say so.", f"{at}/remove")
         case "saved":
-            return Done("Saved.")
+            return AgentDone("Saved.")
         case _:
             return None
 
@@ -162,23 +164,27 @@ def _words(agent: Agent, done: str) -> Done | None:
 def show(visit: Visiting) -> Response:
     runs = visit.book.runs.list(limit=RECENT)
     return visit.page(
-        "agents.html", agents=[told(visit, agent) for agent in visit.book.agents.list()], rows=rows(visit, runs),
-        outcome=_done(visit), many=MANY_RUNS, broken=visit.book.agents.cards.broken,
-    )  # fmt: skip
+        "agents.html",
+        agents=[agent_card(visit, agent) for agent in visit.book.agents.list()],
+        rows=run_rows(visit, runs),
+        outcome=_done_from_address(visit),
+        many=MANY_RUNS,
+        broken=visit.book.agents.cards.broken,
+    )
 
 
 @router.get(f"{HOME}/{{id}}")
 def one(visit: Visiting, id: str, before: str = "") -> Response:
-    return _one(visit, visit.book.agents.get(id), before)
+    return _agent_page(visit, visit.book.agents.get(id), before)
 
 
-def _one(visit: Visit, agent: Agent, before: str = "") -> Response:
+def _agent_page(visit: Visit, agent: Agent, before: str = "") -> Response:
     runs = visit.book.runs.list(agent.id, limit=A_PAGE + 1, before=before or None)
     following = _following(visit, agent)
     return visit.page(
-        "agent.html", told=told(visit, agent), agent=agent, rows=rows(visit, runs[:A_PAGE]), before=before,
-        more=runs[A_PAGE - 1].id if len(runs) > A_PAGE else None, next=following, sent=_sent(visit, agent),
-        outcome=_done(visit), many=MANY_RUNS,
+        "agent.html", told=agent_card(visit, agent), agent=agent, rows=run_rows(visit, runs[:A_PAGE]), before=before,
+        more=runs[A_PAGE - 1].id if len(runs) > A_PAGE else None, next=following, sent=_tokens_sent(visit, agent),
+        outcome=_done_from_address(visit), many=MANY_RUNS,
     )  # fmt: skip
 
 
@@ -186,7 +192,7 @@ def _following(visit: Visit, agent: Agent) -> datetime | None:
     return schedule.following(agent.schedule, visit.now, visit.book.zone) if agent.schedule else None
 
 
-def _sent(visit: Visit, agent: Agent) -> int | None:
+def _tokens_sent(visit: Visit, agent: Agent) -> int | None:
     """How much the last run that moved the session was sent."""
     moved = (run for run in visit.book.runs.list(agent.id, status="succeeded", limit=20) if run.session_after)
     return next((run.tokens_in for run in moved), None)
@@ -202,27 +208,27 @@ def _after(visit: Visit, agent: Agent, done: str, where: str) -> Response:
         return visit.back(at, done=done, agent=agent.id)
     outcome = _words(agent, done)
     return visit.page(
-        "agents_part.html", told=told(visit, agent), agent=agent, where=where, outcome=outcome,
-        sent=_sent(visit, agent), many=MANY_RUNS,
+        "agents_part.html", told=agent_card(visit, agent), agent=agent, where=where, outcome=outcome,
+        sent=_tokens_sent(visit, agent), many=MANY_RUNS,
     )  # fmt: skip
 
 
-Where = Annotated[str, Form(alias="at")]
+ReturnField = Annotated[str, Form(alias="at")]
 
 
 @router.post(f"{HOME}/{{id}}/memory")
-def memory(visit: Changing, id: str, on: Annotated[bool, Form()] = False, where: Where = "") -> Response:
+def memory(visit: Changing, id: str, on: Annotated[bool, Form()] = False, where: ReturnField = "") -> Response:
     """Active Memory on, which starts fresh, or off."""
     return _after(visit, visit.writing("agents.change").agents.update(id, memory_enabled=on), "memory", where)
 
 
 @router.post(f"{HOME}/{{id}}/review")
-def review(visit: Changing, id: str, on: Annotated[bool, Form()] = False, where: Where = "") -> Response:
+def review(visit: Changing, id: str, on: Annotated[bool, Form()] = False, where: ReturnField = "") -> Response:
     return _after(visit, visit.writing("agents.change").agents.update(id, review_decisions=on), "review", where)
 
 
 @router.post(f"{HOME}/{{id}}/reset")
-def reset(visit: Changing, id: str, where: Where = "") -> Response:
+def reset(visit: Changing, id: str, where: ReturnField = "") -> Response:
     return _after(visit, visit.writing("agents.change").agents.reset(id), "reset", where)
 
 

@@ -15,7 +15,7 @@ from keepbook.book.agents.cards import RE_EXAMINATION, CardType, CardTypes, Slot
 from keepbook.book.agents.decisions import Decision
 from keepbook.book.agents.runs import Run
 from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.doors.http.web.frame.charts import Curve, curve
+from keepbook.doors.http.web.frame.charts import ChartCurve, curve
 
 SHORT = 120
 """Up to so many characters a text is a heading, or stands in a column."""
@@ -60,7 +60,7 @@ class Ladder:
 
 
 @dataclass(slots=True)
-class Shown:
+class CardView:
     """A card, sorted into what a page prints."""
 
     type: str
@@ -74,7 +74,7 @@ class Shown:
     expires: datetime | None = None
 
 
-class Point(NamedTuple):
+class ConvictionPoint(NamedTuple):
     """How sure somebody was of a decision at one time; of a later look also the run."""
 
     at: datetime
@@ -86,32 +86,32 @@ class Point(NamedTuple):
 class Conviction:
     """A decision's conviction over time, as a line between round levels."""
 
-    points: list[Point]
-    curve: Curve
+    points: list[ConvictionPoint]
+    curve: ChartCurve
     levels: list[int]
 
     @property
     def last(self) -> str:
-        return figure(self.points[-1].value)
+        return plain_number(self.points[-1].value)
 
 
 # Words
 
 
-def figure(value: float) -> str:
+def plain_number(value: float) -> str:
     """`3,412`, `0.66`, `−1.5`: what the digits say and no more."""
     text = f"{abs(value):,.8f}".rstrip("0").rstrip(".")
     return f"−{text}" if value < 0 and text != "0" else text
 
 
-def signed(value: float, unit: str, digits: int = 2) -> str:
+def signed_number(value: float, unit: str, digits: int = 2) -> str:
     """`+0.55 R`."""
     text = f"{abs(value):,.{digits}f}"
     sign = "" if not float(text.replace(",", "")) else "−" if value < 0 else "+"
     return f"{sign}{text} {unit}"
 
 
-def called(name: str) -> str:
+def slot_label(name: str) -> str:
     """A slot's name as a person reads it."""
     return name.replace("_", " ").capitalize()
 
@@ -129,7 +129,7 @@ def result(run: Run, types: CardTypes, now: datetime) -> str:
     return line.split(" · ", 1)[1] if " ago · " in line[:12] or line.startswith("just now · ") else line
 
 
-def title(run: Run, types: CardTypes) -> str:
+def run_title(run: Run, types: CardTypes) -> str:
     """What a run's page is called."""
     if run.specialist is not None:
         return f"Read of {run.specialist}"
@@ -139,7 +139,7 @@ def title(run: Run, types: CardTypes) -> str:
         return "A second look"
     if run.card is None:
         return "A run that failed" if run.status == "failed" else "A run at work"
-    headline = shown(run, types).headline
+    headline = card_view(run, types).headline
     first, _, rest = headline.partition(" ")
     return f"{first.capitalize() if first.isupper() else first} {rest}".strip() or types.find(run.card.type).title
 
@@ -151,12 +151,12 @@ def _sentence(text: str) -> str:
 # The card
 
 
-def shown(run: Run, types: CardTypes) -> Shown:
+def card_view(run: Run, types: CardTypes) -> CardView:
     """The card of a run that has one."""
     assert run.card is not None
     kind, slots = types.find(run.card.type), run.card.slots
-    page = Shown(kind.name, kind.title)
-    known = kind.slots or tuple(_guessed(name, value) for name, value in slots.items())
+    page = CardView(kind.name, kind.title)
+    known = kind.slots or tuple(_guess_slot(name, value) for name, value in slots.items())
     heading = _heading(kind, known)
     page.headline = " ".join(_text(slots[name]) for name in heading if slots.get(name) not in (None, ""))
     for slot in known:
@@ -178,11 +178,11 @@ def _heading(kind: CardType, slots: Sequence[Slot]) -> list[str]:
     return choices + names
 
 
-def _sort(page: Shown, slot: Slot, value: Any, *, follows: bool) -> None:
+def _sort(page: CardView, slot: Slot, value: Any, *, follows: bool) -> None:
     """One slot to its place on the page."""
-    name = called(slot.name)
+    name = slot_label(slot.name)
     if slot.name == "conviction" and slot.type == "number":
-        page.conviction = figure(value)
+        page.conviction = plain_number(value)
     elif slot.type == "time" and follows:
         page.expires = parse_stamp(value)
     elif slot.type == "time":
@@ -200,10 +200,10 @@ def _sort(page: Shown, slot: Slot, value: Any, *, follows: bool) -> None:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return figure(value) if isinstance(value, int | float) else str(value)
+    return plain_number(value) if isinstance(value, int | float) else str(value)
 
 
-def _guessed(name: str, value: Any) -> Slot:
+def _guess_slot(name: str, value: Any) -> Slot:
     """A slot of a card whose file is gone."""
     kind = "list" if isinstance(value, list) else "number" if isinstance(value, int | float) else "text"
     return Slot(name=name, type=kind)
@@ -232,11 +232,11 @@ def ladder(run: Run, decision: Decision | None) -> Ladder | None:
 
     near = abs(at(entry) - at(stop)) < 12  # their words would run into each other
     before, after = ("end", "start") if stop < entry else ("start", "end")
-    said = f"Stop {figure(stop)}, entry {figure(entry)}, target {figure(target)}"
+    said = f"Stop {plain_number(stop)}, entry {plain_number(entry)}, target {plain_number(target)}"
     now = None
     if price is not None:
         r = decision.so_far_r if decision.state == "open" else decision.result_r
-        words = f"{word} {figure(price)}" + ("" if r is None else f" ({signed(r, 'R')})")
+        words = f"{word} {plain_number(price)}" + ("" if r is None else f" ({signed_number(r, 'R')})")
         x = at(price)
         now = Rung(words, x, "start" if x < 20 else "end" if x > 80 else "middle")
         said += f", {words}"
@@ -254,9 +254,11 @@ def ladder(run: Run, decision: Decision | None) -> Ladder | None:
 def conviction(run: Run, again: Sequence[Run]) -> Conviction | None:
     """What was stated, and what every later look made of it; None where nobody looked again."""
     stated = run.card.slots.get("conviction") if run.card is not None else None
-    points = [] if stated is None else [Point(run.finished_at or run.created_at, stated, None)]
+    points = [] if stated is None else [ConvictionPoint(run.finished_at or run.created_at, stated, None)]
     looks = ((one, one.card.slots) for one in again if one.card is not None)
-    points += [Point(one.finished_at or one.created_at, slots["conviction_score"], one) for one, slots in looks]
+    points += [
+        ConvictionPoint(one.finished_at or one.created_at, slots["conviction_score"], one) for one, slots in looks
+    ]
     if len(points) < 2:
         return None
     values = [point.value for point in points]

@@ -18,8 +18,8 @@ from keepbook.book.agents.decisions import CLOSED, Decision
 from keepbook.book.agents.runs import Run
 from keepbook.book.ground.when import in_zone
 from keepbook.doors.http.web.agents.agents import names
-from keepbook.doors.http.web.agents.results import PAGE, number_of, plot, share
-from keepbook.doors.http.web.frame.charts import Curve, History, curve, history
+from keepbook.doors.http.web.agents.results import PAGE, number_of, plot, whole_percent
+from keepbook.doors.http.web.frame.charts import ChartCurve, HistoryChart, curve, history_chart
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid, KeepbookError
 
@@ -37,11 +37,11 @@ DRAWN = 8
 ANSWERS: dict[str, bool | str | None] = {"yes": True, "no": False, "void": None}
 
 
-Told = tuple[datetime, float, float | None, str]
+StatedProbability = tuple[datetime, float, float | None, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ForecastRow:
     """A forecast with its second looks, oldest first."""
 
     decision: Decision
@@ -62,17 +62,19 @@ class Row:
         return tuple(one.card.slots["conviction_score"] for one in self.looks if one.card is not None)
 
     @property
-    def line(self) -> Curve | None:
+    def line(self) -> ChartCurve | None:
         return curve(self.said, low=0, high=100) if len(self.said) > 1 else None
 
     @property
-    def second(self) -> Curve | None:
+    def second(self) -> ChartCurve | None:
         return curve(self.convictions, low=0, high=100) if len(self.convictions) > 1 else None
 
     @property
-    def told(self) -> list[Told]:
+    def told(self) -> list[StatedProbability]:
         """When what was said: the probability in percent, the conviction of a second look, and its words."""
-        found: list[Told] = [(self.decision.decided_at, 100 * (self.decision.probability or 0.0), None, "")]
+        found: list[StatedProbability] = [
+            (self.decision.decided_at, 100 * (self.decision.probability or 0.0), None, "")
+        ]
         for look in self.looks:
             slots = {} if look.card is None else look.card.slots
             if slots.get("probability") is not None:
@@ -81,7 +83,7 @@ class Row:
                 found.append((at, 100 * slots["probability"], score, str(slots.get("notes") or "")))
         return found
 
-    def drawn(self, visit: Visit) -> History:
+    def drawn(self, visit: Visit) -> HistoryChart:
         """The last of it as a picture."""
         today = visit.now.astimezone(visit.zone).date()
 
@@ -89,7 +91,7 @@ class Row:
             then = in_zone(at, visit.zone).date()
             return "today" if then == today else f"{then.day} {then:%b}"
 
-        return history([(day(at), said, score) for at, said, score, _ in self.told[-DRAWN:]])
+        return history_chart([(day(at), said, score) for at, said, score, _ in self.told[-DRAWN:]])
 
     @property
     def in_words(self) -> str:
@@ -110,7 +112,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ForecastDraft:
     """What stands in the form of a new forecast, and what is wrong with it."""
 
     by: str = ""
@@ -122,8 +124,8 @@ class Draft:
     error: KeepbookError | None = None
 
 
-def page(
-    visit: Visit, *, answering: str | None = None, wrong: Invalid | None = None, draft: Draft | None = None
+def forecasts_page(
+    visit: Visit, *, answering: str | None = None, wrong: Invalid | None = None, draft: ForecastDraft | None = None
 ) -> Response:
     """The page; `answering` names the forecast whose form is open, `draft` what is about to be recorded."""
     asked, book = visit.request.query_params, visit.book
@@ -148,23 +150,23 @@ def page(
     is_due = [one for one in rows[: len(opened)] if _is_due(one.decision, visit) or one.decision.run_id == answering]
     shown = {one.decision.run_id for one in is_due}
     if draft is None and "record" in asked:
-        draft = Draft(by=chosen.name if chosen else MYSELF)
+        draft = ForecastDraft(by=chosen.name if chosen else MYSELF)
     scores = book.decisions.calibration(whose, forecasts=True)
     return visit.page(
         "forecasts.html", 422 if wrong or (draft and draft.error) else 200, desks=desks, chosen=chosen, counts=counts,
         due=is_due, open=[one for one in rows[: len(opened)] if one.decision.run_id not in shown], found=scores,
         closed=rows[len(opened) :], closed_in_all=closed_in_all, page=number, pages=pages, open_page=open_number,
-        open_pages=open_pages, wrong=wrong, share=share, came=CAME, curve_from=CURVE_FROM,
+        open_pages=open_pages, wrong=wrong, share=whole_percent, came=CAME, curve_from=CURVE_FROM,
         plot=plot(scores.bands) if scores.resolved >= CURVE_FROM else None,
         answered=book.decisions.find(asked.get("answered", "")), draft=draft,
         recorded=book.decisions.find(asked.get("recorded", "")),
-        history=_drawn(rows, rows[: len(opened)], asked.get("history", "")),
+        history=_forecast_to_draw(rows, rows[: len(opened)], asked.get("history", "")),
         next_due=min((one.expires for one in opened if one.expires and one.expires > visit.now), default=None),
         since=min((one.closed_at for one in closed if one.closed_at), default=None) if pages == 1 else None,
     )  # fmt: skip
 
 
-def _drawn(rows: Sequence[Row], opened: Sequence[Row], asked: str) -> Row | None:
+def _forecast_to_draw(rows: Sequence[ForecastRow], opened: Sequence[ForecastRow], asked: str) -> ForecastRow | None:
     """The forecast whose history is drawn: the one asked for, else the first open one that has any."""
     named = [row for row in rows if row.decision.run_id == asked]
     return next((row for row in (*named, *opened) if len(row.told) > 1), None)
@@ -174,7 +176,7 @@ def _is_due(one: Decision, visit: Visit) -> bool:
     return one.expires is not None and one.expires <= visit.now
 
 
-def _rows(visit: Visit, found: Sequence[Decision]) -> list[Row]:
+def _rows(visit: Visit, found: Sequence[Decision]) -> list[ForecastRow]:
     ids = [one.run_id for one in found]
     named, types = names(visit, {one.agent_id for one in found}), visit.book.agents.cards
     runs, looks = visit.book.runs.several(ids), visit.book.runs.looks_at(ids)
@@ -186,13 +188,13 @@ def _rows(visit: Visit, found: Sequence[Decision]) -> list[Row]:
         claim = None if told is None or told.claim is None else told.claim
         choices = next((slot.choices for slot in kind.slots if slot.name == claim), ())
         question = str(slots.get("question") or next((v for v in slots.values() if isinstance(v, str)), kind.title))
-        rows.append(Row(one, named[one.agent_id], question, choices, tuple(looks[one.run_id])))
+        rows.append(ForecastRow(one, named[one.agent_id], question, choices, tuple(looks[one.run_id])))
     return rows
 
 
 @router.get(HOME)
 def show(visit: Visiting) -> Response:
-    return page(visit)
+    return forecasts_page(visit)
 
 
 @router.post(f"{HOME}/{{id}}/answer")
@@ -209,7 +211,7 @@ def answer(
         said = ANSWERS.get(outcome, outcome)
         book.decisions.answer(id, said, at=known.strip() or None, note=note.strip() or None)
     except Invalid as error:
-        return page(visit, answering=id, wrong=error)
+        return forecasts_page(visit, answering=id, wrong=error)
     return visit.back(HOME, answered=id)
 
 
@@ -231,7 +233,7 @@ def record(
         with book.transaction():
             done = book.decisions.record(_source(visit, by.strip() or MYSELF), card, made_at=made.strip() or None)
     except KeepbookError as error:
-        return page(visit, draft=Draft(by, question, likely, due, made, reason, error))
+        return forecasts_page(visit, draft=ForecastDraft(by, question, likely, due, made, reason, error))
     return visit.back(HOME, recorded=done.run_id)
 
 

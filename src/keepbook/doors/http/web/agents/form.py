@@ -21,7 +21,7 @@ from keepbook.doors.http.web.agents.agents import HOME
 from keepbook.doors.http.web.agents.starts import BY_KEY, TEMPLATES, WHEN, to_cron, to_words
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Conflict, Invalid, KeepbookError
-from keepbook.models.agents.rehearsal import rehearsed
+from keepbook.models.agents.rehearsal import rehearse_first_run
 from keepbook.models.choose import OFFLINE
 from keepbook.models.model import with_hidden
 
@@ -31,7 +31,7 @@ SPARE = 2
 """How many empty rows the team has, so that it can grow without a script."""
 
 
-class Written(BaseModel):
+class AgentForm(BaseModel):
     """The form as it was sent: a field that was left empty is not there."""
 
     name: str = ""
@@ -60,7 +60,7 @@ class Written(BaseModel):
         found = [{"name": name.strip(), "instructions": task, "model": model.strip()} for name, task, model in rows]
         return [row for row in found if any(row.values())]
 
-    def given(self) -> dict[str, Any]:
+    def agent_fields(self) -> dict[str, Any]:
         """As the book takes it."""
         plain = self.model_dump(
             exclude={"team_name", "team_instructions", "team_model", "when", "at", "do", "template"}
@@ -74,9 +74,9 @@ class Written(BaseModel):
         return written if self.when is None else to_cron(self.when, self.at, written)
 
 
-def _of(agent: Agent) -> Written:
+def _form_of(agent: Agent) -> AgentForm:
     names = ("name", "instructions", "default_prompt", "card_type", "adapter", "use_block", "memory_enabled")
-    return Written(
+    return AgentForm(
         **{name: getattr(agent, name) for name in (*names, "review_decisions")},
         schedule=agent.schedule or "",
         model=agent.model or "",
@@ -87,7 +87,7 @@ def _of(agent: Agent) -> Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class RunRehearsal:
     """What a dry run found."""
 
     lines: int
@@ -97,35 +97,35 @@ class Rehearsal:
     sent: str
 
 
-def rehearse(visit: Visit, written: Written) -> Rehearsal:
+def rehearse_run(visit: Visit, written: AgentForm) -> RunRehearsal:
     """A run without its end: nothing is stored, nobody is asked but the rules on this machine."""
     book = visit.book
     block = book.rendered() if written.use_block and book.choices.memory else None
     card = book.agents.cards.types.get(written.card_type)
     model = written.model.strip() or visit.kb.settings.model
     conversation, answer = asyncio.run(
-        rehearsed(
+        rehearse_first_run(
             written.name.strip() or "your agent", written.instructions, written.default_prompt,
             card=card, block=block, now=visit.now, zone=book.zone,
             notebook=model == OFFLINE and written.adapter == ADAPTERS[0] and not _lacks_model(visit, written),
         )
     )  # fmt: skip
     sent = f"{conversation.system}\n\n{with_hidden(conversation.said[-1])}"
-    return Rehearsal(len(block.shown) if block else 0, estimate(sent), answer, sent)
+    return RunRehearsal(len(block.shown) if block else 0, estimate(sent), answer, sent)
 
 
-def _begun(key: str) -> Written:
+def _begun(key: str) -> AgentForm:
     """The form as a template fills it."""
     start = BY_KEY.get(key)
     if start is None:
-        return Written(when="", use_block=True)
-    return Written(
+        return AgentForm(when="", use_block=True)
+    return AgentForm(
         name=start.name, instructions=start.instructions, default_prompt=start.prompt, card_type=start.card_type,
         when=start.when, at=start.at, use_block=True, review_decisions=start.review, template=key,
     )  # fmt: skip
 
 
-def _next(written: Written, visit: Visit) -> list[datetime]:
+def _next(written: AgentForm, visit: Visit) -> list[datetime]:
     """The next three times; none where there is no schedule, or none that can be read."""
     moment, found = visit.now, list[datetime]()
     try:
@@ -139,10 +139,10 @@ def _next(written: Written, visit: Visit) -> list[datetime]:
 
 def _form(
     visit: Visit,
-    written: Written,
+    written: AgentForm,
     agent: Agent | None,
     wrong: KeepbookError | None = None,
-    dry: "Rehearsal | None" = None,
+    dry: "RunRehearsal | None" = None,
 ) -> Response:
     known = visit.book.agents.cards
     team = written.team
@@ -158,7 +158,7 @@ def _form(
     )  # fmt: skip
 
 
-def _lacks_model(visit: Visit, written: Written) -> bool:
+def _lacks_model(visit: Visit, written: AgentForm) -> bool:
     """Whether it would run without anybody who could answer: the notebook has no opinion of what will be."""
     offline = (written.model.strip() or visit.kb.settings.model) == OFFLINE and written.adapter == ADAPTERS[0]
     return offline and written.card_type in ("forecast", "research-thesis")
@@ -170,11 +170,11 @@ def new(visit: Visiting, template: str = "") -> Response:
 
 
 @router.post(f"{HOME}/new")
-def create(visit: Changing, written: Annotated[Written, Form()]) -> Response:
+def create(visit: Changing, written: Annotated[AgentForm, Form()]) -> Response:
     visit.caller.ask("agents.change")
     if written.do == "try":
-        return _form(visit, written, None, dry=rehearse(visit, written))
-    given = written.given()
+        return _form(visit, written, None, dry=rehearse_run(visit, written))
+    given = written.agent_fields()
     try:
         agent = visit.writing().agents.create(given.pop("name"), **given)
     except (Invalid, Conflict) as error:
@@ -185,16 +185,16 @@ def create(visit: Changing, written: Annotated[Written, Form()]) -> Response:
 @router.get(f"{HOME}/{{id}}/edit")
 def edit(visit: Visiting, id: str) -> Response:
     agent = visit.book.agents.get(id)
-    return _form(visit, _of(agent), agent)
+    return _form(visit, _form_of(agent), agent)
 
 
 @router.post(f"{HOME}/{{id}}/edit")
-def save(visit: Changing, id: str, written: Annotated[Written, Form()]) -> Response:
+def save(visit: Changing, id: str, written: Annotated[AgentForm, Form()]) -> Response:
     agent = visit.writing().agents.get(id)
     if written.do == "try":
-        return _form(visit, written, agent, dry=rehearse(visit, written))
+        return _form(visit, written, agent, dry=rehearse_run(visit, written))
     try:
-        visit.book.agents.update(agent.id, **written.given())
+        visit.book.agents.update(agent.id, **written.agent_fields())
     except (Invalid, Conflict) as error:
         return _form(visit, written, agent, error)
     return visit.back(f"{HOME}/{agent.id}", done="saved", agent=agent.id)

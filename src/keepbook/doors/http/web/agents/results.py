@@ -16,7 +16,7 @@ from keepbook.book.agents.decisions import CLOSED, REGIME_BARS, SIDES, Decision
 from keepbook.book.agents.runs import Run
 from keepbook.doors.http.web.agents import cards
 from keepbook.doors.http.web.agents.agents import names
-from keepbook.doors.http.web.frame.charts import Curve, Reliability, curve, reliability
+from keepbook.doors.http.web.frame.charts import ChartCurve, Reliability, curve, reliability
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.errors import Invalid
 
@@ -35,7 +35,7 @@ OUTCOMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DecisionRow:
     """A decision with its second looks, oldest first."""
 
     decision: Decision
@@ -62,7 +62,7 @@ class Row:
         return (*stated, *(slots["conviction_score"] for slots in self.scored))
 
     @property
-    def line(self) -> Curve | None:
+    def line(self) -> ChartCurve | None:
         """Against the whole scale: a small change shall look small."""
         return curve(self.convictions, low=0, high=100) if len(self.convictions) > 1 else None
 
@@ -82,15 +82,15 @@ class Row:
             return "Waited until it expired"
         said = OUTCOMES.get(one.outcome or "", "Closed")
         priced = one.outcome == "exited" and one.exit_price is not None
-        return f"{said} at {cards.figure(one.exit_price or 0)}" if priced else said
+        return f"{said} at {cards.plain_number(one.exit_price or 0)}" if priced else said
 
 
-def page(
+def results_page(
     visit: Visit, *, exiting: str | None = None, typed: str | None = None, wrong: Invalid | None = None
 ) -> Response:
     """The page; `exiting` names the open decision whose form is open, `typed` what stands in its field."""
     asked = visit.request.query_params
-    told = _told(
+    told = _results_context(
         visit, asked.get("agent", "")[:200], number_of(asked.get("page", "1")), number_of(asked.get("open", "1"))
     )
     told |= {
@@ -98,9 +98,9 @@ def page(
         "typed": typed,
         "wrong": wrong,
         "exited": visit.book.decisions.find(asked.get("exited", "")),
-        "figure": cards.figure,
-        "signed": cards.signed,
-        "share": share,
+        "figure": cards.plain_number,
+        "signed": cards.signed_number,
+        "share": whole_percent,
         "tone": _tone,
         "regimes": REGIMES,
         "regime_bars": REGIME_BARS,
@@ -108,7 +108,7 @@ def page(
     return visit.page("results.html", 422 if wrong else 200, **told)
 
 
-def _told(visit: Visit, agent: str, number: int, open_number: int) -> dict[str, Any]:
+def _results_context(visit: Visit, agent: str, number: int, open_number: int) -> dict[str, Any]:
     book = visit.book
     desks = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).follow]
     chosen = next((one for one in desks if one.id == agent), None)
@@ -140,10 +140,10 @@ def _told(visit: Visit, agent: str, number: int, open_number: int) -> dict[str, 
     }
 
 
-def _rows(visit: Visit, decisions: Sequence[Decision]) -> list[Row]:
+def _rows(visit: Visit, decisions: Sequence[Decision]) -> list[DecisionRow]:
     named = names(visit, {one.agent_id for one in decisions})
     looks = visit.book.runs.looks_at([one.run_id for one in decisions])
-    return [Row(one, named[one.agent_id], tuple(looks[one.run_id])) for one in decisions]
+    return [DecisionRow(one, named[one.agent_id], tuple(looks[one.run_id])) for one in decisions]
 
 
 def plot(bands: Sequence[Band]) -> Reliability:
@@ -156,7 +156,7 @@ def number_of(text: str) -> int:
     return max(int(text), 1) if text.isascii() and text.isdecimal() and len(text) < 8 else 1
 
 
-def share(value: float | None) -> str:
+def whole_percent(value: float | None) -> str:
     """Of 1, in whole percent; a dash where there are too few to say."""
     return "—" if value is None else f"{100 * value:.0f}\N{NO-BREAK SPACE}%"
 
@@ -173,7 +173,7 @@ def home(visit: Visiting) -> Response:
 
 @router.get(HOME)
 def show(visit: Visiting) -> Response:
-    return page(visit)
+    return results_page(visit)
 
 
 @router.post(f"{HOME}/{{id}}/exit")
@@ -185,7 +185,7 @@ def mark_exited(
     try:
         book.decisions.exit(id, _price(price))
     except Invalid as error:
-        return page(visit, exiting=id, typed=price, wrong=error)
+        return results_page(visit, exiting=id, typed=price, wrong=error)
     return visit.back(own_path(back) if back else f"{HOME}#d-{id}", exited=id)
 
 

@@ -11,12 +11,12 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.agents.runs import Line, Run
+from keepbook.book.agents.runs import Run, TranscriptTurn
 from keepbook.book.memory import injections
 from keepbook.doors.http.web.agents import cards
 from keepbook.doors.http.web.agents.agents import WAIT, names
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
-from keepbook.doors.http.web.memory.block_groups import Lines, grouped
+from keepbook.doors.http.web.memory.block_groups import BlockGroups, group_block_lines
 from keepbook.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
@@ -34,7 +34,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TranscriptStep:
     """One step of the transcript."""
 
     who: str
@@ -44,7 +44,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class SpecialistRead:
     """What one of the team made of it."""
 
     run: Run
@@ -60,26 +60,26 @@ def show(visit: Visiting, id: str) -> Response:
     run, types = book.runs.get(id), book.agents.cards
     again = [] if run.kind == "re-examination" else list(book.runs.re_examinations(id))
     decision = book.decisions.find(id)
-    said = [_said(line) for line in book.runs.transcript(id)]
+    said = [_transcript_step(line) for line in book.runs.transcript(id)]
     parent = book.runs.get(run.parent_run) if run.parent_run else None
     return visit.page(
-        "run.html", run=run, title=cards.title(run, types), agent=names(visit, {run.agent_id})[run.agent_id],
-        agent_there=_is_there(visit, run.agent_id), card=cards.shown(run, types) if run.card else None,
+        "run.html", run=run, title=cards.run_title(run, types), agent=names(visit, {run.agent_id})[run.agent_id],
+        agent_there=_is_there(visit, run.agent_id), card=cards.card_view(run, types) if run.card else None,
         decision=decision, ladder=cards.ladder(run, decision), conviction=cards.conviction(run, again), again=again,
         may=book.runs.may_re_examine(id), said=said, calls=sum(len(one.calls) for one in said),
         reviewed=any(call.text.startswith(REVIEW) for one in said for call in one.calls), reads=_reads(visit, id),
-        saw=_saw(visit, id), parent=parent, parent_title=cards.title(parent, types) if parent else "",
+        saw=_block_of_run(visit, id), parent=parent, parent_title=cards.run_title(parent, types) if parent else "",
         at_work=[one for one in (run, *again) if one.status in ("queued", "running")], kinds=cards.KINDS,
-        busy_until=run.waits_until, states=cards.STATES, figure=cards.figure,
-        signed=cards.signed, exited="exited" in visit.request.query_params,
+        busy_until=run.waits_until, states=cards.STATES, figure=cards.plain_number,
+        signed=cards.signed_number, exited="exited" in visit.request.query_params,
     )  # fmt: skip
 
 
-def _said(line: Line) -> Said:
+def _transcript_step(line: TranscriptTurn) -> TranscriptStep:
     parts = line.parts if isinstance(line.parts, dict) else {}
     calls = [ToolUse(_call(one), one.get("answer") or "") for one in parts.get("calls", ())]
     who = {"user": "prompt", "assistant": "answer"}.get(line.role, line.role)
-    return Said(who, line.text, calls, parts.get("hidden") or "")
+    return TranscriptStep(who, line.text, calls, parts.get("hidden") or "")
 
 
 def _call(call: dict[str, Any]) -> str:
@@ -100,20 +100,20 @@ def _is_there(visit: Visit, agent_id: str) -> bool:
     return True
 
 
-def _reads(visit: Visit, id: str) -> list[Read]:
+def _reads(visit: Visit, id: str) -> list[SpecialistRead]:
     reads = []
     for one in visit.book.runs.specialists(id):
         said = [line.text for line in visit.book.runs.transcript(one.id) if line.role == "assistant"]
         text = " ".join(said[-1].split()) if said else (one.error or "")
-        reads.append(Read(one, f"{text[:READ].rstrip()}…" if len(text) > READ else text))
+        reads.append(SpecialistRead(one, f"{text[:READ].rstrip()}…" if len(text) > READ else text))
     return reads
 
 
-def _saw(visit: Visit, id: str) -> Lines | None:
+def _block_of_run(visit: Visit, id: str) -> BlockGroups | None:
     """The block that the run was given, unless it was given none or it was erased since."""
     with visit.book.reading() as (tx, _, _):
-        kept = injections.stored(tx, id, injections.CHAT)
-    return grouped(injections.given_by(kept).lines) if kept is not None and kept.block else None
+        kept = injections.find_injection(tx, id, injections.CHAT)
+    return group_block_lines(injections.injection_of(kept).lines) if kept is not None and kept.block else None
 
 
 # Forms

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from keepbook.book.ground.when import in_zone
-from keepbook.doors.http.web.chat.talked import Talked, Turn
+from keepbook.doors.http.web.chat.chat_view import ChatView, TurnView
 from keepbook.doors.http.web.frame.visit import Visit, templates
 
 MOST = 2_000
@@ -20,7 +20,7 @@ MOST = 2_000
 _MADE: dict[tuple[Any, ...], str] = {}
 
 
-def turns_of(visit: Visit, talked: Talked, shown: Sequence[Turn], seen: Any, refused: int) -> Markup:
+def turns_of(visit: Visit, talked: ChatView, shown: Sequence[TurnView], seen: Any, refused: int) -> Markup:
     """The pieces of these turns, the last of the chat, with the days that begin among them."""
     article, day_of = _articles(visit, talked, seen, refused), templates.get_template("chat_day.html")
     earlier = talked.turns[: len(talked.turns) - len(shown)]
@@ -35,7 +35,7 @@ def turns_of(visit: Visit, talked: Talked, shown: Sequence[Turn], seen: Any, ref
     return Markup("".join(pieces))  # noqa: S704 templates escape
 
 
-def _articles(visit: Visit, talked: Talked, seen: Any, refused: int) -> Callable[[Turn], str]:
+def _articles(visit: Visit, talked: ChatView, seen: Any, refused: int) -> Callable[[TurnView], str]:
     """What makes a turn's piece of the page, or has it."""
     if talked.thread is None:
         raise ValueError("a chat that has not begun has no turns")
@@ -43,11 +43,11 @@ def _articles(visit: Visit, talked: Talked, seen: Any, refused: int) -> Callable
     pressed = {talked.editable, talked.repeatable, seen.message.turn if seen else None}
     same = (thread.id, talked.with_agent is not None, visit.book.zone)
 
-    def made(turn: Turn) -> str:
+    def made(turn: TurnView) -> str:
         told = {"talked": talked, "thread": thread, "turn": turn, "seen": seen, "refused": refused}
         return template.render(visit=visit, zone=visit.zone, now=visit.now, **told)
 
-    def article(turn: Turn) -> str:
+    def article(turn: TurnView) -> str:
         one = turn.message
         told = turn.slips or turn.lines or turn.skipped or turn.questions or turn.heeded or turn.asks_off
         hangs = told or turn.of or one.broke_off or one.turn in pressed

@@ -12,27 +12,27 @@ from fastapi import APIRouter, File, Form, UploadFile
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.chats.closed import Closed, in_words
+from keepbook.book.chats.closing_result import ClosingResult, closing_in_words
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
-from keepbook.book.ground.opened import viewing
+from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.patterns import regex
-from keepbook.doors.http.web.chat import saw
+from keepbook.doors.http.web.chat import reply_sources
 from keepbook.doors.http.web.chat.articles import turns_of
-from keepbook.doors.http.web.chat.prose import EARLIER, of_notebook, plain, prose
-from keepbook.doors.http.web.chat.talked import beginning, has_news
-from keepbook.doors.http.web.chat.talked import talked as whole
+from keepbook.doors.http.web.chat.chat_view import beginning, has_news
+from keepbook.doors.http.web.chat.chat_view import chat_view as whole
+from keepbook.doors.http.web.chat.prose import EARLIER, of_notebook, person_markup, prose
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
-from keepbook.doors.http.web.memory.brought_in import readers
+from keepbook.doors.http.web.memory.import_page import readers
 from keepbook.errors import Conflict, Invalid, ModelFailed
-from keepbook.models.unfinished import stop as stop_writing
+from keepbook.models.unfinished_replies import stop_reply as stop_writing
 
 router = APIRouter(include_in_schema=False)
 
-templates.filters.update(prose=prose, plain=plain, of_notebook=of_notebook)
+templates.filters.update(prose=prose, plain=person_markup, of_notebook=of_notebook)
 
 
-def named_in(visit: Visit, text: str) -> list[tuple[str, str]]:
+def chats_named_in(visit: Visit, text: str) -> list[tuple[str, str]]:
     """The earlier chats that a reply names: title and id, of several with one title the last touched."""
     if not EARLIER.search(text):
         return []
@@ -40,7 +40,7 @@ def named_in(visit: Visit, text: str) -> list[tuple[str, str]]:
     return [(title, id) for title, id in known.items() if f"“{title}”" in text]
 
 
-templates.globals.update(turns_of=turns_of, became=in_words, named_in=named_in)
+templates.globals.update(turns_of=turns_of, became=closing_in_words, named_in=chats_named_in)
 
 EDITING = (
     "The person wants to change the memory {id}: {content}\n"
@@ -109,7 +109,7 @@ def show(
     with viewing(visit.book):
         page = visit.page(
             "chat.html", talked=whole(visit, id, pencil=pencil, at=at), incognito=False, gone=None, events="",
-            seen=_seen(visit, id, saw) if saw else None, current_chat=id, refused=refused, archived=archived,
+            seen=_reply_sources(visit, id, saw) if saw else None, current_chat=id, refused=refused, archived=archived,
             view=view, closed=_counts(closed), unread=closed == UNREAD, instead=instead,
             why=unquote(visit.request.cookies.get(WHY, "")),
         )  # fmt: skip
@@ -142,12 +142,12 @@ def in_pencil(visit: Visiting, id: str) -> Response:
 @router.get("/chat/{id}/turns/{turn}/saw")
 def what_it_saw(visit: Visiting, id: str, turn: int) -> Response:
     """The panel of one reply, for a page that puts it in place."""
-    return visit.page("parts/saw.html", seen=_seen(visit, id, turn), thread=visit.book.threads.get(id).thread)
+    return visit.page("parts/saw.html", seen=_reply_sources(visit, id, turn), thread=visit.book.threads.get(id).thread)
 
 
-def _seen(visit: Visit, id: str, turn: int) -> saw.Saw:
+def _reply_sources(visit: Visit, id: str, turn: int) -> reply_sources.ReplySources:
     chat = visit.book.threads.get(id)
-    return saw.saw(visit, chat.thread, saw.reply_of(chat.messages(), turn))
+    return reply_sources.reply_sources(visit, chat.thread, reply_sources.reply_of(chat.messages(), turn))
 
 
 @router.get("/chat/{id}/manage")
@@ -175,7 +175,7 @@ async def begin(
     if not text.strip():
         return visit.back("/chat")
     chat = await run_in_threadpool(lambda: book.threads.start(incognito=incognito))
-    return await _answered(visit, chat, visit.kb.talk(chat).say(text))
+    return await _wait_for_reply(visit, chat, visit.kb.talk(chat).say(text))
 
 
 @router.post("/chat/{id}")
@@ -192,7 +192,7 @@ async def say(
     text = await _with_file(text, file)
     if not text.strip():
         return visit.back(f"/chat/{id}")
-    return await _answered(visit, chat, visit.kb.talk(chat).say(text, instead_of=instead_of))
+    return await _wait_for_reply(visit, chat, visit.kb.talk(chat).say(text, instead_of=instead_of))
 
 
 @router.post("/chat/{id}/again")
@@ -200,7 +200,7 @@ async def again(visit: Changing, id: str, instead_of: Annotated[int | None, Form
     """Ask once more for the answer that a failing model did not give, or for another one than the last."""
     book = visit.writing()
     chat = await run_in_threadpool(lambda: book.threads.get(id))
-    return await _answered(visit, chat, visit.kb.talk(chat).again(instead_of=instead_of))
+    return await _wait_for_reply(visit, chat, visit.kb.talk(chat).again(instead_of=instead_of))
 
 
 @router.post("/chat/{id}/go-on")
@@ -208,7 +208,7 @@ async def go_on(visit: Changing, id: str) -> Response:
     """Go on with a reply that broke off."""
     book = visit.writing()
     chat = await run_in_threadpool(lambda: book.threads.get(id))
-    return await _answered(visit, chat, visit.kb.talk(chat).go_on())
+    return await _wait_for_reply(visit, chat, visit.kb.talk(chat).go_on())
 
 
 @router.post("/chat/{id}/stop")
@@ -236,7 +236,7 @@ async def _with_file(text: str, file: UploadFile | None) -> str:
     return f"{fence}{name}\n{pasted.rstrip()}\n{fence}\n\n{text}".strip()
 
 
-async def _answered(visit: Visit, chat: Chat, told: Any) -> Response:
+async def _wait_for_reply(visit: Visit, chat: Chat, told: Any) -> Response:
     try:
         async for _ in told:
             pass
@@ -340,7 +340,7 @@ def close(
         closed = chat.close(offline=True)
     if closed.status == UNREAD:
         return visit.back(f"/chat/{id}", closed=UNREAD)
-    return visit.back(f"/chat/{id}", closed=_counted(closed), instead=1 if instead else None)
+    return visit.back(f"/chat/{id}", closed=_closing_counts(closed), instead=1 if instead else None)
 
 
 def _counts(told: str) -> list[int]:
@@ -348,7 +348,7 @@ def _counts(told: str) -> list[int]:
     return counts if len(counts) == 3 else []
 
 
-def _counted(closed: Closed) -> str | None:
+def _closing_counts(closed: ClosingResult) -> str | None:
     """What closing kept, proposed and left out, as the pages say it; nothing where it read nothing."""
     if not closed.made_by or closed.status == "failed":
         return None
@@ -374,7 +374,7 @@ def leave(visit: Changing, id: str, view: str = "") -> Response:
     waits = chat.thread.failures > 0  # nothing was said since it could not be read: the person knows
     if has_news(chat.thread) and not still_here and not only_looked_at and not waits:
         closed = chat.close()
-        told = closed.status if closed.status in (UNREAD, BUSY) else _counted(closed) or told
+        told = closed.status if closed.status in (UNREAD, BUSY) else _closing_counts(closed) or told
     secure = visit.request.url.scheme == "https"
     name, words = f"{LEFT}_{chat.id}", told.replace(",", ".")
     gone.set_cookie(name, words, LEFT_SECONDS, samesite="strict", secure=secure)  # for a script's eyes

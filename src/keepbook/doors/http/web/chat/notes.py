@@ -21,7 +21,7 @@ HOME = "/journal"
 PAGE = 50
 
 
-def page(
+def journal_page(
     visit: Visit,
     *,
     editing: str | None = None,
@@ -58,23 +58,23 @@ def _chats(visit: Visit) -> dict[str, Thread]:
     return {chat.id: chat for trash in (True, False) for chat in chats.list(trash=trash, limit=10_000)}
 
 
-def _plain(text: str) -> str:
+def _unix_line_ends(text: str) -> str:
     """As it was typed: a form sends each line's end as two characters."""
     return text.replace("\r\n", "\n")
 
 
 @router.get(HOME)
 def show(visit: Visiting) -> Response:
-    return page(visit)
+    return journal_page(visit)
 
 
 @router.post(HOME)
 def write(visit: Changing, text: Annotated[str, Form()] = "") -> Response:
     book = visit.writing()
     try:
-        note = book.notes.write(_plain(text))
+        note = book.notes.write(_unix_line_ends(text))
     except Invalid as error:
-        return page(visit, editing="new", typed=text, wrong=error, status=422)
+        return journal_page(visit, editing="new", typed=text, wrong=error, status=422)
     return visit.back(f"{HOME}#n-{note.id}", did="kept")
 
 
@@ -92,7 +92,7 @@ def put_back(
         raise Invalid("this note has lost its dates; write it anew", field="created_at")
     place = int(turn) if turn.isascii() and turn.isdecimal() and len(turn) < 10 else None
     dates = {"created_at": parse_stamp(created), "updated_at": parse_stamp(updated)}
-    note = Note(id="", text=_plain(text), thread_id=thread_id or None, turn=place, **dates)
+    note = Note(id="", text=_unix_line_ends(text), thread_id=thread_id or None, turn=place, **dates)
     return visit.back(f"{HOME}#n-{visit.writing().notes.put_back(note).id}", did="back")
 
 
@@ -100,15 +100,15 @@ def put_back(
 def edit(visit: Changing, id: str, text: Annotated[str, Form()] = "") -> Response:
     book = visit.writing()
     try:
-        book.notes.edit(id, _plain(text))
+        book.notes.edit(id, _unix_line_ends(text))
     except Invalid as error:
-        return page(visit, editing=id, typed=text, wrong=error, status=422)
+        return journal_page(visit, editing=id, typed=text, wrong=error, status=422)
     return visit.back(f"{HOME}#n-{id}", did="saved")
 
 
 @router.post(f"{HOME}/{{id}}/delete")
 def delete(visit: Changing, id: str) -> Response:
     try:
-        return page(visit, deleted=visit.writing().notes.delete(id))
+        return journal_page(visit, deleted=visit.writing().notes.delete(id))
     except NotFound:  # the page was loaded again: it is gone already
         return visit.back(HOME)

@@ -92,7 +92,7 @@ def of_notebook(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> 
     return said[: found.start()] + told + said[found.end() :]
 
 
-def plain(text: str) -> Markup:
+def person_markup(text: str) -> Markup:
     """What a person wrote: as it is, but for the files and the code that they put in."""
     lines, made, held = text.strip().split("\n"), Markup(), list[str]()
     at = 0

@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from keepbook.book.chats.view import take_back_no
-from keepbook.doors.http.web.chat.talked import talked as whole
+from keepbook.book.chats.view import take_back_pencil_no
+from keepbook.doors.http.web.chat.chat_view import chat_view as whole
 from keepbook.doors.http.web.frame.visit import Changing, Visit
 
 router = APIRouter(include_in_schema=False)
@@ -51,7 +51,7 @@ def decline(visit: Changing, id: str, key: str) -> Response:
 @router.post("/chat/{id}/pencil/{key}/undo")
 def take_back(visit: Changing, id: str, key: str) -> Response:
     """In pencil again."""
-    take_back_no(visit.writing(), visit.book.threads.get(id).id, key)
+    take_back_pencil_no(visit.writing(), visit.book.threads.get(id).id, key)
     return _answered_pencil(visit, id, key, "Noted again.")
 
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Form, Query
 from fastapi.responses import Response
 
 from keepbook.book.ground.patterns import regex
-from keepbook.doors.http.web.frame.diff import Piece
+from keepbook.doors.http.web.frame.diff import DiffPiece
 from keepbook.doors.http.web.frame.visit import Changing, Visiting, templates
 
 router = APIRouter(include_in_schema=False)
@@ -17,13 +17,13 @@ LISTED = 500
 _MARKED = regex("(⟦[^⟦⟧]*⟧)")
 
 
-def marked(snippet: str) -> list[Piece]:
+def mark_snippet(snippet: str) -> list[DiffPiece]:
     """A snippet in pieces: `hit` for what was looked for."""
     parts = (part for part in _MARKED.split(snippet) if part)
-    return [Piece("hit", part[1:-1]) if _MARKED.fullmatch(part) else Piece("same", part) for part in parts]
+    return [DiffPiece("hit", part[1:-1]) if _MARKED.fullmatch(part) else DiffPiece("same", part) for part in parts]
 
 
-templates.globals["marked"] = marked
+templates.globals["marked"] = mark_snippet
 
 
 @router.get("/search")

@@ -7,10 +7,10 @@ came later goes on after it.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from keepbook.book.chats.threads import Message, standing
+from keepbook.book.chats.threads import Message, current_messages
 
 
-class Of(NamedTuple):
+class TurnVersion(NamedTuple):
     """Which version a turn is, of how many, with the turns to the left and right of it."""
 
     number: int
@@ -19,38 +19,38 @@ class Of(NamedTuple):
     after: int | None
 
 
-def shown_with(messages: Sequence[Message], at: int) -> list[Message]:
+def messages_with_version(messages: Sequence[Message], at: int) -> list[Message]:
     """The chat as it stands; where turn `at` was replaced, with the version that it belongs to."""
-    stands = standing(messages)
+    stands = current_messages(messages)
     if at not in {one.turn for one in messages} or any(one.turn == at for one in stands):
         return stands
-    until = _displaced(messages, at)
-    then = standing([one for one in messages if one.turn < until])
+    until = _turn_replacing(messages, at)
+    then = current_messages([one for one in messages if one.turn < until])
     newest = until
     while not any(one.turn == newest for one in stands):
-        newest = _displaced(messages, newest)
+        newest = _turn_replacing(messages, newest)
     place = next(number for number, one in enumerate(stands) if one.turn == newest)
     answered = stands[place].role == "user" and [one.role for one in stands[place + 1 : place + 2]] == ["assistant"]
     return [*then, *stands[place + (2 if answered else 1) :]]
 
 
-def _displaced(messages: Sequence[Message], turn: int) -> int:
+def _turn_replacing(messages: Sequence[Message], turn: int) -> int:
     """The turn that was said in place of this one, or of what this one belongs to."""
     return next(one.turn for one in messages if one.instead_of and one.instead_of <= turn < one.turn)
 
 
-def of_each(messages: Sequence[Message], shown: Sequence[Message]) -> dict[int, Of]:
+def versions_by_turn(messages: Sequence[Message], shown: Sequence[Message]) -> dict[int, TurnVersion]:
     """By turn, for those of which there are several; a reply without others has those of what it answers."""
     by_turn = {one.turn: one for one in messages}
     later = {one.instead_of: one.turn for one in messages if one.instead_of}
     if not later:
         return {}
-    found: dict[int, Of] = {}
+    found: dict[int, TurnVersion] = {}
     for asked, one in zip([None, *shown], shown, strict=False):
         chain = _chain(by_turn, later, one.turn)
         if len(chain) > 1:
             at = chain.index(one.turn)
-            found[one.turn] = Of(at + 1, len(chain), *_beside(chain, at))
+            found[one.turn] = TurnVersion(at + 1, len(chain), *_neighbours(chain, at))
         elif asked is not None and asked.role == "user" and one.role == "assistant" and asked.turn in found:
             found[one.turn] = found[asked.turn]
     return found
@@ -66,5 +66,5 @@ def _chain(by_turn: dict[int, Message], later: dict[int, int], turn: int) -> lis
     return chain
 
 
-def _beside(chain: Sequence[int], at: int) -> tuple[int | None, int | None]:
+def _neighbours(chain: Sequence[int], at: int) -> tuple[int | None, int | None]:
     return (chain[at - 1] if at else None), (chain[at + 1] if at + 1 < len(chain) else None)

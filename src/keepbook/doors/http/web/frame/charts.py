@@ -33,7 +33,7 @@ class Spell(NamedTuple):
     kept_until: datetime | None
 
 
-class Lane(NamedTuple):
+class ChartLane(NamedTuple):
     """How one version lies on the picture; `lag` is the run from being true to being told, if there is one."""
 
     name: str
@@ -54,10 +54,10 @@ class Clocks(NamedTuple):
     height: int
     now: float
     ticks: Sequence[Tick]
-    lanes: Sequence[Lane]
+    lanes: Sequence[ChartLane]
 
 
-class Bar(NamedTuple):
+class ChartBar(NamedTuple):
     x: float
     y: float
     past: bool
@@ -66,12 +66,12 @@ class Bar(NamedTuple):
 class Strip(NamedTuple):
     """Bars over a time axis; `per_bar` days fall into each."""
 
-    bars: Sequence[Bar]
+    bars: Sequence[ChartBar]
     ticks: Sequence[Tick]
     per_bar: int
 
 
-class Curve(NamedTuple):
+class ChartCurve(NamedTuple):
     """A line through points: `path` in a box of 100 × 100 (y grows downwards), `dots` in percent of either side."""
 
     path: str
@@ -80,7 +80,7 @@ class Curve(NamedTuple):
     high: float
 
 
-class Said(NamedTuple):
+class HistoryDot(NamedTuple):
     """A place in a history: across in percent, down in pixels, its figure, where that is written, and the day below."""
 
     x: float
@@ -91,17 +91,17 @@ class Said(NamedTuple):
     wide: bool
 
 
-class History(NamedTuple):
+class HistoryChart(NamedTuple):
     """What was said over time, one figure after the other, and a second line beside it, which may begin later."""
 
     levels: Sequence[int]
     line: str
     second: str
-    points: Sequence[Said]
+    points: Sequence[HistoryDot]
     others: Sequence[tuple[float, float]]
 
 
-class Equity(NamedTuple):
+class EquityChart(NamedTuple):
     """What there was on each day over a start level, and below it on the same time how far under the peak it stood.
 
     `line` and `under` run in a box 1000 wide and as high as their part; `start` is where the start level lies.
@@ -116,7 +116,7 @@ class Equity(NamedTuple):
     ticks: Sequence[Tick]
 
 
-class Point(NamedTuple):
+class CalibrationPoint(NamedTuple):
     """A group of decisions: what was stated across, what came right up, with the ends of its interval."""
 
     x: float
@@ -129,7 +129,7 @@ class Point(NamedTuple):
 class Reliability(NamedTuple):
     """Stated against right, in a square of `SQUARE` that begins at `LEFT` and `HEAD`; `path` joins the points."""
 
-    points: Sequence[Point]
+    points: Sequence[CalibrationPoint]
     path: str
     marks: Sequence[tuple[float, float, int]]  # where a level lies across and up, and its number
     label: tuple[float, float]  # where the words on the diagonal end
@@ -142,7 +142,7 @@ class Axis:
         self.first, self.last = first, last
         self._length = max((last - first).total_seconds(), 1.0)
 
-    def at(self, moment: datetime) -> float:
+    def position_of(self, moment: datetime) -> float:
         """The place of a moment, in percent; what lies outside is put at the edge."""
         share = (moment - self.first).total_seconds() / self._length
         return round(100 * min(max(share, 0.0), 1.0), 2)
@@ -165,7 +165,7 @@ def clocks(spells: Sequence[Spell], now: datetime, zone: tzinfo) -> Clocks:
     axis = _axis(spells, now)
     lanes = [_lane(spell, axis, number, now) for number, spell in enumerate(spells)]
     height = TOP + LANE * len(spells) + 4
-    return Clocks(height, axis.at(now), ticks(axis, zone), lanes)
+    return Clocks(height, axis.position_of(now), ticks(axis, zone), lanes)
 
 
 def _axis(spells: Sequence[Spell], now: datetime) -> Axis:
@@ -179,15 +179,15 @@ def _axis(spells: Sequence[Spell], now: datetime) -> Axis:
     return Axis(first - room, last + room)
 
 
-def _lane(spell: Spell, axis: Axis, number: int, now: datetime) -> Lane:
-    start = axis.at(spell.true_from)
+def _lane(spell: Spell, axis: Axis, number: int, now: datetime) -> ChartLane:
+    start = axis.position_of(spell.true_from)
     goes_on = spell.true_until is None or spell.true_until > axis.last
-    end = 100.0 if spell.true_until is None else axis.at(spell.true_until)
-    told, dropped = axis.at(spell.kept_from), axis.at(spell.kept_until or now)
+    end = 100.0 if spell.true_until is None else axis.position_of(spell.true_until)
+    told, dropped = axis.position_of(spell.kept_from), axis.position_of(spell.kept_until or now)
     width = round(max(end - start, 0.6), 2)
     place = "within" if width >= 24 else "before" if start > 50 else "after"
     room = {"within": width, "before": start, "after": 100 - start - width}[place]
-    return Lane(
+    return ChartLane(
         name=spell.name,
         said=_cut(spell.said, room),
         y=TOP + LANE * number,
@@ -219,10 +219,10 @@ def ticks(axis: Axis, zone: tzinfo) -> list[Tick]:
         months = span / _DAY / 30.4
         step = next(each for each in _MONTHS if months / each <= MOST_TICKS or each == _MONTHS[-1])
         found = _by_months(axis, zone, step)
-    return [Tick(axis.at(moment), label, number % 2 == 1) for number, (moment, label) in enumerate(found)]
+    return [Tick(axis.position_of(moment), label, number % 2 == 1) for number, (moment, label) in enumerate(found)]
 
 
-def between(axis: Axis, zone: tzinfo, last: str) -> list[Tick]:
+def axis_ticks(axis: Axis, zone: tzinfo, last: str) -> list[Tick]:
     """The first day at the left edge, `last` at the right one, and ticks where they leave room."""
     begins = in_zone(axis.first, zone)
     inner = [tick for tick in ticks(axis, zone) if 12 < tick.x < 89]
@@ -278,21 +278,21 @@ def strip(counts: Mapping[date, int], axis: Axis, zone: tzinfo, until: datetime)
     for heap, count in sorted(heaps.items()):
         start = _midnight(begins + timedelta(days=heap * per_bar), zone)
         middle = min(start + timedelta(days=per_bar) / 2, axis.last)
-        bars.append(Bar(axis.at(middle), round(46 - 4 - 32 * sqrt(count / most), 1), start <= until))
-    return Strip(bars, between(axis, zone, "today"), per_bar)
+        bars.append(ChartBar(axis.position_of(middle), round(46 - 4 - 32 * sqrt(count / most), 1), start <= until))
+    return Strip(bars, axis_ticks(axis, zone, "today"), per_bar)
 
 
 # Lines
 
 
-def curve(values: Sequence[float], *, low: float | None = None, high: float | None = None) -> Curve:
+def curve(values: Sequence[float], *, low: float | None = None, high: float | None = None) -> ChartCurve:
     """A line through values at equal distances, between the given levels or its own extremes."""
     floor = min(values) if low is None else low
     top = max(values) if high is None else high
     height, steps = (top - floor) or 1.0, max(len(values) - 1, 1)
     dots = [(round(100 * n / steps, 2), round(100 * (top - value) / height, 2)) for n, value in enumerate(values)]
     path = "M" + "L".join(f"{x:g} {y:g}" for x, y in dots)
-    return Curve(path, dots, floor, top)
+    return ChartCurve(path, dots, floor, top)
 
 
 TOLD = 150
@@ -301,7 +301,7 @@ _SIDES = 4.0
 _FEW = 4
 
 
-def history(said: Sequence[tuple[str, float, float | None]]) -> History:
+def history_chart(said: Sequence[tuple[str, float, float | None]]) -> HistoryChart:
     """Of days with a figure from 0 to 100 and a second one, where there is one; at equal distances, in their order."""
     figures = [one for _, first, second in said for one in (first, second) if one is not None]
     low, high = max(0, 10 * floor(min(figures) / 10) - 10), min(100, 10 * ceil(max(figures) / 10) + 10)
@@ -311,21 +311,21 @@ def history(said: Sequence[tuple[str, float, float | None]]) -> History:
     across = [round(_SIDES + (100 - 2 * _SIDES) * nth / steps, 2) for nth in range(len(said))]
     points, others = [], []
     for nth, (day, first, second) in enumerate(said):
-        y = _down(first, low, high)
+        y = _y_in_history(first, low, high)
         under = second is not None and second > first
         wide = len(said) > _FEW and nth not in (0, len(said) - 1)
-        points.append(Said(across[nth], y, f"{first:.0f}", y + 19 if under else y - 10, day, wide))
+        points.append(HistoryDot(across[nth], y, f"{first:.0f}", y + 19 if under else y - 10, day, wide))
         if second is not None:
-            others.append((across[nth], _down(second, low, high)))
-    path = _joined([(one.x, one.y) for one in points])
-    return History(range(high, low - 1, -step), path, _joined(others), points, others)
+            others.append((across[nth], _y_in_history(second, low, high)))
+    path = _svg_path([(one.x, one.y) for one in points])
+    return HistoryChart(range(high, low - 1, -step), path, _svg_path(others), points, others)
 
 
-def _down(value: float, low: float, high: float) -> float:
+def _y_in_history(value: float, low: float, high: float) -> float:
     return round(TOLD * (high - value) / (high - low), 1)
 
 
-def _joined(places: Sequence[tuple[float, float]]) -> str:
+def _svg_path(places: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{x:g} {y:g}" for x, y in places) if len(places) > 1 else ""
 
 
@@ -340,9 +340,9 @@ FLAT = 1e-4
 """Under this a drawdown is a straight line."""
 
 
-def equity(
+def equity_chart(
     days: Sequence[tuple[date, float, float]], start: float, zone: tzinfo, *, last: str, room: float = 0.01
-) -> Equity:
+) -> EquityChart:
     """Of days with their equity at the end of each and how far under the peak it stood; the first is the start.
     The levels are round ones around all of it, a share of the start apart at least: a quiet week is no mountain."""
     values = [value for _, value, _ in days]
@@ -356,14 +356,14 @@ def equity(
     drawn = [round(TALL * (top - value) / height, 1) for value in values]
     hung = [round(SHALLOW * under / deepest, 1) for *_, under in days]
     axis = Axis(_midnight(first + _DAY, zone), _midnight(max(end, first + _DAY) + _DAY, zone))  # each day at its end
-    return Equity(
+    return EquityChart(
         levels=levels,
         line=_path(across, drawn),
         last=(across[-1] / 10, drawn[-1]),
         start=round(TALL * (top - start) / height, 1),
         deepest=deepest,
         under=_path(across, hung),
-        ticks=between(axis, zone, last),
+        ticks=axis_ticks(axis, zone, last),
     )
 
 
@@ -393,15 +393,21 @@ def reliability(groups: Sequence[tuple[float, float, tuple[float, float], int]])
     """Of groups (stated 0 to 100, share that came right, its interval, count), in the order of what was stated.
     A point's area grows with its count, from a size that can be seen to one that hides no other."""
     points = [
-        Point(_across(stated / 100), _up(share), round(min(2.4 + 1.04 * sqrt(count), 14), 1), _up(high), _up(low))
+        CalibrationPoint(
+            _across(stated / 100),
+            _y_in_square(share),
+            round(min(2.4 + 1.04 * sqrt(count), 14), 1),
+            _y_in_square(high),
+            _y_in_square(low),
+        )
         for stated, share, (low, high), count in groups
     ]
     path = "M" + "L".join(f"{point.x:g} {point.y:g}" for point in points) if points else ""
-    marks = [(_across(n / 100), _up(n / 100), n) for n in (0, 25, 50, 75, 100)]
+    marks = [(_across(n / 100), _y_in_square(n / 100), n) for n in (0, 25, 50, 75, 100)]
     return Reliability(points, path, marks, _beside_the_diagonal(points))
 
 
-def _beside_the_diagonal(points: Sequence[Point]) -> tuple[float, float]:
+def _beside_the_diagonal(points: Sequence[CalibrationPoint]) -> tuple[float, float]:
     """Where words fit above the diagonal without touching a bar or the line between the points."""
     drawn = [(point.x, point.bottom + (point.top - point.bottom) * nth / 40) for point in points for nth in range(41)]
     drawn += [
@@ -409,7 +415,9 @@ def _beside_the_diagonal(points: Sequence[Point]) -> tuple[float, float]:
         for one, other in pairwise(points)
         for nth in range(41)
     ]
-    spots = [(_across(share / 100) - 9, _up(share / 100) - 12) for share in (27, 92, 60, 45, 75, 35, 52, 68, 84)]
+    spots = [
+        (_across(share / 100) - 9, _y_in_square(share / 100) - 12) for share in (27, 92, 60, 45, 75, 35, 52, 68, 84)
+    ]
     for right, base in spots:
         if not any(right - 60 <= x <= right + 4 and base - 16 <= y <= base + 6 for x, y in drawn):
             return right, base
@@ -420,5 +428,5 @@ def _across(share: float) -> float:
     return round(LEFT + SQUARE * share, 1)
 
 
-def _up(share: float) -> float:
+def _y_in_square(share: float) -> float:
     return round(HEAD + SQUARE * (1 - share), 1)

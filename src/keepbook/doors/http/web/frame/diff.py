@@ -7,7 +7,7 @@ from typing import NamedTuple
 from keepbook.book.ground.patterns import regex
 
 
-class Piece(NamedTuple):
+class DiffPiece(NamedTuple):
     """A run of text that is `same`, `gone` or `new`."""
 
     kind: str
@@ -20,24 +20,24 @@ MOST_WORDS = 2_000
 """Longer texts are shown as one replaced by the other: comparing them would take longer than reading them."""
 
 
-def word_diff(before: str, after: str) -> list[Piece]:
+def word_diff(before: str, after: str) -> list[DiffPiece]:
     """The pieces in reading order; what is gone stands before what took its place."""
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     if max(len(old), len(new)) > MOST_WORDS:
-        return [Piece("gone", before), Piece("new", after)]
+        return [DiffPiece("gone", before), DiffPiece("new", after)]
     return [piece for piece in _pieces(old, new) if piece.text]
 
 
-def _pieces(old: list[str], new: list[str]) -> Iterator[Piece]:
+def _pieces(old: list[str], new: list[str]) -> Iterator[DiffPiece]:
     """A space or comma that happens to be the same between two changes is part of one change: so it reads better."""
     runs = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     gone = fresh = ""
     for number, (what, a, b, c, d) in enumerate(runs):
         inner = 0 < number < len(runs) - 1
         if what == "equal" and not (inner and not any(word[0].isalnum() for word in old[a:b])):
-            yield from (Piece("gone", gone), Piece("new", fresh), Piece("same", "".join(old[a:b])))
+            yield from (DiffPiece("gone", gone), DiffPiece("new", fresh), DiffPiece("same", "".join(old[a:b])))
             gone = fresh = ""
         else:
             gone += "".join(old[a:b])
             fresh += "".join(new[c:d])
-    yield from (Piece("gone", gone), Piece("new", fresh))
+    yield from (DiffPiece("gone", gone), DiffPiece("new", fresh))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from keepbook.book.upkeep.elsewhere.incoming import Enough
+from keepbook.book.upkeep.importers.incoming import Enough
 from keepbook.errors import KeepbookError, NotFound
 
 STEPS = 25
@@ -22,7 +22,7 @@ MOST = 50
 STOP_SECONDS = 30.0
 
 
-class Load:
+class LoadUnderWay:
     """One load under way. `outcome` is what came of it, or why nothing did; whoever has the key may stop it.
 
     `work` is called with what hears how far it is, which raises `Enough` once somebody has said Stop.
@@ -73,11 +73,11 @@ class Load:
             yield step
 
 
-_HERE: dict[str, Load] = {}
+_HERE: dict[str, LoadUnderWay] = {}
 """Those of this process, the newest few: who stops one here is shown what came of it."""
 
 
-def stop(owner: str, key: str) -> Load | None:
+def stop_load(owner: str, key: str) -> LoadUnderWay | None:
     """End a load where it is; answers it where it ran in this process, once it has ended."""
     mark, load = _mark(owner, key), _HERE.get(key)
     mine = load is not None and load.owner == owner

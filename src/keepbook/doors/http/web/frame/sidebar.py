@@ -13,7 +13,7 @@ from keepbook.book.chats.threads import Thread
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import in_zone
 from keepbook.book.ledger.ledger import Entry
-from keepbook.book.upkeep.elsewhere.incoming import named, source_of
+from keepbook.book.upkeep.importers.incoming import program_name, source_of_session
 from keepbook.doors.http.web.frame.visit import Visit
 
 SHOWN = 60
@@ -22,7 +22,7 @@ COUNTED = 100
 """How far archived chats are counted."""
 
 
-class Place(NamedTuple):
+class NavItem(NamedTuple):
     """An item of the navigation; `key` is what a page sets as `nav`, `letter` goes there after `g`."""
 
     key: str
@@ -33,14 +33,14 @@ class Place(NamedTuple):
 
 
 PLACES = (
-    Place("chat", "Chat", "/chat", "chat", "c"),
-    Place("memory", "Memory", "/profile/facts", "book", "m"),
-    Place("notes", "Notes", "/journal", "mark", "n"),
-    Place("time", "Time travel", "/time", "clock", "t"),
-    Place("agents", "Agents", "/agents", "agent", "a"),
-    Place("results", "Results", "/results/trade-decisions", "target", "r"),
-    Place("trading", "Trading", "/trading", "trend", "d"),
-    Place("settings", "Settings", "/settings", "set", "s"),
+    NavItem("chat", "Chat", "/chat", "chat", "c"),
+    NavItem("memory", "Memory", "/profile/facts", "book", "m"),
+    NavItem("notes", "Notes", "/journal", "mark", "n"),
+    NavItem("time", "Time travel", "/time", "clock", "t"),
+    NavItem("agents", "Agents", "/agents", "agent", "a"),
+    NavItem("results", "Results", "/results/trade-decisions", "target", "r"),
+    NavItem("trading", "Trading", "/trading", "trend", "d"),
+    NavItem("settings", "Settings", "/settings", "set", "s"),
 )
 
 DONE = {
@@ -61,7 +61,7 @@ DONE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ChatGroup:
     """Chats of one stretch of time."""
 
     name: str
@@ -70,7 +70,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    groups: list[Group]
+    groups: list[ChatGroup]
     more: bool
     """Whether there are older chats than these."""
     archived: int
@@ -79,23 +79,23 @@ class Side:
     model: str
     twins: frozenset[str | None]
     """Names that several of these chats have: those are told apart by their time."""
-    places: tuple[Place, ...]
+    places: tuple[NavItem, ...]
     """What of the navigation is shown: a part that nothing is in yet stays out of the way."""
 
 
-def side(visit: Visit) -> Side:
+def sidebar_view(visit: Visit) -> Side:
     """All that the sidebar shows."""
     threads = visit.book.threads
     kept = [chat for state in ("active", "idle") for chat in threads.list(state=state, limit=SHOWN + 1) if chat.turns]
     kept.sort(key=lambda chat: chat.touched_at, reverse=True)
     archived = len(threads.list(state="archived", limit=COUNTED))
     trashed = sum(chat.turns > 0 for chat in threads.list(trash=True, limit=COUNTED))
-    groups, model = grouped(kept[:SHOWN], visit), visit.kb.models.called(None)
+    groups, model = group_chats(kept[:SHOWN], visit), visit.kb.models.called(None)
     twins = frozenset(title for title, times in Counter(chat.title for chat in kept[:SHOWN]).items() if times > 1)
-    return Side(groups, len(kept) > SHOWN, archived, trashed, visit.waiting, model, twins, shown(visit))
+    return Side(groups, len(kept) > SHOWN, archived, trashed, visit.waiting, model, twins, shown_places(visit))
 
 
-def shown(visit: Visit) -> tuple[Place, ...]:
+def shown_places(visit: Visit) -> tuple[NavItem, ...]:
     """All places, but for Results and Trading while they are empty, unless the settings ask for them."""
     left_out = set()
     if not visit.every_page:
@@ -105,9 +105,9 @@ def shown(visit: Visit) -> tuple[Place, ...]:
     return tuple(place for place in PLACES if place.key not in left_out or path.startswith(f"/{place.key}"))
 
 
-def grouped(chats: Sequence[Thread], visit: Visit) -> list[Group]:
+def group_chats(chats: Sequence[Thread], visit: Visit) -> list[ChatGroup]:
     """Today / Yesterday / Previous 7 days / Older, by the owner's days; what is empty is left out."""
-    groups = [Group(name, []) for name in ("Today", "Yesterday", "Previous 7 days", "Older")]
+    groups = [ChatGroup(name, []) for name in ("Today", "Yesterday", "Previous 7 days", "Older")]
     for chat in chats:
         groups[_stretch(chat.touched_at, visit)].chats.append(chat)
     return [group for group in groups if group.chats]
@@ -118,7 +118,7 @@ def _stretch(then: datetime, visit: Visit) -> int:
     return 0 if ago <= 0 else 1 if ago == 1 else 2 if ago <= 7 else 3
 
 
-def written(visit: Visit) -> Entry | None:
+def write_to_undo(visit: Visit) -> Entry | None:
     """The write that brought the visitor here (`?undo=311`), for the toast with its way back."""
     asked = visit.request.query_params.get("undo", "")
     if not (asked.isascii() and asked.isdecimal() and len(asked) < 16):
@@ -128,19 +128,26 @@ def written(visit: Visit) -> Entry | None:
     return found[0] if found else None
 
 
-def here(visit: Visit) -> str:
+def address_without_toast(visit: Visit) -> str:
     """The present address without what a form left in it: where an Undo comes back to."""
     url = visit.request.url
     left = [part for part in url.query.split("&") if part and part.split("=")[0] not in ("undo", "deleted", "events")]
     return url.path + (f"?{'&'.join(left)}" if left else "")
 
 
-def came_from(chat: Thread) -> str | None:
+def program_of_chat(chat: Thread) -> str | None:
     """What the program is called that a chat was brought in from, where it was."""
-    source = source_of(chat.session)
-    return source and named(source)
+    source = source_of_session(chat.session)
+    return source and program_name(source)
 
 
 def stand_around(pages: Environment) -> None:
     """Gives every page what its shell shows."""
-    pages.globals.update(side=side, places=PLACES, written=written, here=here, done=DONE, came_from=came_from)
+    pages.globals.update(
+        side=sidebar_view,
+        places=PLACES,
+        written=write_to_undo,
+        here=address_without_toast,
+        done=DONE,
+        came_from=program_of_chat,
+    )

@@ -54,7 +54,7 @@ _STYLES: dict[str, Callable[[datetime, datetime], str]] = {
 }
 
 
-def shown(moment: datetime, style: str, zone: Any, now: datetime) -> str:
+def moment_in_words(moment: datetime, style: str, zone: Any, now: datetime) -> str:
     """A moment in words, without markup."""
     return _STYLES[style](in_zone(moment, zone), now.astimezone(zone))
 
@@ -63,7 +63,7 @@ def shown(moment: datetime, style: str, zone: Any, now: datetime) -> str:
 def time(context: Context, moment: datetime | str, style: str = "moment") -> Markup:
     """The filter. A macro that uses it is imported `with context`, for the zone is the visitor's."""
     then = parse_stamp(moment) if isinstance(moment, str) else moment
-    words = shown(then, style, context["zone"], context["now"])
+    words = moment_in_words(then, style, context["zone"], context["now"])
     exact = then.astimezone(UTC).isoformat(" ", "seconds")[:19]
     # Dates and month names hold nothing that would need escaping; a page has hundreds of them.
     return Markup(f'<time datetime="{exact[:10]}T{exact[11:]}Z" title="{exact} UTC">{words}</time>')  # noqa: S704
@@ -72,4 +72,4 @@ def time(context: Context, moment: datetime | str, style: str = "moment") -> Mar
 @pass_context
 def time_text(context: Context, moment: datetime, style: str = "moment") -> str:
     """The same without the element, for a label."""
-    return shown(moment, style, context["zone"], context["now"])
+    return moment_in_words(moment, style, context["zone"], context["now"])

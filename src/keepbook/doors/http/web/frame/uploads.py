@@ -22,7 +22,7 @@ EACH = 5
 SECONDS = 24 * 3600
 
 
-def keep(owner: str, sent: bytes) -> str:
+def keep_upload(owner: str, sent: bytes) -> str:
     """The key under which the file is found again."""
     key = secrets.token_urlsafe(12)
     mine = sorted(_folder().glob(f"{_name(owner)}-*.file"), key=_age)
@@ -31,19 +31,19 @@ def keep(owner: str, sent: bytes) -> str:
         for one in (gone, gone.with_suffix(".chosen")):
             with suppress(OSError):  # another worker was faster, or it is another user's
                 one.unlink(missing_ok=True)
-    _write(_at(owner, key, "file"), sent)
+    _write(_path_of(owner, key, "file"), sent)
     return key
 
 
-def choose(owner: str, key: str, chosen: Mapping[str, Any]) -> None:
+def store_upload_choices(owner: str, key: str, chosen: Mapping[str, Any]) -> None:
     """What was chosen last, in place of what was before."""
-    _write(_at(owner, key, "chosen"), json.dumps(chosen).encode())
+    _write(_path_of(owner, key, "chosen"), json.dumps(chosen).encode())
 
 
-def find(owner: str, key: str) -> tuple[bytes, dict[str, Any]]:
+def find_upload(owner: str, key: str) -> tuple[bytes, dict[str, Any]]:
     try:
-        chosen = _at(owner, key, "chosen")
-        return _at(owner, key, "file").read_bytes(), json.loads(chosen.read_bytes()) if chosen.exists() else {}
+        chosen = _path_of(owner, key, "chosen")
+        return _path_of(owner, key, "file").read_bytes(), json.loads(chosen.read_bytes()) if chosen.exists() else {}
     except FileNotFoundError:
         raise NotFound("this file is not here any more; choose it again", field="file") from None
 
@@ -71,6 +71,6 @@ def _name(owner: str) -> str:
     return f"keepbook-sent-{hashlib.blake2b(owner.encode(), digest_size=8).hexdigest()}"
 
 
-def _at(owner: str, key: str, what: str) -> Path:
+def _path_of(owner: str, key: str, what: str) -> Path:
     named = hashlib.blake2b(f"{owner}\n{key}".encode(), digest_size=16).hexdigest()
     return _folder() / f"{_name(owner)}-{named}.{what}"

@@ -19,10 +19,10 @@ from markupsafe import Markup
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.ground.limits import TRASH_DAYS
-from keepbook.book.ground.opened import viewing
+from keepbook.book.ground.open_book import viewing
 from keepbook.book.memory import review
-from keepbook.book.owners.authority import may as why_not
-from keepbook.book.text.quotation import shown
+from keepbook.book.owners.authority import refusal_reason as why_not
+from keepbook.book.text.quotation import shown_text
 from keepbook.doors.auth import VISITOR, Caller
 from keepbook.doors.http.demo_by_cookie import COOKIE as DEMO_COOKIE
 from keepbook.doors.http.gate import COOKIE
@@ -35,7 +35,7 @@ from keepbook.models.providers.remote import RemoteModel
 from keepbook.settings import default_of
 
 
-def sentence(text: str) -> str:
+def capitalised_sentence(text: str) -> str:
     """With a capital and one stop, however it came."""
     text = text.strip()
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
@@ -59,7 +59,7 @@ templates = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-templates.filters.update(time=time, time_text=time_text, sentence=sentence, shown=shown)
+templates.filters.update(time=time, time_text=time_text, sentence=capitalised_sentence, shown=shown_text)
 templates.globals.update(asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural, trash_days=TRASH_DAYS)
 
 
@@ -92,7 +92,7 @@ class Visit:
     @cached_property
     def waiting(self) -> int:
         """How much waits for the person's yes or no."""
-        return review.waiting(self.book)
+        return review.count_waiting(self.book)
 
     @cached_property
     def zone(self) -> ZoneInfo:
@@ -134,7 +134,7 @@ class Visit:
     @cached_property
     def keeps_house(self) -> bool:
         """Whether model and keys are this person's to choose: the local owner on this machine, alone in this house."""
-        local = bool(getattr(self.request.state, "local", False)) and self.caller.hand.kind == "person"
+        local = bool(getattr(self.request.state, "local", False)) and self.caller.as_actor.kind == "person"
         mine = local and not self.kb.demo and self.caller.owner == self.kb.settings.owner
         return mine and self.may("book.import") and set(self.kb.owners()) <= {self.caller.owner}
 
@@ -169,7 +169,7 @@ class Visit:
 
     def may(self, operation: str) -> bool:
         """Whether to show what only some may do."""
-        return why_not(self.caller.hand, operation) is None
+        return why_not(self.caller.as_actor, operation) is None
 
     def writing(self, operation: str = "memories.write") -> Book:
         """The book, for a form that does this."""

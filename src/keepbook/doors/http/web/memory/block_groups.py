@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from keepbook.book.text.block_lines import LINE, MORE, TITLE, Line
+from keepbook.book.text.block_lines import LINE, MORE, TITLE, BlockLine
 
 
-class Lines(NamedTuple):
+class BlockGroups(NamedTuple):
     groups: list[tuple[str, list[str]]]
     more: str
     """What the block says about memories it has no room for."""
@@ -16,7 +16,7 @@ class Lines(NamedTuple):
         return sum(len(lines) for _, lines in self.groups)
 
 
-def grouped(block: Sequence[Line]) -> Lines:
+def group_block_lines(block: Sequence[BlockLine]) -> BlockGroups:
     groups: list[tuple[str, list[str]]] = []
     for line in block:
         if line.kind == TITLE:
@@ -26,4 +26,4 @@ def grouped(block: Sequence[Line]) -> Lines:
                 groups.append(("", []))
             groups[-1][1].append(line.text)
     more = next((line.text for line in block if line.kind == MORE), "")
-    return Lines(groups, more)
+    return BlockGroups(groups, more)

@@ -12,21 +12,29 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from keepbook.book.book import Book, Detailed
+from keepbook.book.book import Book, MemoryDetail
 from keepbook.book.ground.when import in_zone
 from keepbook.book.memory.memories import Memory, Written
 from keepbook.doors.http.problems import status_of
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
-from keepbook.doors.http.web.memory import one
-from keepbook.doors.http.web.memory.listing import MOST_AT_ONCE, PATH, Draft, came_from, groups_of, read_events, show
-from keepbook.doors.http.web.memory.wording import begins, ends
+from keepbook.doors.http.web.memory import memory_page
+from keepbook.doors.http.web.memory.listing import (
+    MOST_AT_ONCE,
+    PATH,
+    MemoryDraft,
+    filtered_groups,
+    list_filter_of,
+    listing_page,
+    read_events,
+)
+from keepbook.doors.http.web.memory.wording import parse_day_end, parse_day_start
 from keepbook.errors import Conflict, Invalid, KeepbookError
 
 router = APIRouter(include_in_schema=False)
 
-Text = Annotated[str, Form(max_length=5000)]
-Short = Annotated[str, Form(max_length=200)]
-Back = Annotated[str, Form(max_length=2000)]
+TextField = Annotated[str, Form(max_length=5000)]
+ShortField = Annotated[str, Form(max_length=200)]
+BackField = Annotated[str, Form(max_length=2000)]
 
 ACTS: dict[str, Callable[[Book, str], Written | None]] = {
     "archive": lambda book, id: book.forget(id),
@@ -52,24 +60,24 @@ class Similar(Exception):
 @router.post(PATH)
 def add(
     visit: Changing,
-    content: Text = "",
-    category: Short = "",
-    valid_from: Short = "",
-    valid_until: Short = "",
-    keep_both: Short = "",
-    proposal: Short = "",
-    back: Back = PATH,
+    content: TextField = "",
+    category: ShortField = "",
+    valid_from: ShortField = "",
+    valid_until: ShortField = "",
+    keep_both: ShortField = "",
+    proposal: ShortField = "",
+    back: BackField = PATH,
 ) -> Response:
     """Add by hand. Something close to it is shown first, whatever the preset would do."""
     book = visit.writing()
-    draft = Draft("", content, category, valid_from, valid_until, proposal=proposal)
+    draft = MemoryDraft("", content, category, valid_from, valid_until, proposal=proposal)
     try:
         with book.transaction():
             written = book.remember(
                 content.strip(),
                 category=category or None,
-                valid_from=begins(valid_from, visit.zone, "valid_from"),
-                valid_until=ends(valid_until, visit.zone, "valid_until"),
+                valid_from=parse_day_start(valid_from, visit.zone, "valid_from"),
+                valid_until=parse_day_end(valid_until, visit.zone, "valid_until"),
                 force=bool(keep_both),
             )
             if written.similar and not keep_both:
@@ -79,38 +87,38 @@ def add(
     except (Similar, Conflict) as found:
         if not found.similar:
             raise
-        return show(visit, came_from(back), replace(draft, similar=tuple(found.similar)), 409)
+        return listing_page(visit, list_filter_of(back), replace(draft, similar=tuple(found.similar)), 409)
     except Invalid as error:
-        return show(visit, came_from(back), replace(draft, error=error), status_of(error))
+        return listing_page(visit, list_filter_of(back), replace(draft, error=error), status_of(error))
     if written.unchanged:
-        return show(visit, came_from(back), refused="You have this already; nothing was added.")
-    return visit.back(came_from(back).address(), undo=written.event)
+        return listing_page(visit, list_filter_of(back), refused="You have this already; nothing was added.")
+    return visit.back(list_filter_of(back).address(), undo=written.event)
 
 
 @router.post("/memory/{id}")
 def edit(
     visit: Changing,
     id: str,
-    content: Text = "",
-    category: Short = "",
-    valid_from: Short = "",
-    valid_until: Short = "",
-    correction: Short = "",
+    content: TextField = "",
+    category: ShortField = "",
+    valid_from: ShortField = "",
+    valid_until: ShortField = "",
+    correction: ShortField = "",
     expect_version: Annotated[int, Form(ge=0, le=2**31 - 1)] = 0,
-    proposal: Short = "",
-    back: Back = PATH,
+    proposal: ShortField = "",
+    back: BackField = PATH,
 ) -> Response:
     """A new version. Who had an older one before them sees both texts and chooses."""
     book = visit.writing()
     before = book.get(id)
-    draft = Draft(id, content, category, valid_from, valid_until, bool(correction), expect_version, proposal)
+    draft = MemoryDraft(id, content, category, valid_from, valid_until, bool(correction), expect_version, proposal)
     try:
         with book.transaction():
             written = book.update(
                 id,
                 content.strip(),
                 category=None if category == before.category else category or None,
-                valid_from=begins(valid_from, visit.zone, "valid_from"),
+                valid_from=parse_day_start(valid_from, visit.zone, "valid_from"),
                 valid_until=_until(visit, before, valid_until),
                 correction=draft.correction,
                 expect_version=expect_version or None,
@@ -122,24 +130,24 @@ def edit(
     return visit.back(_list_of(back), undo=written.event)
 
 
-def _until(visit: Visit, before: Detailed, day: str) -> Any:
+def _until(visit: Visit, before: MemoryDetail, day: str) -> Any:
     """The end that was there stays to the microsecond if its day was not touched; none is said with an empty text."""
     had = before.valid_until
     if had is not None and day.strip() == str(in_zone(had, visit.zone).date()):
         return had
-    return ends(day, visit.zone, "valid_until") or ""
+    return parse_day_end(day, visit.zone, "valid_until") or ""
 
 
-def _again(visit: Visit, back: str, draft: Draft, status: int) -> Response:
+def _again(visit: Visit, back: str, draft: MemoryDraft, status: int) -> Response:
     if urlsplit(own_path(back)).path == f"/memory/{draft.id}":
-        return one.show(visit, draft.id, draft, status)
-    return show(visit, came_from(back), draft, status)
+        return memory_page.memory_page(visit, draft.id, draft, status)
+    return listing_page(visit, list_filter_of(back), draft, status)
 
 
 def _list_of(back: str) -> str:
     """Where to go after a form: a memory's own page, or the list with its filters."""
     path = own_path(back)
-    return path.partition("?")[0] if path.startswith("/memory/") else came_from(path).address()
+    return path.partition("?")[0] if path.startswith("/memory/") else list_filter_of(path).address()
 
 
 @router.get("/memory/{id}/purge")
@@ -151,7 +159,7 @@ def ask_to_purge(visit: Visiting, id: str, back: str = PATH) -> Response:
 
 
 @router.post("/memory/{id}/purge")
-def purge(visit: Changing, id: str, sure: Short = "", back: Back = PATH) -> Response:
+def purge(visit: Changing, id: str, sure: ShortField = "", back: BackField = PATH) -> Response:
     if sure != "yes":
         return visit.back(f"/memory/{id}/purge")
     visit.writing().delete(visit.book.get(id).id, forever=True)
@@ -160,13 +168,13 @@ def purge(visit: Changing, id: str, sure: Short = "", back: Back = PATH) -> Resp
 
 
 @router.post("/memory/{id}/links")
-def link(visit: Changing, id: str, to: Text = "", relation: Short = "relates_to") -> Response:
+def link(visit: Changing, id: str, to: TextField = "", relation: ShortField = "relates_to") -> Response:
     """Join it to another memory, named by its id or a piece of what it says."""
     book = visit.writing()
     try:
         return visit.back(f"/memory/{id}", undo=book.link(book.get(id).id, to, relation).event)
     except KeepbookError as error:
-        return one.show(visit, id, status=status_of(error), unlinked=error, link_to=to)
+        return memory_page.memory_page(visit, id, status=status_of(error), unlinked=error, link_to=to)
 
 
 @router.post("/memory/{id}/links/{link_id}/remove")
@@ -178,7 +186,7 @@ def _address(act: str, does: Callable[[Book, str], Written | None]) -> None:
     """`POST /memory/{id}/archive` and the like."""
 
     @router.post(f"/memory/{{id}}/{act}", name=act)
-    def change(visit: Visiting, id: str, back: Back = PATH) -> Response:
+    def change(visit: Visiting, id: str, back: BackField = PATH) -> Response:
         written = does(visit.writing(), visit.book.get(id).id)
         return visit.back(_list_of(back), undo=written.event if written else None)
 
@@ -201,17 +209,19 @@ def change_many(
     visit: Changing,
     act: str,
     id: Annotated[list[str], Form(default_factory=list)],
-    every: Short = "",
-    back: Back = PATH,
+    every: ShortField = "",
+    back: BackField = PATH,
 ) -> Response:
     """All or none of them, and one Undo for all. `every`: what the filters let through, on whichever page it stands."""
-    wanted = came_from(back)
+    wanted = list_filter_of(back)
     if every:
-        id = [memory.id for group in groups_of(visit, wanted) for memory in group.rows]
+        id = [memory.id for group in filtered_groups(visit, wanted) for memory in group.rows]
     if act not in ("confirm", "archive", "delete", "restore"):
         raise Invalid("several memories can be confirmed, archived, restored or deleted", field="act")
     if not id:
-        return show(visit, replace(wanted, select=True), status=422, refused="Select at least one memory first.")
+        return listing_page(
+            visit, replace(wanted, select=True), status=422, refused="Select at least one memory first."
+        )
     if len(id) > MOST_AT_ONCE:
         raise Invalid(f"at most {MOST_AT_ONCE:,} at once; filter them, and do the rest after that", field="id")
     book = visit.writing()
@@ -221,12 +231,12 @@ def change_many(
 
 
 @router.post(PATH + "/undo")
-def undo_many(visit: Changing, events: Short, back: Back = PATH) -> Response:
+def undo_many(visit: Changing, events: ShortField, back: BackField = PATH) -> Response:
     first, last = read_events(events)
     book = visit.writing()
     with book.transaction():
         undone = [book.undo(event) for event in range(last, first - 1, -1)]
-    return visit.back(came_from(back).address(), events=_events(undone))
+    return visit.back(list_filter_of(back).address(), events=_events(undone))
 
 
 def _events(written: list[Any]) -> str | None:

@@ -1,7 +1,8 @@
 """`/profile/facts`, "What I know about you": every memory, in groups, with what can be done about each.
 
-The page is one function of its address (`Wanted`) and of what a form that did not go through left behind (`Draft`). A
-script asks for the same page without the shell; so an edit in place and a plain form are the same thing.
+The page is one function of its address (`ListFilter`) and of what a form that did not go through left behind
+(`MemoryDraft`). A script asks for the same page without the shell; so an edit in place and a plain form are the same
+thing.
 """
 
 from collections import Counter
@@ -15,15 +16,15 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from keepbook.book.book import Book
-from keepbook.book.ground.opened import viewing
+from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.when import in_zone
 from keepbook.book.memory import review
+from keepbook.book.memory.history.traces import chats_named
 from keepbook.book.memory.listing import Brief, in_brief, in_full, overview
 from keepbook.book.memory.memories import Memory
-from keepbook.book.memory.past.traces import chats_named
 from keepbook.book.memory.proposals import Proposal
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
-from keepbook.doors.http.web.memory.rows import Rows
+from keepbook.doors.http.web.memory.rows import RowCache
 from keepbook.doors.http.web.memory.wording import FOUND, Teller, asked_by_kind, group_name, kind_of
 from keepbook.errors import Conflict, KeepbookError
 from keepbook.presets import Preset
@@ -43,7 +44,7 @@ DONE = {"forget": "archived", "delete": "deleted", "confirm": "confirmed", "rest
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ListFilter:
     """What the address asks for."""
 
     q: str = ""
@@ -61,9 +62,9 @@ class Wanted:
     block: bool = False
 
     @staticmethod
-    def read(query: Mapping[str, str]) -> "Wanted":
+    def read(query: Mapping[str, str]) -> "ListFilter":
         given: dict[str, Any] = {}
-        for each in fields(Wanted):
+        for each in fields(ListFilter):
             value = query.get(each.name, "").strip()[:200]
             if each.type in (bool, "bool"):
                 given[each.name] = value == "1"
@@ -71,13 +72,13 @@ class Wanted:
                 given["page"] = int(value) if value.isascii() and value.isdecimal() and len(value) < 6 else 1
             else:
                 given[each.name] = value
-        return Wanted(**given)
+        return ListFilter(**given)
 
     def address(self, **other: Any) -> str:
         """The page with the same filters, and with what is given instead."""
         lasting = {"q", "category", "source", "archived", "trash", "select", "review", "page"}
         told = {name: getattr(self, name) for name in lasting} | other
-        order = [each.name for each in fields(Wanted)]
+        order = [each.name for each in fields(ListFilter)]
         known = {
             name: 1 if told[name] is True else told[name]
             for name in order
@@ -91,7 +92,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class MemoryDraft:
     """What a person typed, while it is not in the book: to be edited (`id`), or to be added (no id)."""
 
     id: str = ""
@@ -116,7 +117,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Generic[One]):
+class MemoryGroup(Generic[One]):
     name: str
     total: int
     rows: list[One] = field(default_factory=list)
@@ -126,22 +127,24 @@ class Group(Generic[One]):
 def facts(visit: Visiting) -> Response:
     with viewing(visit.book):
         if visit.request.query_params.get("print") == "1":
-            return printed(visit)
-        wanted = Wanted.read(visit.request.query_params)
+            return print_page(visit)
+        wanted = ListFilter.read(visit.request.query_params)
         draft = begin_edit(visit, wanted.edit) if wanted.edit else begin_add(visit) if wanted.add else None
-        return show(visit, wanted, draft)
+        return listing_page(visit, wanted, draft)
 
 
-def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int = 200, refused: str = "") -> Response:
+def listing_page(
+    visit: Visit, wanted: ListFilter, draft: MemoryDraft | None = None, status: int = 200, refused: str = ""
+) -> Response:
     """The page; `refused` is what a form could not do."""
     book, preset = visit.book, visit.book.preset()
     all = overview(book)
     kept = all.kept
-    groups = groups_of(visit, wanted)
-    page, pages, chosen = paged(groups, wanted.page, draft.id if draft else "")
-    shown = written_out(book, chosen)
+    groups = filtered_groups(visit, wanted)
+    page, pages, chosen = page_of_groups(groups, wanted.page, draft.id if draft else "")
+    shown = groups_with_memories(book, chosen)
     waiting = review.first(book, ASKED_AT_MOST if wanted.review else ASKED)
-    visit.waiting = review.waiting(book, len(all.unsaid))  # for the sidebar too, which would count them anew
+    visit.waiting = review.count_waiting(book, len(all.unsaid))  # for the sidebar too, which would count them anew
     teller = teller_of(visit, [memory for group in shown for memory in group.rows], waiting)
     return visit.page(
         "memory.html",
@@ -151,12 +154,12 @@ def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int =
         refused=refused,
         preset=preset,
         teller=teller,
-        rows=Rows(book.owner, teller, wanted.address(page=page), wanted.select),
+        rows=RowCache(book.owner, teller, wanted.address(page=page), wanted.select),
         groups=shown,
         page=page,
         pages=pages,
         kept=len(kept),
-        kinds=counted(kept),
+        kinds=count_by_source(kept),
         sources=SOURCES,
         categories=categories(kept, preset),
         dropped=all.dropped,
@@ -167,29 +170,33 @@ def show(visit: Visit, wanted: Wanted, draft: Draft | None = None, status: int =
         to_ask=visit.waiting,
         group_name=group_name,
         many=done_to_many(visit),
-        answered=answered(visit),
+        answered=answered_proposal(visit),
     )
 
 
-def printed(visit: Visit) -> Response:
+def print_page(visit: Visit) -> Response:
     """Everything on paper: no buttons, no pages, one line each."""
     book, preset = visit.book, visit.book.preset()
     kept = in_full(book, [memory.id for memory in in_brief(book)])
-    return visit.page("memory_print.html", groups=grouped(kept, preset), teller=teller_of(visit, kept), kept=len(kept))
+    return visit.page(
+        "memory_print.html", groups=group_by_category(kept, preset), teller=teller_of(visit, kept), kept=len(kept)
+    )
 
 
-def begin_add(visit: Visit) -> Draft:
+def begin_add(visit: Visit) -> MemoryDraft:
     """An empty form, or a proposal to put into better words."""
-    asked = _proposed(visit)
-    return Draft(content=asked.content, category=asked.category or "", proposal=asked.id) if asked else Draft()
+    asked = _proposal_to_edit(visit)
+    return (
+        MemoryDraft(content=asked.content, category=asked.category or "", proposal=asked.id) if asked else MemoryDraft()
+    )
 
 
-def begin_edit(visit: Visit, id: str) -> Draft:
+def begin_edit(visit: Visit, id: str) -> MemoryDraft:
     """The form as it opens: what stands there now, or what a proposal would make of it."""
     memory = visit.book.get(id)
-    asked = _proposed(visit)
+    asked = _proposal_to_edit(visit)
     zone = visit.zone
-    return Draft(
+    return MemoryDraft(
         id=memory.id,
         content=asked.content if asked and asked.op == "update" else memory.content,
         category=memory.category or "",
@@ -200,33 +207,35 @@ def begin_edit(visit: Visit, id: str) -> Draft:
     )
 
 
-def _proposed(visit: Visit) -> Proposal | None:
+def _proposal_to_edit(visit: Visit) -> Proposal | None:
     """The proposal that the form answers with "not quite"."""
     id = visit.request.query_params.get("proposal", "")[:20]
     return visit.book.proposals.get(id) if id else None
 
 
-def came_from(back: str) -> Wanted:
+def list_filter_of(back: str) -> ListFilter:
     """The list a form was on, from the address it names."""
     parts = urlsplit(own_path(back))
-    return Wanted.read(dict(parse_qsl(parts.query)) if parts.path == PATH else {})
+    return ListFilter.read(dict(parse_qsl(parts.query)) if parts.path == PATH else {})
 
 
 # What the page shows
 
 
-def groups_of(visit: Visit, wanted: Wanted) -> list[Group[Brief]]:
+def filtered_groups(visit: Visit, wanted: ListFilter) -> list[MemoryGroup[Brief]]:
     """All that the filters let through, in the groups they stand in."""
     book, preset = visit.book, visit.book.preset()
-    groups = grouped(fitting(in_brief(book, q=wanted.q) if wanted.q else overview(book).kept, wanted), preset)
+    groups = group_by_category(
+        filter_memories(in_brief(book, q=wanted.q) if wanted.q else overview(book).kept, wanted), preset
+    )
     for state, name in (("archived", "Archived"), ("trash", "Trash")):
         if getattr(wanted, state):
-            gone = fitting(in_brief(book, state, wanted.q), wanted)
-            groups.append(Group(name, len(gone), gone))
+            gone = filter_memories(in_brief(book, state, wanted.q), wanted)
+            groups.append(MemoryGroup(name, len(gone), gone))
     return groups
 
 
-def fitting(memories: Sequence[Brief], wanted: Wanted) -> list[Brief]:
+def filter_memories(memories: Sequence[Brief], wanted: ListFilter) -> list[Brief]:
     """Those that the filters let through, on whichever page they are."""
     if not (wanted.category or wanted.source):
         return list(memories)
@@ -238,7 +247,7 @@ def fitting(memories: Sequence[Brief], wanted: Wanted) -> list[Brief]:
     ]
 
 
-def counted(memories: Sequence[Brief]) -> dict[str, int]:
+def count_by_source(memories: Sequence[Brief]) -> dict[str, int]:
     """How many were said, found and inferred."""
     found = dict.fromkeys(SOURCES, 0)
     for (said, by_software), count in Counter(map(itemgetter(2, 3), memories)).items():  # few kinds of many
@@ -252,37 +261,39 @@ def categories(memories: Iterable[Brief | Memory], preset: Preset) -> list[str]:
     return [*preset.categories, *sorted(used)]
 
 
-def grouped(memories: Sequence[One], preset: Preset) -> list[Group[One]]:
+def group_by_category(memories: Sequence[One], preset: Preset) -> list[MemoryGroup[One]]:
     """By category, in the order of the preset; what has none comes last."""
     heaps: dict[str | None, list[One]] = {}
     for memory in memories:
         heaps.setdefault(memory.category, []).append(memory)
     order = [*categories(memories, preset), None]
-    return [Group(group_name(name, preset), len(heaps[name]), heaps[name]) for name in order if name in heaps]
+    return [MemoryGroup(group_name(name, preset), len(heaps[name]), heaps[name]) for name in order if name in heaps]
 
 
-def paged(groups: Sequence[Group[Brief]], asked: int, editing: str) -> tuple[int, int, list[Group[Brief]]]:
+def page_of_groups(
+    groups: Sequence[MemoryGroup[Brief]], asked: int, editing: str
+) -> tuple[int, int, list[MemoryGroup[Brief]]]:
     """The page asked for (or the one with the memory being edited), the number of pages, and what is on it."""
     places = [(group, memory) for group in groups for memory in group.rows]
     pages = max(-(-len(places) // ROWS), 1)
     page = min(max(asked, 1), pages)
     if editing:
         page = next((nth // ROWS + 1 for nth, (_, memory) in enumerate(places) if memory.id == editing), page)
-    shown: list[Group[Brief]] = []
+    shown: list[MemoryGroup[Brief]] = []
     for group, memory in places[(page - 1) * ROWS : page * ROWS]:
         if not shown or shown[-1].name != group.name:
-            shown.append(Group(group.name, group.total))
+            shown.append(MemoryGroup(group.name, group.total))
         shown[-1].rows.append(memory)
     return page, pages, shown
 
 
-def written_out(book: Book, groups: Sequence[Group[Brief]]) -> list[Group[Memory]]:
+def groups_with_memories(book: Book, groups: Sequence[MemoryGroup[Brief]]) -> list[MemoryGroup[Memory]]:
     """The same groups with all that their rows tell."""
     whole = iter(in_full(book, [memory.id for group in groups for memory in group.rows]))
-    return [Group(group.name, group.total, [next(whole) for _ in group.rows]) for group in groups]
+    return [MemoryGroup(group.name, group.total, [next(whole) for _ in group.rows]) for group in groups]
 
 
-def teller_of(visit: Visit, memories: Sequence[Memory], asked: Sequence[review.Question] = ()) -> Teller:
+def teller_of(visit: Visit, memories: Sequence[Memory], asked: Sequence[review.ReviewQuestion] = ()) -> Teller:
     threads = [memory.thread_id for memory in memories]
     threads += [one.proposal.thread_id for one in asked if one.proposal]
     threads += [memory.thread_id for one in asked for memory in (one.memory, one.against) if memory]
@@ -326,7 +337,7 @@ def read_events(text: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredProposal:
     """A proposal that was just decided; `event` is what accepting it wrote."""
 
     id: str
@@ -334,7 +345,7 @@ class Answered:
     event: str
 
 
-def answered(visit: Visit) -> Answered | None:
+def answered_proposal(visit: Visit) -> AnsweredProposal | None:
     query = visit.request.query_params
     id = query.get("answered", "")[:20]
     if not id:
@@ -347,4 +358,4 @@ def answered(visit: Visit) -> Answered | None:
     if proposal.question in ("over", "change", "which"):
         words = {"accepted": "Done, as you say.", "declined": "Nothing was changed."}
     known = proposal.status in words
-    return Answered(id, words[proposal.status], query.get("event", "")[:16]) if known else None
+    return AnsweredProposal(id, words[proposal.status], query.get("event", "")[:16]) if known else None

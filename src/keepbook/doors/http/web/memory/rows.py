@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from keepbook.book.memory.memories import Memory
-from keepbook.book.text.quotation import shown
+from keepbook.book.text.quotation import shown_text
 from keepbook.doors.http.web.memory.wording import Teller
 
 MOST_OWNERS = 64
@@ -25,7 +25,7 @@ class _Key(NamedTuple):
     line: tuple[Any, ...]
 
 
-class Rows:
+class RowCache:
     """The rows of one showing."""
 
     def __init__(self, owner: str, teller: Teller, back: str, select: bool) -> None:
@@ -37,12 +37,12 @@ class Rows:
         self._page = (back, select, str(teller.zone), teller.day(teller.now))
         self._asked: _Key | None = None
 
-    def known(self, memory: Memory, group: tuple[str, int] | None) -> Markup | None:
+    def cached_row(self, memory: Memory, group: tuple[str, int] | None) -> Markup | None:
         """The row as it was; None where it has changed, or was not there. `group` is named in the first of its rows."""
         line, teller = self._teller.line(memory), self._teller
         ahead = line.since is not None and line.since > teller.now
         told = (
-            memory.id, shown(memory), memory.state, memory.version, memory.confidence, memory.valid_until,
+            memory.id, shown_text(memory), memory.state, memory.version, memory.confidence, memory.valid_until,
             memory.stale and teller.unused_days(memory), memory.reference_count > 0, memory.last_referenced_at,
             memory.last_confirmed_at, memory.created_at, memory.archived_at,
         )  # fmt: skip

@@ -15,14 +15,14 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
-from keepbook.book.ground.opened import viewing
+from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.when import in_zone, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Entry
-from keepbook.book.memory.past.traces import Past, chats_named, instants, past
+from keepbook.book.memory.history.traces import BookState, book_state, chats_named, instants
 from keepbook.doors.http.web.frame.charts import Axis, strip
 from keepbook.doors.http.web.frame.visit import Visit, Visiting
-from keepbook.doors.http.web.memory.one import EntryRow, entry_row
-from keepbook.doors.http.web.memory.then_and_now import compare
+from keepbook.doors.http.web.memory.block_comparison import compare
+from keepbook.doors.http.web.memory.memory_page import EntryRow, entry_row
 from keepbook.errors import Invalid
 
 router = APIRouter(include_in_schema=False)
@@ -43,12 +43,12 @@ class Instants:
         told = {"known": stamp(self.known), "valid": stamp(self.valid)}
         return f"{PATH}?{urlencode(told if self.together else told | {'apart': '1'})}"
 
-    def moved(self, to: datetime) -> "Instants":
+    def move_to(self, to: datetime) -> "Instants":
         return Instants(to, to if self.together else self.valid, self.together)
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class TimeSteps:
     """Where the arrows lead: an entry or a day back and forth, nowhere at either end."""
 
     entry_back: str | None
@@ -69,17 +69,17 @@ class Between:
 @router.get(PATH)
 def travel(visit: Visiting) -> Response:
     with viewing(visit.book):
-        return _travelled(visit)
+        return _time_page(visit)
 
 
-def _travelled(visit: Visit) -> Response:
+def _time_page(visit: Visit) -> Response:
     now = visit.now
     written = instants(visit.book)
     if not written:
         return visit.page("time_empty.html")
     axis = _axis(written[0], now, visit.zone)
     try:
-        chosen = read(visit.request.query_params, axis, visit.zone, now)
+        chosen = read_instants(visit.request.query_params, axis, visit.zone, now)
     except Invalid as error:
         return _show(visit, Instants(now, now), written, axis, 422, str(error.message))
     if "minute" in visit.request.query_params and chosen.known < now:
@@ -93,8 +93,8 @@ def _show(
     book, now, zone = visit.book, axis.last, visit.zone
     known = stamp(chosen.known)
     event = bisect_right(written, known)
-    today = past(book)
-    then = today if chosen.known == chosen.valid == now else past(book, known, stamp(chosen.valid))
+    today = book_state(book)
+    then = today if chosen.known == chosen.valid == now else book_state(book, known, stamp(chosen.valid))
     later = book.ledger(after=event, limit=ENTRIES)
     rows = [entry_row(entry) for entry in later]
     days = per_day(written, zone)
@@ -112,7 +112,7 @@ def _show(
         steps=steps(chosen, written, event, now, zone),
         then=then,
         today=today,
-        between=between(then, today),
+        between=count_changes(then, today),
         comparison=compare(then.rendered, today.rendered),
         entries=by_day(rows, zone),
         later=len(written) - event,
@@ -124,7 +124,7 @@ def _show(
 # Reading the address
 
 
-def read(query: Mapping[str, str], axis: Axis, zone: ZoneInfo, now: datetime) -> Instants:
+def read_instants(query: Mapping[str, str], axis: Axis, zone: ZoneInfo, now: datetime) -> Instants:
     """Both instants; one given alone sets both. Local times of a form carry no zone: they are the owner's. The world's
     clock may run ahead of now, the book's may not: nobody knows what will be written."""
     minute = query.get("minute", "")
@@ -180,7 +180,7 @@ def _local(moment: datetime, zone: ZoneInfo) -> str:
     return there.isoformat(timespec="seconds" if there.second else "minutes")
 
 
-def steps(chosen: Instants, written: Sequence[str], event: int, now: datetime, zone: ZoneInfo) -> Steps:
+def steps(chosen: Instants, written: Sequence[str], event: int, now: datetime, zone: ZoneInfo) -> TimeSteps:
     """To the entry before the last one known, or to the next; to the same time a day away."""
     back = parse_stamp(written[event - 2]) if event > 1 else None
     forth = parse_stamp(written[event]) if event < len(written) else None
@@ -190,15 +190,15 @@ def steps(chosen: Instants, written: Sequence[str], event: int, now: datetime, z
     day_on = min((local + timedelta(days=1)).astimezone(UTC), now) if chosen.known < now else None
 
     def to(moment: datetime | None) -> str | None:
-        return None if moment is None else chosen.moved(moment).address()
+        return None if moment is None else chosen.move_to(moment).address()
 
-    return Steps(to(back), to(forth), to(day_back), to(day_on))
+    return TimeSteps(to(back), to(forth), to(day_back), to(day_on))
 
 
 # Then and now
 
 
-def between(then: Past, today: Past) -> Between:
+def count_changes(then: BookState, today: BookState) -> Between:
     had, has = then.signs, today.signs
     both = had.keys() & has.keys()
     changed = sum(had[id] != has[id] for id in both)
@@ -206,17 +206,17 @@ def between(then: Past, today: Past) -> Between:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class EntryDay:
     day: datetime
     rows: list[EntryRow]
 
 
-def by_day(rows: Sequence[EntryRow], zone: ZoneInfo) -> list[Day]:
-    days: list[Day] = []
+def by_day(rows: Sequence[EntryRow], zone: ZoneInfo) -> list[EntryDay]:
+    days: list[EntryDay] = []
     for row in rows:
         at = in_zone(row.entry.at, zone)
         if not days or days[-1].day.date() != at.date():
-            days.append(Day(at, []))
+            days.append(EntryDay(at, []))
         days[-1].rows.append(row)
     return days
 

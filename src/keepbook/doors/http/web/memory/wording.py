@@ -13,12 +13,12 @@ from zoneinfo import ZoneInfo
 
 from keepbook.book.ground.when import in_zone
 from keepbook.book.memory.block import days_above_floor
+from keepbook.book.memory.history.traces import ChatName
 from keepbook.book.memory.listing import Brief, Overview
 from keepbook.book.memory.memories import AUTOMATIC, Memory, Version
-from keepbook.book.memory.past.traces import Named
 from keepbook.book.memory.proposals import WAITING_DAYS
-from keepbook.book.memory.review import Question
-from keepbook.book.upkeep.elsewhere.incoming import source_of
+from keepbook.book.memory.review import ReviewQuestion
+from keepbook.book.upkeep.importers.incoming import source_of_session
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 
@@ -26,7 +26,7 @@ SOON = timedelta(days=60)
 """How long before a memory fades out of new chats its row begins to say so."""
 
 
-class Mark(NamedTuple):
+class SourceMark(NamedTuple):
     """Who said it: the class of the mark, its glyph, its words, and a score where software found it."""
 
     kind: str
@@ -35,7 +35,7 @@ class Mark(NamedTuple):
     score: str = ""
 
 
-class Where(NamedTuple):
+class ChatPlace(NamedTuple):
     """The chat something was said in; without an address where it is not here any more."""
 
     title: str
@@ -43,20 +43,20 @@ class Where(NamedTuple):
     turn: str | None
 
 
-class Line(NamedTuple):
+class MemoryFootnote(NamedTuple):
     """All that stands under a memory, worked out at once: a list has many."""
 
-    mark: Mark
+    mark: SourceMark
     place: str
     in_block: bool
     since: datetime | None
     fades: datetime | None
     new: bool
-    where: Where | None
+    where: ChatPlace | None
     only_said: bool
 
 
-class Said(Protocol):
+class SourcedText(Protocol):
     """A memory or a version of one."""
 
     @property
@@ -75,16 +75,16 @@ _PLACES = {
 }
 
 
-def mark_of(said: Memory | Version, confidence: str, score: float | None) -> Mark:
+def mark_of(said: Memory | Version, confidence: str, score: float | None) -> SourceMark:
     source = said.source
     if confidence == "asserted":
         found = source in AUTOMATIC or (source == "profile" and said.made_by is not None)
-        return Mark("ink", "ink", "You confirmed it" if found else _WORDS[source])
+        return SourceMark("ink", "ink", "You confirmed it" if found else _WORDS[source])
     if said.quoted:
-        return Mark("ink", "ink", _WORDS["chat"])
+        return SourceMark("ink", "ink", _WORDS["chat"])
     if source == "extracted":
-        return Mark("extracted", "ext", FOUND, shown_score(score))
-    return Mark("inferred", "inf", "Inferred" if source == "inferred" else "Not your own word")
+        return SourceMark("extracted", "ext", FOUND, shown_score(score))
+    return SourceMark("inferred", "inf", "Inferred" if source == "inferred" else "Not your own word")
 
 
 def shown_score(score: float | None) -> str:
@@ -117,15 +117,15 @@ def fades_on(memory: Memory, preset: Preset) -> datetime | None:
         return None
 
 
-class Asked(NamedTuple):
+class QuestionKind(NamedTuple):
     """Questions of one kind: what holds for all of them, and what becomes of them unanswered."""
 
     name: str
     words: str
-    questions: list[Question]
+    questions: list[ReviewQuestion]
 
 
-def asked_by_kind(asked: Sequence[Question], preset: Preset) -> list[Asked]:
+def asked_by_kind(asked: Sequence[ReviewQuestion], preset: Preset) -> list[QuestionKind]:
     """What waits for an answer, under headings that are true of all that stands under them."""
     fades = "Unanswered, it fades and then leaves new chats." if preset.floor else "Unanswered, it stays."
     kinds = {
@@ -140,13 +140,13 @@ def asked_by_kind(asked: Sequence[Question], preset: Preset) -> list[Asked]:
         "extracted": ("In your book, not confirmed", f"Found in what you said. {fades}"),
         "inferred": ("Read between the lines", "In your book, and not said by you. Unanswered, it stays."),
     }  # fmt: skip
-    found: dict[str, list[Question]] = {kind: [] for kind in kinds}
+    found: dict[str, list[ReviewQuestion]] = {kind: [] for kind in kinds}
     for one in asked:
         found[_kind_of(one)].append(one)
-    return [Asked(*kinds[kind], some) for kind, some in found.items() if some]
+    return [QuestionKind(*kinds[kind], some) for kind, some in found.items() if some]
 
 
-def _kind_of(one: Question) -> str:
+def _kind_of(one: ReviewQuestion) -> str:
     if one.proposal is not None:
         return "question" if one.proposal.question in ("over", "change", "which") else one.proposal.nature
     if one.link is not None:
@@ -161,18 +161,18 @@ class Teller:
 
     preset: Preset
     all: Overview
-    chats: Mapping[str, Named]
+    chats: Mapping[str, ChatName]
     zone: ZoneInfo
     now: datetime
     memory_on: bool = True
 
-    def line(self, memory: Memory) -> Line:
-        return Line(
+    def line(self, memory: Memory) -> MemoryFootnote:
+        return MemoryFootnote(
             self.mark(memory), self.place(memory), self.in_block(memory), self.true_from(memory), self.fades(memory),
             self.is_new(memory), self.where(memory), self.only_said(memory),
         )  # fmt: skip
 
-    def mark(self, memory: Memory) -> Mark:
+    def mark(self, memory: Memory) -> SourceMark:
         return mark_of(memory, memory.confidence, memory.effective_score)
 
     def place(self, memory: Memory) -> str:
@@ -214,20 +214,20 @@ class Teller:
     def is_new(self, memory: Memory) -> bool:
         return self.day(memory.created_at) == self.day(self.now)
 
-    def where(self, said: Said) -> Where | None:
+    def where(self, said: SourcedText) -> ChatPlace | None:
         if said.thread_id is None:
             return None
         turn = next(iter(said.turn_ids), None)
         chat = self.chats.get(said.thread_id)
         if chat is None:
-            return Where("a chat that is not here any more", None, turn)
+            return ChatPlace("a chat that is not here any more", None, turn)
         place = f"/chat/{said.thread_id}" + (f"#turn-{turn}" if turn else "")
-        return Where(f"{chat.title} (in the trash)" if chat.in_trash else chat.title, place, turn)
+        return ChatPlace(f"{chat.title} (in the trash)" if chat.in_trash else chat.title, place, turn)
 
-    def only_said(self, said: Said) -> bool:
+    def only_said(self, said: SourcedText) -> bool:
         """Whether its date is when it was said, in a chat from elsewhere, and not since when it is true."""
         chat = self.chats.get(said.thread_id or "")
-        return chat is not None and source_of(chat.session) is not None
+        return chat is not None and source_of_session(chat.session) is not None
 
     def day(self, moment: datetime) -> date:
         return in_zone(moment, self.zone).date()
@@ -236,7 +236,7 @@ class Teller:
 # Dates as a form has them: a day in the owner's zone.
 
 
-def begins(text: str, zone: ZoneInfo, field: str) -> datetime | None:
+def parse_day_start(text: str, zone: ZoneInfo, field: str) -> datetime | None:
     """The first instant of a day, or nothing where nothing was filled in."""
     if not text.strip():
         return None
@@ -246,9 +246,9 @@ def begins(text: str, zone: ZoneInfo, field: str) -> datetime | None:
         raise Invalid(f"{text[:40]!r} is not a date; write it like 2026-03-05", field=field) from None
 
 
-def ends(text: str, zone: ZoneInfo, field: str) -> datetime | None:
+def parse_day_end(text: str, zone: ZoneInfo, field: str) -> datetime | None:
     """The last instant of a day: what is true until the 28th is true on the 28th."""
-    first = begins(text, zone, field)
+    first = parse_day_start(text, zone, field)
     try:
         after = first and datetime.combine(first.date() + timedelta(days=1), time.min, zone)
     except OverflowError:

@@ -14,12 +14,12 @@ from fastapi import APIRouter, File, Form, UploadFile
 from fastapi.responses import Response
 
 from keepbook.book.trading import trades
-from keepbook.book.trading.files import Layout, Loaded
+from keepbook.book.trading.files import Layout, LoadedFile
 from keepbook.book.trading.reflection import Reflection
 from keepbook.book.trading.skills import CURRENCY, DEPLOYMENT_FILE, NAME_LIMIT, SKILL_FILE, Deployment
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.listing import read_events
-from keepbook.doors.http.web.trading.pages import HOME, reflected
+from keepbook.doors.http.web.trading.pages import HOME, encode_reflection
 from keepbook.errors import Invalid, KeepbookError, NotFound
 
 router = APIRouter(include_in_schema=False)
@@ -28,8 +28,8 @@ FILES: dict[str, Layout] = {
     "trades": trades.TRADES, "positions": trades.POSITIONS, "skills": SKILL_FILE, "deployments": DEPLOYMENT_FILE,
 }  # fmt: skip
 OF_ONE = ("trades", "positions")
-Back = Annotated[str, Form()]
-Short = Annotated[str, Form(max_length=400)]
+BackPathField = Annotated[str, Form()]
+ShortField = Annotated[str, Form(max_length=400)]
 
 
 # Lessons
@@ -37,25 +37,25 @@ Short = Annotated[str, Form(max_length=400)]
 
 @router.post(f"{HOME}/skills/{{id}}/reflect")
 def reflect_on_skill(visit: Changing, id: str) -> Response:
-    return _reflected(visit, f"{HOME}/skills/{id}", visit.writing().trading.reflect(skill=id))
+    return _back_with_reflection(visit, f"{HOME}/skills/{id}", visit.writing().trading.reflect(skill=id))
 
 
 @router.post(f"{HOME}/{{id}}/reflect")
 def reflect(visit: Changing, id: str) -> Response:
-    return _reflected(visit, f"{HOME}/{id}", visit.writing().trading.reflect(deployment=id))
+    return _back_with_reflection(visit, f"{HOME}/{id}", visit.writing().trading.reflect(deployment=id))
 
 
-def _reflected(visit: Visit, at: str, found: Reflection) -> Response:
+def _back_with_reflection(visit: Visit, at: str, found: Reflection) -> Response:
     written = [one.lesson.event for one in found.outcomes if one.lesson is not None and one.lesson.event is not None]
     return visit.back(
         f"{at}#lessons",
-        reflected=reflected(found.trades, found.tried, [one.what for one in found.outcomes]),
+        reflected=encode_reflection(found.trades, found.tried, [one.what for one in found.outcomes]),
         events=f"{min(written)}-{max(written)}" if written else None,
     )
 
 
 @router.post(f"{HOME}/undo")
-def undo_reflection(visit: Changing, events: Short, back: Back = HOME) -> Response:
+def undo_reflection(visit: Changing, events: ShortField, back: BackPathField = HOME) -> Response:
     """Take back all that one reflection wrote: its entries have numbers in a row."""
     first, last = read_events(events)
     book = visit.writing()
@@ -66,26 +66,26 @@ def undo_reflection(visit: Changing, events: Short, back: Back = HOME) -> Respon
 
 
 @router.post(f"{HOME}/lessons/{{id}}/pin")
-def pin(visit: Changing, id: str, back: Back = HOME) -> Response:
-    return _done(visit, back, id, visit.writing().trading.pin(id).event)
+def pin(visit: Changing, id: str, back: BackPathField = HOME) -> Response:
+    return _back_to_lesson(visit, back, id, visit.writing().trading.pin(id).event)
 
 
 @router.post(f"{HOME}/lessons/{{id}}/unpin")
-def unpin(visit: Changing, id: str, back: Back = HOME) -> Response:
-    return _done(visit, back, id, visit.writing().trading.unpin(id).event)
+def unpin(visit: Changing, id: str, back: BackPathField = HOME) -> Response:
+    return _back_to_lesson(visit, back, id, visit.writing().trading.unpin(id).event)
 
 
 @router.post(f"{HOME}/lessons/{{id}}/retire")
-def retire(visit: Changing, id: str, back: Back = HOME) -> Response:
-    return _done(visit, back, id, visit.writing().trading.retire(id).event)
+def retire(visit: Changing, id: str, back: BackPathField = HOME) -> Response:
+    return _back_to_lesson(visit, back, id, visit.writing().trading.retire(id).event)
 
 
 @router.post(f"{HOME}/lessons/{{id}}/restore")
-def restore(visit: Changing, id: str, back: Back = HOME) -> Response:
-    return _done(visit, back, id, visit.writing().trading.restore_lesson(id).event)
+def restore(visit: Changing, id: str, back: BackPathField = HOME) -> Response:
+    return _back_to_lesson(visit, back, id, visit.writing().trading.restore_lesson(id).event)
 
 
-def _done(visit: Visit, back: str, id: str, event: int | None) -> Response:
+def _back_to_lesson(visit: Visit, back: str, id: str, event: int | None) -> Response:
     path = own_path(back).partition("#")[0]
     return visit.back(f"{path}#l-{id}", event=event)
 
@@ -94,7 +94,7 @@ def _done(visit: Visit, back: str, id: str, event: int | None) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class SkillDraft:
     """What stands in the form."""
 
     skill: str = ""
@@ -106,15 +106,20 @@ class Draft:
 
 @router.get(f"{HOME}/new")
 def new(visit: Visiting, skill: str = "") -> Response:
-    return _form(visit, Draft(skill=skill[:NAME_LIMIT]))
+    return _form(visit, SkillDraft(skill=skill[:NAME_LIMIT]))
 
 
 @router.post(f"{HOME}/new")
 def create(
-    visit: Changing, skill: Short = "", name: Short = "", account: Short = "", capital: Short = "", currency: Short = ""
+    visit: Changing,
+    skill: ShortField = "",
+    name: ShortField = "",
+    account: ShortField = "",
+    capital: ShortField = "",
+    currency: ShortField = "",
 ) -> Response:
     """A deployment of a skill, which is begun as well where there is none of that name."""
-    draft = Draft(skill.strip(), name.strip(), account.strip(), capital.strip(), currency.strip())
+    draft = SkillDraft(skill.strip(), name.strip(), account.strip(), capital.strip(), currency.strip())
     book = visit.writing()
     try:
         with book.transaction():
@@ -138,7 +143,7 @@ def _skill(visit: Visit, name: str) -> str:
             raise Invalid(error.message, field="skill") from None
 
 
-def _form(visit: Visit, draft: Draft, wrong: KeepbookError | None = None) -> Response:
+def _form(visit: Visit, draft: SkillDraft, wrong: KeepbookError | None = None) -> Response:
     return visit.page(
         "trading_new.html", 422 if wrong else 200, draft=draft, wrong=wrong, field=getattr(wrong, "field", None),
         known=[one.name for one in visit.book.trading.skills()], name_limit=NAME_LIMIT,
@@ -159,13 +164,13 @@ def load_form_of_one(visit: Visiting, id: str, kind: str = "trades") -> Response
 
 
 @router.post(f"{HOME}/load")
-def load(visit: Changing, kind: Short = "", file: Annotated[UploadFile | None, File()] = None) -> Response:
+def load(visit: Changing, kind: ShortField = "", file: Annotated[UploadFile | None, File()] = None) -> Response:
     return _load(visit, None, kind, file)
 
 
 @router.post(f"{HOME}/{{id}}/load")
 def load_of_one(
-    visit: Changing, id: str, kind: Short = "", file: Annotated[UploadFile | None, File()] = None
+    visit: Changing, id: str, kind: ShortField = "", file: Annotated[UploadFile | None, File()] = None
 ) -> Response:
     return _load(visit, visit.book.trading.deployment(id), kind, file)
 
@@ -198,7 +203,7 @@ def _loading(
     deployment: Deployment | None,
     kind: str = "",
     *,
-    loaded: Loaded | None = None,
+    loaded: LoadedFile | None = None,
     wrong: Invalid | None = None,
     name: str = "",
 ) -> Response:

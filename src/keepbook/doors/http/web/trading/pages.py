@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from keepbook.book.trading.lessons import Lesson
-from keepbook.book.trading.reflection import Outcome, in_words
+from keepbook.book.trading.reflection import Outcome, reflection_in_words
 from keepbook.book.trading.skills import FIELDS, Deployment, Skill
 from keepbook.doors.http.web.frame.visit import Visit, Visiting
 from keepbook.doors.http.web.memory.listing import read_events
@@ -35,13 +35,19 @@ DONE = {
 }
 """What the toast says after what a person did to a lesson, by the action in the ledger."""
 WORDS: dict[str, Any] = {
-    "price": view.price, "money": view.money, "percent": view.percent, "plain_percent": view.plain_percent,
-    "tone": view.tone, "worth": view.worth, "reason": view.reason, "returned": view.returned,
-}  # fmt: skip
+    "price": view.price,
+    "money": view.signed_money,
+    "percent": view.signed_percent,
+    "plain_percent": view.plain_percent,
+    "tone": view.tone,
+    "worth": view.worth,
+    "reason": view.reason,
+    "returned": view.trade_return,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class TradingDone:
     """What a form has just done; `action` is the address that takes it back, with its field."""
 
     words: str
@@ -54,13 +60,13 @@ class Done:
 # What a form left in the address
 
 
-def reflected(trades: int, tried: int, whats: Sequence[str]) -> str:
+def encode_reflection(trades: int, tried: int, whats: Sequence[str]) -> str:
     """What came of a reflection, short enough for an address: `67.14.new2.changed1`."""
     counts = [f"{what}{whats.count(what)}" for what in OUTCOMES if what in whats]
     return ".".join([str(trades), str(tried), *counts])
 
 
-def reflection(visit: Visit) -> Done | None:
+def reflection_done(visit: Visit) -> TradingDone | None:
     """The reflection that brought the visitor here, in its own words; it is taken back as a whole."""
     trades, _, rest = visit.request.query_params.get("reflected", "").partition(".")
     tried, *counts = rest.split(".")
@@ -73,8 +79,8 @@ def reflection(visit: Visit) -> Done | None:
         if what not in OUTCOMES or not 0 < len(times) < 4:
             return None
         outcomes += [Outcome(what, None, None)] * int(times)
-    words, events = in_words(int(trades), int(tried), outcomes), _events(visit)
-    return Done(words, f"{HOME}/undo", "events", events) if events else Done(words)
+    words, events = reflection_in_words(int(trades), int(tried), outcomes), _events(visit)
+    return TradingDone(words, f"{HOME}/undo", "events", events) if events else TradingDone(words)
 
 
 def _events(visit: Visit) -> str:
@@ -86,48 +92,50 @@ def _events(visit: Visit) -> str:
     return f"{first}-{last}"
 
 
-def done(visit: Visit) -> Done | None:
+def done_from_address(visit: Visit) -> TradingDone | None:
     """What was just done to a lesson (`?event=311`), or that a reflection was taken back (`?events=311-315`)."""
     asked = visit.request.query_params
     event, events = asked.get("event", ""), _events(visit)
     if events and "reflected" not in asked:
-        return Done("Undone. The lessons are as they were.", f"{HOME}/undo", "events", events, "Redo")
+        return TradingDone("Undone. The lessons are as they were.", f"{HOME}/undo", "events", events, "Redo")
     if not (event.isascii() and event.isdecimal() and len(event) < 16):
         return None
     found = visit.book.ledger(after=int(event) - 1, before=int(event) + 1, limit=1)
-    return Done(DONE[found[0].action], "/undo", "event", event) if found and found[0].action in DONE else None
+    return TradingDone(DONE[found[0].action], "/undo", "event", event) if found and found[0].action in DONE else None
 
 
 # Reading
 
 
-def row(visit: Visit, deployment: Deployment) -> view.Row:
+def deployment_row(visit: Visit, deployment: Deployment) -> view.DeploymentRow:
     trading = visit.book.trading
     found, points = trading.performance(deployment=deployment.id), trading.equity(deployment=deployment.id)
-    return view.Row(deployment, running(visit, deployment), found, view.spark(points, deployment.capital or 0.0))
+    return view.DeploymentRow(
+        deployment, running(visit, deployment), found, view.spark(points, deployment.capital or 0.0)
+    )
 
 
 def running(visit: Visit, deployment: Deployment) -> bool:
     return deployment.ended_at is None or deployment.ended_at > visit.now
 
 
-def lessons(visit: Visit, **which: str) -> dict[str, Any]:
+def lessons_context(visit: Visit, **which: str) -> dict[str, Any]:
     """Those that stand, and behind the toggle those that a person or the trades put away."""
     found: Sequence[Lesson] = visit.book.trading.lessons(**which, state="all")
     shown = [view.learnt(one) for one in found]
     return {
         "lessons": [one for one in shown if one.lesson.state == "active"],
         "put_away": [one for one in shown if one.lesson.state != "active"],
-        "reflection": reflection(visit),
-        "outcome": done(visit),
+        "reflection": reflection_done(visit),
+        "outcome": done_from_address(visit),
     }
 
 
 @router.get(HOME)
 def home(visit: Visiting) -> Response:
     trading = visit.book.trading
-    rows = [row(visit, one) for one in trading.deployments()]
-    skills: list[tuple[Skill, list[view.Row]]] = [
+    rows = [deployment_row(visit, one) for one in trading.deployments()]
+    skills: list[tuple[Skill, list[view.DeploymentRow]]] = [
         (skill, [one for one in rows if one.deployment.skill_id == skill.id]) for skill in trading.skills()
     ]
     return visit.page("trading.html", skills=skills, **WORDS)
@@ -139,11 +147,14 @@ def one_skill(visit: Visiting, id: str) -> Response:
     skill = trading.skill(id)
     history = trading.field_history(skill.id)
     fields = [(field, [one for one in history if one.field == field]) for field in FIELDS]
-    found, rows = trading.performance(skill=skill.id), [row(visit, one) for one in trading.deployments(skill.id)]
+    found, rows = (
+        trading.performance(skill=skill.id),
+        [deployment_row(visit, one) for one in trading.deployments(skill.id)],
+    )
     return visit.page(
-        "trading_skill.html", skill=skill, fields=fields, rows=rows, found=found, totals=view.totals(found),
+        "trading_skill.html", skill=skill, fields=fields, rows=rows, found=found, totals=view.total_figures(found),
         where={one.deployment.id: one.deployment.name for one in rows},
-        **lessons(visit, skill=skill.id), **WORDS,
+        **lessons_context(visit, skill=skill.id), **WORDS,
     )  # fmt: skip
 
 
@@ -155,17 +166,31 @@ def one(visit: Visiting, id: str, parts: bool = False) -> Response:
     found, is_running = trading.performance(deployment=deployment.id), running(visit, deployment)
     coming = trading.events(lookahead_hours=HOURS, min_importance=LEAST, deployment=deployment.id)
     recent = trading.trades(deployment=deployment.id, limit=RECENT)
-    drawn = view.drawn(
+    drawn = view.draw_equity(
         trading.equity(deployment=deployment.id), found, deployment.started_at, visit.now, visit.zone,
         ended=not is_running,
     )  # fmt: skip
     return visit.page(
-        "trading_one.html", deployment=deployment, running=is_running, found=found, totals=view.totals(found),
-        more=view.more_totals(found), parts=trading.breakdown(deployment=deployment.id) if parts else None,
-        drawn=drawn, lately=view.lately(found), ahead=view.ahead(coming, visit.now, visit.zone), hours=HOURS,
-        minutes=visit.book.impact_minutes, holdings=holdings(visit, deployment), trades=recent.items,
-        trades_in_all=recent.total, counted=COUNTED, where={}, **lessons(visit, deployment=deployment.id), **WORDS,
-    )  # fmt: skip
+        "trading_one.html",
+        deployment=deployment,
+        running=is_running,
+        found=found,
+        totals=view.total_figures(found),
+        more=view.more_totals(found),
+        parts=trading.breakdown(deployment=deployment.id) if parts else None,
+        drawn=drawn,
+        lately=view.lately(found),
+        ahead=view.ahead(coming, visit.now, visit.zone),
+        hours=HOURS,
+        minutes=visit.book.impact_minutes,
+        holdings=holdings(visit, deployment),
+        trades=recent.items,
+        trades_in_all=recent.total,
+        counted=COUNTED,
+        where={},
+        **lessons_context(visit, deployment=deployment.id),
+        **WORDS,
+    )
 
 
 def holdings(visit: Visit, deployment: Deployment) -> list[view.Holding]:

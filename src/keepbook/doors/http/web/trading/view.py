@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from keepbook.book.ground.when import in_zone, parse_stamp
 from keepbook.book.trading.exposure import ENOUGH, Coming, Exposure
-from keepbook.book.trading.lessons import Lesson, Told
+from keepbook.book.trading.lessons import Lesson, LessonVersion
 from keepbook.book.trading.market.events import Event
-from keepbook.book.trading.performance import Performance, Point
+from keepbook.book.trading.performance import EquityPoint, Performance
 from keepbook.book.trading.skills import Deployment
 from keepbook.book.trading.trades import Position, Trade
-from keepbook.doors.http.web.agents.cards import figure
+from keepbook.doors.http.web.agents.cards import plain_number
 from keepbook.doors.http.web.frame import charts
-from keepbook.doors.http.web.frame.charts import Curve, Equity, curve
+from keepbook.doors.http.web.frame.charts import ChartCurve, EquityChart, curve
 
 NONE = "—"
 A_YEAR = 250
@@ -42,19 +42,19 @@ class Total(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DeploymentRow:
     """A deployment in a list."""
 
     deployment: Deployment
     running: bool
     found: Performance
-    line: Curve | None
+    line: ChartCurve | None
 
 
-class Drawn(NamedTuple):
+class DrawnCurve(NamedTuple):
     """The equity curve with its levels as text, and both of its parts in words."""
 
-    plot: Equity
+    plot: EquityChart
     levels: Sequence[str]
     deepest: tuple[str, str]
     said: str
@@ -92,7 +92,7 @@ class Learnt:
     word: str
     was: str | None
     interval: str | None
-    replaced: Told | None
+    replaced: LessonVersion | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,26 +119,26 @@ class Holding:
 
 def price(value: float) -> str:
     """As exact as it is told, up to six digits that count: `3,412.5`, `0.00001234`."""
-    return figure(float(f"{value:.6g}")) if value >= 0.001 else f"{value:.3g}"
+    return plain_number(float(f"{value:.6g}")) if value >= 0.001 else f"{value:.3g}"
 
 
-def money(value: float) -> str:
+def signed_money(value: float) -> str:
     """With its sign: `+45.10`, `−1,204`. Cents count in small amounts only."""
-    return _signed(value, 2 if abs(value) < 1000 else 0)
+    return _with_sign(value, 2 if abs(value) < 1000 else 0)
 
 
-def percent(share: float, places: int = 1) -> str:
+def signed_percent(share: float, places: int = 1) -> str:
     """A share of 1 with its sign, and as many places as it needs not to look like none."""
     if share and not round(abs(share) * 100, places):
         places = min(-floor(log10(abs(share) * 100)), 4)
-    return f"{_signed(share * 100, places)}\N{NO-BREAK SPACE}%"
+    return f"{_with_sign(share * 100, places)}\N{NO-BREAK SPACE}%"
 
 
 def plain_percent(share: float, places: int = 1) -> str:
-    return percent(abs(share), places).lstrip("+")
+    return signed_percent(abs(share), places).lstrip("+")
 
 
-def _signed(value: float, places: int) -> str:
+def _with_sign(value: float, places: int) -> str:
     text = f"{abs(value):,.{places}f}"
     sign = "" if not any(digit in text for digit in "123456789") else "−" if value < 0 else "+"
     return f"{sign}{text}"
@@ -167,7 +167,7 @@ def reason(text: str | None) -> str:
 # Totals
 
 
-def totals(found: Performance) -> list[Total]:
+def total_figures(found: Performance) -> list[Total]:
     """The five figures of a deployment or a skill."""
     if not found.trades:
         names = ("Profit", "Sharpe", "Deepest drawdown", "Win rate", "Profit factor")
@@ -176,9 +176,9 @@ def totals(found: Performance) -> list[Total]:
 
 
 def _profit(found: Performance) -> Total:
-    share = "" if found.return_pct is None else f", {percent(found.return_pct)}"
+    share = "" if found.return_pct is None else f", {signed_percent(found.return_pct)}"
     hint = f"{found.currency}{share}" if found.currency else "in several currencies"
-    return Total("Profit", _signed(found.pnl, 0 if abs(found.pnl) >= 100 else 2), hint, tone(found.pnl))
+    return Total("Profit", _with_sign(found.pnl, 0 if abs(found.pnl) >= 100 else 2), hint, tone(found.pnl))
 
 
 def _sharpe(found: Performance) -> Total:
@@ -189,7 +189,7 @@ def _sharpe(found: Performance) -> Total:
 def _ratio(found: Performance, name: str, value: float | None, hint: str) -> Total:
     """A ratio with its sample, or why there is none."""
     if value is not None:
-        return Total(name, _signed(value, 2), hint)
+        return Total(name, _with_sign(value, 2), hint)
     return Total(name, NONE, _no_capital(found) if found.capital is None else found.why[name.lower()], "faint")
 
 
@@ -198,9 +198,9 @@ def more_totals(found: Performance) -> list[Total]:
     if not found.trades:
         return []
     lost = found.trades - found.wins
-    won = NONE if found.average_win is None else money(found.average_win)
-    down = NONE if found.average_loss is None else money(-found.average_loss)
-    in_r = NONE if found.expectancy_r is None else f"{_signed(found.expectancy_r, 2)}\N{NO-BREAK SPACE}R"
+    won = NONE if found.average_win is None else signed_money(found.average_win)
+    down = NONE if found.average_loss is None else signed_money(-found.average_loss)
+    in_r = NONE if found.expectancy_r is None else f"{_with_sign(found.expectancy_r, 2)}\N{NO-BREAK SPACE}R"
     days = "day" if found.longest_drawdown == 1 else "days"
     return [
         _ratio(found, "Sortino", found.sortino, f"losing days alone; {found.days:,} days"),
@@ -214,10 +214,10 @@ def more_totals(found: Performance) -> list[Total]:
 
 def _drawdown(found: Performance) -> Total:
     if found.max_drawdown_pct is None:
-        return Total("Deepest drawdown", NONE, f"{money(-found.max_drawdown)}; {_no_capital(found)}", "faint")
+        return Total("Deepest drawdown", NONE, f"{signed_money(-found.max_drawdown)}; {_no_capital(found)}", "faint")
     if not found.max_drawdown:
         return Total("Deepest drawdown", "0 %", "never under its peak")
-    return Total("Deepest drawdown", percent(-found.max_drawdown_pct), "from the peak", "loss")
+    return Total("Deepest drawdown", signed_percent(-found.max_drawdown_pct), "from the peak", "loss")
 
 
 def _no_capital(found: Performance) -> str:
@@ -242,16 +242,22 @@ def lately(found: Performance) -> str:
     for name, key in named:
         period = found.periods[key]
         count = "1 trade" if period.trades == 1 else f"{period.trades:,} trades"
-        parts.append(f"{name} {money(period.pnl)} from {count}" if period.trades else f"{name} no trades")
+        parts.append(f"{name} {signed_money(period.pnl)} from {count}" if period.trades else f"{name} no trades")
     return "; ".join(parts) + "."
 
 
 # Equity
 
 
-def drawn(
-    points: Sequence[Point], found: Performance, begun: datetime | None, now: datetime, zone: tzinfo, *, ended: bool
-) -> Drawn | None:
+def draw_equity(
+    points: Sequence[EquityPoint],
+    found: Performance,
+    begun: datetime | None,
+    now: datetime,
+    zone: tzinfo,
+    *,
+    ended: bool,
+) -> DrawnCurve | None:
     """The curve from the beginning (or the day before the first exit) to today, or to the last exit if it has ended."""
     if not points:
         return None
@@ -259,17 +265,21 @@ def drawn(
     days = _days(points, start, begun, None if ended else now)
     deepest = max(under for *_, under in days)
     last = "today" if not ended else _short(days[-1][0])
-    plot = charts.equity(days, start, zone, last=last)
+    plot = charts.equity_chart(days, start, zone, last=last)
     is_share = found.capital is not None
     said = (
         f"Equity from {_amount(start)}{unit} on {_long(days[0][0] + DAY)} to {_amount(days[-1][1])}{unit} "
         f"on {_long(days[-1][0])}"
     )
     down = plain_percent(deepest) if is_share else f"{_amount(deepest)}{unit}"
-    level = f"−{figure(round(plot.deepest * 100, 4))}\N{NO-BREAK SPACE}%" if is_share else f"−{figure(plot.deepest)}"
-    return Drawn(
+    level = (
+        f"−{plain_number(round(plot.deepest * 100, 4))}\N{NO-BREAK SPACE}%"
+        if is_share
+        else f"−{plain_number(plot.deepest)}"
+    )
+    return DrawnCurve(
         plot,
-        [figure(one) for one in plot.levels],
+        [plain_number(one) for one in plot.levels],
         ("0\N{NO-BREAK SPACE}%" if is_share else "0", level),
         said,
         f"Drawdown, deepest {down} under the peak" if deepest else "Drawdown: never under the peak",
@@ -277,7 +287,7 @@ def drawn(
 
 
 def _days(
-    points: Sequence[Point], start: float, begun: datetime | None, now: datetime | None
+    points: Sequence[EquityPoint], start: float, begun: datetime | None, now: datetime | None
 ) -> list[tuple[date, float, float]]:
     days = [
         (date.fromisoformat(one.day), one.equity, one.drawdown if one.drawdown_pct is None else one.drawdown_pct)
@@ -290,7 +300,7 @@ def _days(
     return lead + days + ([(last, *_standing(points, start))] if last > days[-1][0] else [])
 
 
-def _standing(points: Sequence[Point], start: float) -> tuple[float, float]:
+def _standing(points: Sequence[EquityPoint], start: float) -> tuple[float, float]:
     """The end of the last day: its drawdown counts from the peak, and not at the deepest of the day."""
     equity, peak = points[-1].equity, max(start, *(one.equity for one in points))
     under = max(peak - equity, 0.0)
@@ -298,7 +308,7 @@ def _standing(points: Sequence[Point], start: float) -> tuple[float, float]:
 
 
 def _amount(value: float) -> str:
-    return figure(round(value, 2 if abs(value) < 1000 else 0))
+    return plain_number(round(value, 2 if abs(value) < 1000 else 0))
 
 
 def _short(day: date) -> str:
@@ -309,7 +319,7 @@ def _long(day: date) -> str:
     return f"{day.day} {day:%B}"
 
 
-def spark(points: Sequence[Point], start: float) -> Curve | None:
+def spark(points: Sequence[EquityPoint], start: float) -> ChartCurve | None:
     """The same line for a table cell."""
     values = [start, *(one.equity for one in points)]
     if len(values) > SPARK:
@@ -368,22 +378,24 @@ def learnt(lesson: Lesson) -> Learnt:
         now,
         "median" if one_way else "mean",
         None if was == now else was,
-        None if one_way or "interval" in lesson.text else f"{_bare(lesson.low_pct)} to {percent(lesson.high_pct)}",
+        None
+        if one_way or "interval" in lesson.text
+        else f"{_bare(lesson.low_pct)} to {signed_percent(lesson.high_pct)}",
         replaced,
     )
 
 
-def _figure(told: Told, one_way: bool) -> str:
-    return percent(told.median_pct if one_way else told.mean_pct)
+def _figure(told: LessonVersion, one_way: bool) -> str:
+    return signed_percent(told.median_pct if one_way else told.mean_pct)
 
 
 def _bare(share: float) -> str:
-    return percent(share).removesuffix("\N{NO-BREAK SPACE}%")
+    return signed_percent(share).removesuffix("\N{NO-BREAK SPACE}%")
 
 
 # Trades
 
 
-def returned(trade: Trade) -> float:
+def trade_return(trade: Trade) -> float:
     """What it earned as a share of what went in."""
     return trade.pnl / (trade.entry_price * trade.quantity)

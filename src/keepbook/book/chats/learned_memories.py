@@ -1,0 +1,65 @@
+"""The memories that came out of a chat, and what became of them."""
+
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, and_, bindparam, exists, false, or_, select
+
+from keepbook.book.chats.threads import Thread
+from keepbook.book.ground import stored_json
+from keepbook.book.ground.when import later, stamp
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables import memories, versions
+
+
+class TakenBack(NamedTuple):
+    """What came out of a chat and was undone, forgotten or deleted since. Erased, it has no content any more."""
+
+    content: str | None
+    turn_ids: frozenset[str]
+
+
+# Queries
+
+
+def learned_from(tx: Tx, thread_id: str) -> list[str]:
+    """Ids of the memories of which a version came out of this chat, as far as they are not deleted."""
+    return _memory_ids(tx, thread_id, memories.c.trashed_at.is_(None))
+
+
+def trashed_with_chat(tx: Tx, thread: Thread) -> list[str]:
+    """Those that were put into the trash together with their chat."""
+    gone = stamp(thread.deleted_at) if thread.deleted_at else None
+    along = (memories.c.trashed_at >= gone, memories.c.trashed_at <= later(gone, minutes=1)) if gone else (false(),)
+    return _memory_ids(tx, thread.id, *along)
+
+
+def _memory_ids(tx: Tx, thread_id: str, *where: ColumnElement[bool]) -> list[str]:
+    query = (
+        select(versions.c.memory_id)
+        .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+        .where(versions.c.owner == tx.owner, versions.c.thread_id == thread_id, memories.c.purged_at.is_(None), *where)
+    )
+    return sorted(set(tx.conn.execute(query).scalars()))
+
+
+def memories_taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
+    """What this chat gave and the person (or the agent, when told to) has removed again."""
+    rows = _TAKEN_BACK.tuples(tx.conn, {"owner": tx.owner, "thread": thread_id})
+    return [TakenBack(content, frozenset(stored_json.load_json(turn_ids))) for content, turn_ids in rows]
+
+
+_back = versions.alias()
+_gone = or_(memories.c.archived_at.isnot(None), memories.c.trashed_at.isnot(None), memories.c.purged_at.isnot(None))
+_undone = exists().where(
+    _back.c.owner == bindparam("owner"),
+    _back.c.memory_id == versions.c.memory_id,
+    _back.c.version > versions.c.version,
+    _back.c.restored_from < versions.c.version,
+)
+_TAKEN_BACK = PreparedStatement(
+    select(versions.c.content, versions.c.turn_ids)
+    .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
+    .where(versions.c.owner == bindparam("owner"), versions.c.thread_id == bindparam("thread"), or_(_gone, _undone))
+    .order_by(versions.c.memory_id, versions.c.version)
+)

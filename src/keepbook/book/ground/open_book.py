@@ -1,0 +1,146 @@
+"""An opened book: whose it is, who acts in it, what is in force, and the two ways in, reading and writing.
+
+Every room works on it; `Book` is one with the operations on top. So a room needs to know this and not the whole book.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from keepbook.book.ledger import ledger
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.owners import authority, owners
+from keepbook.book.owners.authority import Actor
+from keepbook.book.owners.owners import Presets
+from keepbook.book.recall.vectors import Meaning
+from keepbook.errors import NotAllowed
+from keepbook.presets import Preset
+from keepbook.storage.database import Database, Tx
+
+Closer = Callable[..., Any]
+"""Closes a chat of a book (`closer(opened, thread_id, offline=…)`); the layer above provides it."""
+Penciller = Callable[["OpenBook", str], Sequence[Any]]
+"""Reads what an open chat has in pencil; the layer above provides it."""
+
+
+class OpenBook:
+    """One owner's book in one hand."""
+
+    def __init__(
+        self,
+        database: Database,
+        owner: str,
+        origin: Origin,
+        presets: Presets,
+        *,
+        closer: Closer | None = None,
+        penciller: Penciller | None = None,
+        close_after_hours: float = 6.0,
+        meaning: Meaning | None = None,
+        card_folders: Sequence[Path] = (),
+        impact_minutes: int = 60,
+        hand: Actor | None = None,
+    ) -> None:
+        self.owner = owners.clean_owner(owner)
+        self.origin = origin
+        self.hand = hand or authority.ALONE[origin.actor]
+        self.close_after_hours = close_after_hours
+        self.meaning = meaning
+        self.card_folders = card_folders
+        self.impact_minutes = impact_minutes
+        self._database = database
+        self._presets = presets
+        self._closer = closer
+        self._penciller = penciller
+
+    @classmethod
+    def of(cls, opened: "OpenBook") -> Self:
+        """The same book with this class's operations on it."""
+        return opened if isinstance(opened, cls) else cls._copy(opened, opened.origin, opened._presets)
+
+    def acting(self, **changed: Any) -> Self:
+        """The same book on another's word: `acting(actor="agent", door="mcp", thread_id="…")`."""
+        other = self._copy(self, replace(self.origin, **changed), self._presets)
+        if other.origin.actor != self.origin.actor:
+            other.hand = authority.ALONE[other.origin.actor]
+        return other
+
+    def ask(self, operation: str, *, agent: str | None = None, given: bool = False) -> None:
+        """Refuse unless whoever has this book in hand may do that; see `owners.authority`."""
+        authority.require_permission(self.hand, operation, agent=agent, given=given)
+
+    def under(self, preset: Preset) -> Self:
+        """The same book with this preset in force, whatever the owner's own is."""
+        return self._copy(self, self.origin, Presets(lambda _: preset, preset.name))
+
+    def preset(self, asked: str | None = None) -> Preset:
+        """The preset in force, or the one `asked` for by name."""
+        with self._database.read(self.owner) as tx:
+            return self._presets.of(tx, asked)
+
+    @classmethod
+    def _copy(cls, book: "OpenBook", origin: Origin, presets: Presets) -> Self:
+        return cls(
+            book._database, book.owner, origin, presets, closer=book._closer, penciller=book._penciller,
+            close_after_hours=book.close_after_hours, meaning=book.meaning, card_folders=book.card_folders,
+            impact_minutes=book.impact_minutes, hand=book.hand,
+        )  # fmt: skip
+
+    @property
+    def zone(self) -> str:
+        with self._database.read(self.owner) as tx:
+            return owners.zone_name(tx)
+
+    @property
+    def now(self) -> datetime:
+        return self._database.clock()
+
+    def close_thread(self, thread_id: str, *, offline: bool = False) -> Any:
+        """Read a chat for memories with the installation's model, or with the offline one whatever is installed."""
+        if self._closer is None:
+            raise NotAllowed("this book was opened without a model to close chats with", code="no_model")
+        return self._closer(self, thread_id, offline=offline)
+
+    def pencil_of(self, thread_id: str) -> Sequence[Any]:
+        if self._penciller is None:
+            raise NotAllowed("this book was opened without a reader of chats", code="no_model")
+        return self._penciller(self, thread_id)
+
+    @contextmanager
+    def writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
+        try:
+            with self._database.write(self.owner) as tx, self._reaching(tx):
+                yield tx, self._presets.of(tx, preset)
+        except NotAllowed as refused:
+            if not self._database.is_writing:
+                self._after_refusal(refused)
+            raise
+        if self.meaning is not None:
+            self.meaning.nudge(self.owner)
+
+    def _after_refusal(self, refused: NotAllowed) -> None:
+        """What a refusal leaves behind, once everything around it was taken back; a book leaves a proposal."""
+
+    @contextmanager
+    def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
+        with self._database.read(self.owner) as tx, self._reaching(tx):
+            yield tx, self._presets.of(tx, preset), ledger.present(tx)
+
+    @contextmanager
+    def _reaching(self, tx: Tx) -> Iterator[None]:
+        """Who speaks for one agent names no memory of another's."""
+        before, tx.reach = tx.reach, self.hand.agent
+        try:
+            yield
+        finally:
+            tx.reach = before
+
+
+@contextmanager
+def viewing(book: OpenBook) -> Iterator[None]:
+    """All that is read of it inside is of one instant, and the database begins once; nothing is written."""
+    with book._database.view(book.owner):
+        yield

@@ -1,0 +1,191 @@
+"""Holding every covered row against its seal: what was altered, added, removed or put in another's place is named."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import BindParameter, Table, bindparam, func, literal_column, select, text, union_all
+
+from keepbook.book.ledger import batch
+from keepbook.book.ledger.chain import Break
+from keepbook.book.ledger.cover import CHUNK, covered_rows, row_digest
+from keepbook.storage.cover_rules import COVERED, NOT_EXPORTED, ONLY, SEPARATOR, key_columns, row_key
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables import covers, seals
+
+Progress = Callable[[int], None]
+AT_ONCE = 1000
+"""Rows that a stream takes from the database at a time."""
+OWNER: BindParameter[str] = bindparam("owner_")
+"""Whose rows, in a query of a stream: it is put together once and asked of many books."""
+
+
+class RowStreams:
+    """What is read row by row in one look. All of it is closed when the look is over, also where that stops early:
+    nothing may be left open on a connection that goes back."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._conn, self._owner, self._open = tx.conn, tx.owner, ExitStack()
+
+    def __enter__(self) -> "RowStreams":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def read_rows(self, query: Any, **values: str) -> Iterator[Any]:
+        rows = self._conn.execute(query, {"owner_": self._owner, **values}, execution_options={"yield_per": AT_ONCE})
+        self._open.callback(rows.close)
+        return iter(rows)
+
+
+# Rules
+
+
+def live(group: list[Any]) -> tuple[Any | None, str | None]:
+    """Of the seals of one row, oldest first: the one in force, or why they do not follow each other."""
+    before = None
+    for seal in group:
+        follows = seal.was == before.nth if before is not None and before.digest is not None else seal.was is None
+        if not follows:
+            return None, "its seals do not follow each other"
+        if before is not None and before.salt is not None:
+            return None, "a seal that no longer holds has its salt again"
+        before = seal
+    return before, None
+
+
+def row_in_words(table: Table, key: str) -> str:
+    """A row as a person would point at it."""
+    parts = key.split(SEPARATOR) if key else []
+    return " ".join(f"{name} {part}" for name, part in zip(key_columns(table), parts, strict=False)) or "rows"
+
+
+# Operations
+
+
+def rows_break(tx: Tx, streams: RowStreams, progress: Progress = lambda _: None) -> Break | None:
+    """The first row, table by table, that is not as its seal says."""
+    done, sealed, counts = 0, _seal_counts(tx), _counts(tx)
+    for what, table in COVERED.items():
+        expected = 0
+        for some in _in_chunks(_in_force(tx, streams, what, sealed[what]) if what in sealed else iter(())):
+            found = covered_rows(what).values_of(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
+            for seal, why in some:
+                row = found.get(seal.key)
+                if why is None and row is None and seal.salt is None and what in NOT_EXPORTED:
+                    continue
+                expected += 1
+                if why := why or _misfit(seal, row):
+                    return _break_at(tx, table, seal.key, seal.nth, why)
+            done += len(some)
+            progress(done)
+        if counts[what] != expected:
+            return _break_without_seal(tx, streams, table)
+    breaks = (_batch_break(tx, streams, what, sealed.get(what, 0)) for what in batch.KINDS)
+    return next((one for one in breaks if one is not None), None)
+
+
+def _batch_break(tx: Tx, streams: RowStreams, what: str, sealed: int) -> Break | None:
+    """The first batch of a table that is not as its seal says, or rows that came with none."""
+    table, totals = batch.KINDS[what].table, dict(batch.batch_digests(tx.conn, batch.KINDS[what], tx.owner))
+    for seal, why in _in_force(tx, streams, what, sealed):
+        found = totals.pop(int(seal.key), None) if seal.key.isdigit() else None
+        said = None if found is None else [found.digest()]
+        if why := why or _misfit(seal, said):
+            return _break_at(tx, table, "", seal.nth, f"{why}, of what came in batch {seal.key}")
+    if totals:
+        return _break_at(tx, table, "", 0, f"this ledger did not make what says it came in batch {min(totals)}")
+    return None
+
+
+def _misfit(seal: Any, row: Any) -> str | None:
+    if row is None:
+        return "it was removed"
+    if seal.salt is None or row_digest(seal.salt, seal.what, seal.key, row) != seal.digest:
+        return "it was altered"
+    return None
+
+
+def _break_without_seal(tx: Tx, streams: RowStreams, table: Table) -> Break:
+    """A row that no seal knows: the count says that there is one."""
+    sealed = {}
+    query = select(table).where(table.c.owner == OWNER, *_only(table)).order_by(*table.primary_key.columns)
+    for rows in _in_chunks(streams.read_rows(query)):
+        keys = [row_key(table, dict(row._mapping)) for row in rows]
+        newest = select(seals.c.key, seals.c.nth, seals.c.digest).where(
+            seals.c.owner == tx.owner, seals.c.what == table.name, seals.c.key.in_(keys)
+        )
+        sealed = {row.key: row for row in tx.conn.execute(newest.order_by(seals.c.nth))}
+        for key in keys:
+            if key not in sealed or sealed[key].digest is None:
+                return _break_at(tx, table, key, 0, "this ledger did not make it")
+    return _break_at(tx, table, "", 0, "rows were added or removed")
+
+
+def _break_at(tx: Tx, table: Table, key: str, nth: int, why: str) -> Break:
+    link = select(func.max(covers.c.link)).where(covers.c.owner == tx.owner, *([covers.c.first <= nth] if nth else []))
+    return Break(tx.conn.execute(link).scalar() or 0, why, None, table.name, row_in_words(table, key))
+
+
+# Queries
+
+
+def _in_force(tx: Tx, streams: RowStreams, what: str, sealed: int) -> Iterator[tuple[Any, str | None]]:
+    """The seal in force of each row of a table that should be there, or why its seals do not fit. Few are taken at
+    once: to open a stream costs more than they do."""
+    few = sealed <= AT_ONCE
+    every = _FEW.rows(tx.conn, {"owner_": tx.owner, "what_": what}) if few else streams.read_rows(_SEALS, what_=what)
+    for _, group in groupby(every, key=lambda seal: seal.key):
+        chain = list(group)
+        seal, why = live(chain)
+        if why is not None:
+            yield chain[-1], why
+        elif seal is not None and seal.digest is not None:
+            yield seal, None
+
+
+def _in_chunks(stream: Iterator[Any]) -> Iterator[list[Any]]:
+    some: list[Any] = []
+    for one in stream:
+        some.append(one)
+        if len(some) == CHUNK:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def _only(table: Table) -> list[Any]:
+    return [text(ONLY[table.name])] if table.name in ONLY else []
+
+
+_SEALS = (
+    select(seals).where(seals.c.owner == OWNER, seals.c.what == bindparam("what_")).order_by(seals.c.key, seals.c.nth)
+)
+_FEW = PreparedStatement(_SEALS)
+_SEALED = PreparedStatement(
+    select(seals.c.what, func.count()).where(seals.c.owner == bindparam("owner")).group_by(seals.c.what)
+)
+_COUNTS = PreparedStatement(
+    union_all(
+        *(
+            select(literal_column(f"'{what}'").label("what"), func.count().label("rows"))
+            .select_from(table)
+            .where(table.c.owner == bindparam("owner"), *_only(table))
+            for what, table in COVERED.items()
+        )
+    )
+)
+
+
+def _seal_counts(tx: Tx) -> dict[str, int]:
+    """How many seals there are of a table, of those that have any."""
+    return dict(_SEALED.tuples(tx.conn, {"owner": tx.owner}))
+
+
+def _counts(tx: Tx) -> dict[str, int]:
+    """How many rows each table has that should be sealed."""
+    return dict(_COUNTS.tuples(tx.conn, {"owner": tx.owner}))

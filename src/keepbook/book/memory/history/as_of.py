@@ -1,0 +1,163 @@
+"""Time travel: the book as it was known at one instant, about another.
+
+`known` is the book's clock: the ledger up to that instant gives each memory's state, and only versions
+recorded by then exist. `valid` is the world's clock: of those versions, newest first, the one that holds.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+from sqlalchemy import Column, ColumnElement, Select, bindparam, func, select, true
+
+from keepbook.book.ground import stored_json
+from keepbook.book.memory.block import BlockEntry
+from keepbook.book.memory.memories import Memory, State, holding_at
+from keepbook.book.memory.memory_json import as_memory, told_memory
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatement
+from keepbook.storage.tables import injected, ledger, versions
+
+ColumnCondition = Callable[[Column[Any]], ColumnElement[bool]]
+"""Of which memories: said of the column that names them."""
+
+
+class Cut(NamedTuple):
+    """How much of the book is known: up to an instant, or what an injection knew."""
+
+    by: str
+    values: Mapping[str, Any]
+
+
+def by_instant(known: str) -> Cut:
+    """What was known at an instant."""
+    return Cut("instant", {"known": known})
+
+
+def before_injection(seq: int, nth: int) -> Cut:
+    """What an injection knew: counted in entries and injections, so that clocks may stand still or jump."""
+    return Cut("injection", {"seq": seq, "nth": nth})
+
+
+class PastMemory(NamedTuple):
+    """A memory as it stood: its state, the version that held, its injections so far."""
+
+    id: str
+    state: State
+    version: Any
+    changed_at: str
+    references: tuple[int, str | None]
+    injection_knew: str | None
+
+    @property
+    def guess(self) -> bool:
+        """Whether somebody else had worded it and the person had not taken it over."""
+        return self.state.confidence == "inferred" and not self.version.quoted
+
+    def to_json_fields(self, now: str, preset: Preset) -> dict[str, Any]:
+        """As JSON has it."""
+        return told_memory(
+            self.state, self.version, self.references, id=self.id, updated_at=self.changed_at, now=now, preset=preset
+        )
+
+
+def past_memories(tx: Tx, cut: Cut, valid: str, only: Sequence[str] | None = None) -> list[PastMemory]:
+    """Every memory known by then and holding in the world at `valid`, oldest first; forgotten ones too. With `only`
+    those of these ids."""
+    asked, values = _queries(cut.by), {"owner": tx.owner, **cut.values}
+
+    def rows(what: str) -> Iterable[Any]:
+        return asked[what][0].rows(tx.conn, values) if only is None else asked[what][1].rows(tx.conn, only, values)
+
+    chains: defaultdict[str, dict[int, Any]] = defaultdict(dict)
+    for row in rows("versions"):
+        chains[row.memory_id][row.version] = row
+    references = {row.memory_id: row for row in rows("injected")}
+    found = []
+    for id, after, changed_at in rows("entries"):
+        state = State(**stored_json.load_json(after))
+        version = holding_at(chains[id], state.version, valid)
+        if version is not None and version.content is not None:
+            _, count, at, knew = references.get(id, (id, 0, None, None))
+            found.append(PastMemory(id, state, version, changed_at, (count, at), knew))
+    return sorted(found, key=lambda past: (past.state.created_at, past.id))
+
+
+def as_of(tx: Tx, preset: Preset, known: str, valid: str) -> list[Memory]:
+    """The active memories as they were known at `known` and held at `valid`."""
+    known_then = past_memories(tx, by_instant(known), valid)
+    return [as_memory(past.to_json_fields(valid, preset)) for past in known_then if past.state.name == "active"]
+
+
+def past_entries(tx: Tx, cut: Cut, valid: str, in_scope: Any) -> Iterable[BlockEntry]:
+    """What the block of then chooses from."""
+    for past in past_memories(tx, cut, valid):
+        if past.state.name == "active" and in_scope(past.state.scope):
+            yield block_entry(past.id, past.state, past.version, past.references[1], past.injection_knew)
+
+
+def block_entry(id: str, state: State, version: Any, last_injected: str | None, known: str | None) -> BlockEntry:
+    return BlockEntry(
+        id, version.version, state.category, state.subject, version.content, version.summary, state.confidence,
+        state.importance, version.source, version.score, state.created_at, version.recorded_at, state.last_confirmed_at,
+        state.edited_at, max(state.edited_at, state.last_confirmed_at or "", last_injected or ""),
+        known is None or known < state.edited_at, version.quoted, version.spans, version.said_on,
+    )  # fmt: skip
+
+
+# Queries
+
+
+@cache
+def _queries(by: str) -> Mapping[str, tuple[PreparedStatement, PreparedForIds]]:
+    """The three questions, of all memories and of some, for either way to say what is known."""
+    entries, said, shown = {
+        "instant": (
+            ledger.c.at <= bindparam("known"), versions.c.recorded_at <= bindparam("known"),
+            injected.c.at <= bindparam("known"),
+        ),
+        "injection": (
+            ledger.c.seq <= bindparam("seq"), versions.c.event <= bindparam("seq"),
+            injected.c.injection < bindparam("nth"),
+        ),
+    }[by]  # fmt: skip
+
+    def both(question: Callable[[ColumnCondition], Select[Any]]) -> tuple[PreparedStatement, PreparedForIds]:
+        return PreparedStatement(question(lambda _: true())), PreparedForIds(
+            lambda ids: question(lambda column: column.in_(ids))
+        )
+
+    return {
+        "entries": both(partial(_states, entries)),
+        "versions": both(partial(_versions, said)),
+        "injected": both(partial(_references, shown)),
+    }
+
+
+def _states(known: ColumnElement[bool], some: ColumnCondition) -> Select[Any]:
+    """Each memory's state after the last entry about it by then. Purged ones have none left."""
+    about = (ledger.c.memory_id.isnot(None), ledger.c.link_id.is_(None), some(ledger.c.memory_id))
+    mine = ledger.c.owner == bindparam("owner")
+    last = select(func.max(ledger.c.seq)).where(mine, known, *about).group_by(ledger.c.memory_id)
+    query = select(ledger.c.memory_id, ledger.c.after, ledger.c.at)
+    return query.where(mine, ledger.c.seq.in_(last), ledger.c.after.isnot(None))
+
+
+def _versions(known: ColumnElement[bool], some: ColumnCondition) -> Select[Any]:
+    return select(versions).where(versions.c.owner == bindparam("owner"), known, some(versions.c.memory_id))
+
+
+def _references(known: ColumnElement[bool], some: ColumnCondition) -> Select[Any]:
+    """How often each was injected by then; and of the last time, by number, when that was and what it knew."""
+    mine = injected.c.owner == bindparam("owner")
+    last = (
+        select(injected.c.memory_id, func.count().label("count"), func.max(injected.c.nth).label("nth"))
+        .where(mine, known, some(injected.c.memory_id))
+        .group_by(injected.c.memory_id)
+        .subquery("last")
+    )
+    join = (injected.c.memory_id == last.c.memory_id) & (injected.c.nth == last.c.nth)
+    query = select(last.c.memory_id, last.c.count, injected.c.at, injected.c.known)
+    return query.select_from(injected.join(last, join)).where(mine)

@@ -1,0 +1,175 @@
+"""The traces a book's past has left: when it was written to, and which chats were given a memory.
+
+For whoever shows history; nothing here writes. Each function takes the book and reads in one transaction.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any, NamedTuple
+
+from sqlalchemy import and_, bindparam, func, or_, select
+
+from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.when import instant, parse_stamp
+from keepbook.book.ledger.ledger import chain_head as newest
+from keepbook.book.memory.block import BlockEntry, ComposedBlock, render, render_again
+from keepbook.book.memory.history import as_of
+from keepbook.book.memory.injections import CHAT, OUTSIDE
+from keepbook.book.text.quotation import shown_text
+from keepbook.storage.database import Tx
+from keepbook.storage.tables import injected, ledger, messages, threads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A session whose block showed a memory. `thread_id` is empty where no chat of it is kept here (any more)."""
+
+    session: str
+    thread_id: str | None
+    title: str | None
+    at: datetime
+    version: int
+    replies: int
+
+
+class ChatName(NamedTuple):
+    """What a chat is called, and whether it lies in the trash. Its session tells where it was spoken."""
+
+    title: str
+    in_trash: bool
+    session: str | None
+
+
+class MemoryState(NamedTuple):
+    """A memory as it stood at some time."""
+
+    id: str
+    words: str
+    """What it said, as it is shown."""
+    guess: bool
+    recorded_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class BookState:
+    """A book at two instants: of every memory that stood, oldest first, a sign that is another one where it said
+    something else; the first of them in words; and the block of a chat that began then."""
+
+    signs: Mapping[str, int]
+    first: Sequence[MemoryState]
+    rendered: ComposedBlock
+
+
+class _KnownState(NamedTuple):
+    """What of a past is worked out once: no text is held for it."""
+
+    signs: Mapping[str, int]
+    shown: tuple[str, ...]
+    many: int
+
+
+UNTITLED = "a chat without a title"
+MOST_PASTS, MOST_IN_ONE, FIRST = 64, 5_000, 100
+_PASTS: dict[tuple[Any, ...], _KnownState] = {}
+
+
+# Queries
+
+
+def instants(book: OpenBook) -> Sequence[str]:
+    """When each entry of the ledger was written, as stamps, oldest first: entry n is at n - 1."""
+    with book.reading() as (tx, _, _):
+        query = select(ledger.c.at).where(ledger.c.owner == tx.owner).order_by(ledger.c.seq)
+        return tx.conn.execute(query).scalars().all()
+
+
+def book_state(book: OpenBook, known: str | None = None, valid: str | None = None) -> BookState:
+    """`as_of` and `rendered` of the same instants, or of now, at less than the cost of one of them: while the ledger's
+    last hash and the last injection stay the same, what is needed of every memory is worked out once, of the present
+    once a minute."""
+    with book.reading() as (tx, preset, now):
+        at, true_at = instant(known, field="known") or now, instant(valid, field="valid") or now
+        told = (known and at) or now[:16], (valid and true_at) or now[:16]
+        last = tx.conn.execute(select(func.max(injected.c.nth)).where(injected.c.owner == tx.owner)).scalar()
+        key = (tx.owner, newest(tx).hash, last, preset, *told)
+        if (kept := _PASTS.get(key)) is None:
+            stood = _active_then(tx, at, true_at)
+            entries = _entries(stood)
+            in_block = render(entries, preset, true_at).shown
+            signs = {each.id: hash(each.version.content) for each in stood}
+            kept = _KnownState(signs, tuple(id for id, _ in in_block), len(entries))
+            if len(_PASTS) >= MOST_PASTS:
+                _PASTS.clear()
+            if len(signs) <= MOST_IN_ONE:
+                _PASTS[key] = kept
+        first = list(islice(kept.signs, FIRST))
+        told_of = {each.id: each for each in _active_then(tx, at, true_at, sorted({*first, *kept.shown}))}
+        return BookState(
+            kept.signs,
+            [
+                MemoryState(each.id, shown_text(each.version), each.guess, each.version.recorded_at)
+                for each in (told_of[id] for id in first)
+            ],
+            render_again(_entries([told_of[id] for id in kept.shown]), preset, kept.many),
+        )
+
+
+def _active_then(tx: Tx, known: str, valid: str, only: Sequence[str] | None = None) -> list[as_of.PastMemory]:
+    found = as_of.past_memories(tx, as_of.by_instant(known), valid, only)
+    return [each for each in found if each.state.name == "active"]
+
+
+def _entries(stood: Sequence[as_of.PastMemory]) -> list[BlockEntry]:
+    """What a block that has no scope chooses from."""
+    return [
+        as_of.block_entry(each.id, each.state, each.version, each.references[1], each.injection_knew)
+        for each in stood
+        if each.state.scope is None
+    ]
+
+
+def sessions_that_saw(book: OpenBook, memory_id: str) -> Sequence[Sighting]:
+    """The sessions that were given a memory, the latest first, with how many replies came out of each."""
+    same = or_(
+        and_(injected.c.space == CHAT, threads.c.id == injected.c.session),
+        and_(injected.c.space == OUTSIDE, threads.c.session == injected.c.session),
+    )
+    kept = and_(threads.c.owner == injected.c.owner, threads.c.deleted_at.is_(None), same)
+    replies = (
+        select(func.count())
+        .where(messages.c.owner == bindparam("owner"), messages.c.thread_id == threads.c.id)
+        .where(messages.c.role == "assistant", messages.c.at >= injected.c.at)
+        .correlate(threads, injected)
+        .scalar_subquery()
+    )
+    query = (
+        select(injected, threads.c.id.label("thread_id"), threads.c.title, replies.label("replies"))
+        .select_from(injected.outerjoin(threads, kept))
+        .order_by(injected.c.nth.desc())
+    )
+    with book.reading() as (tx, _, _):
+        mine = query.where(injected.c.owner == bindparam("owner"), injected.c.memory_id == memory_id)
+        rows = tx.conn.execute(mine, {"owner": tx.owner})
+        return [
+            Sighting(
+                session=row.session, thread_id=row.thread_id, title=row.title, at=parse_stamp(row.at),
+                version=row.version, replies=row.replies,
+            )
+            for row in rows
+        ]  # fmt: skip
+
+
+def chats_named(book: OpenBook, ids: Iterable[str]) -> dict[str, ChatName]:
+    """Those of these chats that are still here, if only in the trash."""
+    wanted = sorted(set(ids))
+    found: dict[str, ChatName] = {}
+    with book.reading() as (tx, _, _):
+        for start in range(0, len(wanted), 500):
+            query = select(threads.c.id, threads.c.title, threads.c.session, threads.c.deleted_at).where(
+                threads.c.owner == tx.owner, threads.c.id.in_(wanted[start : start + 500])
+            )
+            for row in tx.conn.execute(query):
+                found[row.id] = ChatName(row.title or UNTITLED, row.deleted_at is not None, row.session)
+    return found

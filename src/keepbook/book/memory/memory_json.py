@@ -1,0 +1,122 @@
+"""A memory's shape: first as JSON has it, straight from its rows; from that as Python has it.
+
+A door that gives memories on needs only the first. What a list makes a thousand times stands here.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any
+
+from keepbook.book.ground import stored_json
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.memory.block import effective_score
+from keepbook.book.memory.labels import told_metadata
+from keepbook.book.memory.memories import OF_STATE, OF_VERSION, Memory
+from keepbook.presets import Preset
+
+STALE_DAYS = 60
+
+
+def memory_to_json(row: Sequence[Any], now: str, preset: Preset) -> dict[str, Any]:
+    """The memory of a row of `SHOWN` or `WHOLE`, as JSON has it."""
+    (
+        category, subject, scope, confidence, importance, created, edited, confirmed, archived, reason, trashed,
+        id, updated, version, content, summary, body, metadata, tags, source, score, made_by, thread_id, turn_ids,
+        since, until, recorded, quoted, spans, said_on, count, injected, *_,
+    ) = row  # fmt: skip
+    referenced = edited
+    if confirmed is not None and confirmed > referenced:
+        referenced = confirmed
+    if injected is not None and injected > referenced:
+        referenced = injected
+    faded = score
+    if faded is not None and confidence == "inferred":  # promoted, it is the person's word and stays
+        faded = effective_score(faded, max(recorded, confirmed or ""), now, preset.half_life_days)
+    return {
+        "id": id,
+        "category": category,
+        "subject": subject,
+        "scope": scope,
+        "content": content,
+        "summary": summary,
+        "body": body,
+        "metadata": {} if metadata is None else told_metadata(metadata),
+        "tags": [] if tags is None else stored_json.load_json(tags),
+        "version": version,
+        "source": source,
+        "confidence": confidence,
+        "score": score,
+        "effective_score": faded,
+        "importance": importance,
+        "state": "trash" if trashed else "archived" if archived else "active",
+        "current": since <= now and (until is None or now < until),
+        "valid_from": since,
+        "valid_until": until,
+        "recorded_at": recorded,
+        "created_at": created,
+        "updated_at": updated,
+        "last_confirmed_at": confirmed,
+        "last_referenced_at": referenced,
+        "reference_count": count or 0,
+        "archived_at": archived,
+        "archived_reason": reason,
+        "thread_id": thread_id,
+        "turn_ids": [] if turn_ids == "[]" else stored_json.load_json(turn_ids),
+        "made_by": made_by,
+        "stale": referenced < now and referenced <= _stale_until(now),  # what was just written, without a look
+        "quoted": bool(quoted),
+        "spans": [] if spans is None else stored_json.load_json(spans),
+        "said_on": said_on,
+    }
+
+
+def told_memory(
+    state: Any,
+    version: Any,
+    references: tuple[int, str | None],
+    *,
+    id: str,
+    updated_at: str,
+    now: str,
+    preset: Preset,
+) -> dict[str, Any]:
+    """The same put together from a state, one version, and how often and when it was injected."""
+    return memory_to_json((*_of_state(state), id, updated_at, *_of_version(version), *references), now, preset)
+
+
+_of_state, _of_version = attrgetter(*OF_STATE), attrgetter(*OF_VERSION)
+
+
+_TIMES = (
+    "valid_from", "valid_until", "recorded_at", "created_at", "updated_at", "last_confirmed_at", "last_referenced_at",
+    "archived_at",
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _stale_until(now: str) -> str:
+    """What was last referenced by then is stale now; at the beginning of the calendar nothing is."""
+    try:
+        return stamp(parse_stamp(now) - timedelta(days=STALE_DAYS))
+    except OverflowError:
+        return ""
+
+
+def json_to_fields(told: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a memory as Python has them."""
+    found = dict(told)
+    for name in _TIMES:
+        found[name] = None if told[name] is None else parse_stamp(told[name])
+    found["tags"], found["turn_ids"] = tuple(told["tags"]), tuple(told["turn_ids"])
+    found["spans"] = tuple(tuple(span) for span in told["spans"])
+    return found
+
+
+def as_memory(told: Mapping[str, Any]) -> Memory:
+    return Memory(**json_to_fields(told))
+
+
+def row_to_memory(row: Any, now: str, preset: Preset) -> Memory:
+    return as_memory(memory_to_json(row, now, preset))

@@ -1,0 +1,108 @@
+"""Named texts in a book: one memory each, found by its scope and its name, which is its subject.
+
+Frameworks keep things under keys and paths, the book under ids; here is the way from one to the other. The whole text
+stands in the body. The content is one line of it for people, for the block and for recall, and two names may well say
+the same: as the book keeps the same words once, the second line then says its name too.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import count
+
+from sqlalchemy import ColumnElement, and_, select
+
+from keepbook.book.ground.limits import clean_line, sought
+from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.patterns import regex
+from keepbook.book.memory.likeness.similar import is_said
+from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory, in_or_below
+from keepbook.book.memory.memory_json import row_to_memory
+from keepbook.book.text.words import fold_text
+from keepbook.errors import Invalid
+from keepbook.storage.tables import memories
+
+LONGEST_NAME = 200
+_UNKEEPABLE = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+
+
+# Rules
+
+
+def exact(name: object, field: str) -> str:
+    """A name that can be found again as it was given; what the book would tidy up is refused."""
+    if not isinstance(name, str) or clean_line(name, field, 1, LONGEST_NAME) != name:
+        raise Invalid(f"{field} is one line of text without spaces at its ends, not {name!r}", field=field)
+    return name
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks and without what the book cannot hold."""
+    return " ".join(_UNKEEPABLE.sub(" ", text).split())
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+# Operations
+
+
+def line_for(book: OpenBook, scope: str, name: str, text: str, *, known: Memory | None) -> str:
+    """The content under which a named text goes into the book; `known` is the memory that holds it already."""
+    with book.writing() as (tx, preset):
+        line = one_line(text)
+        if len(line) < preset.content_min or all(unicodedata.category(mark)[0] in "CZ" for mark in line):
+            line = f"{name}: {line or '(empty)'}"
+        content = _cut(line, preset.content_max)
+        if known is not None:
+            return content
+        for nth in count(1):
+            if not is_said(tx, content, scope):
+                break
+            mark = f" [{name}]" if nth == 1 else f" [{name} {nth}]"
+            content = _cut(line, preset.content_max - len(mark)) + mark
+        return content
+
+
+# Queries
+
+
+def find_named(book: OpenBook, scope: str, name: str) -> Memory | None:
+    """The active memory of that name; of several, as after a restore, the one written last."""
+    return next(reversed(all_named(book, scope, name)), None)
+
+
+def all_named(book: OpenBook, scope: str, name: str) -> Sequence[Memory]:
+    """Those of that name, the one written last at the end."""
+    # The folded name has an index; the name itself is compared as it is written.
+    same = and_(memories.c.subject_key == sought(fold_text(name)), memories.c.subject == sought(name))
+    return sorted(_read(book, memories.c.scope == sought(scope), same), key=_recorded_order)
+
+
+def below(book: OpenBook, scope: str, prefix: str) -> Sequence[Memory]:
+    """Those whose names begin with `prefix`, which ends in a slash, the one written last at the end."""
+    # The zero is the character after the slash, and both engines compare by code point.
+    begins = and_(memories.c.subject >= sought(prefix), memories.c.subject < sought(prefix)[:-1] + "0")
+    return sorted(_read(book, memories.c.scope == sought(scope), begins), key=_recorded_order)
+
+
+def within(book: OpenBook, scope: str) -> Sequence[Memory]:
+    """Those of a scope and of the scopes below it (`scope.…`), in the order of creation."""
+    return _read(book, in_or_below(scope), memories.c.subject.isnot(None))
+
+
+def scopes_within(book: OpenBook, scope: str) -> Sequence[str]:
+    with book.reading() as (tx, _, _):
+        query = select(memories.c.scope).where(memories.c.owner == tx.owner, IS_ACTIVE, in_or_below(scope))
+        return list(tx.conn.execute(query.where(memories.c.subject.isnot(None)).distinct()).scalars())
+
+
+def _recorded_order(memory: Memory) -> tuple[datetime, str]:
+    return memory.recorded_at, memory.id
+
+
+def _read(book: OpenBook, *wanted: ColumnElement[bool]) -> Sequence[Memory]:
+    with book.reading() as (tx, preset, now):
+        query = WHOLE.where(IS_ACTIVE, *wanted).order_by(memories.c.created_at, memories.c.id)
+        return [row_to_memory(row, now, preset) for row in tx.conn.execute(query, {"owner": tx.owner})]

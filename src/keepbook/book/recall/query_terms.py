@@ -1,0 +1,161 @@
+"""What a question looks for: its words as they stand in an owner's book, and what each says for what has it.
+
+A word nobody wrote is tried as a misspelling of one somebody did. A compound is found by its last word, and that by a
+compound; a single character of a script without spaces by the pairs it is in.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Table, and_, bindparam, func, select
+
+from keepbook.book.text.indexes.word_index import BACKWARDS, backwards
+from keepbook.book.text.words import COMPOUND, close_terms, compound_heads, endings, may_be_typo
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared_statement import PreparedStatement
+
+RELATED_SHARE = 0.8
+"""What a compound counts when its last word is asked for, or the other way round."""
+TYPO_SHARE = 0.7
+"""What a word counts when it is only close to the one that was asked for."""
+RELATED = 10
+"""So many compounds of a word are looked for."""
+LAST = "\uffff"
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class QueryTerm(NamedTuple):
+    """A term to look for: the word as asked, its share, how much finding it says; a guessed one is a `typo`."""
+
+    term: str
+    asked: str
+    share: float
+    idf: float
+    typo: bool = False
+
+
+# Rules
+
+
+def idf(count: int, total: int) -> float:
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
+
+
+def expand_terms(
+    asked: Sequence[str],
+    counts: Mapping[str, int],
+    total: int,
+    vocabulary: Callable[[str], Iterable[str]],
+    related: Mapping[str, Sequence[str]],
+) -> list[QueryTerm]:
+    """Each word as asked, and what `related` says is the same thing; one that stands nowhere as the close words that
+    do."""
+    wanted: list[QueryTerm] = []
+    for term in asked:
+        if counts.get(term, 0):
+            wanted.append(QueryTerm(term, term, 1.0, idf(counts[term], total)))
+        others = related.get(term, ())
+        wanted.extend(QueryTerm(other, term, RELATED_SHARE, idf(counts.get(other, 1), total)) for other in others)
+        if counts.get(term, 0) or others or not may_be_typo(term):
+            continue
+        wanted.extend(
+            QueryTerm(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)
+            for close in close_terms(term, vocabulary(term))[:3]
+        )
+    return wanted
+
+
+def score_terms(wanted: Iterable[QueryTerm], values: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
+    """The sum over the words of a question: of each the best reading that a memory or turn has."""
+    groups: dict[str, list[QueryTerm]] = {}
+    for want in wanted:
+        groups.setdefault(want.asked, []).append(want)
+    scores: dict[Key, float] = {}
+    for group in groups.values():
+        if len(group) == 1:
+            worth = group[0].idf * group[0].share
+            for key, value in values.get(group[0].term, {}).items():
+                scores[key] = scores.get(key, 0.0) + value * worth
+            continue
+        best: dict[Key, float] = {}
+        for want in group:
+            worth = want.idf * want.share
+            for key, value in values.get(want.term, {}).items():
+                if value * worth > best.get(key, 0.0):
+                    best[key] = value * worth
+        for key, value in best.items():
+            scores[key] = scores.get(key, 0.0) + value
+    return scores
+
+
+def full_score(wanted: Sequence[QueryTerm]) -> float:
+    """What a memory would score that says every word of the question, and nothing else."""
+    best: dict[str, float] = {}
+    for want in wanted:
+        if not want.typo:
+            best[want.asked] = max(best.get(want.asked, 0.0), want.idf)
+    return sum(best.values()) or sum(want.idf for want in wanted) or 1.0
+
+
+# Queries
+
+
+def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
+    """The owner's terms that begin like this one: typos seldom touch the first letter."""
+    asked = {"owner": tx.owner, "first": term[0], "after": chr(ord(term[0]) + 1)}
+    return [found for (found,) in _beginning(table).tuples(tx.conn, asked)]
+
+
+def related_words(tx: Tx, table: Table, question: str) -> dict[str, list[str]]:
+    """For the words of a question that is not in English: the owner's words that end in one, or what it ends in; for a
+    single character of a script without spaces the pairs it is in."""
+
+    def stretch(first: str, after: str, most: int = RELATED) -> list[str]:
+        asked = {"owner": tx.owner, "first": first, "after": after, "most": most}
+        return [term for (term,) in _between(table).tuples(tx.conn, asked)]
+
+    found: dict[str, list[str]] = {}
+    for word in endings(question):
+        end = backwards(word)
+        made = [term[:0:-1] for term in stretch(end + " ", end + LAST)]
+        if len(word) == 1:
+            made += stretch(word + " ", word + LAST)
+        made = made or next(([head] for head in compound_heads(word) if stretch(head, head + " ", 1)), [])
+        if made:
+            found[word] = made
+    return found
+
+
+def related_in(values: Mapping[str, Any], question: str) -> dict[str, list[str]]:
+    """The same among the terms of a past instant."""
+    found = {}
+    for word in endings(question):
+        if len(word) == 1:
+            made = [term for term in values if len(term) == 2 and word in term and BACKWARDS not in term]
+        else:
+            made = [term for term in values if term != word and len(term) >= COMPOUND and term.endswith(word)]
+        if made := sorted(made)[: 2 * RELATED] or [head for head in compound_heads(word) if head in values][:1]:
+            found[word] = made
+    return found
+
+
+@lru_cache
+def _between(table: Table) -> PreparedStatement:
+    here = table.c
+    within = and_(here.owner == bindparam("owner"), here.term >= bindparam("first"), here.term < bindparam("after"))
+    return PreparedStatement(select(here.term).where(within).distinct().order_by(here.term).limit(bindparam("most")))
+
+
+@lru_cache
+def _beginning(table: Table) -> PreparedStatement:
+    """Each term is found by a jump behind the one before it, so that it costs as much as there are words, not as often
+    as they were said."""
+    mine = select(func.min(table.c.term).label("term"))
+    mine = mine.where(table.c.owner == bindparam("owner"), table.c.term < bindparam("after"))
+    known = mine.where(table.c.term >= bindparam("first")).cte("known", recursive=True)
+    following = mine.where(table.c.term > known.c.term).correlate(known).scalar_subquery()
+    known = known.union_all(select(following).where(known.c.term.isnot(None)))
+    return PreparedStatement(select(known.c.term).where(known.c.term.isnot(None)))

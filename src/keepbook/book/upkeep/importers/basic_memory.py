@@ -1,0 +1,92 @@
+"""basic-memory: a folder of Markdown notes with a front, observations and relations.
+
+`- [category] words #tag (context)` is an observation and becomes a memory about its note; `- relation [[Other note]]`
+becomes the sentence it stands for. A note with neither comes in whole: its title, with the text as the longer body.
+"""
+
+import re
+from collections.abc import Iterator
+
+from keepbook.book.ground.patterns import regex
+from keepbook.book.upkeep.importers.incoming import (
+    Incoming,
+    IncomingMemory,
+    LeftOut,
+    content_key,
+    parse_source_time,
+    parse_texts,
+)
+from keepbook.book.upkeep.importers.source_file import SourceFile
+from keepbook.errors import Invalid
+
+SOURCE = "basic-memory"
+DATES = ("created", "created_at", "date", "modified", "updated")
+_FRONT = regex(r"\A---\r?\n(?P<front>.*?)\r?\n---\r?\n?(?P<rest>.*)\Z", re.DOTALL)
+_OBSERVED = regex(r"^\s*[-*]\s+\[(?P<category>[^\[\]\n]{2,40})\]\s+(?P<text>.+)$")
+_RELATED = regex(r"^\s*+[-*]\s++(?P<how>[^\[\]\n]{1,60}?)\s{1,20}\[\[(?P<other>[^\[\]\n]+)\]\]")
+_CONTEXT = regex(r"\((?P<context>[^()]*+)\)$")
+_TAG = regex(r"(?<!\w)#(?P<tag>[\w/-]+)")
+
+
+def read(found: SourceFile) -> Incoming | None:
+    notes = {path: one for path, one in found.members.items() if path.endswith(".md")}
+    if not notes or any(path.startswith(".obsidian/workspace.md") for path in notes):
+        return None
+    memories: list[IncomingMemory] = []
+    refused = []
+    for path, note in notes.items():
+        try:
+            memories += list(_of_note(path, note.text))
+        except Invalid as error:
+            refused.append(LeftOut(path, error.message))
+    return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
+
+
+def _of_note(path: str, text: str) -> Iterator[IncomingMemory]:
+    whole = _FRONT.match(text)
+    front, rest = (_front(whole["front"]), whole["rest"]) if whole else ({}, text)
+    title = front.get("title") or path.rsplit("/", 1)[-1].removesuffix(".md")
+    key = front.get("permalink") or path
+    since = parse_source_time(next((front[name] for name in DATES if front.get(name)), None))
+    own = parse_texts(front.get("tags", "").strip("[]").replace('"', ""))
+    found = 0
+    for line in rest.splitlines():
+        if seen := _OBSERVED.match(line):
+            said, context = _apart(seen["text"])
+            tags = (*own, *(mark["tag"] for mark in _TAG.finditer(said)))
+            said = _TAG.sub("", said).strip()
+            yield IncomingMemory(
+                text=said, key=f"{key}/{content_key(said)}", since=since, category=seen["category"], subject=title,
+                tags=(seen["category"], *tags), metadata={"context": context} if context else {},
+            )  # fmt: skip
+        elif seen := _RELATED.match(line):
+            said = f"{title} {seen['how'].strip().replace('_', ' ')} {seen['other'].strip()}"
+            yield IncomingMemory(
+                text=said, key=f"{key}/{content_key(said)}", since=since, subject=title, tags=(*own, "relation")
+            )
+        else:
+            continue
+        found += 1
+    if not found and rest.strip():
+        yield IncomingMemory(text=title, key=key, since=since, subject=title, body=rest.strip(), tags=own)
+
+
+def _apart(text: str) -> tuple[str, str | None]:
+    """The words, and the context in brackets behind them."""
+    text = text.rstrip()
+    behind = _CONTEXT.search(text)
+    return (text[: behind.start()].rstrip(), behind["context"].strip()) if behind else (text, None)
+
+
+def _front(text: str) -> dict[str, str]:
+    """The plain lines of a front: `name: value`, and lists under a name."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in text.splitlines():
+        if line.startswith(("- ", "  - ")) and name:
+            item = line.strip()[2:].strip().strip("'\"")
+            found[name] = f"{found[name]},{item}" if found.get(name) else item
+        elif ":" in line and not line.startswith(" "):
+            name, _, value = line.partition(":")
+            name, found[name.strip()] = name.strip(), value.strip().strip("'\"")
+    return found

@@ -1,0 +1,90 @@
+"""Claude's export: `conversations.json` and `memories.json`, alone or in their archive.
+
+Chats come in as chats, with what was said and not what was thought or looked up; what it remembers of the person comes
+in line by line. The account says whose it is.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keepbook.book.upkeep.importers.incoming import (
+    Incoming,
+    IncomingChat,
+    IncomingMemory,
+    IncomingTurn,
+    LeftOut,
+    content_key,
+    list_in_source,
+    parse_source_time,
+    text_or_none,
+)
+from keepbook.book.upkeep.importers.lists import dated_items
+from keepbook.book.upkeep.importers.source_file import SourceFile
+from keepbook.errors import Invalid
+
+SOURCE = "claude"
+
+
+def read(found: SourceFile) -> Incoming | None:
+    talks, kept = _talks(found), _memory_rows(found)
+    if not talks and not kept:
+        return None
+    chats, refused = [], []
+    for number, one in enumerate(talks, 1):
+        where = f"chat {one.get('name') or number}"
+        try:
+            turns = tuple(turn for message in one["chat_messages"] if (turn := _turn(message)) is not None)
+        except Invalid as error:
+            refused.append(LeftOut(where, error.message))
+            continue
+        if turns:
+            key = str(one.get("uuid") or content_key(*(turn.text for turn in turns)))
+            chats.append(IncomingChat(key=key, who=_account(one), title=text_or_none(one.get("name")), turns=turns))
+        else:
+            refused.append(LeftOut(where, "nobody said anything in it"))
+    memories = tuple(noted for one in kept for noted in _of_memory(one))
+    return Incoming(SOURCE, memories, tuple(chats), tuple(refused))
+
+
+def _talks(found: SourceFile) -> list[Any]:
+    rows = [record for _, record in (found.member("conversations.json") or found).records]
+    fits = all(isinstance(row, Mapping) and isinstance(row.get("chat_messages"), list) for row in rows)
+    return rows if fits else []
+
+
+def _memory_rows(found: SourceFile) -> list[Any]:
+    rows = [record for _, record in (found.member("memories.json") or found).records]
+    names = {"conversations_memory", "project_memories"}
+    return rows if all(isinstance(row, Mapping) and names & set(row) for row in rows) else []
+
+
+def _account(row: Mapping[str, Any]) -> str | None:
+    account = row.get("account")
+    found = account.get("uuid") if isinstance(account, Mapping) else row.get("account_uuid")
+    return str(found) if found else None
+
+
+def _of_memory(row: Mapping[str, Any]) -> Iterator[IncomingMemory]:
+    since = parse_source_time(row.get("updated_at") or row.get("created_at"))
+    projects = row.get("project_memories")
+    told = {"": row.get("conversations_memory")} | (dict(projects) if isinstance(projects, Mapping) else {})
+    for project, text in told.items():
+        for _, item, _ in dated_items(text if isinstance(text, str) else ""):
+            yield IncomingMemory(
+                text=item, key=content_key(project, item), who=_account(row), since=since,
+                metadata={"project": str(project)} if project else {},
+            )  # fmt: skip
+
+
+def _turn(message: Any) -> IncomingTurn | None:
+    if not isinstance(message, Mapping):
+        return None
+    role = {"human": "user", "assistant": "assistant"}.get(str(message.get("sender")))
+    content = list_in_source(message.get("content"), "content")
+    parts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
+    text = "\n".join(str(part.get("text") or "") for part in parts) or str(message.get("text") or "")
+    return (
+        IncomingTurn(role, text.strip(), parse_source_time(message.get("created_at")))
+        if role and text.strip()
+        else None
+    )

@@ -1,0 +1,107 @@
+"""Zep and Graphiti: edges are facts with the time they held, episodes are what was said or read.
+
+A fact that was superseded keeps its end. Episodes of messages become the chat of their group, in their order; other
+episodes are documents, from which the facts were taken already. Entities are named in the facts.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from keepbook.book.ground.patterns import regex
+from keepbook.book.upkeep.importers.incoming import (
+    Incoming,
+    IncomingChat,
+    IncomingMemory,
+    IncomingTurn,
+    LeftOut,
+    content_key,
+    parse_source_time,
+    plain_values,
+)  # fmt: skip
+from keepbook.book.upkeep.importers.source_file import SourceFile
+from keepbook.errors import Invalid
+
+SOURCE = "graphiti"
+_SPEAKS = regex(
+    r"^\s*+(?P<name>[^:\n]{1,60}?)\s{0,20}(?:\((?P<role>[a-z]{1,40})\))?:\s*(?P<text>.+)$", re.DOTALL, anchored=True
+)
+ASSISTANTS = {"assistant", "ai", "agent", "bot", "system"}
+
+
+def read(found: SourceFile) -> Incoming | None:
+    edges, episodes = _parts(found)
+    if not edges and not episodes:
+        return None
+    memories, refused = [], []
+    for edge in edges:
+        try:
+            memories.append(_fact(edge))
+        except Invalid as error:
+            refused.append(LeftOut(f"edge {edge.get('uuid')}", error.message))
+    talks: dict[str | None, list[tuple[str, IncomingTurn]]] = {}
+    for episode in episodes:
+        where = f"episode {episode.get('uuid')}"
+        try:
+            turn = _turn(episode)
+        except Invalid as error:
+            refused.append(LeftOut(where, error.message))
+            continue
+        if turn is None:
+            refused.append(LeftOut(where, "it is a document; the facts taken from it come in"))
+        else:
+            talks.setdefault(_owner_of(episode), []).append((turn.at or "", turn))
+    return Incoming(SOURCE, tuple(memories), tuple(_talk(who, said) for who, said in talks.items()), tuple(refused))
+
+
+def _parts(found: SourceFile) -> tuple[list[Any], list[Any]]:
+    """Edges and episodes: of an object with both, or of a list of either."""
+    value = found.value
+    if isinstance(value, Mapping) and ("edges" in value or "episodes" in value):
+        rows = [*(value.get("edges") or ()), *(value.get("episodes") or ())]
+    else:
+        rows = [record for _, record in found.records]
+    if not rows or not all(isinstance(row, Mapping) and "uuid" in row for row in rows):
+        return [], []
+    edges = [row for row in rows if "fact" in row and "source_node_uuid" in row]
+    episodes = [row for row in rows if "content" in row and "fact" not in row and {"source", "role_type"} & set(row)]
+    return (edges, episodes) if len(edges) + len(episodes) == len(rows) else ([], [])
+
+
+def _owner_of(row: Mapping[str, Any]) -> str | None:
+    found = next((row[name] for name in ("user_id", "group_id", "graph_id") if row.get(name)), None)
+    return None if found is None else str(found)
+
+
+def _fact(edge: Mapping[str, Any]) -> IncomingMemory:
+    if not isinstance(edge["fact"], str):
+        raise Invalid("its fact is no text")
+    return IncomingMemory(
+        text=edge["fact"],
+        key=str(edge["uuid"]),
+        who=_owner_of(edge),
+        since=parse_source_time(edge.get("valid_at") or edge.get("created_at")),
+        until=parse_source_time(edge.get("invalid_at") or edge.get("expired_at")),
+        tags=(str(edge["name"]).lower(),) if edge.get("name") else (),
+        metadata=plain_values(edge.get("attributes")),
+    )
+
+
+def _turn(episode: Mapping[str, Any]) -> IncomingTurn | None:
+    said, at = episode["content"], parse_source_time(episode.get("valid_at") or episode.get("created_at"))
+    if not isinstance(said, str) or not said.strip():
+        raise Invalid("it holds no text")
+    if episode.get("role_type"):  # Zep's own
+        return IncomingTurn("assistant" if str(episode["role_type"]).lower() in ASSISTANTS else "user", said, at)
+    if str(episode.get("source")).rsplit(".", 1)[-1] != "message":
+        return None
+    spoken = _SPEAKS.match(said)
+    if spoken is None:
+        return IncomingTurn("user", said, at)
+    speaker = (spoken["role"] or spoken["name"]).lower()
+    return IncomingTurn("assistant" if speaker in ASSISTANTS else "user", spoken["text"].strip(), at)
+
+
+def _talk(who: str | None, said: list[tuple[str, IncomingTurn]]) -> IncomingChat:
+    turns = tuple(turn for _, turn in sorted(said, key=lambda one: one[0]))
+    return IncomingChat(key=who or content_key(turns[0].text), who=who, title="Episodes", turns=turns)

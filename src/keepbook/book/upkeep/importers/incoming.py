@@ -1,0 +1,214 @@
+"""What comes in from elsewhere, whatever program kept it: memories, chats, whose they are, and what must stay out.
+
+A source says as much as it knows; nothing here has met a book yet. Whoever a thing belongs to there is `who`, and
+`portions` answers into whose book it goes here: people are never poured into one book because nobody said otherwise.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from keepbook.book.ground.when import instant
+from keepbook.errors import Conflict, Invalid
+
+# Values
+
+
+class Enough(Exception):
+    """Raised by whoever watches an import: what has come in stays, the rest is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a memory said for a while, and since when."""
+
+    text: str
+    since: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingMemory:
+    """A memory that comes in. `key` is its name there, so that a second import knows it again."""
+
+    text: str
+    key: str
+    where: str = ""
+    """How a person finds it there: a line, an item."""
+    who: str | None = None
+    since: str | None = None
+    until: str | None = None
+    category: str | None = None
+    subject: str | None = None
+    scope: str | None = None
+    summary: str | None = None
+    body: str | None = None
+    importance: float | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    earlier: tuple[Wording, ...] = ()
+    """What it said before, oldest first."""
+    wanted: bool = False
+    """Whether the person takes it though they asked to forget it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingTurn:
+    """One thing said in a chat that comes in."""
+
+    role: str
+    text: str
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingChat:
+    """A chat that comes in, with its own times."""
+
+    key: str
+    turns: tuple[IncomingTurn, ...]
+    where: str = ""
+    who: str | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What does not come in: where it stands there, and why. Its text is told unless that is the reason."""
+
+    where: str
+    why: str
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A whole file from elsewhere, in one shape."""
+
+    source: str
+    memories: tuple[IncomingMemory, ...] = ()
+    chats: tuple[IncomingChat, ...] = ()
+    refused: tuple[LeftOut, ...] = ()
+    file: str = ""
+    """What the file is called, where it has a name."""
+
+    @property
+    def people(self) -> tuple[str | None, ...]:
+        """Whose things it holds, as they are called there; None for what names nobody. Where only one person is named,
+        what names nobody is theirs too."""
+        found = {*(one.who for one in self.memories), *(one.who for one in self.chats)}
+        named = sorted(who for who in found if who is not None)
+        return tuple(named) if len(named) == 1 or None not in found else (*named, None)
+
+    def only_of(self, people: Sequence[str | None]) -> "Incoming":
+        """Only what belongs to these."""
+        if set(people) == set(self.people):
+            return self
+        return replace(
+            self,
+            memories=tuple(one for one in self.memories if one.who in people),
+            chats=tuple(one for one in self.chats if one.who in people),
+        )
+
+
+# Rules
+
+NAMES = {
+    "basic-memory": "basic-memory", "chatgpt": "ChatGPT", "claude": "Claude", "graphiti": "Graphiti",
+    "langgraph": "LangGraph", "letta": "Letta", "list": "a plain list", "mcp-memory": "an MCP memory server",
+    "mem0": "mem0",
+}  # fmt: skip
+"""What a person calls the programs that things come from."""
+
+
+def program_name(source: str) -> str:
+    return "Keepbook" if source == "keepbook" else NAMES.get(source, source)
+
+
+def source_of_session(session: str | None) -> str | None:
+    """Which program a chat came from, told by its session; None for one that began here or with an agent."""
+    source, mark, _ = (session or "").partition(":")
+    return source if mark and source in NAMES else None
+
+
+def portions(incoming: Incoming, owner: str, owner_map: Mapping[str, str]) -> dict[str, Incoming]:
+    """What goes into whose book: everything into the owner's where the file knows one person at most, else as the map
+    says. `""` in the map means what names nobody; a person mapped to nothing stays out."""
+    people = incoming.people
+    strange = sorted(set(owner_map) - {who or "" for who in people})
+    if strange:
+        known = ", ".join(who_text(who) for who in people) or "nobody"
+        raise Invalid(
+            f"{strange[0]!r} is nobody in this file; it has: {known}", field="owner_map", code="unknown_person"
+        )
+    if not owner_map and len(people) <= 1:
+        return {owner: incoming}
+    asked = [who for who in people if (who or "") not in owner_map]
+    if asked:
+        raise Conflict(
+            f"this file holds {len(people)} people ({', '.join(map(who_text, people))}); say whose book each goes into "
+            f"with --owner-map THEIRS=OURS (missing: {', '.join(map(who_text, asked))}). Nothing was imported",
+            code="several_people",
+            people=[who or "" for who in people],
+        )
+    found: dict[str, list[str | None]] = {}
+    for who in people:
+        if ours := owner_map[who or ""]:
+            found.setdefault(ours, []).append(who)
+    return {ours: incoming.only_of(theirs) for ours, theirs in found.items()}
+
+
+def who_text(who: str | None) -> str:
+    return who or "(nobody named)"
+
+
+def content_key(*parts: object) -> str:
+    """A name for what has none there: made of what it says, so that the same is the same again."""
+    return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]
+
+
+def list_in_source(value: Any, name: str) -> Sequence[Any]:
+    """A list of the source's, or nothing where there is none; anything else is refused by its name there."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise Invalid(f"`{name}` should be a list there, and is {type(value).__name__}", field=name)
+    return value
+
+
+def text_or_none(value: Any) -> str | None:
+    """A title, where it is one."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def parse_source_time(value: Any) -> str | None:
+    """The source's own date as an instant: ISO text, or seconds since 1970. Empty is none; anything else is refused."""
+    if value is None or value == "" or isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        try:
+            return instant(datetime.fromtimestamp(value, UTC), field="date")
+        except (ValueError, OverflowError, OSError):
+            raise Invalid(f"{value!r} is no date", field="date") from None
+    return instant(str(value), field="date")
+
+
+def parse_texts(values: Any) -> tuple[str, ...]:
+    """The words of a list that holds words, or of one text with commas."""
+    if isinstance(values, str):
+        values = values.split(",")
+    if not isinstance(values, list | tuple):
+        return ()
+    return tuple(dict.fromkeys(word for value in values if isinstance(value, str) and (word := value.strip())))
+
+
+def plain_values(told: Any, *without: str) -> dict[str, str]:
+    """The entries of a map that are words, numbers or yes and no, as words."""
+    if not isinstance(told, Mapping):
+        return {}
+    return {
+        str(name): str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in told.items()
+        if name not in without and isinstance(value, str | int | float) and str(value).strip()
+    }

@@ -1,0 +1,121 @@
+"""Letta's agent files: what the memory blocks say of the person, the archive, and the chat with its own times.
+
+Both shapes are read: one agent whose blocks and messages lie in it, and the newer one of several agents with blocks
+beside them. What a block says of the agent itself (its persona) is not about the person and stays out.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keepbook.book.upkeep.importers.incoming import (
+    Incoming,
+    IncomingChat,
+    IncomingMemory,
+    IncomingTurn,
+    LeftOut,
+    content_key,
+    parse_source_time,
+)
+from keepbook.book.upkeep.importers.lists import dated_items
+from keepbook.book.upkeep.importers.source_file import SourceFile
+
+SOURCE = "letta"
+OF_THE_AGENT = "it describes the agent, not the person"
+
+
+def read(found: SourceFile) -> Incoming | None:
+    value = found.value
+    if not isinstance(value, Mapping):
+        return None
+    if isinstance(value.get("core_memory"), list) and isinstance(value.get("messages"), list):
+        return _incoming([(value, value["core_memory"])])
+    if not (isinstance(value.get("agents"), list) and isinstance(value.get("blocks"), list)):
+        return None
+    blocks = {str(block.get("id")): block for block in value["blocks"] if isinstance(block, Mapping)}
+    agents = [agent for agent in value["agents"] if isinstance(agent, Mapping)]
+    held = [[blocks[id] for id in map(str, agent.get("block_ids") or ()) if id in blocks] for agent in agents]
+    return _incoming(list(zip(agents, held, strict=True)))
+
+
+def _incoming(agents: list[tuple[Mapping[str, Any], list[Any]]]) -> Incoming:
+    memories: dict[str, IncomingMemory] = {}
+    chats, refused = [], {}
+    for agent, blocks in agents:
+        for block in blocks:
+            label = str(block.get("label") or "block")
+            if "persona" in label.lower():
+                refused[label] = LeftOut(f"block {label}", OF_THE_AGENT)
+                continue
+            memories |= {one.key: one for one in _of_block(block, label)}
+        memories |= {one.key: one for one in _of_archive(agent)}
+        if (talk := _talk(agent)) is not None:
+            chats.append(talk)
+    return Incoming(SOURCE, tuple(memories.values()), tuple(chats), tuple(refused.values()))
+
+
+def _of_block(block: Mapping[str, Any], label: str) -> Iterator[IncomingMemory]:
+    value, id = block.get("value"), str(block.get("id") or label)
+    since = parse_source_time(block.get("updated_at") or block.get("created_at"))
+    for _, text, _ in dated_items(value if isinstance(value, str) else ""):
+        yield IncomingMemory(text=text, key=f"{id}/{content_key(text)}", since=since, tags=(label,))
+
+
+def _of_archive(agent: Mapping[str, Any]) -> Iterator[IncomingMemory]:
+    for passage in agent.get("archival_memory") or agent.get("passages") or ():
+        if isinstance(passage, Mapping) and isinstance(text := passage.get("text"), str) and text.strip():
+            id = str(passage.get("id") or content_key(text))
+            yield IncomingMemory(
+                text=text, key=id, since=parse_source_time(passage.get("created_at")), tags=("archive",)
+            )
+
+
+def _talk(agent: Mapping[str, Any]) -> IncomingChat | None:
+    turns = [turn for message in agent.get("messages") or () if (turn := _turn(message)) is not None]
+    name = str(agent.get("name") or "agent")
+    key = str(agent.get("id") or content_key(name, [turn.text for turn in turns[:1]]))
+    return IncomingChat(key=key, title=name, turns=tuple(turns)) if turns else None
+
+
+def _turn(message: Any) -> IncomingTurn | None:
+    if not isinstance(message, Mapping) or message.get("role") not in ("user", "assistant"):
+        return None
+    text = _message_text(message)
+    at = parse_source_time(message.get("created_at"))
+    if message["role"] == "user":
+        wrapped = _object(text)
+        if wrapped.get("type", "user_message") != "user_message":
+            return None  # a heartbeat, a login: nobody said it
+        text = str(wrapped.get("message", text))
+        return IncomingTurn("user", text, at) if text.strip() else None
+    spoken = [
+        _object(_send_message_call(call).get("arguments")).get("message") for call in message.get("tool_calls") or ()
+    ]
+    answers = [one for one in spoken if isinstance(one, str)]
+    if message.get("tool_calls") and not answers:
+        return None
+    text = "\n".join(answers) or text  # beside a call stands what it thought, which it did not say
+    return IncomingTurn("assistant", text, at) if text.strip() else None
+
+
+def _send_message_call(call: Any) -> Mapping[str, Any]:
+    made = call.get("function") if isinstance(call, Mapping) else None
+    return made if isinstance(made, Mapping) and made.get("name") == "send_message" else {}
+
+
+def _message_text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if content is None:
+        content = message.get("text")
+    if isinstance(content, str):
+        return content
+    parts = [part.get("text") for part in content or () if isinstance(part, Mapping) and part.get("type") == "text"]
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _object(text: Any) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text) if isinstance(text, str) and text.lstrip().startswith("{") else {}
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,140 @@
+"""A plain list: lines of a text, a table with a header, or JSON of texts; and the list that ChatGPT shows of what it
+remembers, which people copy out of its settings with numbers and dates in front."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keepbook.book.ground.patterns import regex
+from keepbook.book.upkeep.importers.incoming import (
+    Incoming,
+    IncomingMemory,
+    LeftOut,
+    content_key,
+    parse_source_time,
+    parse_texts,
+    plain_values,
+)
+from keepbook.book.upkeep.importers.source_file import SourceFile
+from keepbook.errors import Invalid
+
+SOURCE = "list"
+TEXT = ("content", "memory", "text", "fact", "data", "value")
+"""Where programs keep the sentence itself."""
+PERSON = ("user_id", "user", "owner", "person")
+SINCE = ("valid_from", "created_at", "date", "timestamp", "time", "updated_at")
+UNTIL = ("valid_until", "expires_at")
+KEPT = ("category", "subject", "summary", "body", "scope")
+MOST = 100_000
+"""Entries of one list: a whole life has fewer, and each is held against all that is there."""
+_FRONT = regex(r"^\s*(?:[-*•–]\s+|\d{1,4}[.)]\s+)?(?:\[(?P<date>\d{4}-\d\d-\d\d)\][.:]?\s*)?")
+_HEADING = regex(r"^\s*#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$|^\s*[-=*_]{3,}\s*$")
+
+
+def read(found: SourceFile) -> Incoming | None:
+    """Anything else that holds texts; the last to be asked."""
+    if found.records:
+        return _of_records(found.records)
+    if found.name.lower().endswith((".csv", ".tsv")) or _is_table(found.text):
+        return _of_records(_rows(found))
+    memories, refused = [], []
+    if any(line.lstrip().startswith('{"') for line in found.text.splitlines()):
+        raise _broken("line 1", "is not JSON, and others are")
+    items = list(dated_items(found.text))
+    _within_bounds(len(items))
+    for number, text, date in items:
+        try:
+            memories.append(
+                IncomingMemory(text=text, key=content_key(text), where=f"line {number}", since=parse_source_time(date))
+            )
+        except Invalid as error:
+            refused.append(LeftOut(f"line {number}", error.message))
+    return Incoming(SOURCE, tuple(memories), refused=tuple(refused)) if memories else None
+
+
+def dated_items(text: str) -> Iterator[tuple[int, str, str | None]]:
+    """The lines of a text of notes, without marks and headings: number, words, and the date in front."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not _HEADING.match(line):
+            front = _FRONT.match(line)
+            if item := line[front.end() if front else 0 :].strip():
+                yield number, item, front["date"] if front else None
+
+
+def _of_records(records: list[tuple[str, Any]]) -> Incoming:
+    _within_bounds(len(records))
+    memories, refused = [], []
+    for where, record in records:
+        try:
+            memories.append(_to_memory(where, record))
+        except Invalid as error:
+            if error.code == "broken_line":
+                raise
+            refused.append(LeftOut(where, error.message))
+    return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
+
+
+def _within_bounds(entries: int) -> None:
+    if entries > MOST:
+        raise Invalid(
+            f"this list has {entries:,} entries, more than {MOST:,}; bring them in in parts. Nothing was imported",
+            field="file",
+            code="too_many",
+        )
+
+
+def _to_memory(where: str, record: Any) -> IncomingMemory:
+    if isinstance(record, str):
+        return IncomingMemory(text=record, key=content_key(record), where=where)
+    if not isinstance(record, Mapping):
+        raise _broken(where, "is neither a text nor an object with a text")
+    text = next((record[name] for name in TEXT if isinstance(record.get(name), str)), None)
+    if text is None:
+        raise _broken(where, f"has none of the fields {', '.join(TEXT)}")
+    kept: dict[str, Any] = {name: str(record[name]) for name in KEPT if record.get(name) not in (None, "")}
+    told = record.get("metadata")
+    importance = record.get("importance")
+    return IncomingMemory(
+        text=text,
+        where=where,
+        key=str(record.get("id") or content_key(text, sorted(kept.items()))),
+        who=next((str(record[name]) for name in PERSON if record.get(name)), None),
+        since=parse_source_time(next((record[name] for name in SINCE if record.get(name)), None)),
+        until=parse_source_time(next((record[name] for name in UNTIL if record.get(name)), None)),
+        importance=float(importance) if isinstance(importance, int | float) else None,
+        tags=parse_texts(record.get("tags")),
+        metadata=plain_values(told),
+        **kept,
+    )
+
+
+def _broken(where: str, why: str) -> Invalid:
+    number = int(where.rsplit(maxsplit=1)[-1])
+    return Invalid(f"{where} {why}; nothing was imported", code="broken_line", field="file", line=number)
+
+
+_SEPARATOR = regex(r"[,;\t]")
+
+
+def _is_table(text: str) -> bool:
+    first = text.lstrip().split("\n", 1)[0].lower()
+    names = [name.strip().strip('"') for name in _SEPARATOR.split(first)]
+    return len(names) > 1 and bool(set(TEXT) & set(names))
+
+
+def _rows(found: SourceFile) -> list[tuple[str, Any]]:
+    first = found.text.lstrip().split("\n", 1)[0]
+    mark = max(",;\t", key=first.count)
+    rows = list(csv.reader(found.text.splitlines(keepends=True), delimiter=mark))
+    if not rows:
+        return []
+    names = [name.strip().lower() for name in rows[0]]
+    if not set(TEXT) & set(names):
+        raise Invalid(
+            f"the first line names no column of texts; call it one of {', '.join(TEXT)}. Nothing was imported",
+            field="file",
+            code="no_texts",
+        )
+    return [
+        (f"line {number}", dict(zip(names, row, strict=False))) for number, row in enumerate(rows[1:], 2) if any(row)
+    ]

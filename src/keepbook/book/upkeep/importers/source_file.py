@@ -1,0 +1,128 @@
+"""What lies at a place: a text, a database, an archive, or a folder of notes; read once, as the sources ask for it."""
+
+import io
+import json
+import zipfile
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from keepbook.book.ground.foreign import HEAD
+from keepbook.errors import Invalid, NotFound
+
+LISTS = ("results", "memories", "facts", "items", "data")
+"""Where programs keep their list."""
+MOST = 2_000_000_000
+"""Bytes of one file."""
+UNFOLDED = 500_000_000
+"""Bytes that the files of an archive may have together: they are held in memory at once."""
+
+
+class SourceFile:
+    """A file or folder from elsewhere. `path` is None for a text that came over the wire or out of an archive."""
+
+    def __init__(self, name: str, *, path: Path | None = None, raw: bytes | None = None) -> None:
+        self.name, self.path, self._raw = name, path, raw
+
+    @classmethod
+    def from_path(cls, path: Path) -> "SourceFile":
+        if not path.exists():
+            raise NotFound(f"there is nothing at {path}; check its name", field="file")
+        return cls(path.name, path=path)
+
+    @cached_property
+    def is_folder(self) -> bool:
+        return self.path is not None and self.path.is_dir()
+
+    @cached_property
+    def is_database(self) -> bool:
+        return not self.is_folder and self.raw[: len(HEAD)] == HEAD
+
+    @cached_property
+    def raw(self) -> bytes:
+        if self._raw is not None:
+            return self._raw
+        if self.path is None or self.is_folder:
+            return b""
+        try:
+            if self.path.stat().st_size > MOST:
+                raise Invalid(f"{self.name} is larger than {MOST // 10**9} GB; split it first", field="file")
+            return self.path.read_bytes()
+        except OSError as error:
+            raise NotFound(f"cannot read {self.path} ({error.strerror}); check its permissions", field="file") from None
+
+    @cached_property
+    def text(self) -> str:
+        """The file as text; empty for what is none."""
+        if self.is_folder or self.is_database or self.members:
+            return ""
+        try:
+            return self.raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
+
+    @cached_property
+    def members(self) -> dict[str, "SourceFile"]:
+        """The files of an archive, or of a folder, by their path in it."""
+        if self.is_folder and self.path is not None:
+            files = sorted(path for path in self.path.rglob("*") if path.is_file())
+            return {path.relative_to(self.path).as_posix(): SourceFile(path.name, path=path) for path in files}
+        if not self.raw.startswith(b"PK\x03\x04"):
+            return {}
+        try:
+            with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:
+                wanted = [
+                    one for one in archive.infolist() if one.filename.endswith((".json", ".jsonl", ".md", ".csv"))
+                ]
+                if sum(one.file_size for one in wanted) > UNFOLDED:
+                    raise Invalid(
+                        f"{self.name} unfolds to more than {UNFOLDED // 10**6} MB; unpack it, and bring in the file "
+                        "with your chats or memories alone. Nothing was imported",
+                        field="file",
+                    )
+                return {
+                    one.filename: SourceFile(PurePosixPath(one.filename).name, raw=archive.read(one)) for one in wanted
+                }
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+            raise Invalid(f"{self.name} is a damaged archive ({error}); nothing was imported", field="file") from None
+
+    def member(self, name: str) -> "SourceFile | None":
+        """The file of this name, wherever it lies in the archive or folder; the file itself where it is called so."""
+        return next((one for path, one in self.members.items() if PurePosixPath(path).name == name), None)
+
+    @cached_property
+    def value(self) -> Any:
+        """The file as one JSON value; None where it is not one."""
+        head = self.text.lstrip()[:1]
+        if not head or head not in '[{"':
+            return None
+        try:
+            return json.loads(self.text)
+        except (ValueError, RecursionError):
+            return None
+
+    @cached_property
+    def records(self) -> list[tuple[str, Any]]:
+        """The items of a list, of an object that holds one, or of lines, each with where it stands; empty where the
+        file is no JSON at all. The first line that is none among lines that are is named."""
+        whole = self.value
+        if isinstance(whole, dict):
+            whole = next((whole[name] for name in LISTS if isinstance(whole.get(name), list)), [whole])
+        if isinstance(whole, str):
+            whole = [whole]
+        if whole is not None:
+            return [(f"item {number}", item) for number, item in enumerate(whole, 1)] if isinstance(whole, list) else []
+        lines = [(number, line) for number, line in enumerate(self.text.split("\n"), 1) if line.strip()]
+        if not lines or lines[0][1].lstrip()[0] not in '[{"':
+            return []
+        return [(f"line {number}", _parse_json_line(line, number)) for number, line in lines]
+
+
+def _parse_json_line(line: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        why = str(error) if isinstance(error, ValueError) else "nested too deep"
+        raise Invalid(
+            f"line {number} is not JSON ({why}); nothing was imported", code="broken_line", field="file", line=number
+        ) from None

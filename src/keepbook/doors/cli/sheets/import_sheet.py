@@ -1,0 +1,102 @@
+"""What an import did, or would do: for each book what came in, what was there, what stays out and why."""
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from keepbook.doors.cli.sheets.chats import all_closed
+from keepbook.doors.cli.terminal.paper import AMBER, HEAD, META, Paper, columns, ink, pluralise
+
+if TYPE_CHECKING:
+    from keepbook.book.upkeep.import_answer import Imported
+    from keepbook.book.upkeep.importers.write import ImportedItem
+
+SHOWN = 50
+"""Lines of each table; --json has all."""
+OUTCOMES = {"new": "comes in", "changed": "reworded", "there": "there already", "trash": "in the trash"}
+
+
+def imported_and_read(paper: Paper, answer: dict[str, Any]) -> None:
+    import_sheet(paper, answer["imported"], read=True)
+    all_closed(paper, answer["read"])
+
+
+def import_sheet(paper: Paper, answer: "Imported | tuple[Imported, ...]", *, read: bool = False) -> None:
+    answers = answer if isinstance(answer, tuple) else (answer,)
+    for one in answers:
+        if len(answers) > 1:
+            paper.put(ink(one.owner, HEAD))
+        _dry_run_sheet(paper, one) if one.dry_run else _taken_sheet(paper, one, read=read)
+        _refused_table(paper, one)
+
+
+def _dry_run_sheet(paper: Paper, answer: "Imported") -> None:
+    chats = f" and {pluralise(answer.chats, 'chat')}" if answer.chats else ""
+    paper.put(
+        "Only looked; nothing was kept. It would bring ", pluralise(answer.memories, "memory", "memories"), chats, ".",
+        f" {answer.unchanged:,} are in the book already." if answer.unchanged else "",
+    )  # fmt: skip
+    _arming(paper, answer)
+    if answer.came:
+        table = columns("", "from", "category", "what", text=3)
+        for one in answer.came[:SHOWN]:
+            table.add_row(ink(OUTCOMES[one.outcome], META), _since(one), ink(one.category, META), _words(one))
+        paper.sheet(table, indent=2)
+        _more_line(paper, len(answer.came))
+
+
+def _taken_sheet(paper: Paper, answer: "Imported", *, read: bool) -> None:
+    _arming(paper, answer)
+    chats = f" and {pluralise(answer.chats, 'chat')}" if answer.chats else ""
+    if not answer.memories and not answer.chats and answer.unchanged:
+        paper.put("Nothing new: all ", pluralise(answer.unchanged, "memory", "memories"), " were in the book already.")
+        return
+    already = f" {answer.unchanged:,} were in the book already." if answer.unchanged else ""
+    taken = pluralise(answer.memories, "memory", "memories")
+    paper.put("Imported ", taken, chats, ".", already, " See: ", paper.hint("list"))
+    if answer.load is not None:
+        paper.put("Take it back: ", paper.hint("undo", "--load", answer.load))
+    if answer.chats and not read:
+        paper.put(
+            "The chats are open. Read them for memories on this machine: ", paper.hint("threads close --all --offline")
+        )
+
+
+def take_back_sheet(paper: Paper, answer: dict[str, Any]) -> None:
+    if "trades" in answer:
+        paper.put("Taken back: ", pluralise(answer["trades"], "trade"), ". The same file can be loaded anew.")
+        return
+    gone = [pluralise(len(answer["memories"]), "line"), pluralise(len(answer["chats"]), "chat")]
+    paper.put("Taken back: ", gone[0], " and ", gone[1], ". The same file can be imported anew.")
+    if answer["stayed"]:
+        paper.put(ink(f"{answer['stayed']:,} stayed: something newer touched them.", AMBER))
+
+
+def _arming(paper: Paper, answer: "Imported") -> None:
+    for agent in answer.to_arm:
+        paper.put(ink(f"{agent} rests until you say that it may run here: "), paper.hint("agent", "arm", agent))
+
+
+def _refused_table(paper: Paper, answer: "Imported") -> None:
+    if not answer.refused:
+        return
+    verb = "would stay out" if answer.dry_run else "stayed out"
+    paper.put(ink(f"{pluralise(len(answer.refused), 'thing')} {verb}:", AMBER))
+    table = columns("where", "why", "what", text=2)
+    for one in answer.refused[:SHOWN]:
+        table.add_row(ink(one.where, META), ink(one.why), ink(one.text, META))
+    paper.sheet(table, indent=2)
+    _more_line(paper, len(answer.refused))
+
+
+def _since(one: "ImportedItem") -> Text:
+    return ink((one.since or "")[:10], META)
+
+
+def _words(one: "ImportedItem") -> Text:
+    return ink(f"{'chat: ' if one.what == 'chat' else ''}{one.text}")
+
+
+def _more_line(paper: Paper, number: int) -> None:
+    if number > SHOWN:
+        paper.put(ink(f"  … and {number - SHOWN:,} more; --json has all of them", META))

@@ -1,0 +1,140 @@
+"""What `/api/memory` is sent, and what it answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from keepbook.book.ledger.ledger import Entry
+from keepbook.book.memory.memories import REASONS, Memory, Version
+from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall.memories import Hit
+
+
+class RequestBody(BaseModel):
+    """A request's body: what is not known is refused by name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewMemory(RequestBody):
+    content: str
+    category: str | None = None
+    subject: str | None = None
+    summary: str | None = None
+    body: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="What a program notes with it: at most 32 strings.")
+    tags: list[str] | None = Field(None, description="Words to file it under: at most 32.")
+    confidence: str | None = Field(None, description="asserted or inferred")
+    importance: float | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+    scope: str | None = None
+    thread_id: str | None = None
+    turn_ids: list[str | int] = []
+    force: bool = Field(False, description="Keep it although something like it is there.")
+
+
+class ChangedMemory(RequestBody):
+    content: str
+    summary: str | None = None
+    body: str | None = None
+    category: str | None = None
+    subject: str | None = None
+    metadata: dict[str, str] | None = Field(None, description="Left out, it stays as it is; {} empties it.")
+    tags: list[str] | None = Field(None, description="Left out, they stay as they are; [] takes them away.")
+    confidence: str | None = None
+    importance: float | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+    correction: bool = Field(False, description="As it should have been from the start.")
+    expect_version: int | None = None
+    thread_id: str | None = None
+    turn_ids: list[str | int] = []
+
+
+class ForgetRequest(RequestBody):
+    reason: str = Field("user_deleted", description=", ".join(REASONS[:-1]))
+    expect_version: int | None = None
+
+
+class RestoreRequest(RequestBody):
+    expect_version: int | None = None
+
+
+class InjectRequest(RequestBody):
+    session: str
+    preset: str | None = None
+    scope: str | None = None
+
+
+class NewLink(RequestBody):
+    from_id: str
+    to_id: str
+    relation: str
+
+
+@dataclass(frozen=True)
+class MemoryPage:
+    memories: list[Memory]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """The text for a system prompt, and the preset it was made by."""
+
+    block: str
+    preset: str
+
+
+@dataclass(frozen=True)
+class MemoryFate:
+    """Where a memory ended up (in_block, recall_only or cut), and why where it is not in the block."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RenderedBlock:
+    """The block, what it shows as pairs of id and version, and what became of each memory."""
+
+    text: str
+    shown: list[tuple[str, int]]
+    fates: dict[str, MemoryFate]
+
+
+@dataclass(frozen=True)
+class FoundMemory:
+    """The memory that a reference means."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class Versions:
+    versions: list[Version]
+
+
+@dataclass(frozen=True)
+class Hits:
+    memories: Sequence[Hit]
+    notice: str | None = None
+
+
+@dataclass(frozen=True)
+class ChatHits:
+    turns: list[ChatHit]
+    notice: str | None = None
+
+
+@dataclass(frozen=True)
+class Entries:
+    entries: list[Entry]
+
+
+@dataclass(frozen=True)
+class Memories:
+    memories: list[Memory]

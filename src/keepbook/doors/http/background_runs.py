@@ -1,0 +1,46 @@
+"""Runs that go on in the server after the request that began them, or by the clock. They end with the server."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from keepbook.jobs import AT_ONCE
+
+log = logging.getLogger(__name__)
+
+
+class BackgroundRuns:
+    """What is under way in this process; `app.state.runs`."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._room = asyncio.Semaphore(AT_ONCE)
+
+    def begin(self, work: Coroutine[Any, Any, Any], *, in_turn: bool = False) -> "asyncio.Task[Any]":
+        """Let it go on; with `in_turn` only a few at once."""
+        task = asyncio.create_task(self._in_turn(work) if in_turn else work)
+        self._tasks.add(task)
+        task.add_done_callback(self._forget_task)
+        return task
+
+    async def stay(self, work: Coroutine[Any, Any, Any], *, wait: float) -> None:
+        """Let it go on, and stay with it for `wait` seconds at most."""
+        await asyncio.wait({self.begin(work)}, timeout=wait)
+
+    async def end(self) -> None:
+        """Stop what is under way: each run fails, and says that it was stopped."""
+        for task in list(self._tasks):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await task
+
+    async def _in_turn(self, work: Coroutine[Any, Any, Any]) -> None:
+        async with self._room:
+            await work
+
+    def _forget_task(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a run broke off: %s", type(error).__name__)

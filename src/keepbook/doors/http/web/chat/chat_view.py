@@ -1,0 +1,264 @@
+"""A whole chat as its page shows it: the turns that hold, each with what it kept and what it took the place of."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from keepbook.book.agents.agents import Agent
+from keepbook.book.chats.notes import Note
+from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.chats.view import ChatBlock, chat_block, tried_again_at
+from keepbook.doors.http.web.chat import learning, turn_slips
+from keepbook.doors.http.web.chat.answer_slips import answered_events
+from keepbook.doors.http.web.chat.learning import ChatLearning, PencilLine
+from keepbook.doors.http.web.chat.turn_slips import Slip
+from keepbook.doors.http.web.chat.versions import TurnVersion, messages_with_version, versions_by_turn
+from keepbook.doors.http.web.frame.sidebar import program_of_chat
+from keepbook.doors.http.web.frame.visit import Visit
+from keepbook.doors.http.web.memory.block_groups import BlockGroups, group_block_lines
+from keepbook.doors.http.web.memory.import_page import readers
+from keepbook.models.agents.talk import agent_of
+from keepbook.models.choose import NOTEBOOK, OFFLINE
+from keepbook.models.notebook.open_questions import OpenQuestion, open_questions, questions_of_turn
+from keepbook.models.notebook.values import NOTEBOOK as SPEAKER
+from keepbook.presets import Preset
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """A message as the page shows it: with what it kept and asks, and its note where it was bookmarked."""
+
+    message: Message
+    slips: list[Slip]
+    note: Note | None
+    lines: list[PencilLine] = field(default_factory=list)
+    """What closing would keep of it, where it is the person's and the preset says so beside the turn."""
+    skipped: list[str] = field(default_factory=list)
+    """What the person took back with it before it was kept."""
+    questions: list[OpenQuestion] = field(default_factory=list)
+    """What waits for the person's answer under it."""
+    of: TurnVersion | None = None
+    """Which version it is, where it was said or answered anew."""
+    by: str = "You"
+    """Who said it: what answered, as people call it."""
+    heeded: str = ""
+    """What the person's order did, where the answer to it may not say so."""
+    asks_off: bool = False
+    """Whether it waits for a yes to switching memory off."""
+
+    @property
+    def number(self) -> int:
+        return self.message.turn
+
+    @property
+    def by_notebook(self) -> bool:
+        return self.message.role == "assistant" and self.message.speaker == SPEAKER
+
+
+@dataclass(frozen=True, slots=True)
+class ChatView:
+    """A whole chat as the page shows it."""
+
+    thread: Thread | None
+    turns: list[TurnView]
+    kept: list[Slip]
+    """What it wrote besides its replies: read when it closed, or written by a reply that was stopped."""
+    given: ChatBlock | None
+    lines: BlockGroups | None
+    agent: str
+    """Who answers here: an agent, the notebook or a model."""
+    budget: int | None
+    tried_again: Any = None
+    remote: str | None = None
+    """Of a chat that could not be read: the model that failed, where the notebook could read it instead."""
+    with_agent: Agent | None = None
+    """Whose one chat it is, where it is an agent's."""
+    learned: ChatLearning = field(default_factory=ChatLearning)
+    """What closing would keep of the whole chat: the panel shows it, with any preset."""
+    closes: bool = False
+    """Whether closing would read anything here."""
+    preset: Preset | None = None
+    by_model: bool = False
+    """Whether a model would answer here, not the notebook."""
+    newest: bool = True
+    """Whether it is shown as it stands, not with an earlier version at its end."""
+    ahead: bool = True
+    """Nothing was answered yet: what it says of the block is what the first answer will be given."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether its preset keeps without a word: then what was kept stands in the panel."""
+        return self.preset is not None and self.preset.consent == "silent"
+
+    @property
+    def elsewhere(self) -> str | None:
+        """What the program is called that this chat was brought in from, where it was."""
+        return program_of_chat(self.thread) if self.thread is not None else None
+
+    def same_lines(self, slips: Iterable[Slip]) -> set[int]:
+        """The turns whose cards tell of the same memories."""
+        meant = {slip.memory_id for slip in slips}
+        return {turn.number for turn in self.turns if any(slip.memory_id in meant for slip in turn.slips)}
+
+    @property
+    def unanswered(self) -> bool:
+        return bool(self.turns) and self.turns[-1].message.role == "user" and self.newest
+
+    @property
+    def signed(self) -> str:
+        """Who answered last; who would, where nobody has."""
+        return next((turn.by for turn in reversed(self.turns) if turn.message.role == "assistant"), self.agent)
+
+    @property
+    def _open(self) -> bool:
+        return self.thread is not None and self.thread.deleted_at is None and self.newest
+
+    @property
+    def pinned(self) -> list[int]:
+        return [turn.number for turn in self.turns if turn.note]
+
+    @property
+    def editable(self) -> int | None:
+        """The person's last turn: the one that can be said anew."""
+        mine = next((turn.number for turn in reversed(self.turns) if turn.message.role == "user"), None)
+        return mine if self._open and self.with_agent is None else None
+
+    @property
+    def repeatable(self) -> int | None:
+        """The last reply, if it is one: it can be written anew; an agent's only where it broke off."""
+        last = self.turns[-2:]
+        asked = [turn.message.role for turn in last] == ["user", "assistant"]
+        fits = asked and (self.with_agent is None or last[-1].message.broke_off is not None)
+        return last[-1].number if fits and self._open else None
+
+    @property
+    def said_at(self) -> dict[int, Any]:
+        """When each turn was said."""
+        return {turn.number: turn.message.at for turn in self.turns}
+
+    @property
+    def unread(self) -> bool:
+        """Whether leaving this chat now gives closing something to read. What it could not read waits: that was told,
+        and is tried again in its time."""
+        return self.thread is not None and has_news(self.thread) and not self.thread.failures
+
+
+def has_news(thread: Thread) -> bool:
+    waits = thread.state == "active" and thread.deleted_at is None and not thread.parked
+    return waits and thread.turns > thread.extracted_through
+
+
+def beginning(visit: Visit) -> ChatView:
+    preset = visit.book.preset()
+    rendered = visit.book.rendered() if visit.book.choices.memory else None
+    block = ChatBlock(visit.now, rendered.text, rendered.lines) if rendered and rendered.text else None
+    answers, by_model = visit.kb.models.called(None), _by_model(visit, None)
+    lines = group_block_lines(block.lines if block else ())
+    return ChatView(None, [], [], block, lines, answers, _budget(preset), by_model=by_model)
+
+
+def _by_model(visit: Visit, agent: Agent | None) -> bool:
+    return ((agent and agent.model) or visit.kb.settings.model) != OFFLINE
+
+
+def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> ChatView:
+    """The chat as its page shows it, with the version of a turn that `at` belongs to; with `pencil` it is read for what
+    closing would keep, which may take its time."""
+    book = visit.book
+    chat = book.threads.get(id)
+    thread = chat.thread
+    preset = book.preset(thread.preset)
+    agent = agent_of(chat) if thread.agent else None
+    if not thread.turns:
+        begun = beginning(visit)
+        name = begun.agent if agent is None else agent.name
+        by_model = _by_model(visit, agent)
+        return ChatView(
+            thread, [], [], begun.given, begun.lines, name, begun.budget, with_agent=agent, by_model=by_model
+        )
+    messages = [one for one in chat.messages() if one.role in ("user", "assistant")]
+    block = chat_block(book, thread)
+    ahead = block is None and not any(one.role == "user" for one in messages)
+    if ahead and not thread.incognito:
+        block = beginning(visit).given
+    closes = learning.is_open(visit, thread)
+    read = learning.chat_learning(visit, thread, preset) if pencil else ChatLearning(read=not closes)
+    shown = messages_with_version(messages, at)
+    answers = agent.name if agent else (thread.agent or "").capitalize() or visit.kb.models.called(None)
+    turns, kept = _turn_views(visit, thread, preset, messages, shown, read, answers, agent is not None)
+    return ChatView(
+        thread,
+        turns,
+        kept,
+        block,
+        group_block_lines(block.lines) if block else None,
+        answers,
+        _budget(preset),
+        tried_again_at(book, thread) if thread.failures and not thread.parked else None,
+        remote=readers(visit)[0] if thread.failures else None,
+        with_agent=agent,
+        learned=read,
+        closes=closes,
+        preset=preset,
+        by_model=_by_model(visit, agent),
+        newest=shown[-1].turn == max(one.turn for one in messages) if shown else True,
+        ahead=ahead,
+    )
+
+
+def _turn_views(
+    visit: Visit,
+    thread: Thread,
+    preset: Preset,
+    messages: Sequence[Message],
+    shown: Sequence[Message],
+    read: ChatLearning,
+    answers: str,
+    an_agent: bool,
+) -> tuple[list[TurnView], list[Slip]]:
+    """The turns that are shown, each with what it wrote; and what the chat wrote besides."""
+    book, silent = visit.book, preset.consent == "silent"
+    notes = {note.turn: note for note in book.notes.list() if note.thread_id == thread.id}
+    entries = [
+        one for one in book.ledger(thread=thread.id, limit=None) if one.memory_id and one.action in turn_slips.KINDS
+    ]
+    told = turn_slips.by_event(book, ((entry.event, entry.memory_id) for entry in entries if entry.memory_id))
+    under = {} if silent else {one.turn: turn_slips.events_of(one) for one in messages if one.parts}
+    inside = {event for events in under.values() for event in events}
+    if not silent:
+        for turn, events in answered_events(book, thread.id, entries, inside).items():
+            under.setdefault(turn, []).extend(events)
+            inside.update(events)
+    people = set() if silent else {one.turn for one in messages if one.role == "user"}
+    kept = []
+    for entry in reversed(entries):
+        slip = told.get(entry.event)
+        if slip is None or slip.event in inside:
+            continue
+        if slip.by_person and slip.turn in people and slip.thread_id == thread.id:
+            under.setdefault(slip.turn or 0, []).append(slip.event)
+        else:
+            kept.append(slip)
+    turns, of, asked = [], versions_by_turn(messages, shown), open_questions(book, thread.id)
+    for one, following in zip(shown, [*shown[1:], None], strict=True):
+        slips = [told[event] for event in under[one.turn] if event in told] if one.turn in under else []
+        lines = read.of(one.turn) if read.lines and one.role == "user" else []
+        out = [] if silent else learning.withdrawn_lines(one)
+        questions = questions_of_turn(asked, one.turn)
+        by = answers if an_agent else _speaker_name(visit, one, answers)
+        heeded = "" if following is not None and following.speaker == SPEAKER else learning.order_result(one)
+        off = following is None or following is shown[-1]
+        asks_off = off and book.choices.memory and learning.asks_off(one)
+        note = notes.get(one.turn)
+        turns.append(TurnView(one, slips, note, lines, out, questions, of.get(one.turn), by, heeded, asks_off))
+    return turns, kept
+
+
+def _speaker_name(visit: Visit, one: Message, answers: str) -> str:
+    if one.speaker == SPEAKER:
+        return NOTEBOOK
+    return one.speaker or (visit.kb.models.called(one.model) if one.model else answers)
+
+
+def _budget(preset: Preset) -> int | None:
+    return preset.selection.total or sum(preset.selection.budgets.values()) or None

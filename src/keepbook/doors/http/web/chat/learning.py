@@ -1,0 +1,129 @@
+"""Learning, as a chat's page shows it: the lines in pencil, what closing makes of each, and what the person left out.
+
+Reading a long chat for the first time takes seconds, so no page waits for it: script asks for the pencil once the page
+stands; without script a link does, and the answer to a form brings it along, since saying something has read the chat.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from keepbook.book.chats.pencil import Pencil
+from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.chats.view import declined_pencil_lines
+from keepbook.book.text.quotation import as_shown, shown_text
+from keepbook.doors.http.web.frame.visit import Visit
+from keepbook.doors.http.web.memory.wording import group_name
+from keepbook.errors import NotFound
+from keepbook.models.notebook.reply.say import Voice, describe_deeds
+from keepbook.models.notebook.values import from_parts
+from keepbook.presets import Preset
+
+
+class PencilLine(NamedTuple):
+    """One line in pencil. `before` is what it would take the place of; `out` when the person left it out."""
+
+    key: str
+    turn: int
+    content: str
+    category: str | None
+    sure: bool
+    before: str | None = None
+    out: datetime | None = None
+    offered: bool = False
+    """Whether it waits for a yes: closing does nothing with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatLearning:
+    """What closing would make of a chat. Until it was `read`, that is not known."""
+
+    lines: Sequence[PencilLine] = ()
+    read: bool = True
+    beside: bool = True
+    """Whether the lines stand beside their turns; where a preset saves silently they stand in the panel only."""
+
+    @property
+    def kept(self) -> int:
+        return sum(line.sure and line.out is None for line in self.lines)
+
+    @property
+    def noted(self) -> int:
+        return sum(line.out is None for line in self.lines)
+
+    @property
+    def waits(self) -> int:
+        """How many closing puts into the review."""
+        return self.noted - self.kept
+
+    @property
+    def left_out(self) -> int:
+        return sum(line.out is not None for line in self.lines)
+
+    def of(self, turn: int) -> list[PencilLine]:
+        """The lines beside a turn; what is offered there is asked as a question."""
+        return [line for line in self.lines if line.turn == turn and not line.offered] if self.beside else []
+
+    def groups(self, preset: Preset) -> list[tuple[str, list[PencilLine]]]:
+        """What closing keeps, in the order of the book; then what will wait, and what was left out."""
+        kept = [line for line in self.lines if line.sure and line.out is None]
+        order = [*preset.categories, *{line.category: None for line in kept}]
+        found = [
+            (group_name(one, preset), [line for line in kept if line.category == one]) for one in dict.fromkeys(order)
+        ]
+        found.append(("Waits for your yes", [line for line in self.lines if not line.sure and line.out is None]))
+        found.append(("Left out", [line for line in self.lines if line.out is not None]))
+        return [(name, lines) for name, lines in found if lines]
+
+
+def is_open(visit: Visit, thread: Thread) -> bool:
+    """Whether closing would read anything here."""
+    waits = thread.state == "active" and thread.deleted_at is None and thread.turns > thread.extracted_through
+    return waits and not thread.incognito and visit.book.choices.memory
+
+
+def chat_learning(visit: Visit, thread: Thread, preset: Preset) -> ChatLearning:
+    """The chat, read: seconds for a long one that nobody has read yet."""
+    if not is_open(visit, thread):
+        return ChatLearning()
+    proposes = preset.on_close == "propose"
+    waiting = [_waiting_line(visit, one, proposes=proposes) for one in visit.book.threads.get(thread.id).pencil()]
+    out = [
+        PencilLine(one.key, one.turn_id, one.content, None, False, out=one.at)
+        for one in declined_pencil_lines(visit.book, thread)
+    ]
+    return ChatLearning([*waiting, *out], beside=preset.consent != "silent")
+
+
+def _waiting_line(visit: Visit, one: Pencil, *, proposes: bool) -> PencilLine:
+    words = as_shown(one.content, one.spans, None) if one.spans else one.content
+    sure, before = one.sure and not proposes, _line_of(visit, one.target)
+    return PencilLine(one.key, one.turn_id, words, one.category, sure, before, offered=one.proposal is not None)
+
+
+def _line_of(visit: Visit, memory: str | None) -> str | None:
+    """What the book says where a line would take its place."""
+    try:
+        return shown_text(visit.book.get(memory)) if memory else None
+    except NotFound:  # deleted for good a moment ago
+        return None
+
+
+def order_result(message: Message) -> str:
+    """What an order did where no slip shows it: with a model the person would read nothing of it."""
+    deeds = from_parts(message.parts) if message.role == "user" else ()
+    unseen = [deed for deed in deeds if not (deed.event or deed.withdrawn or deed.proposal)]
+    return describe_deeds(unseen, Voice("en"))
+
+
+def asks_off(message: Message) -> bool:
+    """Whether a turn asks to stop remembering."""
+    return message.role == "user" and any(deed.act == "off" for deed in from_parts(message.parts))
+
+
+def withdrawn_lines(message: Message) -> list[str]:
+    """What the person said and then took back with this turn: no line is written of it."""
+    deeds = from_parts(message.parts) if message.role == "user" else ()
+    taken = [deed for deed in deeds if deed.act == "withdraw" and deed.withdrawn and not deed.event]
+    return [deed.content for deed in taken if deed.content]

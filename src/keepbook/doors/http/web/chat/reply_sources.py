@@ -1,0 +1,156 @@
+"""What one reply saw: the lines of the block, what it recalled and looked up, and what that cost.
+
+All of it is read back from what was stored with the reply and from the block the chat was given: what a model was sent,
+not what the book says by now.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.chats.view import ChatBlock, chat_block
+from keepbook.book.ground.patterns import regex
+from keepbook.doors.http.web.frame.visit import Visit
+from keepbook.doors.http.web.memory.block_groups import BlockGroups, group_block_lines
+from keepbook.errors import NotFound
+from keepbook.models.compress import ORDER
+from keepbook.models.model import ToolCall
+from keepbook.models.providers.remote import RemoteModel
+from keepbook.presets import Preset
+
+RECALLS = ("recall", "recall_chats")
+_HIT = regex(
+    r"^\[(?P<memory>[A-Za-z0-9]{8})\] (?P<text>.*)$"
+    r"|^- (?P<where>.*?\(chat (?P<chat>[A-Za-z0-9]{8}), turn (?P<turn>\d+)\)): (?P<said>.*)$"
+)
+A_MILLION = 1_000_000
+LEAST = 0.0001
+"""Of what a price is told in; less than that is said in words."""
+
+
+class SourceHit(NamedTuple):
+    """A line that a recall answered with, and where it leads."""
+
+    text: str
+    link: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSource:
+    question: str
+    hits: list[SourceHit]
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    asked: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplySources:
+    """All that a reply was made from."""
+
+    message: Message
+    block: ChatBlock | None
+    lines: BlockGroups
+    erased: bool
+    """The block it was given was erased together with a memory in it; the chat has had another one since."""
+    recalled: list[RecallSource]
+    looked_up: list[LookedUp]
+    model: str
+    """Which one answered, as people call it; nothing where it was recorded from elsewhere."""
+    cost: str
+
+    @property
+    def tokens(self) -> int:
+        return (self.message.tokens_in or 0) + (self.message.tokens_out or 0)
+
+
+def reply_sources(visit: Visit, thread: Thread, message: Message) -> ReplySources:
+    block = chat_block(visit.book, thread)
+    erased = block is not None and block.at > message.at
+    block = None if erased else block
+    calls = [ToolCall(**part) for part in message.parts or () if part["name"] != ORDER]
+    asked = questions(visit.book.preset(thread.preset))
+    return ReplySources(
+        message,
+        block,
+        group_block_lines(block.lines if block else ()),
+        erased,
+        [_recall_source(call, asked[call.name]) for call in calls if call.name in asked],
+        [LookedUp(_call_in_words(call), call.answer or "") for call in calls if call.name not in asked],
+        visit.kb.models.called(message.model) if message.model else "",
+        _cost(visit, message),
+    )
+
+
+def reply_of(messages: Sequence[Message], turn: int) -> Message:
+    found = next((one for one in messages if one.turn == turn and one.role == "assistant"), None)
+    if found is None:
+        raise NotFound(f"there is no reply at turn {turn} of this chat", field="saw")
+    return found
+
+
+# Rules
+
+
+def questions(preset: Preset) -> dict[str, str]:
+    """The tools that recall, by what the preset says they do, each with the name of the argument that asks."""
+    return {
+        tool.name: next((name for name, bound in tool.arguments.items() if bound.is_ == "query"), "query")
+        for tool in preset.tools
+        if tool.does in RECALLS
+    }
+
+
+def _recall_source(call: ToolCall, asks: str) -> RecallSource:
+    answer = call.answer or ""
+    return RecallSource(str(call.arguments.get(asks, "")), _hits(answer), answer)
+
+
+def _hits(answer: str) -> list[SourceHit]:
+    hits: list[SourceHit] = []
+    for line in answer.splitlines():
+        found = _HIT.match(line)
+        if found and found["memory"]:
+            hits.append(SourceHit(found["text"], f"/memory/{found['memory']}"))
+        elif found:
+            hits.append(SourceHit(found["said"], f"/chat/{found['chat']}#turn-{found['turn']}", found["where"]))
+        elif line.startswith("    ") and hits:
+            hits[-1] = hits[-1]._replace(detail=line.strip())
+    return hits
+
+
+def _call_in_words(call: ToolCall) -> str:
+    """A call in words: name(argument="…")."""
+    told = (f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
+    return f"{call.name}({', '.join(told)})"
+
+
+def _cost(visit: Visit, message: Message) -> str:
+    """What is known about the price, in a sentence; never a nought that nobody has counted."""
+    if message.model is None:
+        return "Recorded from elsewhere: what it cost was not told."
+    models, settings = visit.kb.models, visit.kb.settings
+    if message.broke_off:
+        return "It broke off before the model had counted what it took."
+    if message.model == models.offline.name:
+        return "The notebook answered. It runs on this machine and costs nothing."
+    if settings.price_in or settings.price_out:
+        spent = (message.tokens_in or 0) * settings.price_in + (message.tokens_out or 0) * settings.price_out
+        return f"It cost {cost_in_words(spent / A_MILLION)}, at the prices in the settings."
+    if models.chat.name == message.model and isinstance(models.chat, RemoteModel) and models.chat.address.here:
+        return "Runs on this machine."
+    return "The price is not known; tokens only."
+
+
+def cost_in_words(cost: float) -> str:
+    """Money in as many places as it needs; what is less is said to be less."""
+    if cost < LEAST:
+        return f"less than {LEAST:.4f}"
+    return f"{cost:.2f}" if cost >= 0.1 else f"{cost:.4f}"

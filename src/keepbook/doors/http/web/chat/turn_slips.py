@@ -1,0 +1,130 @@
+"""The slip under a turn: what it changed in the book, what stands of that now, and the way back.
+
+A write is told by its entry in the ledger and the two wordings around it, so the slip says the same after a reload, in
+another tab, and after somebody else has undone it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from keepbook.book.book import Book, MemoryDetail
+from keepbook.book.chats.threads import Message
+from keepbook.book.ledger.ledger import Entry
+from keepbook.book.text.quotation import shown_text
+from keepbook.errors import NotFound
+from keepbook.models.compress import ORDER
+from keepbook.models.notebook.values import from_parts
+
+KINDS = {"remember": "New", "update": "Changed", "end": "Ended", "forget": "Archived", "delete": "Deleted",
+         "restore": "Restored", "confirm": "Confirmed", "promote": "Promoted", "demote": "Demoted"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """One write. `undone` says that it was taken back; `touched` is the newer entry that stands on it."""
+
+    event: int
+    kind: str
+    memory_id: str
+    before: str | None
+    after: str | None
+    category: str | None
+    versions: tuple[int, int] | None
+    valid_until: datetime | None
+    turn: int | None = None
+    """Of the person, on whose words alone it rests; in the chat `thread_id`."""
+    thread_id: str | None = None
+    by_person: bool = False
+    undone: bool = False
+    touched: Entry | None = None
+    in_book: bool = True
+    """Whether the book says the memory now, in whichever words."""
+    is_current: bool = True
+    """Whether the book says it in the words of this write still."""
+    newest: int = 0
+    """The entry to take back next: itself, the one that took it back, or the one that put it back."""
+
+    @property
+    def open(self) -> bool:
+        return not self.undone and self.touched is None
+
+    @property
+    def can_be_redone(self) -> bool:
+        return self.undone and self.touched is None
+
+    @property
+    def took_out(self) -> bool:
+        return self.kind in ("Archived", "Deleted")
+
+    @property
+    def stands(self) -> bool:
+        """Whether what it did holds: of a line that came in, that the book still has it."""
+        return not self.undone and (self.took_out or self.in_book)
+
+
+def events_of(message: Message) -> list[int]:
+    """The ledger entries that the tools of a reply wrote, or that a turn of the person did by itself."""
+    if message.role == "user":
+        return [deed.event for deed in from_parts(message.parts) if deed.event]
+    calls = [part for part in message.parts or () if part["name"] != ORDER]  # what its turn did stands under that
+    told = (part.get("memory_event") for part in calls)
+    return [event["event"] for event in told if event and event.get("event") and event.get("op") in KINDS]
+
+
+def by_event(book: Book, events: Iterable[tuple[int, str]]) -> dict[int, Slip]:
+    """Slips of (event, memory id) pairs; each memory is read once."""
+    wanted: dict[str, list[int]] = {}
+    for event, memory_id in events:
+        wanted.setdefault(memory_id, []).append(event)
+    found: dict[int, Slip] = {}
+    for memory_id, numbers in wanted.items():
+        entries = book.ledger(memory=memory_id, limit=None)
+        try:
+            memory = book.get(memory_id)
+        except NotFound:  # deleted for good: there is nothing left to show or undo
+            continue
+        found |= {entry.event: _slip(entry, entries, memory) for entry in entries if entry.event in numbers}
+    return found
+
+
+def _slip(entry: Entry, entries: Sequence[Entry], memory: MemoryDetail) -> Slip:
+    texts = {version.version: version for version in memory.versions}
+    before, after = (state["version"] if state else None for state in (entry.before, entry.after))
+    old, new = texts.get(before or 0), texts.get(after or 0)
+    later = (other for other in entries if other.event > entry.event and other.memory_id == entry.memory_id)
+    newer = [other for other in later if other.link_id is None]  # a link stands beside a memory, not on what it says
+    undone, chain = is_taken_back(entry.event, newer), _undo_chain(entry.event, newer)
+    others = [other for other in newer if other.event not in chain]
+    return Slip(
+        event=entry.event,
+        kind=KINDS.get(entry.action, entry.action.capitalize()),
+        memory_id=memory.id,
+        before=shown_text(old) or None if old else None,
+        after=shown_text(new) or None if new else None,
+        category=memory.category,
+        versions=(before, after) if before and after and before != after else None,
+        valid_until=new.valid_until if new else None,
+        turn=int(new.turn_ids[0]) if new and len(new.turn_ids) == 1 and new.turn_ids[0].isdecimal() else None,
+        thread_id=new.thread_id if new else None,
+        by_person=entry.actor == "person",
+        undone=undone,
+        touched=max(others, key=lambda other: other.event, default=None),
+        in_book=memory.state == "active",
+        is_current=after is None or memory.version == after,
+        newest=chain[-1],
+    )
+
+
+def _undo_chain(event: int, newer: Sequence[Entry]) -> list[int]:
+    """An entry, what took it back, what took that back, and so on."""
+    chain = [event]
+    for other in sorted(newer, key=lambda other: other.event):
+        if other.undoes == chain[-1]:
+            chain.append(other.event)
+    return chain
+
+
+def is_taken_back(event: int, entries: Sequence[Entry]) -> bool:
+    """Whether an entry is undone as things stand: an undo that was undone itself does not count."""
+    return any(other.undoes == event and not is_taken_back(other.event, entries) for other in entries)

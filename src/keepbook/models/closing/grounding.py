@@ -1,0 +1,91 @@
+"""Whether a model's candidate is said in the turns it cites: its names, its numbers, and most of its words.
+
+Compared by stem; number words equal digits; days derived from a turn's time count. An assistant's turn counts where the
+cited turn agrees to it. Where line and turn are in different languages, names and numbers decide.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from keepbook.book.ground.patterns import regex
+from keepbook.book.text.language import same_language
+from keepbook.book.text.words import STOP_WORDS, numbers, stem, tokens
+from keepbook.models.model import Candidate, ClosingChat, DialogueTurn
+
+MOST = 0.5
+"""The share of a line's content words that the turns must have."""
+_AGREES = regex(
+    r"\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|right|correct|exactly|please do|do that|sounds good|perfect|agreed|fine|ja|"
+    r"sí|oui|si|是|对|好|ใช่)\b",
+    re.IGNORECASE,
+    anchored=True,
+)
+_OURS = frozenset(
+    stem(word)
+    for words in (
+        "user person prefers wants likes lives works has is are uses plans needs named called years old since also",
+        "their they",
+    )
+    for word in words.split()
+)
+"""Words that a line about somebody is made of; they need not have been said."""
+_CALENDAR = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
+    *("december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+)
+_NAME = regex(r"(?<!^)(?<![.!?:] )\b[A-ZÀ-Þ][\w'’-]+")
+
+
+def is_grounded(candidate: Candidate, reading: ClosingChat) -> bool:
+    """Whether the cited turns say what the candidate says."""
+    cited = {str(turn) for turn in candidate.turn_ids}
+    said = _evidence(reading.turns, cited)
+    text = " ".join(turn.text for turn in said)
+    if not text.strip():
+        return False
+    if not _numbers_said(candidate.content, text, said):
+        return False
+    words = {stem(word) for word in tokens(text)}
+    names = {stem(word.lower().removesuffix("'s").removesuffix("’s")) for word in _NAME.findall(candidate.content)}
+    if not names <= words | _OURS | _calendar(said):
+        return False
+    if not same_language(candidate.content, text):
+        return True
+    content = {stem(word) for word in tokens(candidate.content) if word not in STOP_WORDS} - _OURS - names
+    content = {word for word in content if not word[0].isdecimal()}
+    return not content or len(content & words) / len(content) >= MOST
+
+
+def _evidence(turns: Sequence[DialogueTurn], cited: set[str]) -> list[DialogueTurn]:
+    """The person's cited turns, and the assistant's turn before one that agrees to it."""
+    found: list[DialogueTurn] = []
+    for at, turn in enumerate(turns):
+        if turn.role != "user" or str(turn.id) not in cited:
+            continue
+        before = turns[at - 1] if at else None
+        if (
+            before is not None
+            and before.role == "assistant"
+            and (_AGREES.match(turn.text) or len(turn.text.split()) < 4)
+        ):
+            found.append(before)
+        found.append(turn)
+    return found
+
+
+def _numbers_said(content: str, text: str, said: Sequence[DialogueTurn]) -> bool:
+    days = {part for turn in said if turn.at for part in _days(turn)}
+    return numbers(content) <= numbers(text) | days
+
+
+def _days(turn: DialogueTurn) -> set[str]:
+    """Numbers of dates that words like "yesterday" or "next month" may have meant when the turn was said."""
+    assert turn.at is not None
+    said = turn.at.toordinal()
+    around = map(date.fromordinal, range(max(1, said - 400), min(date.max.toordinal(), said + 400) + 1))
+    return {str(number) for day in around for number in (day.year, day.month, day.day)}
+
+
+def _calendar(said: Sequence[DialogueTurn]) -> set[str]:
+    return {stem(word) for word in _CALENDAR} if any(turn.at for turn in said) else set()

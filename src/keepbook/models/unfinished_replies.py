@@ -1,0 +1,134 @@
+"""Replies that are on their way, and those that broke off: told to stop, left alone, or failed by their model.
+
+What was written by then stays, marked, and can be gone on with. A reply is stopped in the process that writes it;
+whoever hangs up instead ends it too.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from keepbook.book.chats.threads import Message
+from keepbook.book.ground.patterns import regex
+from keepbook.models.compress import ORDER, size
+from keepbook.models.model import Conversation, PromptMessage, ReplyFinished, TextDelta, ToolCall, ToolCalled, Usage
+
+Told = TypeVar("Told")
+
+STOP_SECONDS = 10.0
+"""How long who says Stop waits for what was written to be stored."""
+GO_ON = (
+    "Your reply broke off there. Go on exactly where it ends, with the very next word; "
+    "do not repeat any of it, and do not mention that it broke off."
+)
+
+
+@dataclass(slots=True)
+class _Writing:
+    loop: asyncio.AbstractEventLoop
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+_WRITING: dict[tuple[str, str], _Writing] = {}
+"""By owner and chat, in this process."""
+
+
+@contextmanager
+def being_written(owner: str, chat_id: str) -> Iterator[asyncio.Event]:
+    """While it lasts, `stop_reply` reaches this reply: it sets the event."""
+    mine = _WRITING[owner, chat_id] = _Writing(asyncio.get_running_loop())
+    try:
+        yield mine.stop
+    finally:
+        mine.ended.set()
+        if _WRITING.get((owner, chat_id)) is mine:
+            del _WRITING[owner, chat_id]
+
+
+async def stop_reply(owner: str, chat_id: str) -> bool:
+    """Stop the reply that is being written here, and wait until it is stored; False where none is."""
+    found = _WRITING.get((owner, chat_id))
+    if found is None or found.loop is not asyncio.get_running_loop():
+        return False
+    found.stop.set()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(found.ended.wait(), STOP_SECONDS)
+    return True
+
+
+async def until(told: asyncio.Event, events: AsyncIterator[Told]) -> AsyncGenerator[Told, None]:
+    """The events of a reply, up to where somebody says stop."""
+    halted = asyncio.ensure_future(told.wait())
+    coming: asyncio.Future[Told] | None = None
+    try:
+        while not told.is_set():
+            coming = asyncio.ensure_future(anext(events))
+            await asyncio.wait({coming, halted}, return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
+                return
+            try:
+                event = coming.result()
+            except StopAsyncIteration:
+                return
+            coming = None
+            yield event
+    finally:
+        halted.cancel()
+        if coming is not None and not coming.done():
+            coming.cancel()
+            with suppress(asyncio.CancelledError, StopAsyncIteration, Exception):
+                await coming
+        await events.aclose()  # type: ignore[attr-defined]
+
+
+# A piece of a reply
+
+
+@dataclass(slots=True)
+class ReplyPiece:
+    """What of a reply there is: its text, and the calls that were made."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+
+    def add(self, event: object) -> None:
+        if isinstance(event, TextDelta):
+            self.text += event.text
+        elif isinstance(event, ToolCalled):
+            self.calls += (event.call,)
+
+    def __bool__(self) -> bool:
+        return bool(self.text.strip() or self.calls)
+
+    def join(self, rest: ReplyFinished) -> ReplyFinished:
+        """The piece and what was written on to it, as one reply."""
+        rounds = max((call.round for call in self.calls), default=-1) + 1
+        later = tuple(replace(one, round=one.round + rounds, at=one.at + len(self.text)) for one in rest.calls)
+        return ReplyFinished(self.text + rest.text, self.calls + later, rest.usage)
+
+
+_LAST_WORD = regex(r"(?<![\w'’-])[\w'’-]++$")
+
+
+def whole_words(message: Message) -> ReplyPiece:
+    """A stored piece as it is gone on from: without the word that it may have broken off in."""
+    ends = _LAST_WORD.search(message.text)
+    text = message.text[: ends.start()] if ends else message.text
+    if text and not text[-1].isspace():
+        text += " "
+    calls = message.parts if isinstance(message.parts, list) else ()
+    return ReplyPiece(text, tuple(ToolCall(**part) for part in calls if part["name"] != ORDER))
+
+
+def going_on(conversation: Conversation, piece: ReplyPiece) -> Conversation:
+    """What a model is sent so that it goes on with a piece."""
+    said = (PromptMessage("assistant", piece.text.rstrip(), None, piece.calls), PromptMessage("user", GO_ON))
+    return replace(conversation, said=(*conversation.said, *said))
+
+
+def estimate_usage(conversation: Conversation, piece: ReplyPiece) -> Usage:
+    """What a reply cost that broke off before it was counted: as everywhere here, characters / 4."""
+    return Usage(-(-len(conversation.system) // 4) + sum(map(size, conversation.said)), -(-len(piece.text) // 4))

@@ -1,0 +1,182 @@
+"""What the ledger covers beside memories: which tables, which of their columns, and how a change is noticed.
+
+The database itself notes every row that a transaction makes, changes or removes (`touched`), so that no way of writing
+can forget it; before the transaction is kept, the book seals what was noted (book/ledger/cover.py). Memories, versions
+and links are held by the entries of the ledger themselves, until a purge blanks those.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlalchemy import Integer, Table
+
+from keepbook.storage.tables import (
+    agents,
+    choices,
+    decisions,
+    deployments,
+    erasures,
+    fills,
+    former_results,
+    injected,
+    injections,
+    lessons,
+    loads,
+    mappings,
+    memories,
+    messages,
+    notes,
+    owners,
+    positions,
+    proposals,
+    runs,
+    skill_fields,
+    skills,
+    threads,
+    tokens,
+    transcripts,
+    versions,
+)
+
+COVERED: dict[str, Table] = {
+    table.name: table
+    for table in (
+        owners, choices, tokens, threads, messages, notes, proposals, injections, injected, erasures, agents, runs,
+        transcripts, decisions, former_results, skills, skill_fields, deployments, positions, fills,
+        loads, mappings, lessons, memories, versions,
+    )
+}  # fmt: skip
+
+UNCOVERED_COLUMNS: dict[str, tuple[str, ...]] = {
+    "threads": ("closing_until", "closing_by"),
+    "agents": ("turn_until", "turn_by"),
+    "tokens": ("last_used_at",),
+}
+"""Leases and last-used instants: they say nothing that is worth keeping, and change all the time."""
+
+ONLY = {
+    # An entry of the ledger holds these; once a purge has taken it, what is left of the row is sealed.
+    "memories": "purged_at IS NOT NULL",
+    "versions": "content IS NULL",
+    # The erasure of a whole book leaves nothing, itself included.
+    "erasures": "memory_id <> '*'",
+}
+"""Which rows are covered, where not all are."""
+
+YOUNGER: dict[str, tuple[str, ...]] = {
+    "versions": ("quoted", "spans", "said_on"),
+    "injections": ("lines",),
+    "proposals": ("question", "choices", "valid_until", "quoted", "spans", "said_on"),
+}
+"""Columns that came after books had been sealed. A row that says nothing in them is sealed as if they were not there,
+so that what an older file holds still fits its seals."""
+
+SEPARATOR = "\x1f"
+"""Between the parts of a row's key. No name, id or instant holds it: control characters are not let in."""
+
+NOT_EXPORTED = frozenset({"tokens"})
+"""A token opens this installation's doors and no other's: its row stays here."""
+
+
+def key_columns(table: Table) -> list[str]:
+    """What tells the rows of one owner apart."""
+    return [column.name for column in table.primary_key.columns if column.name != "owner"]
+
+
+def sealed_columns(table: Table) -> list[str]:
+    """What a seal speaks of, younger columns last. The owner's name is in no hash: a book may move to another name."""
+    younger = YOUNGER.get(table.name, ())
+    left_out = {"owner", *UNCOVERED_COLUMNS.get(table.name, ()), *younger}
+    return [*(column.name for column in table.c if column.name not in left_out), *younger]
+
+
+def sealed_values(what: str, values: Sequence[object]) -> Sequence[object]:
+    """What a seal speaks of in a row of a table: of its younger columns nothing, where all of them are empty."""
+    count = len(YOUNGER.get(what, ()))
+    if count and not any(values[-count:]):
+        return values[:-count]
+    return values
+
+
+def row_key(table: Table, row: Mapping[str, object]) -> str:
+    return SEPARATOR.join(str(row[name]) for name in key_columns(table))
+
+
+def parts_of(table: Table, key: str) -> tuple[object, ...]:
+    """A row's key taken apart, each part of its column's type."""
+    types = _KEY_TYPES[table.name]
+    texts = key.split(SEPARATOR) if types else []
+    if int not in types and len(texts) == len(types):
+        return tuple(texts)
+    return tuple(kind(text) for kind, text in zip(types, texts, strict=True))
+
+
+_KEY_TYPES: dict[str, list[type]] = {
+    name: [int if isinstance(table.c[part].type, Integer) else str for part in key_columns(table)]
+    for name, table in COVERED.items()
+}
+
+
+def noticing(engine: str) -> str:
+    """The triggers that note what is touched, as SQL."""
+    write = _sqlite if engine == "sqlite" else _postgresql
+    return "\n".join(line for table in COVERED.values() for line in write(table)) + "\n"
+
+
+def _key(table: Table, row: str, sign: str, text: str) -> str:
+    names = key_columns(table)
+    if not names:
+        return "''"
+    parts = [
+        f"CAST({row}.{name} AS {text})" if isinstance(table.c[name].type, Integer) else f'{row}."{name}"'
+        for name in names
+    ]
+    return f" || {sign} || ".join(parts)
+
+
+def _columns(table: Table) -> str:
+    return ", ".join(f'"{name}"' for name in ["owner", *sealed_columns(table)])
+
+
+def _noted_condition(table: Table, row: str) -> str:
+    """Which rows are noted at all, said of NEW or OLD."""
+    if "owner" not in table.primary_key.columns:
+        return f"{row}.owner IS NOT NULL"
+    return f"{row}.{ONLY[table.name]}" if table.name in ONLY else ""
+
+
+def _sqlite(table: Table) -> Iterator[str]:
+    changed = "OLD" if table.name not in ONLY else "NEW"
+    for name, when, row, fresh in (
+        ("made", "INSERT", "NEW", 1),
+        ("changed", f"UPDATE OF {_columns(table)}", changed, 0),
+        ("removed", "DELETE", "OLD", 0),
+    ):
+        key, only = _key(table, row, "char(31)", "TEXT"), _noted_condition(table, row)
+        guard = f"WHEN {only} " if only else ""
+        yield f"CREATE TRIGGER {table.name}_{name}_is_noted AFTER {when} ON {table.name} {guard}BEGIN"
+        yield (
+            f"  INSERT OR IGNORE INTO touched (owner, what, key, fresh) "  # noqa: S608 names of our own tables
+            f"VALUES ({row}.owner, '{table.name}', {key}, {fresh});"
+        )
+        yield "END;"
+
+
+def _postgresql(table: Table) -> Iterator[str]:
+    yield f"CREATE FUNCTION keepbook_note_{table.name}() RETURNS trigger LANGUAGE plpgsql AS $$"
+    yield "BEGIN"
+    changed = "OLD" if table.name not in ONLY else "NEW"
+    for condition, row, fresh in (
+        ("IF TG_OP = 'INSERT' THEN", "NEW", 1),
+        ("ELSIF TG_OP = 'UPDATE' THEN", changed, 0),
+        ("ELSE", "OLD", 0),
+    ):
+        key, only = _key(table, row, "chr(31)", "text"), _noted_condition(table, row)
+        yield f"  {condition}"
+        yield "    INSERT INTO touched (owner, what, key, fresh)"
+        yield f"      SELECT {row}.owner, '{table.name}', {key}, {fresh}{' WHERE ' + only if only else ''}"
+        yield "      ON CONFLICT DO NOTHING;"
+    yield "  END IF;"
+    yield "  RETURN NULL;"
+    yield "END $$;"
+    yield f"CREATE TRIGGER {table.name}_is_noted AFTER INSERT OR DELETE OR UPDATE OF {_columns(table)}"
+    yield f"  ON {table.name} FOR EACH ROW EXECUTE FUNCTION keepbook_note_{table.name}();"
