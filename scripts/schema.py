@@ -1,6 +1,6 @@
 """The schema on its way to a release: `write`, `freeze`.
 
-`write` writes the newest migration from `tables.py` and `guards/`, while it is open. `freeze` is part of a release: it
+`write` writes the newest migration from `tables/` and `guards/`, while it is open. `freeze` is part of a release: it
 keeps a small book of that schema with something in every table, as SQL, on each engine, and prints the line that pins
 the migration by its hash. From then on a change of the schema is a migration of its own.
 """

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from keepbook.book.trading.face import Trading
-from keepbook.storage.tables import lessons
+from keepbook.storage.tables.trading import lessons
 
 TRADES = """\
 deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price,fees,mfe,mae,entry_regime_tag,entry_reason,exit_reason,id

@@ -288,7 +288,7 @@ def test_every_tool_answers_every_key_as_it_is_written(house: House) -> None:
             scope, kinds = line(said)
             if key.kind in kinds and scope in key.scopes:
                 expected.add(name)
-        assert listed == expected, key.name
+        assert listed == expected, f"{key.name}: say in authority.toml [tools] who may call what"
         seen |= {tool.name for tool in tools}
         for name in seen - expected:
             if name in tools:
@@ -297,7 +297,7 @@ def test_every_tool_answers_every_key_as_it_is_written(house: House) -> None:
                 assert refused.value.code == "scope"
             over_http = key.client.post(f"/api/tools/{name}", json={"content": "Votes green"})
             assert over_http.status_code in (403, 404), (key.name, name, over_http.text)
-    assert seen == set(EXPECTED["tools"])
+    assert seen == set(EXPECTED["tools"]), "say in authority.toml [tools] who may call what"
     assert house.state() == before
 
 

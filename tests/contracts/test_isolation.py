@@ -22,6 +22,7 @@ from keepbook.doors.http.app import create_app
 from keepbook.doors.mcp.server import build_server as build_mcp
 from keepbook.errors import KeepbookError
 from keepbook.tools.catalogue import build_tools
+from keepbook.tools.trading import TOOLS as TRADING_TOOLS
 
 OWNERS = ("ann", "anna", "ann%", "ann_", "Ann", "аnn", "ann\u0301", "änn", "ann'", 'ann"', "*", "ann/../anna", "アン")
 STEPS = 340
@@ -213,8 +214,14 @@ def _trading_calls(id: str, said: str) -> list[tuple[str, dict[str, Any]]]:
         ("prepare_action", {"kind": "close", "deployment_id": id, "reason": said}),
         ("prepare_action", {"kind": "pause", "deployment_id": "secret", "reason": said}),
         ("set_strategy", {"skill_id": id, "text": said}),
+        ("set_schedule", {"skill_id": id, "text": said}),
         ("set_chat", {"skill_id": "secret", "text": said}),
     ]
+
+
+def test_every_tool_of_trading_is_tried_with_an_id_that_may_be_anybodys() -> None:
+    tried = {name for name, _ in _trading_calls("id", "said")}
+    assert tried == {function.__name__ for function, _ in TRADING_TOOLS}, "add a call to _trading_calls above"
 
 
 @pytest.mark.parametrize("seed", range(DEEPER))

@@ -18,8 +18,10 @@ from keepbook import Keepbook
 from keepbook.book.ledger import batch
 from keepbook.book.ledger.cover import row_digest, values_to_seal
 from keepbook.book.memory.labels import keys_of
-from keepbook.storage.cover_rules import COVERED, row_key
-from keepbook.storage.tables import metadata, seals
+from keepbook.storage.cover_rules import row_key
+from keepbook.storage.tables import COVERED
+from keepbook.storage.tables.cover import seals
+from keepbook.storage.tables.declare import metadata
 
 WORDS = ("xanthoquill", "brumblewick", "sorrowfjell", "kvadrantel")
 LABELS = keys_of('{"sorrowfjell": "kvadrantel"}', '["brumblewick"]')

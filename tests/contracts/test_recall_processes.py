@@ -25,7 +25,7 @@ from tests.embedding import StandIn, meant
 
 from keepbook import Keepbook
 from keepbook.book.recall.vectors import BATCH
-from keepbook.storage.tables import vectors
+from keepbook.storage.tables.upkeep import vectors
 
 # --- another process -------------------------------------------------------------------------------------
 

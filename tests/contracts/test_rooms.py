@@ -127,6 +127,64 @@ def test_a_name_that_several_modules_have_means_one_thing() -> None:
     assert all(allowed.values()), "each says what all of them are about"
 
 
+def test_one_name_one_thing() -> None:
+    """Public classes, functions and types of one name in several modules, unless their bodies are equal too."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for name, body in _public_definitions(tree(path.read_text(encoding="utf-8"))):
+            found.setdefault(name, {}).setdefault(body, path.relative_to(SOURCE).as_posix())
+    several = {name: sorted(bodies.values()) for name, bodies in found.items() if len(bodies) > 1}
+    allowed = HOUSE["shared_definitions"]
+    assert {name: where for name, where in several.items() if name not in allowed} == {}
+    assert allowed.keys() - several.keys() == set(), "no longer shared: take it out of house.toml"
+    assert all(allowed.values()), "each says what all of them are"
+
+
+ROUTES = {"get", "post", "put", "patch", "delete", "head", "websocket", "command", "callback"}
+
+
+def _public_definitions(module: ast.Module) -> Iterator[tuple[str, str]]:
+    """Name and body of each, without what nobody calls by name: routes, commands, overloads."""
+    entries = _entry_points(module)
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            told = [ast.unparse(each) for each in node.decorator_list]
+            if not (node.name.startswith("_") or node.name in entries or any("overload" in each for each in told)):
+                yield node.name, _body_of(node)
+        elif (
+            isinstance(node, ast.Assign)
+            and isinstance(target := node.targets[0], ast.Name)
+            and _is_type(target.id, node)
+        ):
+            yield target.id, ast.dump(node.value)
+
+
+def _entry_points(module: ast.Module) -> set[str]:
+    found = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            called = [each.func for each in node.decorator_list if isinstance(each, ast.Call)]
+            if any(isinstance(each, ast.Attribute) and each.attr in ROUTES for each in called):
+                found.add(node.name)
+            if node.name == "register":
+                found |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return found
+
+
+def _is_type(name: str, node: ast.Assign) -> bool:
+    """A capitalised name bound to a type; constants are in capitals throughout, and a TypeVar is one module's own."""
+    if not name[0].isupper() or name.isupper():
+        return False
+    made = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""
+    return not made.endswith(("TypeVar", "ParamSpec"))
+
+
+def _body_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> str:
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    taken = [] if isinstance(node, ast.ClassDef) else [each.arg for each in node.args.args]
+    return "".join([*taken, *(ast.dump(each) for each in body)])
+
+
 def test_tests_have_the_rooms_of_the_source() -> None:
     folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
     astray = [

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -47,8 +47,9 @@ from keepbook.models.prompt import MODES
 from keepbook.models.providers.failures import _CAUSES
 from keepbook.presets import Argument, LineFormat, Preset, PresetTool, Selection, load_preset, preset_names
 from keepbook.settings import default_of, known_settings
-from keepbook.storage.tables import metadata
-from keepbook.tools.definition import ToolAnswer, define
+from keepbook.storage.tables.declare import metadata
+from keepbook.tools import agents, trading
+from keepbook.tools.definition import READS, ToolAnswer, define
 from keepbook.tools.memory import OPERATIONS
 
 SOURCE = ROOT / "src" / "keepbook"
@@ -370,14 +371,15 @@ def test_every_operation_is_told_with_its_arguments() -> None:
     assert set(OPERATIONS) <= set(re.findall(r"`(\w+)`", table.partition("\n\n")[0]))
 
 
-def _signature(tool: PresetTool) -> str:
-    def shown(name: str, argument: Argument) -> str:
-        if argument.default is None:
-            return name if argument.required else f"{name}?"
-        value = argument.default
-        return f"{name}={str(value).lower() if isinstance(value, bool | int) else chr(34) + str(value) + chr(34)}"
+def _shown(name: str, argument: Argument) -> str:
+    if argument.default is None:
+        return name if argument.required else f"{name}?"
+    value = argument.default
+    return f"{name}={str(value).lower() if isinstance(value, bool | int | float) else chr(34) + str(value) + chr(34)}"
 
-    return f"{tool.name}({', '.join(shown(*each) for each in tool.arguments.items())})"
+
+def _signature(tool: PresetTool) -> str:
+    return f"{tool.name}({', '.join(_shown(*each) for each in tool.arguments.items())})"
 
 
 @pytest.mark.parametrize("preset", SHIPPED, ids=lambda preset: preset.name)
@@ -388,6 +390,19 @@ def test_the_tools_of_each_preset_are_told(preset: Preset) -> None:
     told = re.findall(r"^- `(.+?)`(.*)$", listed[1], re.MULTILINE)
     assert [signature for signature, _ in told] == [_signature(tool) for tool in preset.tools]
     assert [bool(remark) for _, remark in told] == [tool.outside for tool in preset.tools]
+
+
+@pytest.mark.parametrize(
+    ("page", "function"),
+    [(DOCS / "trading-tools.md", function) for function, _ in trading.TOOLS]
+    + [(TOOLS, one.naming or one.function) for one in agents.TOOLS],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_the_tools_of_trading_and_agents_are_told(page: Path, function: Any) -> None:
+    defined = {one.naming or one.function: one.function.__name__ for one in agents.TOOLS}
+    tool = define(partial(function, None), name=defined.get(function), annotations=READS)
+    said = f"{tool.name}({', '.join(_shown(*each) for each in tool.arguments.items())})"
+    assert f"`{said}`" in text_of(page), f"write its line in {page.name}"
 
 
 # --- words -----------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from keepbook.errors import Conflict, Invalid
 from keepbook.storage import cluster
 from keepbook.storage.database import distribute, upgrade
 from keepbook.storage.schema_check import differences, repair_guards
-from keepbook.storage.tables import metadata
+from keepbook.storage.tables.declare import metadata
 
 BY_OWNER = [table.name for table in metadata.sorted_tables if cluster.placement_of(table) == "owner"]
 UNSCOPED = {"owners", "due"}

@@ -14,7 +14,8 @@ from tests.furnished import OWNER, SAID, brought_back, dumped, furnished
 from keepbook import Keepbook
 from keepbook.storage import schema
 from keepbook.storage.database import upgrade
-from keepbook.storage.tables import metadata, touched
+from keepbook.storage.tables.cover import touched
+from keepbook.storage.tables.declare import metadata
 
 KEPT = Path(__file__).parent / "released"
 NOW = "2026-12-31T09:00:00Z"

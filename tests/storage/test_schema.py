@@ -1,6 +1,6 @@
 """The schema, held against itself: what a new book is made of, what the migrations make, what this program says.
 
-A new SQLite book is made from `tables.py` and `guards/`; an older one, and every PostgreSQL, walks frozen
+A new SQLite book is made from `tables/` and `guards/`; an older one, and every PostgreSQL, walks frozen
 migrations. If the two ever differ, a guard would hold in one book and not in another.
 """
 
@@ -101,7 +101,7 @@ def described_postgresql(url: str) -> dict[str, dict[str, tuple[Any, ...]]]:
 
 
 def made_anew(url: str) -> None:
-    """The schema from `tables.py` and `guards/`, without any migration."""
+    """The schema from `tables/` and `guards/`, without any migration."""
     with core(url) as conn:
         tables.metadata.create_all(conn)
         for statement in split(schema.guards(conn.dialect.name)):

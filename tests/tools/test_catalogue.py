@@ -50,7 +50,7 @@ CONTRACT = {
 }
 READ_ONLY = {"list_preferences", "recall_preferences", "recall_memory"}
 READ_ONLY |= {"list_memories", "recall", "recall_chats", "history"}
-TRADING = {"get_skill_performance", "get_my_deployments", "get_upcoming_events", "list_my_skills", "prepare_action"}
+TRADING = {said.partition("(")[0] for said in CONTRACT["coach"]} - {"remember", "forget"}
 READ_ONLY |= TRADING
 DESTRUCTIVE = {"forget", "forget_preference"}
 PRESETS = sorted(CONTRACT)

@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 from keepbook.app import Keepbook
 from keepbook.errors import NotAllowed
 from keepbook.models.embedders import choose_embedder
-from keepbook.storage.tables import metadata
+from keepbook.storage.tables.declare import metadata
 
 OWNERS = 1000
 MEMORIES = 120

@@ -28,7 +28,7 @@ from keepbook.book.chats.face import Chat
 from keepbook.errors import KeepbookError
 from keepbook.settings import Settings
 from keepbook.storage.database import distribute, is_postgresql, upgrade
-from keepbook.storage.tables import metadata
+from keepbook.storage.tables.declare import metadata
 
 STEPS = (1_000, 10_000, 100_000, 1_000_000)
 DATABASE = "keepbook_bench_scale"

@@ -16,10 +16,8 @@ from sqlalchemy import Connection, Table, text
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.storage.statements import split
-from keepbook.storage.tables import leases, metadata, page_sessions, tokens
-
-AT_HOME = frozenset({tokens.name, page_sessions.name, leases.name})
-"""What stays with the coordinator. A token is covered by its owner's chain wherever that lies."""
+from keepbook.storage.tables import AT_HOME
+from keepbook.storage.tables.declare import metadata
 
 SETTING = "citus.propagate_set_commands"
 """Without it the nodes are not told whom a transaction serves, and then show and take nothing."""

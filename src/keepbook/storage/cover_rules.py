@@ -9,71 +9,24 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import Integer, Table
 
-from keepbook.storage.tables import (
-    agents,
-    choices,
-    decisions,
-    deployments,
-    erasures,
-    fills,
-    former_results,
-    injected,
-    injections,
-    lessons,
-    loads,
-    mappings,
-    memories,
-    messages,
-    notes,
-    owners,
-    positions,
-    proposals,
-    runs,
-    skill_fields,
-    skills,
-    threads,
-    tokens,
-    transcripts,
-    versions,
-)
+from keepbook.storage.tables import COVERED
+from keepbook.storage.tables.declare import rules_of
 
-COVERED: dict[str, Table] = {
-    table.name: table
-    for table in (
-        owners, choices, tokens, threads, messages, notes, proposals, injections, injected, erasures, agents, runs,
-        transcripts, decisions, former_results, skills, skill_fields, deployments, positions, fills,
-        loads, mappings, lessons, memories, versions,
-    )
-}  # fmt: skip
-
-UNCOVERED_COLUMNS: dict[str, tuple[str, ...]] = {
-    "threads": ("closing_until", "closing_by"),
-    "agents": ("turn_until", "turn_by"),
-    "tokens": ("last_used_at",),
-}
+UNCOVERED_COLUMNS: dict[str, tuple[str, ...]] = {name: rules_of(table).passing for name, table in COVERED.items()}
 """Leases and last-used instants: they say nothing that is worth keeping, and change all the time."""
 
-ONLY = {
-    # An entry of the ledger holds these; once a purge has taken it, what is left of the row is sealed.
-    "memories": "purged_at IS NOT NULL",
-    "versions": "content IS NULL",
-    # The erasure of a whole book leaves nothing, itself included.
-    "erasures": "memory_id <> '*'",
-}
-"""Which rows are covered, where not all are."""
+ONLY = {name: where for name, table in COVERED.items() if (where := rules_of(table).covered_where)}
+"""Which rows are covered, where not all are. An entry of the ledger holds a memory and its versions; once a purge has
+taken it, what is left of the row is sealed. The erasure of a whole book leaves nothing, itself included."""
 
-YOUNGER: dict[str, tuple[str, ...]] = {
-    "versions": ("quoted", "spans", "said_on"),
-    "injections": ("lines",),
-    "proposals": ("question", "choices", "valid_until", "quoted", "spans", "said_on"),
-}
+YOUNGER: dict[str, tuple[str, ...]] = {name: rules_of(table).younger for name, table in COVERED.items()}
 """Columns that came after books had been sealed. A row that says nothing in them is sealed as if they were not there,
 so that what an older file holds still fits its seals."""
 
 SEPARATOR = "\x1f"
 """Between the parts of a row's key. No name, id or instant holds it: control characters are not let in."""
 
-NOT_EXPORTED = frozenset({"tokens"})
+NOT_EXPORTED = frozenset(name for name, table in COVERED.items() if not rules_of(table).exported)
 """A token opens this installation's doors and no other's: its row stays here."""
 
 
@@ -84,8 +37,8 @@ def key_columns(table: Table) -> list[str]:
 
 def sealed_columns(table: Table) -> list[str]:
     """What a seal speaks of, younger columns last. The owner's name is in no hash: a book may move to another name."""
-    younger = YOUNGER.get(table.name, ())
-    left_out = {"owner", *UNCOVERED_COLUMNS.get(table.name, ()), *younger}
+    younger = rules_of(table).younger
+    left_out = {"owner", *rules_of(table).passing, *younger}
     return [*(column.name for column in table.c if column.name not in left_out), *younger]
 
 

@@ -1,6 +1,6 @@
 """The schema's versions: making it new, bringing an older one up, refusing what this program does not know.
 
-A new SQLite book is made from `tables.py` and `guards/` in one go; an older one, and every PostgreSQL, walks the
+A new SQLite book is made from `tables/` and `guards/` in one go; an older one, and every PostgreSQL, walks the
 Alembic migrations, whose SQL is frozen text. A test holds the two against each other.
 
 A book bears its revision with the fingerprint of that revision's SQL (`0001_5f2e…`). The newest revision stays open
@@ -20,7 +20,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from keepbook.errors import Conflict
 from keepbook.storage.cover_rules import noticing
 from keepbook.storage.statements import split
-from keepbook.storage.tables import metadata
+from keepbook.storage.tables.declare import metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config

@@ -6,6 +6,7 @@ memories.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -101,49 +102,7 @@ def record_decision(
     return ToolAnswer(f"{said}, run {made.run_id}.{late}", to_json(made))
 
 
-# Tool sets
-
-
-def toolbox(
-    book: Book,
-    agent: Agent,
-    *,
-    chat: bool = False,
-    blind: bool = False,
-    thread_id: str | None = None,
-    turn_ids: Sequence[str] = (),
-    records: bool = False,
-) -> ToolSet:
-    """All that an agent is given in a run or, with `chat`, in a chat with it; with `records` also what one needs that
-    runs elsewhere."""
-    bars = _bound(get_bars, book)
-    if blind:
-        return ToolSet([bars])
-    own = [_bound(get_my_decisions, book, agent.id), _bound(get_calibration, book, agent.id), bars]
-    own += [_writes(record_decision, book, agent.id)] if records else []
-    if not agent.use_block or not book.choices.memory:
-        return ToolSet(own)
-    # In a run nobody is there to say anything: what it writes is its own reading.
-    told = book if chat else book.acting(source="inferred")
-    whole = build_tools(None, told, thread_id=thread_id, turn_ids=turn_ids, extra=own)
-    return whole if chat else whole.without(CHAT_TOOLS)
-
-
-def agent_tools(book: Book, agent: str | None = None) -> list[Tool]:
-    """For agents outside: bound to one of the book's agents, or naming it with each call; none where there are none."""
-    if agent is not None:
-        return [
-            _bound(get_my_decisions, book, agent),
-            _bound(get_calibration, book, agent),
-            _writes(record_decision, book, agent),
-        ]
-    if not book.agents.list():
-        return []
-    return [
-        _bound(_any_decisions, book, name=MY_DECISIONS),
-        _bound(_any_calibration, book, name="get_calibration"),
-        _writes(_any_record, book, name="record_decision"),
-    ]
+# The same for whoever names the agent with each call
 
 
 def _any_decisions(
@@ -174,12 +133,74 @@ def _any_record(
     return record_decision(book, agent, card, made_at, key, re_examines)
 
 
-def _writes(function: Callable[..., ToolAnswer], *given: object, name: str | None = None) -> Tool:
-    return define(partial(function, *given), name=name, tags=("agents", SYSTEM), annotations=WRITES)
+# Tool sets
 
 
-def _bound(function: Callable[..., ToolAnswer], *given: object, name: str | None = None) -> Tool:
-    return define(partial(function, *given), name=name, tags=("agents", SYSTEM), annotations=READS)
+@dataclass(frozen=True, slots=True)
+class AgentTool:
+    """A tool of agents and who is given it: an agent in its run, one that runs elsewhere, a blind specialist.
+
+    `function` knows the agent it belongs to; `naming` is the same for a caller who names the agent.
+    """
+
+    function: Callable[..., ToolAnswer]
+    naming: Callable[..., ToolAnswer] | None
+    annotations: Annotations = READS
+    in_runs: bool = True
+    elsewhere: bool = True
+    blind: bool = False
+
+
+TOOLS = (
+    AgentTool(get_my_decisions, _any_decisions),
+    AgentTool(get_calibration, _any_calibration),
+    AgentTool(get_bars, None, elsewhere=False, blind=True),
+    AgentTool(record_decision, _any_record, WRITES, in_runs=False),
+)
+"""Every tool of agents, in the order in which a model is shown them."""
+
+
+def toolbox(
+    book: Book,
+    agent: Agent,
+    *,
+    chat: bool = False,
+    blind: bool = False,
+    thread_id: str | None = None,
+    turn_ids: Sequence[str] = (),
+    records: bool = False,
+) -> ToolSet:
+    """All that an agent is given in a run or, with `chat`, in a chat with it; with `records` also what one needs that
+    runs elsewhere."""
+    if blind:
+        return ToolSet([_of_agent(one, book, agent.id) for one in TOOLS if one.blind])
+    own = [_of_agent(one, book, agent.id) for one in TOOLS if one.in_runs or records]
+    if not agent.use_block or not book.choices.memory:
+        return ToolSet(own)
+    # In a run nobody is there to say anything: what it writes is its own reading.
+    told = book if chat else book.acting(source="inferred")
+    whole = build_tools(None, told, thread_id=thread_id, turn_ids=turn_ids, extra=own)
+    return whole if chat else whole.without(CHAT_TOOLS)
+
+
+def agent_tools(book: Book, agent: str | None = None) -> list[Tool]:
+    """For agents outside: bound to one of the book's agents, or naming it with each call; none where there are none."""
+    offered = [one for one in TOOLS if one.elsewhere]
+    if agent is not None:
+        return [_of_agent(one, book, agent) for one in offered]
+    if not book.agents.list():
+        return []
+    return [_define(one, partial(one.naming, book)) for one in offered if one.naming is not None]
+
+
+def _of_agent(tool: AgentTool, book: Book, agent: str) -> Tool:
+    given = (book,) if tool.naming is None else (book, agent)
+    return _define(tool, partial(tool.function, *given))
+
+
+def _define(tool: AgentTool, handler: Callable[..., ToolAnswer]) -> Tool:
+    name = tool.function.__name__
+    return define(handler, name=name, tags=("agents", SYSTEM), annotations=tool.annotations)
 
 
 # Words

@@ -235,24 +235,33 @@ def _set(book: Book, skill_id: str, field: str, text: str) -> ToolAnswer:
 
 # Tool sets
 
-_READING = (get_skill_performance, get_my_deployments, get_upcoming_events, list_my_skills, prepare_action)
-_WRITING = (set_strategy, set_schedule, set_chat)
+WRITES_ONCE = Annotations(idempotent=True)
+TOOLS: tuple[tuple[Callable[..., ToolAnswer], Annotations], ...] = (
+    (get_skill_performance, READS),
+    (get_my_deployments, READS),
+    (get_upcoming_events, READS),
+    (list_my_skills, READS),
+    (prepare_action, READS),
+    (set_strategy, WRITES_ONCE),
+    (set_schedule, WRITES_ONCE),
+    (set_chat, WRITES_ONCE),
+)
+"""Every tool of trading, in the order in which a model is shown them. Those that write are given in authoring alone."""
 
 
 def trading_tools(book: Book, *, authoring: bool = False) -> list[Tool]:
     """What a preset with trading adds to its memory tools."""
-    return [replace(tool, handler=partial(tool.handler, book)) for tool in _define_tools(authoring=authoring)]
+    return [
+        replace(tool, handler=partial(tool.handler, book))
+        for tool in _define_tools()
+        if authoring or tool.annotations.read_only
+    ]
 
 
 @cache
-def _define_tools(*, authoring: bool) -> tuple[Tool, ...]:
+def _define_tools() -> tuple[Tool, ...]:
     """The tools before they are bound to a book."""
-    reading = [define(function, tags=("trading",), annotations=READS) for function in _READING]
-    writing: Iterable[Callable[..., ToolAnswer]] = _WRITING if authoring else ()
-    return (
-        *reading,
-        *(define(each, tags=("trading",), annotations=Annotations(idempotent=True)) for each in writing),
-    )
+    return tuple(define(function, tags=("trading",), annotations=may) for function, may in TOOLS)
 
 
 # Data

@@ -29,24 +29,14 @@ from keepbook.book.trading.market import bars as bar_goods
 from keepbook.book.trading.market import events as event_goods
 from keepbook.book.trading.market.batches import find_breaks
 from keepbook.book.trading.market.events import strays
-from keepbook.book.upkeep.export_lines import KINDS
-from keepbook.storage.cover_rules import COVERED, UNCOVERED_COLUMNS, row_key
+from keepbook.storage.cover_rules import UNCOVERED_COLUMNS, row_key
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import (
-    bars,
-    batches,
-    covers,
-    event_symbols,
-    former_bars,
-    former_events,
-    ledger,
-    links,
-    market_events,
-    memories,
-    metadata,
-    seals,
-    versions,
-)
+from keepbook.storage.tables import COVERED, EXPORTED
+from keepbook.storage.tables.cover import covers, seals
+from keepbook.storage.tables.declare import metadata
+from keepbook.storage.tables.ledger import ledger
+from keepbook.storage.tables.market import bars, batches, event_symbols, former_bars, former_events, market_events
+from keepbook.storage.tables.memory import links, memories, versions
 
 NOW = "2026-12-31T09:00:00Z"
 IN_BATCHES = [table for kind in batch.KINDS.values() for table in (kind.table, kind.former)]
@@ -241,11 +231,11 @@ def forgeries(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
     first: dict[str, int] = {}
     for number, line in enumerate(lines[1:-1], 1):
         first.setdefault(json.loads(line)["kind"], number)
-    assert set(first) == set(KINDS)
+    assert set(first) == set(EXPORTED)
     for kind, number in first.items():
         told = json.loads(lines[number])
         for name in sorted(told.keys() - {"kind"}):
-            changed = told | {name: other(KINDS[kind], name, told[name])}
+            changed = told | {name: other(EXPORTED[kind], name, told[name])}
             yield f"{kind}: {name}", [*lines[:number], canonical_json(changed), *lines[number + 1 :]]
         yield f"{kind}: removed", [*lines[:number], *lines[number + 1 :]]
         yield f"{kind}: doubled", [*lines[:number], lines[number], *lines[number:]]

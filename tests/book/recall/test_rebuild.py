@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import delete, insert, select
 
 from keepbook.book.recall import rebuild
-from keepbook.storage.tables import likeness, terms, turn_terms
+from keepbook.storage.tables.chats import turn_terms
+from keepbook.storage.tables.memory import likeness, terms
 
 INDEXES = (terms, likeness, turn_terms)
 

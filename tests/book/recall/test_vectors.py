@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from keepbook import Keepbook, ModelFailed
 from keepbook.book.recall.nearest import codes_of, directions
 from keepbook.book.recall.vectors import BATCH, Meaning, pack_vectors
-from keepbook.storage.tables import vectors
+from keepbook.storage.tables.upkeep import vectors
 
 THEMES = (("dog", "pet", "bamse", "puppy"), ("fund", "stock", "invest", "saving"), ("tea", "drink", "coffee"))
 

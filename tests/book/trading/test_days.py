@@ -14,7 +14,7 @@ from tests.trading import BEGIN, Desk, at, many_trades, trade
 from keepbook.book.ground.when import stamp
 from keepbook.book.trading import days
 from keepbook.book.trading.performance import EquityCurve
-from keepbook.storage.tables import trade_days
+from keepbook.storage.tables.trading import trade_days
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from keepbook.book.trading import files
 from keepbook.book.trading.face import Trading
 from keepbook.book.trading.files import Layout, Times, read_rows
 from keepbook.storage.bulk_rows import BulkRows
-from keepbook.storage.tables import bars, event_symbols
+from keepbook.storage.tables.market import bars, event_symbols
 
 HEADER = "symbol,timeframe,time,open,high,low,close,volume"
 TWO = [

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from keepbook import Ambiguous, Conflict, Invalid, NotAllowed, NotFound
 from keepbook.book.trading import skills
 from keepbook.book.trading.face import Trading
-from keepbook.storage.tables import skill_fields
+from keepbook.storage.tables.trading import skill_fields
 
 
 @pytest.fixture

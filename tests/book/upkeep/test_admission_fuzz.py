@@ -28,11 +28,12 @@ from keepbook.book.ledger import batch
 from keepbook.book.ledger.batch import Digest
 from keepbook.book.ledger.cover import Batch, cover_hash, row_digest, values_to_seal
 from keepbook.book.ledger.ledger import canonical_json, digest_fields, digest_of, entry_hash
-from keepbook.book.upkeep.export_lines import KINDS, Closing
+from keepbook.book.upkeep.export_lines import Closing
 from keepbook.errors import KeepbookError
 from keepbook.settings import load_settings
-from keepbook.storage.cover_rules import COVERED, row_key
-from keepbook.storage.tables import metadata
+from keepbook.storage.cover_rules import row_key
+from keepbook.storage.tables import COVERED, EXPORTED
+from keepbook.storage.tables.declare import metadata
 
 NOW = "2026-12-31T09:00:00Z"
 STARTS: dict[Any, tuple[str, ...]] = {
@@ -178,9 +179,9 @@ def sealed(lines: list[str]) -> list[str]:
 def _seal_rows(rows: list[Any]) -> None:
     """Each row's newest seal over what it says now."""
     said_by = {
-        (KINDS[row["kind"]].name, row_key(KINDS[row["kind"]], row)): row
+        (EXPORTED[row["kind"]].name, row_key(EXPORTED[row["kind"]], row)): row
         for row in rows
-        if row["kind"] in KINDS and KINDS[row["kind"]].name in COVERED
+        if row["kind"] in EXPORTED and EXPORTED[row["kind"]].name in COVERED
     }
     for row in rows:
         if row["kind"] == "seal" and row["salt"] is not None:

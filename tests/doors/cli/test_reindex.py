@@ -23,7 +23,7 @@ from tests.embedding import StandIn
 from keepbook import Keepbook
 from keepbook.models.embedders import install as installing
 from keepbook.models.minilm.weight_files import WEIGHTS, WORDS
-from keepbook.storage.tables import terms
+from keepbook.storage.tables.memory import terms
 
 on_sqlite = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 

@@ -94,7 +94,7 @@ async def drive(client: Client, preset: str) -> None:
 
     await PRESETS[preset](call)
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-    assert called == tools.keys()  # and none of agents: there are none
+    assert called == tools.keys(), f"call it in {preset}() above"  # and none of agents: there are none
     assert all(tool.title and tool.output_schema and tool.annotations for tool in tools.values())
 
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepbook.models.model import DialogueTurn
-from keepbook.models.notebook.summary import LIMIT, summarise
-from keepbook.models.notebook.title import chat_title
+from keepbook.models.notebook.brief.summary import LIMIT, summarise
+from keepbook.models.notebook.brief.title import chat_title
 
 
 def chat(*said: str) -> list[DialogueTurn]:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepbook.models.model import DialogueTurn
-from keepbook.models.notebook.title import MOST_WORDS, UNTITLED, chat_title
+from keepbook.models.notebook.brief.title import MOST_WORDS, UNTITLED, chat_title
 
 
 def named(*said: str) -> str:

@@ -25,7 +25,7 @@ from keepbook.book.text.words import fold_text
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
-from keepbook.storage.tables import agents, runs
+from keepbook.storage.tables.agents import agents, runs
 
 EXTERNAL = "external"
 """Of an agent that somebody runs elsewhere: it is never run here, its cards are recorded."""

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, delete, insert, select
 
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import agents, armed
+from keepbook.storage.tables.agents import agents, armed
 
 PROGRAM = "claude-cli"
 """The adapter that starts a program."""

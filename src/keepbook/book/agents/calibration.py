@@ -18,7 +18,7 @@ from keepbook.book.agents import agents, results
 from keepbook.book.agents.decisions import is_late
 from keepbook.book.ground import stored_json
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import decisions, runs
+from keepbook.storage.tables.agents import decisions, runs
 
 ENOUGH = 10
 SAMPLE = 6

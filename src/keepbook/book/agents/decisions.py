@@ -27,7 +27,7 @@ from keepbook.book.trading.market import bars, symbols
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
-from keepbook.storage.tables import decisions, runs
+from keepbook.storage.tables.agents import decisions, runs
 
 STATES = ("open", "resolved", "expired")
 CLOSED = "closed"

@@ -25,8 +25,8 @@ from keepbook.book.trading.market.bars import Bar
 from keepbook.book.trading.market.batches import PriceSpan
 from keepbook.errors import Conflict, Invalid
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import decisions as decision_rows
-from keepbook.storage.tables import runs as run_rows
+from keepbook.storage.tables.agents import decisions as decision_rows
+from keepbook.storage.tables.agents import runs as run_rows
 
 VOID = "void"
 """The answer that it cannot be told."""

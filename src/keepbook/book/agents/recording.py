@@ -25,7 +25,7 @@ from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
 from keepbook.book.owners import owners
 from keepbook.errors import Conflict, Invalid
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import runs as run_rows
+from keepbook.storage.tables.agents import runs as run_rows
 
 SKEW = timedelta(minutes=2)
 """By so much another machine's clock may be ahead of ours."""

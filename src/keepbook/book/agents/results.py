@@ -16,7 +16,7 @@ from keepbook.book.ground.when import parse_stamp
 from keepbook.book.trading.market import symbols
 from keepbook.book.trading.market.batches import PriceSpan
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import RESULT, decisions, former_results
+from keepbook.storage.tables.agents import RESULT, decisions, former_results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

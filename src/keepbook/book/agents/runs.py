@@ -24,8 +24,8 @@ from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import Conflict, Invalid, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
-from keepbook.storage.tables import agents as agent_rows
-from keepbook.storage.tables import runs, transcripts
+from keepbook.storage.tables.agents import agents as agent_rows
+from keepbook.storage.tables.agents import runs, transcripts
 
 RECORDED = "recorded"
 KINDS = ("scheduled", "manual", "chat", RECORDED, RE_EXAMINATION)

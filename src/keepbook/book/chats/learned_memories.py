@@ -9,7 +9,7 @@ from keepbook.book.ground import stored_json
 from keepbook.book.ground.when import later, stamp
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import memories, versions
+from keepbook.storage.tables.memory import memories, versions
 
 
 class TakenBack(NamedTuple):

@@ -14,7 +14,7 @@ from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Invalid, NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import messages, notes
+from keepbook.storage.tables.chats import messages, notes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from keepbook.book.text.indexes.turn_index import INDEXED, put_turns, take_turns
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
-from keepbook.storage.tables import messages, notes, threads
+from keepbook.storage.tables.chats import messages, notes, threads
 
 ARCHIVE_DAYS = 30
 MOST_FAILURES = 5

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select
 
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import due
+from keepbook.storage.tables.upkeep import due
 
 
 class Due(NamedTuple):

@@ -14,7 +14,7 @@ from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import stamp
 from keepbook.errors import Conflict
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import answers
+from keepbook.storage.tables.upkeep import answers
 
 KEPT = timedelta(hours=24)
 

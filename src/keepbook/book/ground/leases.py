@@ -11,7 +11,7 @@ from sqlalchemy import insert, update
 from keepbook.book.ground.when import stamp
 from keepbook.errors import Invalid
 from keepbook.storage.database import Database
-from keepbook.storage.tables import leases
+from keepbook.storage.tables.upkeep import leases
 
 
 def take(database: Database, name: str, holder: str, seconds: float) -> bool:

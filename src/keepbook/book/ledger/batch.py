@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Integer, Select, Table, Text, bindparam, sele
 
 from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import former_trades, trades
+from keepbook.storage.tables.trading import former_trades, trades
 
 AT_ONCE = 2000
 _NONE, _NAN = "\x00", float("nan")

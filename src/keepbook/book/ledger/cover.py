@@ -1,10 +1,10 @@
 """Covering: what a transaction wrote beside memories is sealed before it is kept, as one more link of the chain.
 
-The database has noted which rows were touched (storage/covered.py). Each gets a seal: a salted digest of all it says.
-One cover stands in the chain for all seals of the transaction, so a thousand messages cost one link, and a break still
-names its row. A row in a new state has a new seal, and the old one loses its salt: of what was changed, removed,
-purged or erased nothing is left that a guess could be held against. Covers are no entries: the ledger that people
-read, undo, time travel and caches do not see them.
+The database has noted which rows were touched (storage/cover_rules.py). Each gets a seal: a salted digest of all it
+says. One cover stands in the chain for all seals of the transaction, so a thousand messages cost one link, and a break
+still names its row. A row in a new state has a new seal, and the old one loses its salt: of what was changed, removed,
+purged or erased nothing is left that a guess could be held against. Covers are no entries: the ledger that people read,
+undo, time travel and caches do not see them.
 """
 
 import hashlib
@@ -18,10 +18,11 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, insert, selec
 
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Head, canonical_json
-from keepbook.storage.cover_rules import COVERED, SEPARATOR, key_columns, parts_of, sealed_columns, sealed_values
+from keepbook.storage.cover_rules import SEPARATOR, key_columns, parts_of, sealed_columns, sealed_values
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import covers, seals, touched
+from keepbook.storage.tables import COVERED
+from keepbook.storage.tables.cover import covers, seals, touched
 
 CHUNK = 256
 """How many rows are asked for at once."""

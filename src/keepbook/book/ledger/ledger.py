@@ -22,7 +22,9 @@ from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import covers, ledger, versions
+from keepbook.storage.tables.cover import covers
+from keepbook.storage.tables.ledger import ledger
+from keepbook.storage.tables.memory import versions
 
 AUTOMATIC_ACTORS = ("extractor", "job")
 

@@ -18,7 +18,7 @@ from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.errors import Conflict, NotAllowed, NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import loads
+from keepbook.storage.tables.trading import loads
 
 MEMORIES, TRADES = "memories", "trades"
 MOST = 1000

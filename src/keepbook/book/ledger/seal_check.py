@@ -10,10 +10,11 @@ from sqlalchemy import BindParameter, Table, bindparam, func, literal_column, se
 from keepbook.book.ledger import batch
 from keepbook.book.ledger.chain import Break
 from keepbook.book.ledger.cover import CHUNK, covered_rows, row_digest
-from keepbook.storage.cover_rules import COVERED, NOT_EXPORTED, ONLY, SEPARATOR, key_columns, row_key
+from keepbook.storage.cover_rules import NOT_EXPORTED, ONLY, SEPARATOR, key_columns, row_key
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import covers, seals
+from keepbook.storage.tables import COVERED
+from keepbook.storage.tables.cover import covers, seals
 
 Progress = Callable[[int], None]
 AT_ONCE = 1000

@@ -20,7 +20,9 @@ from keepbook.book.memory.memories import STATE_FIELDS
 from keepbook.book.text.words import fold_text
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import covers, erasures, ledger, links, memories, seals, versions
+from keepbook.storage.tables.cover import covers, seals
+from keepbook.storage.tables.ledger import ledger
+from keepbook.storage.tables.memory import erasures, links, memories, versions
 
 LINK_FIELDS = ("id", "from_id", "to_id", "relation", "created_at", "removed_at")
 

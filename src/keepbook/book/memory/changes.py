@@ -33,7 +33,8 @@ from keepbook.book.text.words import fold_text
 from keepbook.errors import Conflict, Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import owners, versions
+from keepbook.storage.tables.ledger import owners
+from keepbook.storage.tables.memory import versions
 
 # Values
 

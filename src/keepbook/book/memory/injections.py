@@ -30,7 +30,7 @@ from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import injected, injections, memories, versions
+from keepbook.storage.tables.memory import injected, injections, memories, versions
 
 CHAT, OUTSIDE = "chat", "outside"
 """The two name spaces of session ids: our own chats, and whatever an outside agent calls its sessions."""

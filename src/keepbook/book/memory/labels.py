@@ -16,7 +16,7 @@ from keepbook.book.ledger.ledger import canonical_json
 from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import labels, memories
+from keepbook.storage.tables.memory import labels, memories
 
 MOST = 32
 """So many pairs and so many tags at most."""

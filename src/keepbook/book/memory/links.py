@@ -20,7 +20,7 @@ from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import links, memories
+from keepbook.storage.tables.memory import links, memories
 
 RELATIONS = ("relates_to", "contradicts", "supersedes", "because_of")
 """The usual words; another short one is welcome."""

@@ -21,7 +21,7 @@ from keepbook.errors import Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatement
-from keepbook.storage.tables import memories, versions
+from keepbook.storage.tables.memory import memories, versions
 
 MOST_GLANCES, MOST_AT_A_GLANCE = 64, 5_000
 """How many overviews are held, and of how many memories at most."""

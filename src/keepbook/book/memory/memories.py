@@ -4,7 +4,7 @@ A memory has a state (category, confidence, archived…) that only ever changes 
 and versions of which one is current. Nothing here writes; `changes.py` does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,7 @@ from keepbook.book.text.words import fold_text
 from keepbook.errors import Ambiguous, Invalid, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import injected, memories, versions
+from keepbook.storage.tables.memory import injected, memories, versions
 
 AUTOMATIC = ("extracted", "inferred")
 REASONS = ("user_deleted", "user_corrected", "agent_forget", "undone")
@@ -189,39 +189,13 @@ def state_name(state: Any) -> str:
 
 
 def to_version(row: Any) -> Version:
-    return Version(
-        version=row.version,
-        content=row.content,
-        summary=row.summary,
-        body=row.body,
-        metadata=told_metadata(row.metadata),
-        tags=told_tags(row.tags),
-        source=row.source,
-        score=row.score,
-        made_by=row.made_by,
-        thread_id=row.thread_id,
-        turn_ids=_told_turns(row.turn_ids),
-        valid_from=parse_stamp(row.valid_from),
-        valid_until=_when(row.valid_until),
-        recorded_at=parse_stamp(row.recorded_at),
-        retired_at=_when(row.retired_at),
-        restored_from=row.restored_from,
-        correction=bool(row.correction),
-        quoted=bool(row.quoted),
-        spans=told_spans(row.spans),
-        said_on=row.said_on,
-    )
+    return Version(**{name: read(getattr(row, name)) for name, read in _VERSION_READERS.items()})
 
 
 def to_state(row: Any) -> State:
     """The state columns of a row of `memories` (a joined row gives its version as `memory_version`)."""
     version = row.memory_version if hasattr(row, "memory_version") else row.version
-    return State(
-        category=row.category, subject=row.subject, scope=row.scope, confidence=row.confidence,
-        importance=row.importance, version=version, created_at=row.created_at, edited_at=row.edited_at,
-        last_confirmed_at=row.last_confirmed_at, archived_at=row.archived_at, archived_reason=row.archived_reason,
-        trashed_at=row.trashed_at,
-    )  # fmt: skip
+    return State(version=version, **{name: getattr(row, name) for name in OF_STATE})
 
 
 def indexed_text_of(state: Any, version: Any) -> IndexedText:
@@ -245,6 +219,23 @@ def _when(text: str | None) -> datetime | None:
     return None if text is None else parse_stamp(text)
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "metadata": told_metadata,
+    "tags": told_tags,
+    "turn_ids": _told_turns,
+    "spans": told_spans,
+}
+_READERS_BY_TYPE: dict[Any, Callable[[Any], Any]] = {datetime: parse_stamp, datetime | None: _when, bool: bool}
+_VERSION_READERS = {
+    field.name: _READERS.get(field.name) or _READERS_BY_TYPE.get(field.type, _as_it_is) for field in fields(Version)
+}
+"""How each field of a version is read from its column."""
+
+
 # Queries
 
 IS_ACTIVE = and_(memories.c.archived_at.is_(None), memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
@@ -264,10 +255,9 @@ _newest_injection = (
     .scalar_subquery()
 )
 OF_STATE = tuple(name for name in STATE_FIELDS if name != "version")
-OF_VERSION = (
-    "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids",
-    "valid_from", "valid_until", "recorded_at", "quoted", "spans", "said_on",
-)  # fmt: skip
+_BOOKKEEPING = ("retired_at", "restored_from", "correction")
+OF_VERSION = tuple(field.name for field in fields(Version) if field.name not in _BOOKKEEPING)
+"""What a memory shows of its current version; `memory_to_json` takes them apart in this order."""
 _shown = (
     *(memories.c[name] for name in OF_STATE), memories.c.id, memories.c.updated_at,
     *(versions.c[name] for name in OF_VERSION), injected.c.nth, injected.c.at.label("injected_at"),

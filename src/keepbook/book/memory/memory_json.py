@@ -4,7 +4,8 @@ A door that gives memories on needs only the first. What a list makes a thousand
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from dataclasses import fields
+from datetime import datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any
@@ -89,10 +90,7 @@ def told_memory(
 _of_state, _of_version = attrgetter(*OF_STATE), attrgetter(*OF_VERSION)
 
 
-_TIMES = (
-    "valid_from", "valid_until", "recorded_at", "created_at", "updated_at", "last_confirmed_at", "last_referenced_at",
-    "archived_at",
-)  # fmt: skip
+_TIMES = tuple(field.name for field in fields(Memory) if field.type in (datetime, datetime | None))
 
 
 @lru_cache(maxsize=1024)

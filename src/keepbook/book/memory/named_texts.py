@@ -20,7 +20,7 @@ from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory, in_or_below
 from keepbook.book.memory.memory_json import row_to_memory
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Invalid
-from keepbook.storage.tables import memories
+from keepbook.storage.tables.memory import memories
 
 LONGEST_NAME = 200
 _UNKEEPABLE = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")

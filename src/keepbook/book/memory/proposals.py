@@ -38,7 +38,7 @@ from keepbook.errors import Conflict, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import proposals
+from keepbook.storage.tables.choices import proposals
 
 WAITING_DAYS = 30
 FORGOTTEN, OUTDATED = "you asked to forget this", "a later word of yours stands"

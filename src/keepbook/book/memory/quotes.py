@@ -31,7 +31,7 @@ from keepbook.book.text.quotation import (
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import messages
+from keepbook.storage.tables.chats import messages
 
 EXTRACTED, CHAT = "extracted", "chat"
 

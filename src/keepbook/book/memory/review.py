@@ -27,8 +27,8 @@ from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatement
-from keepbook.storage.tables import memories
-from keepbook.storage.tables import proposals as rows
+from keepbook.storage.tables.choices import proposals as rows
+from keepbook.storage.tables.memory import memories
 
 LOOKED = 60
 """So many of what was read, the newest, are looked at for what weighs most."""

@@ -35,7 +35,8 @@ from keepbook.errors import Conflict, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import lessons, memories, versions
+from keepbook.storage.tables.memory import memories, versions
+from keepbook.storage.tables.trading import lessons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

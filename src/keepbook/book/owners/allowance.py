@@ -8,7 +8,8 @@ from sqlalchemy import ColumnElement, FromClause, bindparam, func, select, true
 from keepbook.errors import LimitReached
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import memories, messages, threads, versions
+from keepbook.storage.tables.chats import messages, threads
+from keepbook.storage.tables.memory import memories, versions
 
 
 def room_for_memory(tx: Tx, text: str) -> None:

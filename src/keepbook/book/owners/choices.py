@@ -13,7 +13,7 @@ from keepbook.book.text.topics import find_topics
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import choices
+from keepbook.storage.tables.choices import choices
 
 TIERS = ("beginner", "intermediate", "advanced")
 MOST_NAME = 80

@@ -11,7 +11,9 @@ from keepbook.errors import Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import due, memories, owners, versions
+from keepbook.storage.tables.ledger import owners
+from keepbook.storage.tables.memory import memories, versions
+from keepbook.storage.tables.upkeep import due
 
 _UNSEEN = ("Cc", "Cs", "Zl", "Zp")
 

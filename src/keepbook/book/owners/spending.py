@@ -9,7 +9,7 @@ from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import meter
+from keepbook.storage.tables.upkeep import meter
 
 
 @dataclass(frozen=True, slots=True)

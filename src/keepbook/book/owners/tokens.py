@@ -24,7 +24,7 @@ from keepbook.book.owners.owners import clean_owner
 from keepbook.errors import Invalid, NotFound
 from keepbook.storage.database import Database
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import page_sessions, tokens
+from keepbook.storage.tables.upkeep import page_sessions, tokens
 
 KINDS = ("person", "agent", "service")
 USUAL_SCOPES = ("read", "write")

@@ -11,7 +11,10 @@ from sqlalchemy import ColumnElement, Select, and_, func, select
 
 from keepbook.book.memory.memories import IS_ACTIVE
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import ledger, memories, messages, threads, vector_spaces, vectors, versions
+from keepbook.storage.tables.chats import messages, threads
+from keepbook.storage.tables.ledger import ledger
+from keepbook.storage.tables.memory import memories, versions
+from keepbook.storage.tables.upkeep import vector_spaces, vectors
 
 MEMORY, TURN = "memory", "turn"
 

@@ -29,7 +29,7 @@ from keepbook.book.text.words import query_terms, stem
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedForKeys, PreparedStatement
-from keepbook.storage.tables import messages, threads, turn_terms
+from keepbook.storage.tables.chats import messages, threads, turn_terms
 
 COUNTED = 5000
 """A word is counted no further than this; beyond it it is simply common."""

@@ -19,7 +19,9 @@ from keepbook.book.ground.patterns import regex, words_regex
 from keepbook.book.memory.proposals import alike
 from keepbook.book.text.words import query_terms, stem, tokens
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import memories, messages, proposals, threads, turn_terms, versions
+from keepbook.storage.tables.chats import messages, threads, turn_terms
+from keepbook.storage.tables.choices import proposals
+from keepbook.storage.tables.memory import memories, versions
 
 MOST = 2000
 """A word that more turns say than this names no matter."""

@@ -46,7 +46,7 @@ from keepbook.errors import Invalid, ModelFailed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedForIds, PreparedForKeys, PreparedStatement
-from keepbook.storage.tables import memories, terms
+from keepbook.storage.tables.memory import memories, terms
 
 COUNTED = 2000
 """Terms and books are counted no further than this; beyond it a word is simply common."""

@@ -17,7 +17,8 @@ from keepbook.book.memory.memories import IS_ACTIVE, indexed_text_of
 from keepbook.book.text.indexes.turn_index import turn_weights
 from keepbook.book.text.indexes.word_index import likeness_keys, term_weights
 from keepbook.storage.database import Database, Tx
-from keepbook.storage.tables import labels, likeness, memories, messages, terms, threads, turn_terms, versions
+from keepbook.storage.tables.chats import messages, threads, turn_terms
+from keepbook.storage.tables.memory import labels, likeness, memories, terms, versions
 
 SLICE = 5000
 """So many memories or turns are held against their index at once."""

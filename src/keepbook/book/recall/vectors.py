@@ -22,7 +22,9 @@ from keepbook.book.text.passages import passages
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import ledger, threads, vector_spaces, vectors
+from keepbook.storage.tables.chats import threads
+from keepbook.storage.tables.ledger import ledger
+from keepbook.storage.tables.upkeep import vector_spaces, vectors
 
 if TYPE_CHECKING:
     import numpy as np

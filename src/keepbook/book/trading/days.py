@@ -23,8 +23,8 @@ from keepbook.book.ground import stored_json
 from keepbook.book.trading import former
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
-from keepbook.storage.tables import trade_days as kept_days
-from keepbook.storage.tables import trades
+from keepbook.storage.tables.trading import trade_days as kept_days
+from keepbook.storage.tables.trading import trades
 
 ClosedTrade = tuple[str, float, float]
 """A closed trade, as far as its day's figures go: exit time, PnL net of fees, fees. Plain: there may be a million."""

@@ -44,7 +44,7 @@ from keepbook.book.trading.skills import Deployment, FieldVersion, Skill
 from keepbook.book.trading.trades import Position, Trade
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import trades as trade_rows
+from keepbook.storage.tables.trading import trades as trade_rows
 
 KINDS = ("trades", "positions", "skills", "deployments", "freqtrade")
 LONGEST_WINDOW = 36_500

@@ -11,7 +11,7 @@ from sqlalchemy import FromClause, and_, exists, func, insert, select, union_all
 
 from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import former_trades, trades
+from keepbook.storage.tables.trading import former_trades, trades
 
 KEY = 4
 """Owner, deployment, exit and key tell trades apart."""

@@ -24,7 +24,9 @@ from keepbook.book.memory.write_path import change_of
 from keepbook.errors import Invalid, NotAllowed, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import ledger, lessons, versions
+from keepbook.storage.tables.ledger import ledger
+from keepbook.storage.tables.memory import versions
+from keepbook.storage.tables.trading import lessons
 
 STATES = ("active", "retired", "withdrawn", "all")
 END = "~"

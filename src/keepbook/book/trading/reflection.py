@@ -23,7 +23,7 @@ from keepbook.book.trading.findings import FEWEST, Finding, Findings
 from keepbook.book.trading.lessons import END, FIGURES, Lesson, LessonTarget, is_withdrawn, lessons_as_of
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import lessons
+from keepbook.storage.tables.trading import lessons
 
 CATEGORY = "lesson"
 

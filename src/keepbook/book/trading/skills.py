@@ -24,9 +24,9 @@ from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
 from keepbook.storage.bulk_rows import KeptCounts, RowValues
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import deployments as deployment_rows
-from keepbook.storage.tables import skill_fields
-from keepbook.storage.tables import skills as skill_rows
+from keepbook.storage.tables.trading import deployments as deployment_rows
+from keepbook.storage.tables.trading import skill_fields
+from keepbook.storage.tables.trading import skills as skill_rows
 
 FIELDS = ("strategy", "schedule", "chat")
 """What a skill says, each with versions of its own."""

@@ -35,8 +35,8 @@ from keepbook.book.trading.files import (
 from keepbook.errors import Invalid
 from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import positions as position_rows
-from keepbook.storage.tables import trades as trade_rows
+from keepbook.storage.tables.trading import positions as position_rows
+from keepbook.storage.tables.trading import trades as trade_rows
 
 SIDES = ("long", "short")
 TRADE_COLUMNS = (

@@ -15,7 +15,7 @@ from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.words import fold_text, near_duplicate, tokens
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import versions
+from keepbook.storage.tables.memory import versions
 
 OFFLINE = "offline"
 """Who makes lines without a model."""

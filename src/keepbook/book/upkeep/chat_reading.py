@@ -33,7 +33,7 @@ from keepbook.book.upkeep.take_back import KEPT, OUT
 from keepbook.errors import NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import versions
+from keepbook.storage.tables.memory import versions
 
 UNSURE = "unsure"
 TRIES = 3

@@ -14,7 +14,10 @@ from keepbook.book.memory.memories import find_row, to_state
 from keepbook.book.memory.write_path import refuse_lesson
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import OWNED, WHOLE_BOOK, erasures, memories, owners, page_sessions, tokens
+from keepbook.storage.tables import OWNED, WHOLE_BOOK
+from keepbook.storage.tables.ledger import owners
+from keepbook.storage.tables.memory import erasures, memories
+from keepbook.storage.tables.upkeep import page_sessions, tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,40 +16,7 @@ from sqlalchemy import Column, Double, Integer, Table
 
 from keepbook.book.ledger.ledger import canonical_json
 from keepbook.errors import Invalid
-from keepbook.storage.tables import (
-    agents,
-    choices,
-    covers,
-    decisions,
-    deployments,
-    due,
-    erasures,
-    fills,
-    former_results,
-    former_trades,
-    injected,
-    injections,
-    ledger,
-    lessons,
-    links,
-    loads,
-    mappings,
-    memories,
-    messages,
-    meter,
-    notes,
-    owners,
-    positions,
-    proposals,
-    runs,
-    seals,
-    skill_fields,
-    skills,
-    threads,
-    trades,
-    transcripts,
-    versions,
-)
+from keepbook.storage.tables import EXPORTED
 
 FORMAT = 3
 BEFORE_QUOTES = 2
@@ -57,16 +24,6 @@ BEFORE_QUOTES = 2
 BEFORE_COVERS = 1
 """The format of unreleased versions, whose ledger held memories alone: read, and covered on the way in."""
 HEADER = {"kind": "keepbook", "format": FORMAT}
-
-KINDS: dict[str, Table] = {
-    "owner": owners, "entry": ledger, "memory": memories, "version": versions, "link": links,
-    "injection": injections, "injected": injected, "erasure": erasures, "thread": threads, "message": messages,
-    "note": notes, "proposal": proposals, "choice": choices, "meter": meter, "due": due, "agent": agents, "run": runs,
-    "line": transcripts, "decision": decisions, "former_result": former_results, "skill": skills, "field": skill_fields,
-    "deployment": deployments, "position": positions, "trade": trades, "former_trade": former_trades, "fill": fills,
-    "load": loads, "mapping": mappings, "lesson": lessons, "cover": covers, "seal": seals,
-}  # fmt: skip
-"""The lines of an export and the tables they come from, in file order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +91,7 @@ def of_ours(found: Iterator[ExportLine]) -> list[ExportLine]:
         if len(lines) == 1:
             continue
         kind = line.value.get("kind") if isinstance(line.value, dict) else None
-        if not isinstance(kind, str) or (kind not in KINDS and kind != "end"):
+        if not isinstance(kind, str) or (kind not in EXPORTED and kind != "end"):
             return [*lines, ExportLine(line.number + 1, None)]
     return lines
 
@@ -145,19 +102,19 @@ def sorted_by_kind(lines: Sequence[ExportLine]) -> dict[str, list[Any]]:
     format = head.value.get("format")
     if format not in (FORMAT, BEFORE_QUOTES, BEFORE_COVERS):
         raise broken_line(head.number, f"has format {format!r}; this program reads format {FORMAT}")
-    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
-    columns = {kind: {column.name for column in table.c} - {"owner"} for kind, table in KINDS.items()}
+    found: dict[str, list[Any]] = {kind: [] for kind in EXPORTED}
+    columns = {kind: {column.name for column in table.c} - {"owner"} for kind, table in EXPORTED.items()}
     numbers: dict[Any, int] = {}
     for line in rows:
         value = line.value
         kind = value.get("kind") if isinstance(value, dict) else None
-        if not isinstance(kind, str) or kind not in KINDS:
+        if not isinstance(kind, str) or kind not in EXPORTED:
             raise broken_line(line.number, f"has no kind that this program knows ({kind!r})")
         row = {name: item for name, item in _upgrade_line(format, value, numbers).items() if name != "kind"}
         if row.keys() != columns[kind]:
             wrong = sorted(row.keys() ^ columns[kind])
             raise broken_line(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
-        if wrong := misfits(KINDS[kind], row):
+        if wrong := misfits(EXPORTED[kind], row):
             raise broken_line(line.number, f"has a value of the wrong kind ({', '.join(wrong[:3])})")
         found[kind].append(row)
     _check_end(format, lines, last)

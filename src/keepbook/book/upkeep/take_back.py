@@ -24,7 +24,8 @@ from keepbook.book.trading.imports import take_back as trading
 from keepbook.errors import NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import ledger, versions
+from keepbook.storage.tables.ledger import ledger
+from keepbook.storage.tables.memory import versions
 
 AT_ONCE = 200
 KEPT, OUT, TOUCHED = "kept", "out", "touched"

@@ -42,7 +42,6 @@ from keepbook.book.upkeep import admission
 from keepbook.book.upkeep.export_lines import (
     BEFORE_COVERS,
     HEADER,
-    KINDS,
     Closing,
     altered_file,
     broken_line,
@@ -58,34 +57,19 @@ from keepbook.presets import Preset
 from keepbook.storage.cover_rules import NOT_EXPORTED
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import (
-    RESULT,
-    WHOLE_BOOK,
-    agents,
-    covers,
-    decisions,
-    erasures,
-    former_results,
-    injected,
-    injections,
-    ledger,
-    links,
-    memories,
-    owners,
-    runs,
-    seals,
-    tokens,
-    touched,
-    transcripts,
-    versions,
-)
+from keepbook.storage.tables import EXPORTED, WHOLE_BOOK
+from keepbook.storage.tables.agents import RESULT, agents, decisions, former_results, runs, transcripts
+from keepbook.storage.tables.cover import covers, seals, touched
+from keepbook.storage.tables.ledger import ledger, owners
+from keepbook.storage.tables.memory import erasures, injected, injections, links, memories, versions
+from keepbook.storage.tables.upkeep import tokens
 
 _ROWS = {
     kind: select(*(column for column in table.c if column.name != "owner"))
     .where(table.c.owner == bindparam("of"))
     .order_by(*table.primary_key.columns)
     .execution_options(yield_per=1000)
-    for kind, table in KINDS.items()
+    for kind, table in EXPORTED.items()
 }
 _HELD = PreparedStatement(
     union_all(
@@ -93,7 +77,7 @@ _HELD = PreparedStatement(
             select(literal_column(f"'{kind}'").label("kind")).where(
                 select(table.c.owner).where(table.c.owner == bindparam("of")).exists()
             )
-            for kind, table in KINDS.items()
+            for kind, table in EXPORTED.items()
         )
     )
 )
@@ -108,7 +92,7 @@ def export_lines(tx: Tx) -> Iterator[str]:
     yield (line := canonical_json(HEADER))
     closing.add(line, str(HEADER["kind"]))
     held = {kind for (kind,) in _HELD.tuples(tx.conn, {"of": tx.owner})}
-    for kind in (kind for kind in KINDS if kind in held):
+    for kind in (kind for kind in EXPORTED if kind in held):
         names = _ROWS[kind].selected_columns.keys()
         for row in tx.conn.execute(_ROWS[kind], {"of": tx.owner}):
             told = dict(zip(names, row, strict=True), kind=kind)
@@ -251,7 +235,7 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     put(injections, found["injection"])
     put(injected, sorted(found["injected"], key=lambda row: (row["memory_id"], row["nth"])))
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
-        put(KINDS[kind], found[kind])
+        put(EXPORTED[kind], found[kind])
     _replay_runs(tx, found, put)
     for kind in (
         "skill",
@@ -265,7 +249,7 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
         "mapping",
         "lesson",
     ):
-        put(KINDS[kind], found[kind])
+        put(EXPORTED[kind], found[kind])
     _index(tx, found)
     tx.head = None
 

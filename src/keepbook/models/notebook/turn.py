@@ -19,13 +19,13 @@ from keepbook.book.text.topics import find_topics
 from keepbook.errors import Invalid
 from keepbook.models.model import DialogueTurn
 from keepbook.models.notebook.apply import Stale, Writer, apply
+from keepbook.models.notebook.brief.title import UNTITLED, chat_title
 from keepbook.models.notebook.decide import decide_steps
 from keepbook.models.notebook.quote import secrets_of_turn
 from keepbook.models.notebook.read import Understood, shared_moves, understand
 from keepbook.models.notebook.reply.say import SETTINGS
 from keepbook.models.notebook.reply.view import View
 from keepbook.models.notebook.scene import TurnContext, load_context, with_turn
-from keepbook.models.notebook.title import UNTITLED, chat_title
 from keepbook.models.notebook.values import (
     NOTEBOOK,
     Deed,

@@ -13,10 +13,10 @@ from keepbook.models.model import (
     TurnId,
     Usage,
 )
-from keepbook.models.notebook import summary
+from keepbook.models.notebook.brief import summary
+from keepbook.models.notebook.brief.title import chat_title
 from keepbook.models.notebook.extract import extract
 from keepbook.models.notebook.reply import compose
-from keepbook.models.notebook.title import chat_title
 from keepbook.models.notebook.values import withdrawn_spans
 from keepbook.models.offline import agent
 

@@ -23,6 +23,7 @@ from keepbook.demo.market import (
     skill_lines,
 )
 from keepbook.doors.http.api import trading
+from keepbook.tools.trading import TOOLS
 
 Clients = Callable[..., TestClient]
 WORLD = world()
@@ -262,7 +263,7 @@ def test_the_tools_over_http_are_those_of_the_preset_and_mode(mine: TestClient, 
     def names(**told: str) -> set[str]:
         return {each["function"]["name"] for each in mine.get("/api/tools", params=told).json()}
 
-    writers = {"set_strategy", "set_schedule", "set_chat"}
+    writers = {function.__name__ for function, may in TOOLS if not may.read_only}
     assert names(preset="coach", mode="authoring") - names(preset="coach") == writers
     assert not names(preset="general", mode="authoring") & (writers | {"get_skill_performance"})
     told = {"skill_id": "BTC scalper", "text": "Brief."}

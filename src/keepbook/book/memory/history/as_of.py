@@ -18,7 +18,8 @@ from keepbook.book.memory.memory_json import as_memory, told_memory
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatement
-from keepbook.storage.tables import injected, ledger, versions
+from keepbook.storage.tables.ledger import ledger
+from keepbook.storage.tables.memory import injected, versions
 
 ColumnCondition = Callable[[Column[Any]], ColumnElement[bool]]
 """Of which memories: said of the column that names them."""

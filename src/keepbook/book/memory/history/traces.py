@@ -19,7 +19,9 @@ from keepbook.book.memory.history import as_of
 from keepbook.book.memory.injections import CHAT, OUTSIDE
 from keepbook.book.text.quotation import shown_text
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import injected, ledger, messages, threads
+from keepbook.storage.tables.chats import messages, threads
+from keepbook.storage.tables.ledger import ledger
+from keepbook.storage.tables.memory import injected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from keepbook.book.text.quotation import text_without_marks
 from keepbook.book.text.words import fold_text, near_duplicate, tokens
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import likeness, memories
+from keepbook.storage.tables.memory import likeness, memories
 
 MOST_SHOWN = 5
 

@@ -19,7 +19,7 @@ from keepbook.book.text.time_hints import day_terms
 from keepbook.book.text.words import STOP_WORDS, tokens
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import turn_terms
+from keepbook.storage.tables.chats import turn_terms
 
 SAYS, ASKS, STANDS, SPEAKER = "#", "?", "!", "~"
 """The marks: how many words that say something, a question, what stands for good, `~name` for each word of the name of

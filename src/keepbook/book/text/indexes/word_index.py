@@ -19,7 +19,8 @@ from keepbook.book.text.words import compounds, fold_text, numbers, polarity, to
 from keepbook.book.text.words import terms as analyse
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import likeness, terms, vector_spaces, vectors
+from keepbook.storage.tables.memory import likeness, terms
+from keepbook.storage.tables.upkeep import vector_spaces, vectors
 
 # BM25's saturation with weak length normalisation; forty words on both sides keep short facts comparable.
 K1, B, USUAL, PAD = 0.6, 0.75, 12, 40

@@ -28,8 +28,8 @@ from keepbook.book.trading.market import bars
 from keepbook.book.trading.trades import Trade, keep_trades
 from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import fills as fill_rows
-from keepbook.storage.tables import trades as trade_rows
+from keepbook.storage.tables.trading import fills as fill_rows
+from keepbook.storage.tables.trading import trades as trade_rows
 
 SKILL = "Imported trades"
 """The skill of deployments that a file brings along."""

@@ -11,7 +11,7 @@ from keepbook.book.trading.files import number
 from keepbook.book.trading.imports.formats import NAMES, plain_table
 from keepbook.errors import Invalid, NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import mappings
+from keepbook.storage.tables.trading import mappings
 
 # Rules
 

@@ -18,10 +18,10 @@ from keepbook.book.trading import days, former
 from keepbook.errors import Conflict, Invalid
 from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import fills as fill_rows
-from keepbook.storage.tables import former_trades as former_rows
-from keepbook.storage.tables import loads as load_rows
-from keepbook.storage.tables import trades as trade_rows
+from keepbook.storage.tables.trading import fills as fill_rows
+from keepbook.storage.tables.trading import former_trades as former_rows
+from keepbook.storage.tables.trading import loads as load_rows
+from keepbook.storage.tables.trading import trades as trade_rows
 
 AT_ONCE = 5000
 

@@ -41,7 +41,7 @@ from keepbook.errors import Invalid
 from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import bars, former_bars
+from keepbook.storage.tables.market import bars, former_bars
 
 STALE = 5
 """So many periods after its end a bar is still the latest that there is."""

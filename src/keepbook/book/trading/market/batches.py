@@ -19,7 +19,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from keepbook.book.ledger.batch import BatchTables, Digest, batch_digests, in_order
 from keepbook.book.ledger.ledger import canonical_json
 from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
-from keepbook.storage.tables import batches
+from keepbook.storage.tables.market import batches
 
 MARKET = "market"
 """Whose turn it is to write what everybody shares: batches are numbered one after the other."""

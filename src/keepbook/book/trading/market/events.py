@@ -22,7 +22,7 @@ from keepbook.errors import Invalid
 from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 from keepbook.storage.database import Database
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import event_symbols, former_events, market_events
+from keepbook.storage.tables.market import event_symbols, former_events, market_events
 
 COLUMNS = ("id", "kind", "time", "importance", "title", "symbols", "known_at")
 LAYOUT = Layout("events", COLUMNS, needed=("id", "kind", "time", "importance", "title"))

@@ -42,7 +42,7 @@ from keepbook.book.upkeep.importers.incoming import (
 from keepbook.errors import KeepbookError, LimitReached, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import memories, versions
+from keepbook.storage.tables.memory import memories, versions
 
 NEW, CHANGED, THERE, TRASHED = "new", "changed", "there", "trash"
 Progress = Callable[[int], None]

@@ -870,44 +870,101 @@ BEGIN
 END $$;
 CREATE TRIGGER owners_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "created_at", "preset", "zone"
   ON owners FOR EACH ROW EXECUTE FUNCTION keepbook_note_owners();
-CREATE FUNCTION keepbook_note_choices() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION keepbook_note_memories() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'choices', NEW."name", 1
+      SELECT NEW.owner, 'memories', NEW."id", 1 WHERE NEW.purged_at IS NOT NULL
       ON CONFLICT DO NOTHING;
   ELSIF TG_OP = 'UPDATE' THEN
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'choices', OLD."name", 0
+      SELECT NEW.owner, 'memories', NEW."id", 0 WHERE NEW.purged_at IS NOT NULL
       ON CONFLICT DO NOTHING;
   ELSE
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'choices', OLD."name", 0
+      SELECT OLD.owner, 'memories', OLD."id", 0 WHERE OLD.purged_at IS NOT NULL
       ON CONFLICT DO NOTHING;
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER choices_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "name", "value"
-  ON choices FOR EACH ROW EXECUTE FUNCTION keepbook_note_choices();
-CREATE FUNCTION keepbook_note_tokens() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TRIGGER memories_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "category", "subject", "subject_key", "scope", "confidence", "importance", "version", "created_at", "edited_at", "updated_at", "last_confirmed_at", "archived_at", "archived_reason", "trashed_at", "purged_at", "event"
+  ON memories FOR EACH ROW EXECUTE FUNCTION keepbook_note_memories();
+CREATE FUNCTION keepbook_note_versions() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'tokens', NEW."id", 1 WHERE NEW.owner IS NOT NULL
+      SELECT NEW.owner, 'versions', NEW."memory_id" || chr(31) || CAST(NEW.version AS text), 1 WHERE NEW.content IS NULL
       ON CONFLICT DO NOTHING;
   ELSIF TG_OP = 'UPDATE' THEN
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'tokens', OLD."id", 0 WHERE OLD.owner IS NOT NULL
+      SELECT NEW.owner, 'versions', NEW."memory_id" || chr(31) || CAST(NEW.version AS text), 0 WHERE NEW.content IS NULL
       ON CONFLICT DO NOTHING;
   ELSE
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'tokens', OLD."id", 0 WHERE OLD.owner IS NOT NULL
+      SELECT OLD.owner, 'versions', OLD."memory_id" || chr(31) || CAST(OLD.version AS text), 0 WHERE OLD.content IS NULL
       ON CONFLICT DO NOTHING;
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER tokens_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent"
-  ON tokens FOR EACH ROW EXECUTE FUNCTION keepbook_note_tokens();
+CREATE TRIGGER versions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event", "quoted", "spans", "said_on"
+  ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_note_versions();
+CREATE FUNCTION keepbook_note_injections() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'injections', NEW."space" || chr(31) || NEW."session", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'injections', OLD."space" || chr(31) || OLD."session", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'injections', OLD."space" || chr(31) || OLD."session", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER injections_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block", "lines"
+  ON injections FOR EACH ROW EXECUTE FUNCTION keepbook_note_injections();
+CREATE FUNCTION keepbook_note_injected() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'injected', NEW."memory_id" || chr(31) || CAST(NEW.nth AS text), 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'injected', OLD."memory_id" || chr(31) || CAST(OLD.nth AS text), 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'injected', OLD."memory_id" || chr(31) || CAST(OLD.nth AS text), 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER injected_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "nth", "at", "known", "version", "space", "session", "injection"
+  ON injected FOR EACH ROW EXECUTE FUNCTION keepbook_note_injected();
+CREATE FUNCTION keepbook_note_erasures() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'erasures', NEW."memory_id", 1 WHERE NEW.memory_id <> '*'
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'erasures', NEW."memory_id", 0 WHERE NEW.memory_id <> '*'
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'erasures', OLD."memory_id", 0 WHERE OLD.memory_id <> '*'
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER erasures_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "at", "event"
+  ON erasures FOR EACH ROW EXECUTE FUNCTION keepbook_note_erasures();
 CREATE FUNCTION keepbook_note_threads() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -984,63 +1041,44 @@ BEGIN
 END $$;
 CREATE TRIGGER proposals_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at", "question", "choices", "valid_until", "quoted", "spans", "said_on"
   ON proposals FOR EACH ROW EXECUTE FUNCTION keepbook_note_proposals();
-CREATE FUNCTION keepbook_note_injections() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION keepbook_note_choices() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'injections', NEW."space" || chr(31) || NEW."session", 1
+      SELECT NEW.owner, 'choices', NEW."name", 1
       ON CONFLICT DO NOTHING;
   ELSIF TG_OP = 'UPDATE' THEN
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'injections', OLD."space" || chr(31) || OLD."session", 0
+      SELECT OLD.owner, 'choices', OLD."name", 0
       ON CONFLICT DO NOTHING;
   ELSE
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'injections', OLD."space" || chr(31) || OLD."session", 0
+      SELECT OLD.owner, 'choices', OLD."name", 0
       ON CONFLICT DO NOTHING;
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER injections_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block", "lines"
-  ON injections FOR EACH ROW EXECUTE FUNCTION keepbook_note_injections();
-CREATE FUNCTION keepbook_note_injected() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TRIGGER choices_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "name", "value"
+  ON choices FOR EACH ROW EXECUTE FUNCTION keepbook_note_choices();
+CREATE FUNCTION keepbook_note_tokens() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'injected', NEW."memory_id" || chr(31) || CAST(NEW.nth AS text), 1
+      SELECT NEW.owner, 'tokens', NEW."id", 1 WHERE NEW.owner IS NOT NULL
       ON CONFLICT DO NOTHING;
   ELSIF TG_OP = 'UPDATE' THEN
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'injected', OLD."memory_id" || chr(31) || CAST(OLD.nth AS text), 0
+      SELECT OLD.owner, 'tokens', OLD."id", 0 WHERE OLD.owner IS NOT NULL
       ON CONFLICT DO NOTHING;
   ELSE
     INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'injected', OLD."memory_id" || chr(31) || CAST(OLD.nth AS text), 0
+      SELECT OLD.owner, 'tokens', OLD."id", 0 WHERE OLD.owner IS NOT NULL
       ON CONFLICT DO NOTHING;
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER injected_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "nth", "at", "known", "version", "space", "session", "injection"
-  ON injected FOR EACH ROW EXECUTE FUNCTION keepbook_note_injected();
-CREATE FUNCTION keepbook_note_erasures() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'erasures', NEW."memory_id", 1 WHERE NEW.memory_id <> '*'
-      ON CONFLICT DO NOTHING;
-  ELSIF TG_OP = 'UPDATE' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'erasures', NEW."memory_id", 0 WHERE NEW.memory_id <> '*'
-      ON CONFLICT DO NOTHING;
-  ELSE
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'erasures', OLD."memory_id", 0 WHERE OLD.memory_id <> '*'
-      ON CONFLICT DO NOTHING;
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER erasures_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "at", "event"
-  ON erasures FOR EACH ROW EXECUTE FUNCTION keepbook_note_erasures();
+CREATE TRIGGER tokens_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent"
+  ON tokens FOR EACH ROW EXECUTE FUNCTION keepbook_note_tokens();
 CREATE FUNCTION keepbook_note_agents() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -1288,44 +1326,6 @@ BEGIN
 END $$;
 CREATE TRIGGER lessons_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "finding", "skill_id", "deployment_id", "known_at", "window_from", "window_until", "trades", "wins", "mean", "median", "low", "high", "p", "tried", "withdrawn_at"
   ON lessons FOR EACH ROW EXECUTE FUNCTION keepbook_note_lessons();
-CREATE FUNCTION keepbook_note_memories() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'memories', NEW."id", 1 WHERE NEW.purged_at IS NOT NULL
-      ON CONFLICT DO NOTHING;
-  ELSIF TG_OP = 'UPDATE' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'memories', NEW."id", 0 WHERE NEW.purged_at IS NOT NULL
-      ON CONFLICT DO NOTHING;
-  ELSE
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'memories', OLD."id", 0 WHERE OLD.purged_at IS NOT NULL
-      ON CONFLICT DO NOTHING;
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER memories_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "category", "subject", "subject_key", "scope", "confidence", "importance", "version", "created_at", "edited_at", "updated_at", "last_confirmed_at", "archived_at", "archived_reason", "trashed_at", "purged_at", "event"
-  ON memories FOR EACH ROW EXECUTE FUNCTION keepbook_note_memories();
-CREATE FUNCTION keepbook_note_versions() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'versions', NEW."memory_id" || chr(31) || CAST(NEW.version AS text), 1 WHERE NEW.content IS NULL
-      ON CONFLICT DO NOTHING;
-  ELSIF TG_OP = 'UPDATE' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'versions', NEW."memory_id" || chr(31) || CAST(NEW.version AS text), 0 WHERE NEW.content IS NULL
-      ON CONFLICT DO NOTHING;
-  ELSE
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'versions', OLD."memory_id" || chr(31) || CAST(OLD.version AS text), 0 WHERE OLD.content IS NULL
-      ON CONFLICT DO NOTHING;
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER versions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event", "quoted", "spans", "said_on"
-  ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_note_versions();
 
 -- The guards of the book, as triggers, and who may do what. The SQLite file beside this one says the same.
 -- Every change of a memory names, in `event`, the ledger entry that accounts for it.

@@ -962,23 +962,50 @@ END;
 CREATE TRIGGER owners_removed_is_noted AFTER DELETE ON owners BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'owners', '', 0);
 END;
-CREATE TRIGGER choices_made_is_noted AFTER INSERT ON choices BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'choices', NEW."name", 1);
+CREATE TRIGGER memories_made_is_noted AFTER INSERT ON memories WHEN NEW.purged_at IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'memories', NEW."id", 1);
 END;
-CREATE TRIGGER choices_changed_is_noted AFTER UPDATE OF "owner", "name", "value" ON choices BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'choices', OLD."name", 0);
+CREATE TRIGGER memories_changed_is_noted AFTER UPDATE OF "owner", "id", "category", "subject", "subject_key", "scope", "confidence", "importance", "version", "created_at", "edited_at", "updated_at", "last_confirmed_at", "archived_at", "archived_reason", "trashed_at", "purged_at", "event" ON memories WHEN NEW.purged_at IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'memories', NEW."id", 0);
 END;
-CREATE TRIGGER choices_removed_is_noted AFTER DELETE ON choices BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'choices', OLD."name", 0);
+CREATE TRIGGER memories_removed_is_noted AFTER DELETE ON memories WHEN OLD.purged_at IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'memories', OLD."id", 0);
 END;
-CREATE TRIGGER tokens_made_is_noted AFTER INSERT ON tokens WHEN NEW.owner IS NOT NULL BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'tokens', NEW."id", 1);
+CREATE TRIGGER versions_made_is_noted AFTER INSERT ON versions WHEN NEW.content IS NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 1);
 END;
-CREATE TRIGGER tokens_changed_is_noted AFTER UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent" ON tokens WHEN OLD.owner IS NOT NULL BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'tokens', OLD."id", 0);
+CREATE TRIGGER versions_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event", "quoted", "spans", "said_on" ON versions WHEN NEW.content IS NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 0);
 END;
-CREATE TRIGGER tokens_removed_is_noted AFTER DELETE ON tokens WHEN OLD.owner IS NOT NULL BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'tokens', OLD."id", 0);
+CREATE TRIGGER versions_removed_is_noted AFTER DELETE ON versions WHEN OLD.content IS NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'versions', OLD."memory_id" || char(31) || CAST(OLD.version AS TEXT), 0);
+END;
+CREATE TRIGGER injections_made_is_noted AFTER INSERT ON injections BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'injections', NEW."space" || char(31) || NEW."session", 1);
+END;
+CREATE TRIGGER injections_changed_is_noted AFTER UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block", "lines" ON injections BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injections', OLD."space" || char(31) || OLD."session", 0);
+END;
+CREATE TRIGGER injections_removed_is_noted AFTER DELETE ON injections BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injections', OLD."space" || char(31) || OLD."session", 0);
+END;
+CREATE TRIGGER injected_made_is_noted AFTER INSERT ON injected BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'injected', NEW."memory_id" || char(31) || CAST(NEW.nth AS TEXT), 1);
+END;
+CREATE TRIGGER injected_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "nth", "at", "known", "version", "space", "session", "injection" ON injected BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injected', OLD."memory_id" || char(31) || CAST(OLD.nth AS TEXT), 0);
+END;
+CREATE TRIGGER injected_removed_is_noted AFTER DELETE ON injected BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injected', OLD."memory_id" || char(31) || CAST(OLD.nth AS TEXT), 0);
+END;
+CREATE TRIGGER erasures_made_is_noted AFTER INSERT ON erasures WHEN NEW.memory_id <> '*' BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'erasures', NEW."memory_id", 1);
+END;
+CREATE TRIGGER erasures_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "at", "event" ON erasures WHEN NEW.memory_id <> '*' BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'erasures', NEW."memory_id", 0);
+END;
+CREATE TRIGGER erasures_removed_is_noted AFTER DELETE ON erasures WHEN OLD.memory_id <> '*' BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'erasures', OLD."memory_id", 0);
 END;
 CREATE TRIGGER threads_made_is_noted AFTER INSERT ON threads BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'threads', NEW."id", 1);
@@ -1016,32 +1043,23 @@ END;
 CREATE TRIGGER proposals_removed_is_noted AFTER DELETE ON proposals BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'proposals', OLD."id", 0);
 END;
-CREATE TRIGGER injections_made_is_noted AFTER INSERT ON injections BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'injections', NEW."space" || char(31) || NEW."session", 1);
+CREATE TRIGGER choices_made_is_noted AFTER INSERT ON choices BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'choices', NEW."name", 1);
 END;
-CREATE TRIGGER injections_changed_is_noted AFTER UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block", "lines" ON injections BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injections', OLD."space" || char(31) || OLD."session", 0);
+CREATE TRIGGER choices_changed_is_noted AFTER UPDATE OF "owner", "name", "value" ON choices BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'choices', OLD."name", 0);
 END;
-CREATE TRIGGER injections_removed_is_noted AFTER DELETE ON injections BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injections', OLD."space" || char(31) || OLD."session", 0);
+CREATE TRIGGER choices_removed_is_noted AFTER DELETE ON choices BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'choices', OLD."name", 0);
 END;
-CREATE TRIGGER injected_made_is_noted AFTER INSERT ON injected BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'injected', NEW."memory_id" || char(31) || CAST(NEW.nth AS TEXT), 1);
+CREATE TRIGGER tokens_made_is_noted AFTER INSERT ON tokens WHEN NEW.owner IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'tokens', NEW."id", 1);
 END;
-CREATE TRIGGER injected_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "nth", "at", "known", "version", "space", "session", "injection" ON injected BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injected', OLD."memory_id" || char(31) || CAST(OLD.nth AS TEXT), 0);
+CREATE TRIGGER tokens_changed_is_noted AFTER UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent" ON tokens WHEN OLD.owner IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'tokens', OLD."id", 0);
 END;
-CREATE TRIGGER injected_removed_is_noted AFTER DELETE ON injected BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injected', OLD."memory_id" || char(31) || CAST(OLD.nth AS TEXT), 0);
-END;
-CREATE TRIGGER erasures_made_is_noted AFTER INSERT ON erasures WHEN NEW.memory_id <> '*' BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'erasures', NEW."memory_id", 1);
-END;
-CREATE TRIGGER erasures_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "at", "event" ON erasures WHEN NEW.memory_id <> '*' BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'erasures', NEW."memory_id", 0);
-END;
-CREATE TRIGGER erasures_removed_is_noted AFTER DELETE ON erasures WHEN OLD.memory_id <> '*' BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'erasures', OLD."memory_id", 0);
+CREATE TRIGGER tokens_removed_is_noted AFTER DELETE ON tokens WHEN OLD.owner IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'tokens', OLD."id", 0);
 END;
 CREATE TRIGGER agents_made_is_noted AFTER INSERT ON agents BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'agents', NEW."id", 1);
@@ -1159,24 +1177,6 @@ CREATE TRIGGER lessons_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "v
 END;
 CREATE TRIGGER lessons_removed_is_noted AFTER DELETE ON lessons BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'lessons', OLD."memory_id" || char(31) || CAST(OLD.version AS TEXT), 0);
-END;
-CREATE TRIGGER memories_made_is_noted AFTER INSERT ON memories WHEN NEW.purged_at IS NOT NULL BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'memories', NEW."id", 1);
-END;
-CREATE TRIGGER memories_changed_is_noted AFTER UPDATE OF "owner", "id", "category", "subject", "subject_key", "scope", "confidence", "importance", "version", "created_at", "edited_at", "updated_at", "last_confirmed_at", "archived_at", "archived_reason", "trashed_at", "purged_at", "event" ON memories WHEN NEW.purged_at IS NOT NULL BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'memories', NEW."id", 0);
-END;
-CREATE TRIGGER memories_removed_is_noted AFTER DELETE ON memories WHEN OLD.purged_at IS NOT NULL BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'memories', OLD."id", 0);
-END;
-CREATE TRIGGER versions_made_is_noted AFTER INSERT ON versions WHEN NEW.content IS NULL BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 1);
-END;
-CREATE TRIGGER versions_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event", "quoted", "spans", "said_on" ON versions WHEN NEW.content IS NULL BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 0);
-END;
-CREATE TRIGGER versions_removed_is_noted AFTER DELETE ON versions WHEN OLD.content IS NULL BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'versions', OLD."memory_id" || char(31) || CAST(OLD.version AS TEXT), 0);
 END;
 
 -- The guards of the book, as triggers. What raw SQL must not do either, the database refuses here.

@@ -1,0 +1,54 @@
+"""Tables of what the ledger covers beside its own entries, with which every export ends."""
+
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
+
+from keepbook.storage.tables.declare import Word, declare_table, owner_column
+
+# Links of the same chain as the entries, for what else a transaction wrote: the seals `first` to `last`, by one digest
+# over theirs. They are no entries: nobody reads them in the ledger, and nothing counts them.
+covers = declare_table(
+    "covers",
+    owner_column(),
+    Column("link", Integer, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("first", Integer, nullable=False),
+    Column("last", Integer, nullable=False),
+    Column("digest", Word, nullable=False),
+    Column("previous", Word, nullable=False),
+    Column("hash", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "link"),
+    exported="cover",
+    exported_last=True,
+    uncovered="it is the chain",
+)
+
+# What else the book holds is sealed: one row here for each state that a covered row was in. `was` is the seal before it
+# on the same row; a seal that another one follows, or whose row is gone, loses its salt, so that nothing can be guessed
+# from its digest. A row that was removed has a seal of that, without a digest. See book/ledger/cover.py.
+seals = declare_table(
+    "seals",
+    owner_column(),
+    Column("what", Word, nullable=False),
+    Column("key", Word, nullable=False),
+    Column("nth", Integer, nullable=False),
+    Column("was", Integer),
+    Column("salt", Word),
+    Column("digest", Word),
+    PrimaryKeyConstraint("owner", "what", "key", "nth"),
+    exported="seal",
+    exported_last=True,
+    uncovered="they are what covers",
+)
+Index("seals_by_number", seals.c.owner, seals.c.nth, unique=True)
+
+# What a transaction touched and has not sealed yet; empty between transactions.
+touched = declare_table(
+    "touched",
+    owner_column(),
+    Column("what", Word, nullable=False),
+    Column("key", Word, nullable=False),
+    Column("fresh", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "what", "key"),
+    unexported="empty between transactions",
+    uncovered="what is yet to be sealed",
+)

@@ -1,0 +1,81 @@
+"""How a table is declared: its columns, and what the house does with its rows.
+
+The lists of what is exported, covered, erased and spread over nodes are made from these declarations, so that a table
+stands in one place.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import REAL, CheckConstraint, Column, ColumnElement, Double, Index, MetaData, Table, Text
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import CreateIndex
+from sqlalchemy.types import TypeEngine
+
+metadata = MetaData()
+
+# Code-point order on both engines, whatever the locale of the server.
+Word = Text().with_variant(Text(collation="C"), "postgresql")
+# STRICT tables of SQLite know REAL, where PostgreSQL's REAL would lose digits.
+Number: TypeEngine[Any] = Double().with_variant(REAL(), "sqlite")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowRules:
+    """What the house does with the rows of a table.
+
+    `exported` is the word of their lines in an export, and `unexported` says why they have none. `exported_last` lines
+    stand behind those of all other tables. `covered` rows are sealed by the ledger, and `uncovered` says why they are
+    not. No seal speaks of the columns in `passing`. Where `covered_where` is given, only those rows are sealed.
+    `younger` columns came after books had been sealed: where a row says nothing in them, it is sealed as if they were
+    not there. A table that is at `home` stays on the coordinator of a cluster.
+    """
+
+    exported: str = ""
+    unexported: str = ""
+    exported_last: bool = False
+    covered: bool = False
+    uncovered: str = ""
+    passing: tuple[str, ...] = ()
+    covered_where: str = ""
+    younger: tuple[str, ...] = ()
+    home: bool = False
+
+
+DERIVED: dict[str, Any] = {"unexported": "made anew on import", "uncovered": "made anew from what is covered"}
+"""The rules of an index: nothing stands in it that does not stand elsewhere."""
+
+
+def declare_table(name: str, *parts: Any, **rules: Any) -> Table:
+    """A table with its columns and constraints; the rest are fields of `RowRules`."""
+    table = Table(name, metadata, *parts, sqlite_strict=True, sqlite_with_rowid=False)
+    table.info["rules"] = RowRules(**rules)
+    return table
+
+
+def rules_of(table: Table) -> RowRules:
+    rules: RowRules = table.info["rules"]
+    return rules
+
+
+def partial_index(name: str, *columns: Column[Any], where: ColumnElement[bool], unique: bool = False) -> None:
+    """An index over the rows for which `where` holds."""
+    Index(name, *columns, unique=unique, info={"where": where})
+
+
+@compiles(CreateIndex)
+def _compile_partial_index(create: CreateIndex, compiler: Any, **options: Any) -> str:
+    """Both engines write it alike; told earlier, as `postgresql_where=`, it would load a dialect that nobody uses."""
+    index: Index = create.element
+    if "where" in index.info:
+        index.dialect_options[compiler.dialect.name]["where"] = index.info["where"]
+    return str(compiler.visit_create_index(create, **options))
+
+
+def owner_column() -> Column[Any]:
+    return Column("owner", Word, CheckConstraint("owner <> ''"), nullable=False)
+
+
+def one_of(column: str, *words: str) -> CheckConstraint:
+    listed = ", ".join(f"'{word}'" for word in words)
+    return CheckConstraint(f"{column} IN ({listed})")

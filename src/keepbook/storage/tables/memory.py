@@ -1,0 +1,190 @@
+"""Tables of memories: what they say, version by version, what joins them, where they were shown, what was erased."""
+
+from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, PrimaryKeyConstraint
+
+from keepbook.storage.tables.declare import DERIVED, Number, Word, declare_table, one_of, owner_column, partial_index
+
+memories = declare_table(
+    "memories",
+    owner_column(),
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("category", Word),
+    Column("subject", Word, CheckConstraint("length(subject) <= 200")),
+    Column("subject_key", Word),
+    Column("scope", Word),
+    Column("confidence", Word, one_of("confidence", "asserted", "inferred"), nullable=False),
+    Column("importance", Number, CheckConstraint("importance BETWEEN 0 AND 1"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("created_at", Word, nullable=False),
+    Column("edited_at", Word, nullable=False),
+    Column("updated_at", Word, nullable=False),
+    Column("last_confirmed_at", Word),
+    Column("archived_at", Word),
+    Column("archived_reason", Word),
+    Column("trashed_at", Word),
+    Column("purged_at", Word),
+    Column("event", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "id"),
+    CheckConstraint("(archived_at IS NULL) = (archived_reason IS NULL)", name="archived_with_a_reason"),
+    exported="memory",
+    covered=True,
+    covered_where="purged_at IS NOT NULL",
+)
+partial_index("memories_by_subject", memories.c.owner, memories.c.subject_key, where=memories.c.subject_key.isnot(None))
+Index("memories_by_creation", memories.c.owner, memories.c.created_at, memories.c.id)
+
+versions = declare_table(
+    "versions",
+    owner_column(),
+    Column("memory_id", Word, nullable=False),
+    Column("version", Integer, CheckConstraint("version >= 1"), nullable=False),
+    Column("content", Word, CheckConstraint("length(content) BETWEEN 4 AND 500")),
+    Column("summary", Word, CheckConstraint("length(summary) <= 200")),
+    Column("body", Word),
+    Column("metadata", Word),
+    Column("tags", Word),
+    Column(
+        "source",
+        Word,
+        one_of("source", "profile", "chat", "inferred", "extracted", "imported"),
+        nullable=False,
+    ),
+    Column("score", Number, CheckConstraint("score BETWEEN 0 AND 1")),
+    Column("made_by", Word),
+    Column("thread_id", Word),
+    Column("turn_ids", Word, nullable=False, server_default="[]"),
+    Column("valid_from", Word, nullable=False),
+    Column("valid_until", Word),
+    Column("recorded_at", Word, nullable=False),
+    Column("retired_at", Word),
+    Column("restored_from", Integer),
+    Column("correction", Integer, CheckConstraint("correction IN (0, 1)"), nullable=False, server_default="0"),
+    Column("quoted", Integer, CheckConstraint("quoted IN (0, 1)"), nullable=False, server_default="0"),
+    Column("spans", Word),
+    Column("said_on", Word, CheckConstraint("length(said_on) = 10")),
+    Column("event", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "memory_id", "version"),
+    ForeignKeyConstraint(["owner", "memory_id"], ["memories.owner", "memories.id"]),
+    CheckConstraint("(score IS NOT NULL) = (source = 'extracted')", name="only_extracted_has_a_score"),
+    CheckConstraint("retired_at >= recorded_at", name="retired_after_recorded"),
+    CheckConstraint("valid_until > valid_from", name="ends_after_it_began"),
+    # A quotation names the words it is made of for as long as it says anything; a note never does.
+    CheckConstraint("(spans IS NOT NULL) = (quoted = 1 AND content IS NOT NULL)", name="a_quotation_names_its_words"),
+    CheckConstraint("said_on IS NULL OR quoted = 1", name="only_a_quotation_has_its_day"),
+    exported="version",
+    covered=True,
+    covered_where="content IS NULL",
+    younger=("quoted", "spans", "said_on"),
+)
+
+links = declare_table(
+    "links",
+    owner_column(),
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("from_id", Word, nullable=False),
+    Column("to_id", Word, nullable=False),
+    Column("relation", Word, CheckConstraint("length(relation) BETWEEN 1 AND 40"), nullable=False),
+    Column("created_at", Word, nullable=False),
+    Column("removed_at", Word),
+    Column("event", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "id"),
+    ForeignKeyConstraint(["owner", "from_id"], ["memories.owner", "memories.id"]),
+    ForeignKeyConstraint(["owner", "to_id"], ["memories.owner", "memories.id"]),
+    CheckConstraint("from_id <> to_id", name="joins_two"),
+    exported="link",
+    uncovered="held by the entries of the ledger",
+)
+_standing = links.c.removed_at.is_(None)
+partial_index(
+    "links_from", links.c.owner, links.c.from_id, links.c.to_id, links.c.relation, unique=True, where=_standing
+)
+Index("links_to", links.c.owner, links.c.to_id)
+
+# One row a session: the block as that session saw it. `space` keeps our own chats and the session ids of
+# outside agents apart. `seq` is the last entry that the block knew, `nth` counts the injections of the owner: with both
+# it can be rendered again, whatever the clocks said.
+injections = declare_table(
+    "injections",
+    owner_column(),
+    Column("space", Word, one_of("space", "chat", "outside"), nullable=False),
+    Column("session", Word, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("preset", Word, nullable=False),
+    Column("scope", Word),
+    Column("seq", Integer, nullable=False),
+    Column("nth", Integer, nullable=False),
+    Column("block", Word),
+    Column("lines", Word),
+    PrimaryKeyConstraint("owner", "space", "session"),
+    CheckConstraint("lines IS NULL OR block IS NOT NULL", name="lines_of_a_block"),
+    exported="injection",
+    covered=True,
+    younger=("lines",),
+)
+
+# One row for each memory in an injected block. `nth` counts a memory's injections, so its newest row holds
+# both how often and when last, and nothing has to be summed or swept. `known` is the ledger's time up to which
+# the block spoke: whether a memory was edited since is a question to the ledger, not to anybody's clock.
+injected = declare_table(
+    "injected",
+    owner_column(),
+    Column("memory_id", Word, nullable=False),
+    Column("nth", Integer, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("known", Word, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("space", Word, nullable=False),
+    Column("session", Word, nullable=False),
+    Column("injection", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "memory_id", "nth"),
+    ForeignKeyConstraint(["owner", "memory_id"], ["memories.owner", "memories.id"]),
+    exported="injected",
+    covered=True,
+)
+Index("injections_by_number", injections.c.owner, injections.c.nth, unique=True)
+Index("injected_by_session", injected.c.owner, injected.c.space, injected.c.session)
+
+erasures = declare_table(
+    "erasures",
+    owner_column(),
+    Column("memory_id", Word, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("event", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "memory_id"),
+    exported="erasure",
+    covered=True,
+    covered_where="memory_id <> '*'",
+)
+
+# The word index: the analysed terms of each active memory's current version, in plain rows, so that both
+# engines give the same hits, the statistics are this owner's alone, and forgotten words cannot be found.
+terms = declare_table(
+    "terms",
+    owner_column(),
+    Column("term", Word, nullable=False),
+    Column("memory_id", Word, nullable=False),
+    Column("weight", Number, nullable=False),
+    PrimaryKeyConstraint("owner", "term", "memory_id"),
+    **DERIVED,
+)
+
+# A few keys for each active memory, such that any two near-duplicates share one (see book/memory/likeness/similar.py).
+likeness = declare_table(
+    "likeness",
+    owner_column(),
+    Column("key", Word, nullable=False),
+    Column("memory_id", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "key", "memory_id"),
+    **DERIVED,
+)
+
+# One key for each tag and each metadata pair that a memory's current version has, in whatever state the memory is: what
+# filters look up (see book/memory/labels.py).
+labels = declare_table(
+    "labels",
+    owner_column(),
+    Column("key", Word, nullable=False),
+    Column("memory_id", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "key", "memory_id"),
+    **DERIVED,
+)

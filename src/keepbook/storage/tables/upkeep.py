@@ -1,0 +1,123 @@
+"""Tables of what keeps a book going: what it costs, what is due, the keys to its doors, what its words mean."""
+
+from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, PrimaryKeyConstraint
+
+from keepbook.storage.tables.declare import DERIVED, Word, declare_table, one_of, owner_column
+
+# The cost meter: tokens by month, operation and model.
+meter = declare_table(
+    "meter",
+    owner_column(),
+    Column("month", Word, nullable=False),
+    Column("operation", Word, nullable=False),
+    Column("model", Word, nullable=False),
+    Column("calls", Integer, nullable=False),
+    Column("tokens_in", Integer, nullable=False),
+    Column("tokens_out", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "month", "operation", "model"),
+    exported="meter",
+    uncovered="a count that changes with every call",
+)
+
+# Due work, without personal text, so that a job finds whom to serve before it serves anyone.
+due = declare_table(
+    "due",
+    owner_column(),
+    Column("work", Word, nullable=False),
+    Column("id", Word, nullable=False),
+    Column("at", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "work", "id"),
+    exported="due",
+    uncovered="made anew from what is due",
+)
+Index("due_by_time", due.c.at, due.c.owner)
+
+# What memories and turns mean, in the space of one embedder: `part` is a memory's version or a chat's turn, `nth`
+# counts what was put in. Only what is active has one, as with words; spaces are never compared with each other.
+vectors = declare_table(
+    "vectors",
+    owner_column(),
+    Column("space", Word, nullable=False),
+    Column("kind", Word, one_of("kind", "memory", "turn"), nullable=False),
+    Column("item", Word, nullable=False),
+    Column("part", Integer, nullable=False),
+    Column("nth", Integer, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("owner", "space", "kind", "item", "part"),
+    **DERIVED,
+)
+Index("vectors_by_number", vectors.c.owner, vectors.c.space, vectors.c.kind, vectors.c.nth)
+
+# How far a space is filled: vectors put in and taken out so far, by which a cache knows that it is behind, and the
+# ledger entry through which memories have theirs.
+vector_spaces = declare_table(
+    "vector_spaces",
+    owner_column(),
+    Column("space", Word, nullable=False),
+    Column("added", Integer, nullable=False),
+    Column("removed", Integer, nullable=False),
+    Column("through", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "space"),
+    **DERIVED,
+)
+
+# Keys to the doors; only a token's hash is kept. A service token names its owner with each request and has none of
+# its own; one whose owner was erased keeps no name, but still says that this installation asks for tokens.
+tokens = declare_table(
+    "tokens",
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("owner", Word, CheckConstraint("owner <> ''")),
+    Column("hash", Word, nullable=False, unique=True),
+    Column("kind", Word, one_of("kind", "person", "agent", "service"), nullable=False),
+    Column("scopes", Word, nullable=False),
+    Column("name", Word),
+    Column("created_at", Word, nullable=False),
+    Column("expires_at", Word),
+    Column("revoked_at", Word),
+    Column("last_used_at", Word),
+    Column("agent", Word),
+    PrimaryKeyConstraint("id"),
+    CheckConstraint("owner IS NOT NULL OR kind = 'service' OR revoked_at IS NOT NULL", name="opens_one_book"),
+    covered=True,
+    passing=("last_used_at",),
+    unexported="opens this installation's doors and no other's",
+    home=True,
+)
+Index("tokens_by_owner", tokens.c.owner, tokens.c.created_at)
+
+# A page's sign-in: its hash alone, and the token it was made with. It opens as long as both do.
+page_sessions = declare_table(
+    "page_sessions",
+    Column("hash", Word, nullable=False),
+    Column("token_id", Word, ForeignKey("tokens.id"), nullable=False),
+    Column("created_at", Word, nullable=False),
+    Column("expires_at", Word, nullable=False),
+    PrimaryKeyConstraint("hash"),
+    home=True,
+)
+Index("page_sessions_by_token", page_sessions.c.token_id)
+
+# Who may do what only one worker at a time should do, and until when.
+leases = declare_table(
+    "leases",
+    Column("name", Word, nullable=False),
+    Column("holder", Word, nullable=False),
+    Column("until", Word, nullable=False),
+    PrimaryKeyConstraint("name"),
+    home=True,
+)
+
+# What a write with an idempotency key was answered, so that it can be sent again: kept in the transaction of the write
+# itself, for a day. An erasure takes all of an owner's, since an answer quotes what was written.
+answers = declare_table(
+    "answers",
+    owner_column(),
+    Column("key", Word, nullable=False),
+    Column("request", Word, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("body", Word, nullable=False),
+    Column("at", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "key"),
+    unexported="an answer of this installation, for a day",
+    uncovered="an answer of this installation, for a day",
+)

@@ -1,0 +1,156 @@
+"""What stands in one place: where something has to be said a second time, the test names the place to touch."""
+
+import importlib
+import inspect
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer
+from fastapi import APIRouter
+
+import keepbook
+from keepbook.book.book import Book
+from keepbook.book.memory.changes import Statement
+from keepbook.book.memory.memories import OF_STATE, OF_VERSION, REASONS, Memory
+from keepbook.book.memory.memory_json import memory_to_json
+from keepbook.book.memory.write_path import VersionText
+from keepbook.doors.cli import _PARTS
+from keepbook.doors.cli.commands import memory_write
+from keepbook.doors.http.api.memory_bodies import ChangedMemory, NewMemory
+from keepbook.doors.http.web.routes import ROUTERS
+from keepbook.presets import load_preset
+from keepbook.storage.tables import BY_HAND, DECLARED
+from keepbook.storage.tables.declare import Word, metadata, rules_of
+from keepbook.storage.tables.memory import versions
+from keepbook.tools.memory import forget
+
+SOURCE = Path(keepbook.__file__).parent
+GUARDS = SOURCE / "storage" / "guards"
+
+
+# Tables
+
+
+@pytest.mark.parametrize("table", [table for table in DECLARED if "owner" in table.c], ids=lambda table: table.name)
+def test_a_table_says_whether_its_rows_are_exported_and_covered(table: Any) -> None:
+    rules = rules_of(table)
+    assert bool(rules.exported) != bool(rules.unexported), "say `exported=` or, with the reason, `unexported=`"
+    assert bool(rules.covered) != bool(rules.uncovered), "say `covered=True` or, with the reason, `uncovered=`"
+
+
+def test_every_table_stands_in_a_room() -> None:
+    assert set(metadata.tables) == {table.name for table in DECLARED}, "name its module in ROOMS of storage/tables"
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_an_erasure_takes_every_table_of_an_owner(engine: str) -> None:
+    sql = (GUARDS / f"{engine}.sql").read_text(encoding="utf-8")
+    emptied = set(re.findall(r"DELETE FROM (\w+) WHERE owner = NEW\.owner;", sql))
+    owned = {table.name for table in DECLARED if "owner" in table.c} - (set(BY_HAND) - {"armed"})
+    assert emptied == owned, f"empty it in erasures_take_the_book of guards/{engine}.sql"
+
+
+# A field of a memory
+
+KEPT_BY_A_PURGE = {
+    "source", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "said_on",
+    "owner", "memory_id",
+}  # fmt: skip
+"""Columns of text that hold no words of the person's: a purge leaves them."""
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_purge_blanks_every_text_of_a_version(engine: str) -> None:
+    sql = (GUARDS / f"{engine}.sql").read_text(encoding="utf-8")
+    texts = {column.name for column in versions.c if column.type is Word} - KEPT_BY_A_PURGE
+    (blanked,) = re.findall(r"UPDATE versions SET ([^;]*?= NULL)\s*WHERE", sql)
+    assert set(re.findall(r"(\w+) = NULL", blanked)) == texts, (
+        f"blank it in erasures_take_a_memory of guards/{engine}.sql, or name it in KEPT_BY_A_PURGE with good reason"
+    )
+    never = sql.partition("versions_never_change")[2].partition("is never rewritten")[0]
+    held = {column.name for column in versions.c if not re.search(rf"\bNEW\.{column.name}\b", never)}
+    assert not held, f"say in versions_never_change of guards/{engine}.sql what may happen to it"
+
+
+def test_a_row_gives_each_field_its_own_column() -> None:
+    """The row is taken apart by position, for speed: here each column holds its own name."""
+    day = "2026-11-18T00:00:00.000000Z"
+    given = {"metadata": None, "tags": None, "turn_ids": "[]", "spans": None, "quoted": 0, "trashed_at": None}
+    given |= {name: day for name in (*OF_STATE, *OF_VERSION) if name.endswith(("_at", "_from", "_until"))}
+    given |= {"archived_at": None, "trashed_at": None, "score": None, "last_confirmed_at": None}
+    named = [given.get(name, name) for name in (*OF_STATE, "id", "updated_at", *OF_VERSION)]
+    told = memory_to_json([*named, 3, None], day, load_preset("general"))
+    assert list(told) == [field.name for field in fields(Memory)], "Memory and memory_to_json have the same fields"
+    shifted = {name: value for name, value in told.items() if value != name and isinstance(value, str)}
+    assert set(shifted) <= {name for name in given if given[name] == day} | {
+        "state",
+        "last_referenced_at",
+        "updated_at",
+    }
+
+
+def test_a_new_version_has_a_column_for_each_of_its_texts() -> None:
+    assert {field.name for field in fields(VersionText)} <= set(versions.c.keys()), "see storage/tables/memory.py"
+
+
+SAID = {field.name for field in fields(Statement)} - {"score", "made_by", "_"}
+"""What can be said of a memory; who read it, and how surely, is for readers alone."""
+
+
+def _keywords(function: Any) -> set[str]:
+    return set(inspect.signature(function).parameters) - {"self", "ref", "id"}
+
+
+def test_every_door_takes_what_can_be_said_of_a_new_memory() -> None:
+    place = "it is in Statement (book/memory/changes.py): offer it in "
+    assert _keywords(Book.remember) == SAID, place + "book/writing.py"
+    assert set(NewMemory.model_fields) == SAID, place + "doors/http/api/memory_bodies.py"
+    assert _given_to(memory_write.remember, "remember") == SAID - {"content"}, place + "cli/commands/memory_write.py"
+
+
+def test_every_door_takes_what_can_be_said_of_a_memory_anew() -> None:
+    anew = SAID - {"scope", "force"} | {"correction", "expect_version"}
+    place = "it is in Statement (book/memory/changes.py): offer it in "
+    assert _keywords(Book.update) == anew, place + "book/writing.py"
+    assert set(ChangedMemory.model_fields) == anew, place + "doors/http/api/memory_bodies.py"
+    assert _given_to(memory_write.update, "update") == anew - {"content"}, place + "cli/commands/memory_write.py"
+
+
+def _given_to(function: Any, method: str) -> set[str]:
+    """The keywords with which a command calls a method of the book."""
+    called = inspect.getsource(function).partition(f"call.book.{method}(")[2].partition("# fmt: skip")[0]
+    return set(re.findall(r"\b(\w+)=(?!=)", called)) - {"end"}
+
+
+def test_the_reasons_to_forget_are_those_of_the_book() -> None:
+    told = inspect.signature(forget).parameters["reason"].annotation
+    assert get_args(told) == REASONS[:-1], "the tool spells them once more, for its schema: tools/memory.py"
+
+
+# Doors
+
+
+@pytest.mark.parametrize("part", sorted(_PARTS))
+def test_a_module_of_commands_registers_what_the_list_says(part: str) -> None:
+    app = typer.Typer()
+    importlib.import_module(f"keepbook.doors.cli.{part}").register(app)
+    told = [one.name for one in app.registered_commands] + [one.name for one in app.registered_groups]
+    assert set(told) == set(_PARTS[part]), "name it in _PARTS of doors/cli"
+
+
+def test_every_router_of_a_page_is_served() -> None:
+    found = {
+        name
+        for path in sorted((SOURCE / "doors" / "http" / "web").rglob("*.py"))
+        if isinstance(getattr(importlib.import_module(name := _module(path)), "router", None), APIRouter)
+    }
+    served = {id(router) for router in ROUTERS}
+    missing = {name for name in found if id(importlib.import_module(name).router) not in served}
+    assert not missing, "add it to ROUTERS of doors/http/web/routes.py"
+
+
+def _module(path: Path) -> str:
+    return ".".join(("keepbook", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
