@@ -86,7 +86,7 @@ def put_back_guards(db: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class CopyVerification:
-    """Whether one owner's ledger holds in a copy."""
+    """Whether one owner's ledger holds in a backup."""
 
     owner: str
     ok: bool
@@ -101,7 +101,7 @@ def back_up(db: str, target: Path, *, busy_seconds: float = 30.0) -> None:
 
 
 def prove(db: str, file: Path) -> list[CopyVerification]:
-    """Open a copy aside and check the ledger of everybody in it."""
+    """Open a backup aside and verify the ledger of every owner in it."""
     with open_copy(db, file) as (place, owners):
         settings = load_settings(db=place).but(allow_bypass_login=True)
         with Keepbook(place, settings=settings, embedder="none") as kb:
@@ -117,14 +117,17 @@ def utc_now() -> datetime:
 class Keepbook:
     """An open installation: one database, many owners. Use it as a context manager, or close it.
 
-    db: a file (`keepbook.db`), `postgresql://…`, `:memory:`, or a server's address (`https://host`); by default what
-    the settings say. token: the key to a server. preset: the vocabulary and policy in force, whatever an owner's own
-    is. clock: what tells the time. settings: instead of those of environment and file. embedder: what recall by meaning
-    goes by. demo: whether this is a visitor's copy of the demo.
+    db: a file (`keepbook.db`), `postgresql://…`, `:memory:`, or a server's address (`https://host`); else the settings'
+    token: the key to a server
+    preset: the vocabulary and policy in force, whatever an owner's own is
+    clock: what tells the time
+    settings: instead of those of environment and file
+    embedder: what recall by meaning goes by
+    demo: whether this is a visitor's copy of the demo
     """
 
     def __new__(cls, db: "str | Path | None" = None, **given: Any) -> "Keepbook":
-        """A server's address opens the same thing elsewhere: a type of its own, with what a server offers."""
+        """For a server's address this makes a `RemoteKeepbook`, which has what a server offers."""
         if not is_address(db):
             return super().__new__(cls)
         # Loaded for a server alone: a book here needs no connection to one.
@@ -162,8 +165,8 @@ class Keepbook:
         self._embedder: str = embedder or self.settings.embedder
 
     def book(self, owner: str, *, by: str = "person", door: str = "python", hand: Actor | None = None) -> Book:
-        """One owner's book. `by="agent"` writes on an agent's word, which never outranks the person's. A door says
-        with `hand` what the key that was shown may do."""
+        """One owner's book. `by="agent"` writes as an agent, whose word never outranks the person's. A door says with
+        `hand` what the token that it was shown may do."""
         if by not in ("person", "agent"):
             raise Invalid(f"by is 'person' or 'agent', not {by!r}", field="by")
         return self._book(owner, by, door, hand)
@@ -185,7 +188,7 @@ class Keepbook:
 
     @cached_property
     def meaning(self) -> "Meaning | None":
-        """The embedder at work, where the settings name one; without it recall goes by words alone."""
+        """The embedder at work, if the settings name one. Without it recall goes by words alone."""
         if self._embedder == "none":
             return None
         # Loaded where there is one: words alone need none of it.
@@ -208,8 +211,8 @@ class Keepbook:
         mode: str | None = None,
         agent: str | None = None,
     ) -> "ToolSet":
-        """The preset's tools over one owner's book, for any agent framework; in `authoring` mode also those that write
-        a skill, and for one of the book's agents those with which it records what it decides."""
+        """The preset's tools over one owner's book, for any agent framework. In `authoring` mode they include those
+        that write a skill; for one of the book's agents, those with which it records its decisions."""
         # Loaded with the first use, here and below: a book alone needs neither tools nor models.
         from keepbook.tools.agents import agent_tools
         from keepbook.tools.catalogue import build_tools
@@ -234,14 +237,14 @@ class Keepbook:
         return Talk(Book.of(chat.book), chat, models or self.models, budget=self._budget, monthly_tokens=cap)
 
     def chat_with(self, book: Book, agent: str) -> Chat:
-        """The one chat with an agent, for `talk`; begun if need be."""
+        """The one chat with an agent, for `talk`. It is begun if there is none."""
         # See tools().
         from keepbook.models.agents.talk import thread_of
 
         return thread_of(book, agent)
 
     def runner(self, book: Book, *, models: "Models | None" = None) -> "Runner":
-        """What carries out the runs of a book's agents: `await kb.runner(book).run("Swing desk")`."""
+        """The runner for a book's agents: `await kb.runner(book).run("Swing desk")`."""
         # See tools().
         from keepbook.models.agents.claude_cli import ClaudeCliPlace
         from keepbook.models.agents.runner import Runner
@@ -265,7 +268,7 @@ class Keepbook:
 
     @cached_property
     def models(self) -> "Models":
-        """The models that the settings name; the offline one without any."""
+        """The models that the settings name; the offline model if they name none."""
         # See tools().
         from keepbook.models.from_settings import models_under, notebook_alone
 
@@ -305,18 +308,19 @@ class Keepbook:
         return Market(self._database)
 
     def sweep_in_turn(self, holder: str, seconds: float) -> "SweepResult | None":
-        """The sweep, unless another worker has it in hand; `holder` names this one and keeps it for `seconds`."""
+        """The sweep, unless another worker is doing it. `holder` names this worker, which keeps the sweep for
+        `seconds`."""
         return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
 
     def queue_runs_in_turn(self, holder: str, seconds: float) -> "Sequence[QueuedRun]":
-        """Begin the scheduled runs that are due, unless another worker has that in hand; the caller performs them."""
+        """Begin the scheduled runs that are due, unless another worker is doing it. The caller performs them."""
         from keepbook.jobs import SweepResult, queue_runs  # see _sweep()
 
         taken = leases.take(self._database, "agents", holder, seconds)
         return queue_runs(self._database, partial(self._book, by="job", door="jobs"), SweepResult()) if taken else ()
 
     def sweep(self) -> "SweepResult":
-        """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
+        """Do everything that is due, once, for every owner: what `keepbook jobs` repeats for ever."""
         from keepbook.jobs import perform_runs, queue_runs  # see _sweep()
 
         swept = self._sweep()
@@ -325,7 +329,7 @@ class Keepbook:
         return swept
 
     async def perform(self, book: Book, run_id: str) -> "Run":
-        """Carry a queued run of a book through, to its card or to its failure."""
+        """Carry out a queued run of a book, until its card or its failure."""
         return await self.runner(book).perform(run_id)
 
     def _sweep(self) -> "SweepResult":
@@ -347,10 +351,10 @@ class Keepbook:
         door: str = "python",
         progress: Callable[[int], None] = lambda _: None,
     ) -> "tuple[Imported, ...]":
-        """Bring in a file or folder of another program. What it knows of one person goes into the owner's book; where
-        it holds several, `owner_map` says whose book here each of them goes into, and without an answer nothing is
-        written. Each book is written whole or not at all, one after the other: where one refuses, the error says what
-        has come in, and the same import again completes it. Answers what was done in each book."""
+        """Import a file or folder of another program. What it knows of one person goes into the owner's book. If it
+        holds several people, `owner_map` says whose book here each of them goes into; without that nothing is written.
+        Each book is written in a transaction of its own, one after the other: if one refuses, the error says what has
+        come in, and the same import again completes it. Returns what was done in each book."""
         # Few move house.
         from keepbook.book.upkeep.import_answer import say_what_came
         from keepbook.book.upkeep.importers.incoming import portions
@@ -369,7 +373,7 @@ class Keepbook:
         return tuple(done)
 
     def counted(self) -> Mapping[tuple[str, str], float]:
-        """What has happened in this process, by name and kind; and under `due` and `due_seconds` what waits now."""
+        """What has happened in this process, by name and kind; under `due` and `due_seconds` what waits now."""
         now = self._database.clock()
         with self._database.unscoped() as conn:
             waiting = due.due_counts(conn, stamp(now))
@@ -389,9 +393,9 @@ class Keepbook:
         return self._database.backend.facts()
 
     def copied(self, clock: ClockFunction = utc_now) -> "Keepbook":
-        """Another installation in memory that begins with everything in this one, which is in memory too.
+        """Another installation in memory with a copy of everything in this one, which must be in memory too.
 
-        clock: what tells the time there.
+        clock: what tells the time there
         """
         other = Keepbook(":memory:", clock=clock, settings=self.settings, embedder=self._embedder, demo=self.demo)
         self._database.copy_into(other._database)
@@ -399,18 +403,19 @@ class Keepbook:
         return other
 
     def image(self) -> bytes:
-        """Everything in this one, which is in memory, in one piece for `become`."""
+        """Everything in this installation as bytes, for `become`. It must be in memory."""
         return self._database.image()
 
     def become(self, image: bytes) -> bool:
-        """Hold, in memory, what another one held; where that is of another schema nothing happens, and it says no.
+        """Hold, in memory, what another installation held. If that has another schema, nothing happens and the answer
+        is False.
 
-        image: what `image` gave of that one.
+        image: what `image` answered there
         """
         return self._database.become(image)
 
     def close(self) -> None:
-        """Close the database; what was opened here answers no more."""
+        """Close the database. Books that were opened here cannot be used any more."""
         if (meaning := self.__dict__.get("meaning")) is not None:
             meaning.close()
         self._database.close()
@@ -425,6 +430,6 @@ class Keepbook:
 
 
 def adopt(kb: Keepbook, settings: Settings) -> None:
-    """From here on the installation in this process goes by these settings; what has begun ends with the old ones."""
+    """Use these settings for the installation in this process from now on. What has begun ends with the old ones."""
     kb.settings = settings
     kb.__dict__.pop("models", None)

@@ -1,8 +1,8 @@
 """The same book for programs that await: `AsyncKeepbook`, with the names of `Keepbook`.
 
-`book()` is not awaited, every read or write is. Here the engine runs in threads beside the event loop; a server is
-spoken to asynchronously. There is no second engine and no second client: what is awaited is what `keepbook.app` and
-`keepbook.client` do. Its types stand in `asynchronous.pyi`, which `scripts/async_stub.py` writes.
+`book()` is not awaited, every read or write is. A local engine runs in threads beside the event loop; a server is asked
+asynchronously. There is no second engine and no second client: each call does what `keepbook.app` and `keepbook.client`
+do. Its types stand in `asynchronous.pyi`, which `scripts/async_stub.py` writes.
 """
 
 import asyncio
@@ -22,10 +22,13 @@ THREADS = 8
 class AsyncKeepbook:
     """An open installation for programs that await: `async with AsyncKeepbook("keepbook.db") as kb`.
 
-    db: a file (`keepbook.db`), `postgresql://…`, `:memory:`, or a server's address (`https://host`); by default what
-    the settings say. token: the key to a server. preset: the vocabulary and policy in force, whatever an owner's own
-    is. clock: what tells the time. settings: instead of those of environment and file. embedder: what recall by meaning
-    goes by. demo: whether this is a visitor's copy of the demo.
+    db: a file (`keepbook.db`), `postgresql://…`, `:memory:`, or a server's address (`https://host`); else the settings'
+    token: the key to a server
+    preset: the vocabulary and policy in force, whatever an owner's own is
+    clock: what tells the time
+    settings: instead of those of environment and file
+    embedder: what recall by meaning goes by
+    demo: whether this is a visitor's copy of the demo
     """
 
     def __init__(self, db: str | Path | None = None, **given: Any) -> None:
@@ -63,7 +66,7 @@ class AsyncKeepbook:
         return await asyncio.get_running_loop().run_in_executor(self._pool, partial(work, *map(unwrap, args)))
 
     async def close(self) -> None:
-        """Close what is open; nothing answers any more."""
+        """Close what is open; nothing can be used any more."""
         if self._elsewhere:
             await self._kb.close()
         else:

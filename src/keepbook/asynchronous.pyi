@@ -64,7 +64,7 @@ class AsyncTokens:
     async def asked_for(self) -> bool:
         """Whether a token was ever made here: from then on every request needs one."""
     async def check(self, secret: str) -> keepbook.book.owners.tokens.Token | None:
-        """The token behind a secret, if it still opens something.
+        """The token behind a secret, if it is still valid.
 
         secret: what was shown at the door
         """
@@ -79,8 +79,8 @@ class AsyncTokens:
         agent: str | None = None,
         made_with: str | None = None,
     ) -> keepbook.book.owners.tokens.NewToken:
-        """Make a token and answer its secret, this once. `agent` is the id of one whose tools it has. Made with another
-        token, by its id, it ends no later than that one.
+        """Make a token and return its secret, this once. `agent` is the id of the agent whose tools it has. A token
+        that is `made_with` another ends no later than that one.
 
         owner: whose: a name of your choice for a person
         kind: which: of a token person, agent or service; of a file what it holds; of a run what began it
@@ -96,39 +96,39 @@ class AsyncTokens:
         owner: whose: a name of your choice for a person
         """
     async def of_session(self, secret: str) -> keepbook.book.owners.tokens.Token | None:
-        """The token behind a page's session, while both open.
+        """The token behind a session of the pages, while both are valid.
 
         secret: what was shown at the door
         """
     async def revoke(self, id: str, *, owner: str | None = None) -> keepbook.book.owners.tokens.Token:
-        """From here on it opens nothing. With `owner`, only one of that owner's.
+        """Revoke a token: from now on it opens nothing. With `owner`, only a token of that owner.
 
         id: its id, eight characters
         owner: whose: a name of your choice for a person
         """
     async def session_for(self, token_id: str) -> str:
-        """A new session of the pages for a token; answers its secret, this once.
+        """Start a session of the pages for a token; returns its secret, this once.
 
         token_id: the id of the token
         """
     async def sign_in(self, secret: str) -> tuple[str, keepbook.book.owners.tokens.Token] | None:
-        """A new session's secret for who shows a token of a person, this once.
+        """Start a session of the pages with a person's token; returns the session's secret, this once.
 
         secret: what was shown at the door
         """
     async def sign_out(self, secret: str) -> None:
-        """That session opens nothing any more; the token stays what it was.
+        """End a session; its token stays valid.
 
         secret: what was shown at the door
         """
     async def stands(self, id: str | None) -> bool:
-        """Whether a token that opened something still does; no token at all does as long as none was ever made.
+        """Whether a token is still valid. Without a token: whether none was ever made here.
 
         id: its id, eight characters
         """
 
 class AsyncChat:
-    """One chat in the hand: `book.thread("session-42")` for an outside agent, `book.threads.get(id)` for ours."""
+    """One chat: `book.thread("session-42")` for an outside agent, `book.threads.get(id)` for ours."""
 
     id: str
     session: str | None
@@ -152,11 +152,12 @@ class AsyncChat:
         parts: what a model made the message of, to send it again as it was
         """
     async def close(self, offline: bool = False) -> keepbook.book.chats.closing_result.ClosingResult:
-        """Read what is new for memories, once; the chat rests after that until something is said again. With `offline`
-        Keepbook's own reader does it, whatever model is set: where that is down, say.
+        """Read what is new for memories, once. The chat rests until something is said again.
+
+        offline: read with the bundled reader, whatever model is set
         """
     async def decline(self, key: str) -> keepbook.book.chats.pencil.Pencil:
-        """No to a pencil line: it is not kept.
+        """Say no to a pencil line: it is not kept.
 
         key: what makes it the same one when it is sent again; of a pencil line, the line's own
         """
@@ -166,17 +167,18 @@ class AsyncChat:
         scope: the agent or skill it is for; reading, * means every one
         """
     async def keep(self, key: str, both: bool = False) -> keepbook.book.memory.memories.Written:
-        """Keep a pencil line now, as the person; with `both` beside the line of the book that it would change.
+        """Keep a pencil line now, as the person.
 
         key: what makes it the same one when it is sent again; of a pencil line, the line's own
+        both: keep it beside the line that it would change
         """
     async def messages(self) -> collections.abc.Sequence[keepbook.book.chats.threads.Message]:
         """Every turn of the chat, in order."""
     async def pencil(self) -> collections.abc.Sequence[keepbook.book.chats.pencil.Pencil]:
-        """What closing would keep or propose of what was said so far, beside its turn; nothing of it is stored."""
+        """What closing would keep or propose of what was said so far, each beside its turn. Nothing of it is stored."""
     @property
     def thread(self) -> Awaitable[keepbook.book.chats.threads.Thread]:
-        """How it stands at this moment."""
+        """The chat's present state."""
 
 class AsyncChats:
     """The chats of a book: `book.threads`."""
@@ -185,7 +187,7 @@ class AsyncChats:
     async def delete(
         self, thread_id: str, *, memories: bool = False, forever: bool = False
     ) -> keepbook.book.chats.threads.Thread | None:
-        """Into the trash for 30 days, with the memories learned from it if wanted; or really removed at once.
+        """Move a chat to the trash for 30 days, with the memories learned from it if wanted; or remove it at once.
 
         thread_id: the chat it comes from, or is about
         memories: with what was learned from it
@@ -194,21 +196,21 @@ class AsyncChats:
     async def get(self, thread_id: str) -> AsyncChat:
         """thread_id: the chat it comes from, or is about"""
     async def learned(self, thread_id: str) -> collections.abc.Sequence[str]:
-        """Ids of the memories that came out of a chat.
+        """The ids of the memories that came out of a chat.
 
         thread_id: the chat it comes from, or is about
         """
     async def list(
         self, *, state: str | None = None, trash: bool = False, limit: int = 100
     ) -> collections.abc.Sequence[keepbook.book.chats.threads.Thread]:
-        """The last touched first.
+        """The chats, the last touched first.
 
         state: active, archived, trash or all; of a chat active, idle or archived; of a decision open or resolved
         trash: those in the trash instead
         limit: how many at most
         """
     async def of_session(self, session: str, *, incognito: bool = False) -> AsyncChat:
-        """The chat of an outside agent's session, begun if need be.
+        """The chat of an outside agent's session. It is begun if there is none.
 
         session: a name of yours for the chat
         incognito: nothing of it is remembered, and no memory is told in it
@@ -225,12 +227,12 @@ class AsyncChats:
         by: who: person or agent; of a chat's title person or model
         """
     async def restore(self, thread_id: str) -> keepbook.book.chats.threads.Thread:
-        """Back from the trash, with the memories that went there together with it; or from the archive.
+        """Bring a chat back from the trash, with the memories that went there together with it; or from the archive.
 
         thread_id: the chat it comes from, or is about
         """
     async def search(self, query: str, limit: int = 20) -> collections.abc.Sequence[keepbook.book.recall.chats.Snippet]:
-        """Turns that say it, with the words marked; never hidden context.
+        """The turns that contain the words, which are marked; never hidden context.
 
         query: words or a question
         limit: how many at most
@@ -260,7 +262,7 @@ class AsyncJournal:
         turn: the number of the turn
         """
     async def delete(self, id: str) -> keepbook.book.chats.notes.Note:
-        """For good: notes have no trash.
+        """Delete a note for good: notes have no trash.
 
         id: its id, eight characters
         """
@@ -273,7 +275,7 @@ class AsyncJournal:
     async def list(self, query: str | None = None) -> collections.abc.Sequence[keepbook.book.chats.notes.Note]:
         """query: words or a question"""
     async def put_back(self, note: keepbook.book.chats.notes.Note) -> keepbook.book.chats.notes.Note:
-        """Undo a deletion: the note as `delete` answered it, under a new id.
+        """Undo a deletion: store the note that `delete` returned, under a new id.
 
         note: where that was seen
         """
@@ -281,22 +283,24 @@ class AsyncJournal:
         """text: the words themselves"""
 
 class AsyncReview:
-    """What waits for the person's word: `book.proposals`."""
+    """What waits for the person's answer: `book.proposals`."""
     async def accept(self, id: str, both: bool = False) -> keepbook.book.memory.memories.Written:
-        """Yes: from here on it is the person's own word; with `both` beside the line that it would have changed.
+        """Accept a proposal: from now on it is the person's own word.
 
         id: its id, eight characters
+        both: keep it beside the line that it would change
         """
     async def answer(
         self, id: str, choice: str
     ) -> keepbook.book.memory.memories.Written | keepbook.book.memory.proposals.Proposal:
-        """Answer a question with one of its choices: what that wrote, or the proposal where nothing was to write.
+        """Answer a question with one of its choices. Returns what that wrote, or the proposal if there was nothing to
+        write.
 
         id: its id, eight characters
         choice: one of the `choices` of its question; of a plain proposal yes, no or both
         """
     async def decline(self, id: str) -> keepbook.book.memory.proposals.Proposal:
-        """No: nothing is kept, and it is not proposed again.
+        """Decline a proposal: nothing is kept, and it is not proposed again.
 
         id: its id, eight characters
         """
@@ -305,7 +309,7 @@ class AsyncReview:
     async def list(self, status: str = "waiting") -> collections.abc.Sequence[keepbook.book.memory.proposals.Proposal]:
         """status: waiting, accepted, declined or expired"""
     async def reopen(self, id: str) -> keepbook.book.memory.proposals.Proposal:
-        """Take back a No: it waits again. What was accepted is undone like any other write.
+        """Take back a "no": the proposal waits again. What was accepted is undone like any other write.
 
         id: its id, eight characters
         """
@@ -313,7 +317,7 @@ class AsyncReview:
 class AsyncSpending:
     """What models cost this owner: `book.spending`."""
     async def count(self, operation: str, model: str, tokens_in: int, tokens_out: int) -> None:
-        """Note what an answer of a model cost.
+        """Record the tokens of one answer of a model.
 
         operation: what the model was asked for
         model: which model it is
@@ -321,18 +325,21 @@ class AsyncSpending:
         tokens_out: how many tokens it wrote
         """
     async def list(self) -> collections.abc.Sequence[keepbook.book.owners.spending.Spent]:
-        """What each kind of work has cost this owner, month by month."""
+        """What each kind of work has cost this owner, by month."""
     async def this_month(self) -> int:
         """How many tokens the models have read and written for this owner this month."""
 
 class AsyncIndex:
-    """What recall looks things up in: `book.index`."""
+    """The indexes that recall searches: `book.index`."""
     async def catch_up(self) -> int:
-        """Embed what waits if that is little, for a program that asks and ends; answers how much still waits."""
+        """Embed what waits if that is little, for a program that asks and ends; returns how much still waits."""
     async def left(self, most: int = 1000000) -> int:
-        """How many memories and turns wait for their vector, counted no further than `most`."""
+        """How many memories and turns wait for their vector.
+
+        most: count no further than this
+        """
     async def rebuild(self, progress: collections.abc.Callable[[int], None] | None = None) -> int:
-        """Analyse every memory and turn anew, and put right what an older program indexed differently.
+        """Analyse every memory and turn anew, and correct what an older program indexed differently.
 
         progress: is called with how many are done
         """
@@ -346,22 +353,22 @@ class AsyncAgents:
         """
     @property
     def cards(self) -> Awaitable[keepbook.book.agents.cards.types.CardTypes]:
-        """The card types in force, and the files that are none."""
+        """The card types in force, and the files that could not be read."""
     async def claim(self, id: str, *, lease_seconds: float) -> keepbook.book.agents.agents.SessionLease | None:
-        """The turn to work with the shared session; None while somebody else has it.
+        """Take the lease on the shared session; None while somebody else has it.
 
         id: its id, eight characters
         lease_seconds: for how long
         """
     async def compress(self, held: keepbook.book.agents.agents.SessionLease, through: int, summary: str) -> None:
-        """From here on `summary` stands for the steps of the session through this one.
+        """Let `summary` replace the steps of the session through this one.
 
-        held: the turn that `claim` gave
+        held: the lease that `claim` gave
         through: the number of the last step that it stands for
         summary: a shorter wording for the block, up to 200 characters
         """
     async def create(self, name: str, **given: Any) -> keepbook.book.agents.agents.Agent:
-        """Only the name is needed; see `agents.FIELDS` for the rest.
+        """Create an agent. Only the name is needed; see `agents.FIELDS` for the rest.
 
         name: how it is called
         given: what is set, by its name
@@ -375,48 +382,48 @@ class AsyncAgents:
         limit: how many at most
         """
     async def delete(self, ref: str) -> keepbook.book.agents.agents.Agent:
-        """Out of every list; its runs and decisions stay.
+        """Remove an agent from every list; its runs and decisions stay.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
     async def disarm(self, ref: str) -> keepbook.book.agents.agents.Agent:
-        """Its schedule rests, and its program is not started here.
+        """Let its schedule rest, and do not start its program here.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
     async def get(self, ref: str) -> keepbook.book.agents.agents.Agent:
         """ref: its id, or a piece of what exactly one says; of an agent its name"""
     async def give_back(self, held: keepbook.book.agents.agents.SessionLease) -> None:
-        """The turn is free for the next one.
+        """Release the lease.
 
-        held: the turn that `claim` gave
+        held: the lease that `claim` gave
         """
     async def keep_thread(self, id: str, thread_id: str) -> None:
-        """The chat with an agent goes on in this thread.
+        """Let the chat with an agent go on in this thread.
 
         id: its id, eight characters
         thread_id: the chat it comes from, or is about
         """
     async def list(self) -> collections.abc.Sequence[keepbook.book.agents.agents.Agent]:
-        """In the order in which they were made."""
+        """The agents in the order in which they were made."""
     async def renew(self, held: keepbook.book.agents.agents.SessionLease, *, lease_seconds: float) -> bool:
-        """Keep the turn a while longer; False where somebody else has it by now.
+        """Renew the lease; False if somebody else has it by now.
 
-        held: the turn that `claim` gave
+        held: the lease that `claim` gave
         lease_seconds: for how long
         """
     async def reset(self, ref: str) -> keepbook.book.agents.agents.Agent:
-        """The next run starts without a past; chats and decisions stay.
+        """Let the next run start without a past; chats and decisions stay.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
     async def restore(self, id: str) -> keepbook.book.agents.agents.Agent:
-        """Put back an agent that was deleted, by its id; its session starts fresh.
+        """Restore a deleted agent by its id; its session starts fresh.
 
         id: its id, eight characters
         """
     async def update(self, ref: str, **given: Any) -> keepbook.book.agents.agents.Agent:
-        """Only what is given changes; `memory_enabled=True` starts fresh.
+        """Change an agent; what is not given stays. `memory_enabled=True` starts fresh.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         given: what is set, by its name
@@ -429,7 +436,7 @@ class AsyncRuns:
     ) -> collections.abc.Sequence[
         tuple[int, keepbook.book.agents.runs.Run, collections.abc.Sequence[keepbook.book.agents.runs.TranscriptTurn]]
     ]:
-        """The stored session since its last fresh start, past what was compressed: step, run and transcript.
+        """The steps of a session since its last reset, without compressed ones: step number, run and transcript.
 
         turn: the number of the turn
         """
@@ -443,7 +450,7 @@ class AsyncRuns:
     async def list(
         self, agent: str | None = None, **filters: Any
     ) -> collections.abc.Sequence[keepbook.book.agents.runs.Run]:
-        """Newest first; `kind`, `status`, `limit`, `before`.
+        """The runs, newest first; `kind`, `status`, `limit`, `before`.
 
         agent: one of the book's agents: its name or id
         filters: kind, status, limit and before, as the list shows them
@@ -469,12 +476,12 @@ class AsyncRuns:
         told: made_at, key, transcript and link, as in `record`
         """
     async def re_examinations(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.Run]:
-        """In time order.
+        """The second looks at a run, in time order.
 
         run_id: the id of the run
         """
     async def renew(self, run_id: str, *, lease_seconds: float) -> None:
-        """Still at it: the sweep waits a while longer before it gives this run up.
+        """Renew the run's lease: the sweep waits a while longer before it gives this run up.
 
         run_id: the id of the run
         lease_seconds: for how long
@@ -514,7 +521,7 @@ class AsyncRuns:
     async def succeed(
         self, run_id: str, *, slots: collections.abc.Mapping[str, Any] | None = None, **told: Any
     ) -> keepbook.book.agents.runs.Run:
-        """The result for good: card, decision and session together; see `runs.succeed`.
+        """Store the result for good: card, decision and session together; see `runs.succeed`.
 
         run_id: the id of the run
         slots: what the card says, by the names of its slots
@@ -538,7 +545,8 @@ class AsyncDecisions:
     async def calibration(
         self, agent: str | None = None, *, forecasts: bool = False, known_at: Any = None
     ) -> keepbook.book.agents.calibration.Calibration:
-        """Of trades, or of forecasts: what was stated against what came of it, as known now or at an instant.
+        """The calibration of trades, or of forecasts: what was stated against outcomes, as known now or at an
+        instant.
 
         agent: one of the book's agents: its name or id
         forecasts: those of forecasts, not of trades
@@ -553,7 +561,7 @@ class AsyncDecisions:
     async def exit(
         self, run_id: str, price: float | None = None, *, at: Any = None
     ) -> keepbook.book.agents.decisions.Decision:
-        """The person got out at a price.
+        """Record that the person got out at a price.
 
         run_id: the id of the run
         price: at which price
@@ -565,16 +573,16 @@ class AsyncDecisions:
         run_id: the id of the run
         """
     async def first_resolved(self, agent: str | None = None) -> datetime.datetime | None:
-        """When the first trade was decided that has been resolved.
+        """When the first of the resolved trades was decided.
 
         agent: one of the book's agents: its name or id
         """
     async def follow(self) -> int:
-        """Look at the new bars for every open decision, and again at those whose bars came late or were corrected;
-        answers how many were closed. The sweep does it too.
+        """Follow every open decision on the new bars, and again those whose bars came late or were corrected; returns
+        how many were closed. The sweep does it too.
         """
     async def get(self, run_id: str, *, known_at: Any = None) -> keepbook.book.agents.decisions.Decision:
-        """As it stands, or as it was known at an instant.
+        """A decision as it is, or as it was known at an instant.
 
         run_id: the id of the run
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
@@ -587,7 +595,8 @@ class AsyncDecisions:
     async def list(
         self, *, state: str | None = None, agent: str | None = None, limit: int = 100, **filters: Any
     ) -> collections.abc.Sequence[keepbook.book.agents.decisions.Decision]:
-        """Newest first; `forecasts` (only those, or none of them), `offset`, `by_due` (what is due first).
+        """The decisions, newest first; `forecasts` (only those, or none of them), `offset`, `by_due` (what is due
+        first).
 
         state: active, archived, trash or all; of a chat active, idle or archived; of a decision open or resolved
         agent: one of the book's agents: its name or id
@@ -604,8 +613,8 @@ class AsyncDecisions:
         transcript: str | collections.abc.Sequence[collections.abc.Mapping[str, Any]] | None = None,
         link: str | None = None,
     ) -> keepbook.book.agents.recording.RecordedDecision:
-        """Write down a card of the agent's type that was made elsewhere. The same key with the same card is replayed,
-        with another it is a `Conflict`.
+        """Record a card of the agent's type that was made elsewhere. The same key with the same card is replayed, with
+        another it is a `Conflict`.
 
         agent: one of the book's agents: its name or id
         card: the slots of the agent's card type, filled
@@ -617,7 +626,7 @@ class AsyncDecisions:
     async def record_second_look(
         self, run_id: str, card: collections.abc.Mapping[str, Any], **told: Any
     ) -> keepbook.book.agents.recording.RecordedDecision:
-        """Write down a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`.
+        """Record a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`.
 
         run_id: the id of the run
         card: the slots of the agent's card type, filled
@@ -626,13 +635,13 @@ class AsyncDecisions:
     async def refuse_ambiguous(
         self, card: keepbook.book.agents.cards.types.CardType, slots: collections.abc.Mapping[str, Any]
     ) -> None:
-        """`Invalid`, with the choices, where a card's symbol may mean several of those there are bars of.
+        """Raise `Invalid`, with the choices, if a card's symbol may mean several of those that have bars.
 
         card: the slots of the agent's card type, filled
         slots: what the card says, by the names of its slots
         """
     async def second_look(self, run_id: str) -> keepbook.book.agents.second_looks.SecondLook:
-        """What to answer who looks again at a run elsewhere: prompt and slots.
+        """The prompt and slots for a second look at a run that is made elsewhere.
 
         run_id: the id of the run
         """
@@ -642,20 +651,21 @@ class AsyncTrading:
     async def breakdown(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Any = None
     ) -> keepbook.book.trading.breakdown.Breakdown:
-        """By symbol, hour, weekday and tag, with the time in the market and what holding would have made.
+        """The results by symbol, hour, weekday and tag, with the time in the market and what holding would have
+        made.
 
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
     async def change_deployment(self, ref: str, **given: Any) -> keepbook.book.trading.skills.Deployment:
-        """Only what is given changes.
+        """Change a deployment; what is not given stays.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         given: what is set, by its name
         """
     async def create_deployment(self, name: str, skill: str, **given: Any) -> keepbook.book.trading.skills.Deployment:
-        """A skill at work: `account`, `capital`, `currency`, `started_at`, `ended_at`.
+        """Create a deployment of a skill: `account`, `capital`, `currency`, `started_at`, `ended_at`.
 
         name: how it is called
         skill: one of the skills: its name or id
@@ -664,7 +674,7 @@ class AsyncTrading:
     async def create_skill(
         self, name: str, *, description: str = "", **said: str | None
     ) -> keepbook.book.trading.skills.Skill:
-        """Only the name is needed; `strategy`, `schedule` and `chat` are what it says.
+        """Create a skill. Only the name is needed; `strategy`, `schedule` and `chat` are what it says.
 
         name: how it is called
         description: what it is, in a sentence
@@ -675,7 +685,7 @@ class AsyncTrading:
     async def deployments(
         self, skill: str | None = None
     ) -> collections.abc.Sequence[keepbook.book.trading.skills.Deployment]:
-        """In the order in which they were made, also those that have ended.
+        """The deployments in the order in which they were made, also those that have ended.
 
         skill: one of the skills: its name or id
         """
@@ -698,7 +708,7 @@ class AsyncTrading:
         deployment: str | None = None,
         known_at: Any = None,
     ) -> keepbook.book.trading.exposure.Coming:
-        """What is coming; with a deployment also what it may do to its open positions.
+        """The coming events; with a deployment also what they may do to its open positions.
 
         lookahead_hours: how far ahead, in hours
         types: only these kinds of events
@@ -716,7 +726,7 @@ class AsyncTrading:
     async def lessons(
         self, *, skill: str | None = None, deployment: str | None = None, state: str = "active", known_at: Any = None
     ) -> collections.abc.Sequence[keepbook.book.trading.lessons.Lesson]:
-        """Pinned ones first, then the best supported; of a skill also those of its deployments.
+        """The lessons, pinned ones first, then the best supported; for a skill also those of its deployments.
 
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
@@ -731,7 +741,7 @@ class AsyncTrading:
         deployment: str | None = None,
         progress: collections.abc.Callable[[int], None] | None = None,
     ) -> keepbook.book.trading.files.LoadedFile:
-        """Take in a file of trades, positions, skills or deployments, or freqtrade's trade database.
+        """Load a file of trades, positions, skills or deployments, or freqtrade's trade database.
 
         kind: which: of a token person, agent or service; of a file what it holds; of a run what began it
         source: the path of a file, or its lines
@@ -739,16 +749,16 @@ class AsyncTrading:
         progress: is called with how many are done
         """
     async def loads(self, *, limit: int = 100) -> collections.abc.Sequence[keepbook.book.ledger.loads.Load]:
-        """What came in by `bring_in`, file by file, the newest first; also what was taken back.
+        """The files that `bring_in` imported, newest first; also those that were taken back.
 
         limit: how many at most
         """
     async def mappings(self) -> collections.abc.Mapping[str, collections.abc.Mapping[str, str]]:
-        """The mappings of columns that were kept, by name."""
+        """The stored mappings of columns, by name."""
     async def performance(
         self, *, skill: str | None = None, deployment: str | None = None, since: Any = None, known_at: Any = None
     ) -> keepbook.book.trading.performance.Performance:
-        """Every figure; with `since` as if trading had begun then.
+        """Every figure of the results; with `since` as if trading had begun then.
 
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
@@ -756,14 +766,14 @@ class AsyncTrading:
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
     async def pin(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
-        """The person's own word: it stays as it is, and every chat in the skill's scope sees it.
+        """Make a lesson the person's own word: it stays as it is, and every chat in the skill's scope sees it.
 
         lesson: the id of the lesson
         """
     async def positions(
         self, deployment: str | None = None, *, known_at: Any = None
     ) -> collections.abc.Sequence[keepbook.book.trading.trades.Position]:
-        """What is open.
+        """The open positions.
 
         deployment: one of the deployments: its name or id
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
@@ -783,22 +793,22 @@ class AsyncTrading:
         deployment: one of the deployments: its name or id
         window: only the trades of so many last days
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
-        words: says a finding in other words; see `findings.rephrased` for what is taken of them
+        words: says a finding in other words; see `findings.check_wording` for which words are taken
         """
     async def restore_lesson(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
-        """Bring back one that was put away.
+        """Bring back a lesson that was put away.
 
         lesson: the id of the lesson
         """
     async def retire(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
-        """Put away; a later reflection does not bring it back.
+        """Put a lesson away; a later reflection does not bring it back.
 
         lesson: the id of the lesson
         """
     async def set_field(
         self, ref: str, field: str, value: str, *, expect_version: int | None = None
     ) -> keepbook.book.trading.skills.FieldVersion:
-        """A new version of what a skill says; the earlier ones stay.
+        """Write a new version of a field of a skill; the earlier ones stay.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         field: strategy, schedule or chat
@@ -808,9 +818,12 @@ class AsyncTrading:
     async def skill(self, ref: str) -> keepbook.book.trading.skills.Skill:
         """ref: its id, or a piece of what exactly one says; of an agent its name"""
     async def skills(self) -> collections.abc.Sequence[keepbook.book.trading.skills.Skill]:
-        """In the order in which they were made, each with what it says now."""
+        """The skills in the order in which they were made, each with its present fields."""
     async def take_back(self, load: int) -> keepbook.book.ledger.loads.Load:
-        """Take a file out again, with its trades and fills. `load` is the number that `bring_in` answered."""
+        """Remove an imported file again, with its trades and fills. `load` is the number that `bring_in` returned.
+
+        load: the number of an import, as it was answered
+        """
     async def trades(
         self,
         *,
@@ -829,7 +842,7 @@ class AsyncTrading:
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
     async def unpin(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
-        """No longer the person's own word; reflections may change it again.
+        """Make a lesson a reading again; reflections may change it.
 
         lesson: the id of the lesson
         """
@@ -874,8 +887,8 @@ class AsyncMarket:
         limit: how many at most
         """
     async def remove(self, symbol: str, timeframe: str, *, since: Any = None, until: Any = None) -> int:
-        """Take bars back that were wrong, from one instant up to another; answers how many. What they said stays
-        readable as of before, and decisions are followed anew without them.
+        """Remove wrong bars, from one instant up to another; returns how many. They stay readable as of before, and
+        decisions are followed anew without them.
 
         symbol: what is traded, as BTC/USDT
         timeframe: how long a bar is, as 1h
@@ -883,18 +896,18 @@ class AsyncMarket:
         until: up to this instant
         """
     async def symbols(self) -> collections.abc.Sequence[str]:
-        """Those there are bars of."""
+        """The symbols that have bars."""
     async def verify(
         self, anchor: str | pathlib.Path | None = None
     ) -> keepbook.book.trading.market.face.MarketVerification:
-        """Hold every bar and event against the chain of the file that brought it. `anchor` is a file that notes the
-        newest hash of each chain: held against them, then extended.
+        """Verify every bar and event against the chain of the file that brought it. `anchor` is a file with the newest
+        hash of each chain: it is compared, then extended.
 
         anchor: a file that notes the newest hash of each check: held against the ledger, then extended
         """
 
 class AsyncBook:
-    """One owner's memory. Get one from `Keepbook.book(owner)`."""
+    """One owner's memory, from `Keepbook.book(owner)`."""
 
     owner: str
     @property
@@ -908,7 +921,7 @@ class AsyncBook:
         valid: about what was true at this instant: a datetime or a text in ISO 8601
         """
     async def audit(self) -> keepbook.book.upkeep.audit.Audit:
-        """What a careful person would tidy up, found without a model."""
+        """What a careful person would tidy up in this book, found without a model."""
     async def block(
         self, *, preset: str | None = None, scope: str | None = None, known: Any = None, valid: Any = None
     ) -> str:
@@ -922,41 +935,41 @@ class AsyncBook:
     @property
     def choices(self) -> Awaitable[keepbook.book.owners.choices.Choices]: ...
     async def choose(self, **chosen: Any) -> keepbook.book.owners.choices.Choices:
-        """The owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`.
+        """Set the owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`.
 
         chosen: what changes: memory (a bool), never (topics), tier (a word)
         """
     async def configure(self, *, preset: str | None = None, zone: str | None = None) -> None:
-        """The owner's own choices: preset and time zone.
+        """Set the owner's own choices: preset and time zone.
 
         preset: the vocabulary and policy to go by; by default the one in force
         zone: the owner's time zone by its IANA name, as Europe/Oslo
         """
     async def confirm(self, ref: str) -> keepbook.book.memory.memories.Written:
-        """Still true: its fading starts anew.
+        """Say that a memory is still true: its fading starts anew.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
     @property
     def decisions(self) -> AsyncDecisions: ...
     async def delete(self, ref: str, forever: bool = False) -> keepbook.book.memory.memories.Written | None:
-        """Into the trash for 30 days; with `forever` gone at once, which nothing undoes.
+        """Move a memory to the trash for 30 days; with `forever` it is gone at once, which nothing undoes.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         forever: gone at once, text and all; nothing undoes it
         """
     async def demote(self, ref: str) -> keepbook.book.memory.memories.Written:
-        """From the person's word to a reading.
+        """Make the person's word a reading.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
     async def erase(self, confirm: str) -> keepbook.book.upkeep.erase.Receipt:
-        """Everything of this owner, ledger included, for good. `confirm` must be the owner's name.
+        """Erase everything of this owner for good, ledger included. `confirm` must be the owner's name.
 
         confirm: the owner's name, exactly: a way back there is not
         """
     async def export(self, stream: typing.TextIO) -> int:
-        """Write the whole book as JSON Lines; answers the number of lines.
+        """Write the whole book as JSON Lines; returns the number of lines.
 
         stream: an open text file, or lines of text
         """
@@ -968,7 +981,7 @@ class AsyncBook:
     async def forget(
         self, ref: str, reason: str = "user_deleted", expect_version: int | None = None
     ) -> keepbook.book.memory.memories.Written:
-        """Archive: out of every chat and recall, listed apart, restorable.
+        """Archive a memory: out of every chat and recall, listed apart, restorable.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         reason: why: user_deleted, user_corrected or agent_forget
@@ -991,9 +1004,9 @@ class AsyncBook:
         dry_run: bool = False,
         theirs: str | None = None,
     ) -> keepbook.book.upkeep.import_answer.Imported:
-        """Restore an export into an empty book, or merge memories from it; or take over what another program kept,
-        known by looking at it. `theirs` says which person of a file that holds several. With `dry_run` it only says
-        what would come in.
+        """Restore an export into an empty book, or merge memories from it; or import another program's file, whose
+        format is recognised. `theirs` says which person of a file that holds several. With `dry_run` it only says what
+        would come in.
 
         stream: an open text file, or lines of text
         merge: add its memories to what is there; without it the book must be empty
@@ -1003,7 +1016,7 @@ class AsyncBook:
     @property
     def index(self) -> AsyncIndex: ...
     async def inject(self, session: str, *, preset: str | None = None, scope: str | None = None) -> str:
-        """The block of a session: rendered at its first call, then the same bytes for as long as it lasts.
+        """The block of a session: rendered at the first call, then the same bytes for as long as the session lasts.
 
         session: a name of yours for the chat
         preset: the vocabulary and policy to go by; by default the one in force
@@ -1060,12 +1073,12 @@ class AsyncBook:
         tags: words to file it under (at most 32); to a filter, those that must all be there
         """
     async def loads(self, limit: int = 100) -> collections.abc.Sequence[keepbook.book.ledger.loads.Load]:
-        """The files that came in, memories, chats and trades, the newest first; also those that were taken back.
+        """The files that were imported (memories, chats and trades), newest first; also those that were taken back.
 
         limit: how many at most
         """
     async def never_of(self, text: str) -> collections.abc.Sequence[str]:
-        """Which of the topics never to be remembered a text touches; a pure read.
+        """The topics never to be remembered that a text touches; a pure read.
 
         text: the words themselves
         """
@@ -1076,14 +1089,14 @@ class AsyncBook:
     async def preset(self, asked: str | None = None) -> keepbook.presets.Preset:
         """The preset in force, or the one `asked` for by name."""
     async def promote(self, ref: str) -> keepbook.book.memory.memories.Written:
-        """From a reading to the person's own word.
+        """Make a reading the person's own word.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
     @property
     def proposals(self) -> AsyncReview: ...
     async def purge(self) -> int:
-        """Delete for good what has been in the trash for 30 days; answers how many."""
+        """Delete for good what has been in the trash for 30 days; returns how many."""
     async def recall(
         self,
         query: str,
@@ -1115,7 +1128,7 @@ class AsyncBook:
         limit: how many at most
         """
     async def reindex(self, progress: collections.abc.Callable[[int], None] | None = None) -> int:
-        """Embed now what waits for the embedder in force; it goes on where it was stopped. Answers how many.
+        """Embed now what waits for the embedder in force; it goes on where it was stopped. Returns how many.
 
         progress: is called with how many are done
         """
@@ -1138,8 +1151,8 @@ class AsyncBook:
         turn_ids: collections.abc.Sequence[Any] = (),
         force: bool = False,
     ) -> keepbook.book.memory.memories.Written:
-        """Keep a new thing. Said before, it confirms what is there (`unchanged`) and adds what is new to it; `similar`
-        lists what is close.
+        """Keep a new memory. If it was said before, that memory is confirmed (`unchanged`) and gets what is new;
+        `similar` lists what is close.
 
         content: what to keep, in one sentence of 4 to 500 characters
         category: the group it belongs to; the preset says which there are
@@ -1173,7 +1186,7 @@ class AsyncBook:
         session: a name of yours for the chat
         """
     async def restore(self, ref: str, expect_version: int | None = None) -> keepbook.book.memory.memories.Written:
-        """Back from the trash to where it was, or from the archive.
+        """Bring a memory back from the trash to where it was, or from the archive.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         expect_version: refuse if the memory is at another version by now
@@ -1183,8 +1196,9 @@ class AsyncBook:
     @property
     def spending(self) -> AsyncSpending: ...
     async def take_back(self, load: int) -> keepbook.book.ledger.loads.Load:
-        """Take out again what a file brought, with what was read out of its chats; what something newer changed stays.
-        `load` is its number, as the import answered it.
+        """Remove what a file brought, with what was read out of its chats. What something newer changed stays.
+
+        load: the number of an import, as it was answered
         """
     async def thread(self, session: str, *, incognito: bool = False) -> AsyncChat:
         """The chat of an outside agent's session: `.add(role, text)`, `.close()`.
@@ -1197,12 +1211,12 @@ class AsyncBook:
     @property
     def trading(self) -> AsyncTrading: ...
     async def undo(self, event: int) -> keepbook.book.memory.memories.Written | keepbook.book.memory.links.Link:
-        """Take back exactly the write that answered with `event`. Undo of an undo is redo.
+        """Undo exactly the write that answered with `event`. Undo of an undo is redo.
 
         event: the number of an entry, as the write that made it answered
         """
     async def unlink(self, link_id: str) -> keepbook.book.memory.links.Link:
-        """Take a link away; the memories stay.
+        """Remove a link; the memories stay.
 
         link_id: the id of the link
         """
@@ -1226,7 +1240,7 @@ class AsyncBook:
         thread_id: str | None = None,
         turn_ids: collections.abc.Sequence[Any] = (),
     ) -> keepbook.book.memory.memories.Written:
-        """Say it anew: a change from now on, or with `correction` as it should have been from the start.
+        """Give a memory new words: a change from now on, or with `correction` as it should have been from the start.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         content: what to keep, in one sentence of 4 to 500 characters
@@ -1248,7 +1262,7 @@ class AsyncBook:
     async def verify(
         self, anchor: str | pathlib.Path | None = None, progress: collections.abc.Callable[[int], None] = ...
     ) -> keepbook.book.ledger.verify.Verification:
-        """Walk the whole ledger and hold the book against it, row by row.
+        """Walk the whole ledger and compare the book with it, row by row.
 
         anchor: a file that notes the newest hash of each check: held against the ledger, then extended
         progress: is called with how many are done
@@ -1259,10 +1273,13 @@ class AsyncBook:
 class AsyncKeepbook:
     """An open installation: one database, many owners. Use it as a context manager, or close it.
 
-    db: a file (`keepbook.db`), `postgresql://…`, `:memory:`, or a server's address (`https://host`); by default what
-    the settings say. token: the key to a server. preset: the vocabulary and policy in force, whatever an owner's own
-    is. clock: what tells the time. settings: instead of those of environment and file. embedder: what recall by meaning
-    goes by. demo: whether this is a visitor's copy of the demo.
+    db: a file (`keepbook.db`), `postgresql://…`, `:memory:`, or a server's address (`https://host`); else the settings'
+    token: the key to a server
+    preset: the vocabulary and policy in force, whatever an owner's own is
+    clock: what tells the time
+    settings: instead of those of environment and file
+    embedder: what recall by meaning goes by
+    demo: whether this is a visitor's copy of the demo
     """
     def __init__(
         self,
@@ -1283,8 +1300,8 @@ class AsyncKeepbook:
         door: str = "python",
         hand: keepbook.book.owners.authority.Actor | None = None,
     ) -> AsyncBook:
-        """One owner's book. `by="agent"` writes on an agent's word, which never outranks the person's. A door says
-        with `hand` what the key that was shown may do.
+        """One owner's book. `by="agent"` writes as an agent, whose word never outranks the person's. A door says with
+        `hand` what the token that it was shown may do.
 
         owner: whose: a name of your choice for a person
         by: who: person or agent; of a chat's title person or model
@@ -1302,21 +1319,21 @@ class AsyncKeepbook:
     def runner(
         self, book: AsyncBook, *, models: keepbook.models.choose.Models | None = None
     ) -> keepbook.models.agents.runner.Runner:
-        """What carries out the runs of a book's agents: `await kb.runner(book).run("Swing desk")`.
+        """The runner for a book's agents: `await kb.runner(book).run("Swing desk")`.
 
         book: whose agents, as `Keepbook.book` gave it
         models: other models than those of the settings
         """
     async def close(self) -> None:
-        """Close the database; what was opened here answers no more."""
+        """Close the database. Books that were opened here cannot be used any more."""
     async def owners(self) -> builtins.list[str]:
         """Everybody who has a book here."""
     async def facts(self) -> builtins.dict[str, str]:
         """What is open: engine, place, size, schema."""
     async def sweep(self) -> keepbook.jobs.SweepResult:
-        """Do once everything that is due, for every owner: what `keepbook jobs` does for ever."""
+        """Do everything that is due, once, for every owner: what `keepbook jobs` repeats for ever."""
     async def chat_with(self, book: AsyncBook, agent: str) -> AsyncChat:
-        """The one chat with an agent, for `talk`; begun if need be.
+        """The one chat with an agent, for `talk`. It is begun if there is none.
 
         book: whose agents, as `Keepbook.book` gave it
         agent: one of the book's agents: its name or id
@@ -1331,10 +1348,10 @@ class AsyncKeepbook:
         door: str = "python",
         progress: collections.abc.Callable[[int], None] = ...,
     ) -> tuple[keepbook.book.upkeep.import_answer.Imported, ...]:
-        """Bring in a file or folder of another program. What it knows of one person goes into the owner's book; where
-        it holds several, `owner_map` says whose book here each of them goes into, and without an answer nothing is
-        written. Each book is written whole or not at all, one after the other: where one refuses, the error says what
-        has come in, and the same import again completes it. Answers what was done in each book.
+        """Import a file or folder of another program. What it knows of one person goes into the owner's book. If it
+        holds several people, `owner_map` says whose book here each of them goes into; without that nothing is written.
+        Each book is written in a transaction of its own, one after the other: if one refuses, the error says what has
+        come in, and the same import again completes it. Returns what was done in each book.
 
         place: the path of a file or folder
         owner: whose: a name of your choice for a person

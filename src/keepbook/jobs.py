@@ -134,7 +134,7 @@ _COPIED = "%Y%m%dT%H%M%SZ"
 
 
 def queue_runs(database: Database, open_book: Callable[[str], Book], swept: SweepResult) -> list[QueuedRun]:
-    """Begin the runs whose hour has come; who queued one carries it out."""
+    """Begin the runs whose hour has come. The sweep that queued a run carries it out."""
     queued: list[QueuedRun] = []
     for item in _waiting(database, stamp(database.clock()), due.RUN):
         book = open_book(item.owner)
@@ -148,7 +148,7 @@ def queue_runs(database: Database, open_book: Callable[[str], Book], swept: Swee
 
 
 async def perform_runs(queued: Sequence[QueuedRun], perform: Perform, swept: SweepResult) -> None:
-    """Carry them out, a few at once."""
+    """Carry out queued runs, a few at once."""
     room = asyncio.Semaphore(AT_ONCE)
 
     async def one(each: QueuedRun) -> None:

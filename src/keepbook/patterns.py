@@ -1,8 +1,8 @@
-"""Every regular expression of the package is made here, and listed, so that a test can hold each against long texts.
+"""Every regular expression of the package is made here, and listed, so that a test can try each on long texts.
 
-What a stranger types must not cost more than its length: a pattern may grow in step with a text and no faster (see
-`tests/book/ground/test_patterns.py`). A pattern is compiled by the first text it meets: a command without one does not
-wait for it. It stands lowest, because every floor has patterns.
+A text that a stranger types must not cost more than its length: a pattern's time may grow in step with the text and no
+faster (see `tests/book/ground/test_patterns.py`). A pattern is compiled when it is first used, so a command that uses
+none does not wait. The module stands lowest, because every floor has patterns.
 """
 
 import re
@@ -16,8 +16,8 @@ _ENDLESS = re.compile(r"(?<!\\)(?:\\\\)*(?:[*+]|\{\d*,\})")
 
 
 class PatternSource(NamedTuple):
-    """A pattern of the package: its text, its flags, the module and line that made it, and whether it only looks at
-    where a text begins."""
+    """A regular expression of the package: text, flags, module and line, and whether it is only matched at the start of
+    a text."""
 
     text: str
     flags: int
@@ -29,8 +29,8 @@ _made: dict[tuple[str, int, bool], PatternSource] = {}
 
 
 def regex(text: str, flags: int = 0, *, anchored: bool = False) -> re.Pattern[str]:
-    """A regular expression, to be asked by its methods. One that is `anchored` knows `match` and `fullmatch` alone: it
-    may need the rest of the text at each letter, so it is tried at one of them only."""
+    """A regular expression with the methods of `re.Pattern`. An `anchored` one has `match` and `fullmatch` only: it may
+    read the rest of the text at each letter, so it is tried at one place only."""
     frame = sys._getframe(1)  # the module `inspect` has a public way, and would cost each command 10 ms
     where = f"{frame.f_globals['__name__']}:{frame.f_lineno}"
     _made.setdefault((text, int(flags), anchored), PatternSource(text, int(flags), where, anchored))
@@ -39,8 +39,8 @@ def regex(text: str, flags: int = 0, *, anchored: bool = False) -> re.Pattern[st
 
 @lru_cache(maxsize=256)
 def words_regex(text: str, flags: int = 0) -> re.Pattern[str]:
-    """A regular expression around words that are known only now. It repeats nothing without a bound, so it grows with
-    the text alone and needs no listing."""
+    """A regular expression around words that are known only at run time. It has no unbounded repetition, so its time
+    grows with the text alone, and it needs no listing."""
     if _ENDLESS.search(text):
         raise ValueError(f"this pattern repeats something without a bound: {text}")
     return re.compile(text, flags)
@@ -57,7 +57,7 @@ class _LazyPattern:
         self._anchored = anchored
 
     def __getattr__(self, name: str) -> Any:
-        """What the compiled expression has; asked once, it is at hand from then on."""
+        """The attribute of the compiled expression, which is kept from the first call on."""
         if self._anchored and name in _LOOKING:
             raise AttributeError(f"a pattern that is anchored knows no {name}")
         method = getattr(re.compile(*self._source), name)

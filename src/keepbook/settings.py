@@ -1,9 +1,9 @@
-"""What can be set, where it comes from, and nothing else reads the environment.
+"""Every setting and where it comes from. No other module reads the environment.
 
 An explicit argument wins, then `KEEPBOOK_…` in the environment, then the config file (TOML, by default
-`~/.keepbook/config.toml`), then the default. Unknown keys in the file are refused by name. What is written as text is
-read as what the setting holds, wherever it comes from. `write_config` is the one way in which Keepbook itself writes
-that file: what the local person chose on the pages.
+`~/.keepbook/config.toml`), then the default. Unknown keys in the file are refused by name. A value written as text is
+converted to the setting's type, wherever it comes from. `write_config` is the one way in which Keepbook itself writes
+that file, for what the local person chose on the pages.
 """
 
 import getpass
@@ -27,7 +27,7 @@ HOME = Path("~/.keepbook")
 
 
 class Allowance(NamedTuple):
-    """How much one owner may keep here; None is as much as they like."""
+    """How much one owner may keep here; None means no limit."""
 
     memories: int | None = None
     chats: int | None = None
@@ -38,7 +38,7 @@ UNLIMITED = Allowance()
 
 
 class SecretSetting:
-    """A key, shown only to whom asks for it by name."""
+    """A key, shown only where it is asked for by name."""
 
     __slots__ = ("_held",)
 
@@ -59,7 +59,7 @@ class SecretSetting:
 
 
 class Several(tuple[str, ...]):
-    """A list, and in the environment also its JSON or `one,another`."""
+    """A list. In the environment it is JSON or `one,another`."""
 
     __slots__ = ()
 
@@ -157,13 +157,13 @@ class Settings:
 
     @classmethod
     def of_nobody(cls, **given: Any) -> Self:
-        """Settings for what must know nothing of this machine: no environment, no file, no key."""
+        """Settings that know nothing of this machine: no environment, no file, no key."""
         made = cls.__new__(cls)
         made._set(given)
         return made
 
     def but(self, **changed: Any) -> Self:
-        """The same settings but for these."""
+        """The same settings with these changed."""
         return self.of_nobody(**{name: getattr(self, name) for name in known_settings()} | changed)
 
     def _set(self, given: Mapping[str, Any]) -> None:
@@ -195,7 +195,7 @@ def from_environment() -> dict[str, Any]:
 
 
 def load_settings(**given: Any) -> Settings:
-    """The settings in force; `given` are explicit ones, None meaning not given."""
+    """The settings in force. `given` are explicit ones; None means not given."""
     explicit = {name: value for name, value in given.items() if value is not None}
     path = config_path()
     from_file = _read(path)
@@ -213,18 +213,18 @@ def config_path() -> Path:
 
 
 def in_environment(names: "frozenset[str]") -> list[str]:
-    """Which of these settings the environment names: there a config file changes nothing."""
+    """Those of these settings that the environment sets: for them the config file changes nothing."""
     return [f"KEEPBOOK_{name.upper()}" for name in sorted(names & from_environment().keys())]
 
 
 def ollama_host() -> str | None:
-    """Where Ollama's own variable says that it listens."""
+    """The address in Ollama's own environment variable."""
     return os.environ.get("OLLAMA_HOST") or None
 
 
 def write_config(changes: Mapping[str, str | None]) -> None:
-    """Set these in the config file, for its person's eyes alone; None takes one out. All else in it stays as it is, and
-    what cannot be changed so that it reads as meant is left alone."""
+    """Set these in the config file, readable by its user alone; None removes a setting. Everything else in the file
+    stays. A file that cannot be changed so that it reads as intended is left alone."""
     path = config_path().resolve()
     before = _read(path)
     wanted = {name: value for name, value in (before | dict(changes)).items() if value is not None}

@@ -1,9 +1,9 @@
 """The one reader of our TOML files: presets, card types, the config file.
 
-A file is held against a shape: frozen dataclasses whose fields are its keys. An unknown, missing or mistyped key is
-refused, never skipped or converted, because a policy that is silently ignored is worse than one that refuses to load.
-What is refused is told as `Wrong`: which key, what belongs there, and the known key that comes nearest. In which words
-that reaches a person is for the module that owns the file.
+A file is checked against a shape: frozen dataclasses whose fields are its keys. An unknown, missing or mistyped key is
+refused, never skipped or converted, because a policy that is silently ignored is worse than one that refuses to load. A
+refusal is a `Wrong`: which key, what belongs there, and the known key that comes nearest. The module that owns the file
+words it for a person.
 
 Every command reads a preset, so this is plain Python: a library for it would cost a command more than the book does.
 """
@@ -27,7 +27,7 @@ _KINDS = ("unknown", "missing", "mistyped")
 
 
 class Wrong(Exception):
-    """What does not fit the shape: a key that is unknown or missing, or one that holds something else."""
+    """A key that does not fit the shape: it is unknown or missing, or has a wrong value."""
 
     def __init__(self, kind: Literal["unknown", "missing", "mistyped"], key: TomlKey, belongs: str) -> None:
         super().__init__(f"{dotted_key(key)}: expected {belongs}")
@@ -43,12 +43,13 @@ class Wrong(Exception):
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """What a file holds, before it is held against anything."""
+    """The parsed file, before it is checked."""
     return tomllib.loads(text)
 
 
 def fit_to_shape(shape: type[Value], data: Mapping[str, Any]) -> Value:
-    """The data in this shape; `Wrong` for what fits least: an unknown key before a missing one before a value."""
+    """Convert parsed TOML into the dataclass `shape`. Raises `Wrong` for the first problem, in this order: unknown key,
+    missing key, wrong value."""
     value, found = _fit(shape, data, ())
     if found:
         # A misspelt key is also a missing one; the word with the hint comes first.
@@ -58,14 +59,14 @@ def fit_to_shape(shape: type[Value], data: Mapping[str, Any]) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Expecting:
-    """For a field whose type alone would not tell what belongs there, or allows more than does."""
+    """What belongs into a field whose type alone does not say it, or allows too much."""
 
     words: str
     fits: Callable[[Any], object] = lambda _: True
 
 
 def dotted_key(key: TomlKey) -> str:
-    """A key as one says it: `tools[0].arguments.limit`."""
+    """A key in words: `tools[0].arguments.limit`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key).removeprefix(".")
 
 

@@ -6,7 +6,7 @@ a ledger entry for every write, and undo. A framework that is not installed is n
 
 
 def missing_framework(framework: str, extra: str | None = None, *, package: str | None = None) -> ImportError:
-    """What to raise where a framework cannot be imported: the extra that brings it, or the package where its pins and
-    ours are for each program to settle."""
+    """The error for a framework that cannot be imported. It names the extra that installs it, or the package if its
+    pins and ours are for each program to settle."""
     wanted = f"'keepbook[{extra}]'" if package is None else package
     return ImportError(f"this adapter needs {framework}; install it with: pip install {wanted}")

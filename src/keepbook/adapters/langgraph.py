@@ -63,10 +63,12 @@ Namespace = tuple[str, ...]
 class KeepbookStore(BaseStore):
     """Items of a graph as memories of their owner.
 
-    kb: the installation. owner: whose every namespace is; or owner_at: at which place of a namespace the owner stands.
-    category: under which the memories are filed. fields: which parts of a value a question is held against, as
-    `["text", "notes[*].title"]`; the whole value, if nothing is said. ttl: how items expire, in LangGraph's words:
-    `{"default_ttl": 60, "refresh_on_read": True}` in minutes.
+    kb: the installation
+    owner: whose every namespace is
+    owner_at: or the place of a namespace at which the owner stands
+    category: under which the memories are filed
+    fields: the parts of a value that a question is compared with, as `["text", "notes[*].title"]`; by default all of it
+    ttl: how items expire, in LangGraph's words: `{"default_ttl": 60, "refresh_on_read": True}` in minutes
     """
 
     supports_ttl = True
@@ -93,8 +95,8 @@ class KeepbookStore(BaseStore):
     # The store's contract
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Reads see the book as it was before the batch; then the puts of each owner are kept together or not at all.
-        Of several puts to one key the last one counts."""
+        """Reads see the book as it was before the batch. Then the puts of each owner are written together or not at
+        all. Of several puts to one key the last one counts."""
         results: list[Result] = []
         puts: dict[str, dict[tuple[Namespace, str], PutOp]] = {}
         for op in ops:
@@ -121,7 +123,7 @@ class KeepbookStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Put what has expired into the trash; answers how much. Nobody reads it before that either."""
+        """Move expired items to the trash; returns how many. They are not read before that either."""
         swept = 0
         for owner in [self._owner] if self._owner is not None else self._kb.owners():
             book = self._book(owner)

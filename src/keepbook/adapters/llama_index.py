@@ -65,7 +65,7 @@ class KeepbookMemory(BaseMemory):
             self._chat.add(SAID[message.role], str(message.content))
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """What was said, as the program has it: what is new of it is recorded, and nothing that was said is unsaid."""
+        """Record the messages of the program that are new; nothing that was said is removed."""
         known = [(message.role, message.content) for message in self._said]
         new = (
             messages[len(known) :] if [(one.role, one.content) for one in messages[: len(known)]] == known else messages

@@ -58,14 +58,14 @@ class Files:
         self._scope = named_texts.exact(scope, "scope")
 
     def run(self, command: Mapping[str, Any]) -> str:
-        """Carry out a tool call; what the model got wrong is answered in words too."""
+        """Carry out a tool call. A mistake of the model is answered in words too."""
         try:
             return self.do(command)
         except Refused as refusal:
             return str(refusal)
 
     def do(self, command: Mapping[str, Any]) -> str:
-        """The same, but a refusal is raised, so that it can be marked as one."""
+        """Carry out a tool call; a refusal is raised, so that it can be marked as an error."""
         name, given = _check_arguments(command)
         try:
             with self._book.transaction():
@@ -213,7 +213,7 @@ _SLASHES = regex("/+")
 
 
 def clean_path(path: str) -> str:
-    """A path as files are kept under it. Whatever points out of /memories, in whatever spelling, is refused."""
+    """A path in the stored form. A path that leads out of /memories, in whatever spelling, is refused."""
     spelled = path
     for _ in range(5):  # encoded once, or an encoding of that
         spelled = unquote(spelled)

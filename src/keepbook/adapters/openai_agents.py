@@ -85,7 +85,7 @@ class KeepbookSession:
         return await self._in_turn(pop)
 
     async def clear_session(self) -> None:
-        """Close the chat, with all that is to be learned from it; the session goes on with a new one."""
+        """Close the chat and read it for memories; the session goes on in a new chat."""
 
         def leave(now: _Present) -> Chat | None:
             if not now.standing():
@@ -103,7 +103,7 @@ class KeepbookSession:
         return await self._in_turn(lambda now: now.chat.inject())
 
     async def close(self) -> "ClosingResult":
-        """The conversation is over for now: read what is new in it for memories."""
+        """Read what is new in the conversation for memories: it is over for now."""
         chat = await self._in_turn(lambda now: now.chat)
         closed: ClosingResult = await asyncio.to_thread(chat.close)
         return closed

@@ -1,4 +1,4 @@
-"""The core: what is kept, and the rules of keeping it. No web, no model, no network.
+"""The core: what is stored, and the rules for it. No web, no model, no network.
 
-`book` is the public face and thin; each room below it holds one subject.
+`book` is the public face and thin; each room below it has one subject.
 """

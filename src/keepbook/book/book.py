@@ -1,8 +1,8 @@
 """A book: everything of one owner, and every operation on it.
 
-Thin on purpose: each method opens the owner's transaction, names who acts, and calls the one operation that
-does the work. Methods called inside `with book.transaction():` are kept together or not at all. Rooms that few calls
-enter (agents, trading, moving house) are loaded by the first that does.
+Thin on purpose: each method opens the owner's transaction, names who acts, and calls the one operation that does the
+work. Methods called inside `with book.transaction():` are committed together or not at all. Rooms that few calls need
+(agents, trading, export and import) are loaded by the first call that does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -51,14 +51,14 @@ __all__ = ["Book", "MemoryDetail"]
 
 @explain_arguments
 class Book(Writing):
-    """One owner's memory. Get one from `Keepbook.book(owner)`."""
+    """One owner's memory, from `Keepbook.book(owner)`."""
 
     def __repr__(self) -> str:
         return f"<Book of {self.owner!r}, written by {self.origin.actor}>"
 
     @contextmanager
     def transaction(self) -> Iterator["Book"]:
-        """Writes inside are kept together when the block ends, and not at all when it raises."""
+        """Writes inside are committed together when the block ends, and not at all when it raises."""
         with self.writing():
             yield self
 
@@ -154,7 +154,7 @@ class Book(Writing):
             return injections.preview_past(tx, chosen, *self._instants(known, valid, now), scope=scope)
 
     def inject(self, session: str, *, preset: str | None = None, scope: str | None = None) -> str:
-        """The block of a session: rendered at its first call, then the same bytes for as long as it lasts."""
+        """The block of a session: rendered at the first call, then the same bytes for as long as the session lasts."""
         session = clean_line(session, "session", 1, 200)
         with self._database.read(self.owner) as tx:
             kept = injections.find_injection(tx, session)
@@ -180,7 +180,7 @@ class Book(Writing):
     def verify(
         self, anchor: str | Path | None = None, progress: Callable[[int], None] = lambda _: None
     ) -> Verification:
-        """Walk the whole ledger and hold the book against it, row by row."""
+        """Walk the whole ledger and compare the book with it, row by row."""
         if anchor is None:
             with self._database.read(self.owner) as tx:
                 return verify(tx, progress)
@@ -194,14 +194,14 @@ class Book(Writing):
         return result
 
     def audit(self) -> Audit:
-        """What a careful person would tidy up, found without a model."""
+        """What a careful person would tidy up in this book, found without a model."""
         with self.reading() as (tx, preset, now):
             return audit(tx, preset, now, injections.preview(tx, preset, now))
 
     # Moving house
 
     def export(self, stream: TextIO) -> int:
-        """Write the whole book as JSON Lines; answers the number of lines."""
+        """Write the whole book as JSON Lines; returns the number of lines."""
         from keepbook.book.upkeep.transfer import export_lines  # it knows every room, and few move house
 
         with self._database.read(self.owner) as tx:
@@ -214,9 +214,9 @@ class Book(Writing):
     def import_(
         self, stream: Iterable[str], merge: bool = False, dry_run: bool = False, theirs: str | None = None
     ) -> "Imported":
-        """Restore an export into an empty book, or merge memories from it; or take over what another program kept,
-        known by looking at it. `theirs` says which person of a file that holds several. With `dry_run` it only says
-        what would come in."""
+        """Restore an export into an empty book, or merge memories from it; or import another program's file, whose
+        format is recognised. `theirs` says which person of a file that holds several. With `dry_run` it only says what
+        would come in."""
         from keepbook.book.upkeep.importing import import_texts  # as in `export`
 
         self.ask("book.import")
@@ -225,27 +225,26 @@ class Book(Writing):
     def bring_in(
         self, incoming: "Incoming", dry_run: bool = False, progress: Callable[[int], None] = lambda _: None
     ) -> "Imported":
-        """Take over what another program kept of one person, as `Keepbook.look` or an importer of one's own reads it.
-        With `dry_run` it only says what would come in."""
+        """Import what another program kept of one person, as an importer reads it (`importers/sources.py`, or your
+        own). With `dry_run` it only says what would come in."""
         from keepbook.book.upkeep.importing import import_incoming  # as in `export`
 
         return import_incoming(self, incoming, dry_run=dry_run, progress=progress)
 
     def loads(self, limit: int = 100) -> Sequence[Load]:
-        """The files that came in, memories, chats and trades, the newest first; also those that were taken back."""
+        """The files that were imported (memories, chats and trades), newest first; also those that were taken back."""
         from keepbook.book.upkeep.take_back import list_loads_told  # as in `export`
 
         return list_loads_told(self, limit)
 
     def take_back(self, load: int) -> Load:
-        """Take out again what a file brought, with what was read out of its chats; what something newer changed stays.
-        `load` is its number, as the import answered it."""
+        """Remove what a file brought, with what was read out of its chats. What something newer changed stays."""
         from keepbook.book.upkeep.take_back import told_back  # as in `export`
 
         return told_back(self, load)
 
     def erase(self, confirm: str) -> Receipt:
-        """Everything of this owner, ledger included, for good. `confirm` must be the owner's name."""
+        """Erase everything of this owner for good, ledger included. `confirm` must be the owner's name."""
         self.ask("book.erase")
         with self._database.write(self.owner) as tx:
             receipt = erase(tx, stamp(self._database.clock()), confirm)
@@ -283,7 +282,7 @@ class Book(Writing):
         return Index(self, self._database)
 
     def reindex(self, progress: Callable[[int], None] | None = None) -> int:
-        """Embed now what waits for the embedder in force; it goes on where it was stopped. Answers how many."""
+        """Embed now what waits for the embedder in force; it goes on where it was stopped. Returns how many."""
         return 0 if self.meaning is None else self.meaning.fill(self.owner, progress)
 
     def recall_chats(self, query: str, limit: int = 10) -> Sequence[ChatHit]:
@@ -291,13 +290,13 @@ class Book(Writing):
         return self.threads.recall(query, limit)
 
     def choose(self, **chosen: Any) -> Choices:
-        """The owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""
+        """Set the owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""
         self.ask("choices.change")
         with self._database.write(self.owner) as tx:
             return choices.change_choices(tx, **chosen)
 
     def never_of(self, text: str) -> Sequence[str]:
-        """Which of the topics never to be remembered a text touches; a pure read."""
+        """The topics never to be remembered that a text touches; a pure read."""
         return find_topics(text, self.choices.never, self.meaning)
 
     @property

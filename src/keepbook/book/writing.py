@@ -1,6 +1,6 @@
-"""Writing in a book: what changes a memory, and the owner's own choices.
+"""Writes to a book: everything that changes a memory, and the owner's own choices.
 
-Each method names who acts and calls the one operation that does the work; `Book` carries them.
+Each method names who acts and calls the one operation that does the work; `Book` inherits them.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ OVER_PERSON = "an agent wanted this; it is your own word, so you decide"
 
 @explain_arguments
 class Writing(OpenBook):
-    """What a book lets one write."""
+    """The write operations of a book."""
 
     def _after_refusal(self, refused: NotAllowed) -> None:
         """What an agent may not do to the person's word is left for them to decide."""
@@ -61,8 +61,8 @@ class Writing(OpenBook):
         turn_ids: Sequence[Any] = (),
         force: bool = False,
     ) -> Written:
-        """Keep a new thing. Said before, it confirms what is there (`unchanged`) and adds what is new to it; `similar`
-        lists what is close."""
+        """Keep a new memory. If it was said before, that memory is confirmed (`unchanged`) and gets what is new;
+        `similar` lists what is close."""
         said = Statement(
             content, category=category, subject=subject, summary=summary, body=body, metadata=metadata, tags=tags,
             confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until, scope=scope,
@@ -93,7 +93,7 @@ class Writing(OpenBook):
         thread_id: str | None = None,
         turn_ids: Sequence[Any] = (),
     ) -> Written:
-        """Say it anew: a change from now on, or with `correction` as it should have been from the start."""
+        """Give a memory new words: a change from now on, or with `correction` as it should have been from the start."""
         said = Statement(
             content, category=category, subject=subject, summary=summary, body=body, metadata=metadata, tags=tags,
             confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
@@ -105,12 +105,12 @@ class Writing(OpenBook):
             )
 
     def forget(self, ref: str, reason: str = "user_deleted", expect_version: int | None = None) -> Written:
-        """Archive: out of every chat and recall, listed apart, restorable."""
+        """Archive a memory: out of every chat and recall, listed apart, restorable."""
         with self.writing() as (tx, preset):
             return changes.forget(tx, self.origin, preset, ref, reason, expect_version=expect_version)
 
     def delete(self, ref: str, forever: bool = False) -> Written | None:
-        """Into the trash for 30 days; with `forever` gone at once, which nothing undoes."""
+        """Move a memory to the trash for 30 days; with `forever` it is gone at once, which nothing undoes."""
         if forever:
             self.ask("memories.purge")
         with self.writing() as (tx, preset):
@@ -120,28 +120,28 @@ class Writing(OpenBook):
             return None
 
     def purge(self) -> int:
-        """Delete for good what has been in the trash for 30 days; answers how many."""
+        """Delete for good what has been in the trash for 30 days; returns how many."""
         with self._database.write(self.owner) as tx:
             return purge_due(tx, replace(self.origin, actor="job"))
 
     def restore(self, ref: str, expect_version: int | None = None) -> Written:
-        """Back from the trash to where it was, or from the archive."""
+        """Bring a memory back from the trash to where it was, or from the archive."""
         with self.writing() as (tx, preset):
             return changes.restore_memory(tx, self.origin, preset, ref, expect_version=expect_version)
 
     def confirm(self, ref: str) -> Written:
-        """Still true: its fading starts anew."""
+        """Say that a memory is still true: its fading starts anew."""
         with self.writing() as (tx, preset):
             return changes.confirm(tx, self.origin, preset, ref)
 
     def promote(self, ref: str) -> Written:
-        """From a reading to the person's own word."""
+        """Make a reading the person's own word."""
         self.ask("memories.promote")
         with self.writing() as (tx, preset):
             return changes.set_confidence(tx, self.origin, preset, ref, "asserted")
 
     def demote(self, ref: str) -> Written:
-        """From the person's word to a reading."""
+        """Make the person's word a reading."""
         self.ask("memories.promote")
         with self.writing() as (tx, preset):
             return changes.set_confidence(tx, self.origin, preset, ref, "inferred")
@@ -152,17 +152,17 @@ class Writing(OpenBook):
             return links.link(tx, self.origin, from_id, to_id, relation)
 
     def unlink(self, link_id: str) -> Link:
-        """Take a link away; the memories stay."""
+        """Remove a link; the memories stay."""
         with self.writing() as (tx, _):
             return links.unlink(tx, self.origin, link_id)
 
     def undo(self, event: int) -> Written | Link:
-        """Take back exactly the write that answered with `event`. Undo of an undo is redo."""
+        """Undo exactly the write that answered with `event`. Undo of an undo is redo."""
         with self.writing() as (tx, preset):
             return undoing.undo(tx, self.origin, preset, event)
 
     def configure(self, *, preset: str | None = None, zone: str | None = None) -> None:
-        """The owner's own choices: preset and time zone."""
+        """Set the owner's own choices: preset and time zone."""
         self.ask("choices.change")
         with self._database.write(self.owner) as tx:
             if preset is not None:

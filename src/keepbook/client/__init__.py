@@ -1,5 +1,5 @@
-"""The same book on a server elsewhere: what each method asks there, and how an answer becomes the value again.
+"""The same book on a server: what each method asks of it, and how an answer becomes a value again.
 
-What a method does is written once, as steps that give a request and take an answer; one connection carries them,
-waiting or awaiting.
+Each operation is written once, as steps that yield a request and receive its answer; a connection runs them, blocking
+or awaiting.
 """

@@ -1,4 +1,4 @@
-"""Where a book is: a server's address, and which of them are spoken to."""
+"""The address of a server, and which addresses are allowed."""
 
 from urllib.parse import urlsplit
 

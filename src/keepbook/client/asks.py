@@ -1,4 +1,4 @@
-"""What one method asks of a server, as data: the verb and the path, where each argument goes, what comes back."""
+"""The request of one method, as data: the verb and the path, where each argument goes, what comes back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ FIND = "/api/memory/find"
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """`kind` is the type of the value and `take` the field of the answer that holds it. An argument named in the path
-    goes there, others into the query or the body under their own name or the one in `named`; `refs` may be a piece of
-    text, which is looked up first."""
+    """The request of one method. `kind` is the type of the value and `take` the field of the answer that holds it. An
+    argument named in the path goes there, others into the query or the body under their own name or the one in `named`.
+    Those in `refs` may be a piece of text, which is looked up first."""
 
     verb: str
     path: str

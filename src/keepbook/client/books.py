@@ -1,4 +1,4 @@
-"""What each method of a book asks of the server, room by room."""
+"""The requests of a book's methods, room by room."""
 
 from collections.abc import Iterable
 from datetime import datetime

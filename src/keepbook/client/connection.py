@@ -1,8 +1,8 @@
-"""The connection to a server: what is sent, how often it is tried, and how steps are carried over it.
+"""The connection to a server: what is sent, how often it is tried, and how steps are run over it.
 
-A request that may be sent again is: where the connection breaks, or the server says that it is busy or away. A write
-carries a key, so that however often it arrives it happens once. Steps are written once; one connection waits for
-answers, the other awaits them.
+A request that may be sent again is, if the connection breaks or the server says that it is busy or away. A write has a
+key, so that it happens once however often it arrives. Each operation is a generator of requests (`Steps`), written
+once; `Connection` runs it blocking, `AsyncConnection` awaits it.
 """
 
 import random
@@ -32,7 +32,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to ask. `again` says that it may be sent twice: a read, or a write that the server knows by its key."""
+    """One request. `again` says that it may be sent twice: a read, or a write that the server recognises by its key."""
 
     verb: str
     path: str
@@ -49,7 +49,7 @@ Steps = Generator[Request, Any, Value]
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """A request on its way, as httpx takes it."""
+    """One attempt to send a request, in the form that httpx takes."""
 
     method: str
     url: str
@@ -57,10 +57,10 @@ class Try:
 
 
 class Carrier:
-    """What both lines share: the address, who asks, the shape of a request, and how often it is tried.
+    """What both connections share: the address, who asks, the form of a request, and how often it is tried.
 
-    What there is to do comes out of `_doing` one by one: a try, whose response or failure goes back in, or seconds to
-    rest. A connection waits for each, or awaits it.
+    `_doing` yields what to do next: an attempt, whose response or failure is sent back in, or seconds to wait. A
+    connection does each blocking, or awaits it.
     """
 
     def __init__(self, address: str, token: str | None) -> None:
@@ -68,7 +68,7 @@ class Carrier:
         self._said: dict[str, str | bytes] = {"Authorization": f"Bearer {token}"} if token else {}
 
     def speaking(self, owner: str, by: str) -> Self:
-        """The same connection, about one owner's book, as the person or as an agent."""
+        """The same connection for one owner's book, as the person or as an agent."""
         other = copy(self)
         other._said = {**self._said, "X-Keepbook-Owner": owner.encode(), "X-Keepbook-Actor": by}
         return other
@@ -122,7 +122,7 @@ def _pauses(request: Request) -> Iterator[float]:
 
 
 def read_answer(response: httpx.Response) -> Any:
-    """What a server said: JSON, text, or nothing; a refusal is raised."""
+    """The body of an answer: JSON, text, or nothing. A refusal is raised."""
     kind = response.headers.get("content-type", "").partition(";")[0]
     if response.is_success:
         if response.status_code == 204:
@@ -133,7 +133,7 @@ def read_answer(response: httpx.Response) -> Any:
 
 
 def turned_away(response: httpx.Response) -> float | None:
-    """How long a busy server asks to wait; nothing where it has answered."""
+    """How long a busy server asks to wait; None if it has answered."""
     busy = response.status_code == 409 and '"code":"busy"' in response.text.replace(" ", "")
     if response.status_code not in AGAIN and not busy:
         return None
@@ -147,7 +147,7 @@ def unreachable(address: str, error: Exception) -> KeepbookError:
 
 
 class Connection(Carrier):
-    """Waits for answers."""
+    """Runs requests blocking."""
 
     def __init__(self, address: str, token: str | None = None, *, client: httpx.Client | None = None) -> None:
         super().__init__(address, token)
@@ -175,7 +175,7 @@ class Connection(Carrier):
 
 
 class AsyncConnection(Carrier):
-    """Awaits answers."""
+    """Runs requests with `await`."""
 
     def __init__(self, address: str, token: str | None = None, *, client: httpx.AsyncClient | None = None) -> None:
         super().__init__(address, token)

@@ -1,6 +1,6 @@
-"""The same book elsewhere: classes with the names and signatures of the local ones, each method asking the server.
+"""The same book on a server: classes with the names and signatures of the local ones, each method sending a request.
 
-A face is made from the class it stands for: what the server offers is asked there, and everything else says that it
+A face is made from the local class. A method that the server offers sends a request; every other method says that it
 works only where the book is. So no method can be forgotten, and none drifts.
 """
 
@@ -19,7 +19,7 @@ RequestWay = Asks | Callable[..., Steps[Any]]
 
 
 class RemoteFace:
-    """Something of a book elsewhere: the connection to it, and as whom it asks."""
+    """A part of a book on a server: the connection to it, and as whom it asks."""
 
     def __init__(self, connection: Connection | AsyncConnection, owner: str, **known: Any) -> None:
         self._connection, self.owner = connection, owner
@@ -35,7 +35,8 @@ class RemoteFace:
 def remote_face_of(
     local: type, ways: Mapping[str, RequestWay], rooms: Mapping[str, type] | None = None, *, alike: bool = True
 ) -> type:
-    """A class like `local` whose methods go the given ways; `rooms` are faces that hang on it."""
+    """A class with the methods of `local` that sends requests instead: `ways` maps each method to its request. `rooms`
+    are the faces among its attributes."""
     made: dict[str, Any] = {"__module__": __name__, "__doc__": local.__doc__, "__slots__": ("__dict__",)}
     for name in dir(local):
         if name.startswith("_"):

@@ -1,7 +1,7 @@
-"""A book here for programs that await: every read and write runs in a thread, and the event loop goes on.
+"""A local book for async programs: every call runs in a worker thread.
 
-Nothing is written twice: a stand-in has the names of what it stands for. Methods and looked-up values are awaited;
-rooms (`book.threads`) are at hand at once and stand in the same way.
+A stand-in wraps the local object and has its names. Its methods and properties are awaited; rooms (`book.threads`) are
+stand-ins themselves.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ LOCKED = ("transaction", "reading", "writing")
 
 
 class OffLoop:
-    """Stands in for a book, a room of it or a chat."""
+    """A stand-in for a book, a room of it or a chat."""
 
     def __init__(self, held: Any, pool: ThreadPoolExecutor) -> None:
         self._held, self._pool = held, pool
@@ -59,12 +59,12 @@ class OffLoop:
 
 
 def unwrap(value: Any) -> Any:
-    """What a stand-in stands for; anything else is itself."""
+    """The object behind a stand-in; any other value unchanged."""
     return value._held if isinstance(value, OffLoop) else value
 
 
 def is_room(own: Any) -> bool:
-    """Whether an attribute of a class is a room, which is opened without looking anything up."""
+    """Whether an attribute of a class is a room, which is opened without a query."""
     if isinstance(own, Room):
         return True
     read = own.func if isinstance(own, cached_property) else own.fget if isinstance(own, property) else None

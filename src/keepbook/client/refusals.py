@@ -1,4 +1,4 @@
-"""A server's refusal as the error that the same call raises here."""
+"""Turns a server's refusal into the error that the same call raises locally."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _BY_STATUS: dict[int, type[KeepbookError]] = {
 
 
 def error_from_problem(status: int, told: Any) -> KeepbookError:
-    """The error behind a problem document; of a proxy's own page only the status is known."""
+    """The error behind a problem document. Of a proxy's own page only the status is known."""
     if not isinstance(told, dict) or "code" not in told:
         return KeepbookError(f"the server answered {status} and no reason; its log may say why", code="unavailable")
     details = {name: value for name, value in told.items() if name not in _DOCUMENT}

@@ -1,4 +1,4 @@
-"""An installation on a server: what a program opens with its address."""
+"""An installation on a server, opened by its address."""
 
 from functools import cached_property
 from types import TracebackType
@@ -44,11 +44,11 @@ class RemoteKeepbook:
         return RemoteTalk(chat)
 
     def chat_with(self, book: RemoteFace, agent: str) -> Any:
-        """The one chat with an agent, for `talk`; begun if need be."""
+        """The one chat with an agent, for `talk`. It is begun if there is none."""
         return book._connection.run(chat_with(book, agent=agent))  # type: ignore[operator]
 
     def runner(self, book: RemoteFace, *, models: object = None) -> RemoteRunner:
-        """What has the server carry out runs of a book's agents."""
+        """The runner that lets the server carry out runs of a book's agents."""
         _refuse(models)
         return RemoteRunner(book)
 
@@ -63,7 +63,7 @@ class RemoteKeepbook:
         return MARKET(self._connection, "")
 
     def close(self) -> Any:
-        """Hang up; to be awaited where everything is."""
+        """Close the connection; awaited if the other methods are."""
         return self._connection.close()
 
     def __enter__(self) -> Self:

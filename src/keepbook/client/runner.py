@@ -14,15 +14,16 @@ OVER = ("succeeded", "failed")
 
 
 class RemoteRunner:
-    """Has the agents of a book run where the book is."""
+    """Runs the agents of a book on its server."""
 
     def __init__(self, book: RemoteFace) -> None:
         self.book: Any = book
 
     async def run(self, ref: str, prompt: str | None = None) -> Run:
-        """Run an agent now, to its card or to its failure.
+        """Run an agent now, until its card or its failure.
 
-        ref: its id, or its name. prompt: what it is asked instead of its default prompt.
+        ref: its id, or its name
+        prompt: what it is asked instead of its default prompt
         """
         way = Asks("POST", "/api/agents/{ref}/runs", Run, fixed={"wait": WAIT}, query=("wait",))
         return await self._wait_until_over(way, {"ref": ref, "prompt": prompt})
@@ -30,7 +31,7 @@ class RemoteRunner:
     async def re_examine(self, run_id: str) -> Run:
         """Look again at what a run concluded.
 
-        run_id: the id of the run.
+        run_id: the id of the run
         """
         way = Asks("POST", "/api/runs/{run_id}/re-examine", Run, fixed={"wait": WAIT}, query=("wait",))
         return await self._wait_until_over(way, {"run_id": run_id})

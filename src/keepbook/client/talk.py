@@ -25,7 +25,8 @@ class RemoteTalk:
     async def say(self, text: str, *, hidden: str | None = None) -> AsyncIterator[TalkEvent]:
         """Say something; the reply comes in pieces.
 
-        text: what the person says. hidden: told to the model with it, shown nowhere.
+        text: what the person says
+        hidden: told to the model with it, shown nowhere
         """
         chat: Any = self.chat
         body = {"text": text} | ({"hidden": hidden} if hidden else {})

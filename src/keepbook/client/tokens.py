@@ -1,4 +1,4 @@
-"""The keys to a book elsewhere: made, listed and revoked with a key that may."""
+"""The tokens of a book on a server: made, listed and revoked with a token that may."""
 
 from typing import Any
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""What the trading room of a book, and the market that everybody shares, ask of the server."""
+"""The requests of a book's trading room, and of the market that everybody shares."""
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike

@@ -1,4 +1,4 @@
-"""From JSON back to the values of the book: the way back of `to_json`."""
+"""Turns JSON back into the values of the book: the opposite of `to_json`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -15,7 +15,7 @@ from keepbook.book.ground.when import parse_stamp, stamp
 
 
 def value_of(kind: Any, told: Any) -> Any:
-    """The value of this type that was told as JSON."""
+    """The value of this type from its JSON."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         return _matching_kind(inner, told)

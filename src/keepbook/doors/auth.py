@@ -1,8 +1,8 @@
-"""Who is asking: a token becomes a caller, and a caller one owner's book.
+"""Authentication: from a token to a caller, and from a caller to one owner's book.
 
-A `person` or `agent` token opens its own owner's book. A `service` token belongs to a host application, which names
-the owner with each request. Without any token ever made, the installation's local owner is served, and only on
-loopback; once there is one, every request needs one.
+A `person` or `agent` token opens its own owner's book. A `service` token belongs to a host application, which names the
+owner with each request. As long as no token was ever made, the installation's local owner is served, and only on
+loopback; after that every request needs a token.
 """
 
 import ipaddress
@@ -26,7 +26,7 @@ VISITOR = "visitor"
 
 @dataclass(frozen=True)
 class Caller:
-    """Whose book a request is about, on whose word, and what it may do."""
+    """Whose book a request is about, who acts, and what they may do."""
 
     owner: str
     kind: str = "person"
@@ -47,7 +47,7 @@ class Caller:
 
     @cached_property
     def as_actor(self) -> Actor:
-        """Who this is in the table of `owners.authority`."""
+        """The actor for the table of `owners.authority`."""
         kind = self.kind
         if kind == "service":
             kind = "host" if self.as_person else "service"
@@ -60,27 +60,27 @@ class Caller:
         return "person" if self.as_actor.is_person else "agent"
 
     def ask(self, operation: str, *, agent: str | None = None, given: bool = False) -> None:
-        """Refuse unless this caller may."""
+        """Raise `NotAllowed` unless this caller may do the operation."""
         authority.require_permission(self.as_actor, operation, agent=agent, given=given)
 
     def book(self, kb: Keepbook, door: str) -> Book:
         return kb.book(self.owner, by=self.actor, door=door, hand=self.as_actor)
 
     def tools_book(self, kb: Keepbook, door: str) -> Book:
-        """For tools: whoever holds the key, what calls them is an agent's program."""
+        """The book for tools: whoever has the token, an agent's program calls them."""
         hand = self.as_actor if self.agent is not None else None
         return kb.book(self.owner, by="agent", door=door, hand=hand)
 
 
 def gives_memory(book: Book, caller: Caller) -> bool:
-    """Whether the settings of the one agent that this caller speaks for give it the person's memory."""
+    """Whether the settings of the agent that this caller is bound to give it the person's memory."""
     if caller.agent is None:
         return True
     return not caller.blind and book.agents.get(caller.agent).use_block and book.choices.memory
 
 
 def is_local(address: str) -> bool:
-    """Whether an address is this machine's own, which nobody else can reach or come from."""
+    """Whether an address is this machine's own, which nobody else can reach or send from."""
     try:
         return address in LOOPBACK or ipaddress.ip_address(address.strip("[]")).is_loopback
     except ValueError:
@@ -101,9 +101,14 @@ def caller_for(
     acts: str | None = None,
     page: bool = False,
 ) -> Caller:
-    """The caller behind a secret. `named` is the owner that the request names; `local` that it came over loopback;
-    `anyone` that it is about no owner at all; `acts` as whom a service token wants to act; `page` that the secret
-    is a page's session."""
+    """The caller behind a secret.
+
+    named: the owner that the request names
+    local: whether it came over loopback
+    anyone: whether it is about no owner at all
+    acts: as whom a service token wants to act
+    page: whether the secret is a session of the pages
+    """
     if kb.demo:
         return Caller(kb.settings.owner, VISITOR)
     if secret is None:

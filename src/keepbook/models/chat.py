@@ -2,8 +2,8 @@
 
 The order matters. The person's message is stored before any model is asked, so nothing said is lost; the block is
 rendered once, when the chat begins; what is sent only grows at its end until a compression. A model that fails leaves
-the chat with the person's message in it, and the turn can be tried again. What of a reply was there when it broke off
-is stored as such, and can be gone on with.
+the chat with the person's message in it, and the turn can be tried again. A reply that broke off is stored as far as it
+came, and can be continued.
 """
 
 import asyncio
@@ -53,15 +53,15 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class ReplyStored:
-    """The reply is stored: the last thing a turn tells. `titled` is the chat's new title, if it got one."""
+    """Last event of a turn: the reply is stored. `titled` is the chat's new title, if it got one."""
 
     message: Message
     titled: str | None = None
 
 
 class Talk:
-    """A chat in the hand, with the models that answer in it. Without `orders` nobody listens for any: the model that
-    answers carries out itself what the person wants."""
+    """One chat with the models that answer in it. Without `orders` the notebook does not read the person's turns for
+    orders; the answering model carries them out with its tools."""
 
     def __init__(
         self,
@@ -84,8 +84,8 @@ class Talk:
     async def say(
         self, text: str, *, hidden: str | None = None, instead_of: int | None = None
     ) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
-        """Say something; the reply comes in pieces. `instead_of` is the person's last turn, said anew: what it and its
-        reply wrote is taken back, both stay readable, and closing reads the new one."""
+        """Say something; the reply comes in pieces. `instead_of` is the person's last turn, which this one replaces:
+        what it and its reply wrote is undone, both stay readable, and closing reads the new turn."""
         if not text.strip():
             raise Invalid("say something: the message is empty", field="text")
         if instead_of is not None:
@@ -98,7 +98,7 @@ class Talk:
             yield event
 
     async def again(self, *, instead_of: int | None = None) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
-        """Answer the person's last message: where a model failed to, or anew, in place of the last reply."""
+        """Answer the person's last message: after a model failed to, or anew, in place of the last reply."""
         messages = threads.current_messages(await asyncio.to_thread(self.chat.messages))
         if instead_of is None and messages and messages[-1].broke_off:
             instead_of = messages[-1].turn
@@ -112,7 +112,7 @@ class Talk:
             yield event
 
     async def go_on(self) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
-        """Go on with the last reply, which broke off: the whole one takes the place of the piece."""
+        """Continue the last reply, which broke off: the whole reply replaces the piece."""
         stands = threads.current_messages(await asyncio.to_thread(self.chat.messages))[-2:]
         if [one.role for one in stands] != ["user", "assistant"] or stands[1].broke_off is None:
             raise Conflict("the last reply of this chat did not break off", code="answered")
@@ -367,12 +367,12 @@ class _Broken:
 
 
 def compressed_through(thread: Thread) -> tuple[int, str | None]:
-    """How far what is sent is a summary, and which one: from the start again where it was erased with a memory."""
+    """The summary that is sent and the turn it reaches to; none if it was erased with a memory."""
     return (0, None) if thread.compressed is None else (thread.compressed_through, thread.compressed)
 
 
 def order_calls(deeds: Sequence[Deed]) -> tuple[ToolCall, ...]:
-    """What orders wrote, as calls of the reply: the page shows them as slips with Undo."""
+    """The writes of orders as tool calls of the reply: the page shows them as slips with Undo."""
     return tuple(ToolCall(**call) for deed in deeds for call in deed.calls)
 
 

@@ -21,7 +21,7 @@ OVER_CAP = "this month's model tokens are used up, so the notebook did this"
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """The settings that models are chosen by. Without a base URL a provider's own endpoint is meant."""
+    """The settings that models are chosen by. Without a base URL the provider's own endpoint is used."""
 
     model: str = OFFLINE
     cheap_model: str | None = None
@@ -36,7 +36,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class MadeText:
-    """A title or a summary, by whom it was made, and what should be said about that."""
+    """A title or summary, the model that made it, and a notice for the person, if any."""
 
     text: str
     made_by: str
@@ -56,7 +56,7 @@ class Models:
     """Reads chats that close, where it is another than the one that answers."""
 
     def named(self, name: str | None) -> Model:
-        """The model of this name, as the settings write one; the chat model where none is named."""
+        """The model of this name, in the spelling of the settings; the chat model if no name is given."""
         if name is None or name == self.chat.name:
             return self.chat
         if name == self.offline.name:
@@ -66,7 +66,7 @@ class Models:
         return self.find(name)
 
     def called(self, name: str | None) -> str:
-        """What a person reads for the model of this name: of those in use with where it is."""
+        """The name of a model for a person; for a model in use also where it runs."""
         if name in (None, self.chat.name) and isinstance(self.chat, RemoteModel):
             return self.chat.address.called
         if name == self.cheap.name and isinstance(self.cheap, RemoteModel):
@@ -76,11 +76,11 @@ class Models:
 
     @property
     def extractor(self) -> Model:
-        """Memories are the point of all this: the better model reads for them, if it can."""
+        """The model that reads chats for memories: the better one, if it can."""
         return self.reader or self.chat
 
     def for_reading(self, *, over_cap: bool = False) -> tuple[Model, str | None]:
-        """The model that reads a closing chat, and what should be said about the choice."""
+        """The model that reads a closing chat, and a notice about the choice, if any."""
         capped = over_cap and self.extractor is not self.offline
         return (self.offline, OVER_CAP) if capped else (self.extractor, None)
 

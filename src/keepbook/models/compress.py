@@ -1,9 +1,9 @@
-"""What of a long chat a model is sent.
+"""Chooses what of a long chat a model is sent.
 
-Stored messages are never touched. Past a share of the budget the older turns are replaced, in what is sent, by a
+Stored messages are never changed. Past a share of the budget the older turns are replaced, in what is sent, by a
 summary that is frozen at that moment: until the next time the bytes sent only grow at their end, so a provider's cache
-of the prefix keeps working. A cut falls before a message of the person, so no tool call is ever parted from its answer.
-The summary travels with the first message that is still sent: system prompt and block stay as they are.
+of the prefix keeps working. A cut is made before a message of the person, so no tool call is ever separated from its
+answer. The summary is sent with the first remaining message: system prompt and block stay as they are.
 """
 
 import json
@@ -37,7 +37,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class SendPlan:
-    """What is sent now, about how many tokens that is, and which turns it is time to summarise, if any."""
+    """The messages to send now, about how many tokens they have, and which turns to summarise first, if any."""
 
     said: tuple[PromptMessage, ...]
     tokens: int
@@ -45,7 +45,7 @@ class SendPlan:
 
     @property
     def through(self) -> int | None:
-        """The turn that the new summary will reach to."""
+        """The last turn that the new summary will cover."""
         return self.due[-1].turn if self.due else None
 
 
@@ -57,7 +57,7 @@ def plan_messages(
     fixed_tokens: int = 0,
     budget: Budget = Budget(),  # noqa: B008 - frozen
 ) -> SendPlan:
-    """What to send of these messages, and whether some should be summarised first; `fixed_tokens` as by
+    """Which of these messages to send, and whether some should be summarised first; `fixed_tokens` as by
     `fixed_tokens_of`."""
     open_turns = [message for message in messages if message.turn > compressed_through]
     said = _messages_to_send(open_turns, summary)
@@ -81,13 +81,13 @@ def _due(messages: Sequence[Message], keep: int) -> tuple[Message, ...]:
 
 
 def size(said: PromptMessage) -> int:
-    """The tokens of one message, as everywhere here: characters / 4."""
+    """The tokens of one message: characters / 4."""
     calls = sum(estimate(call.name + json.dumps(call.arguments) + (call.answer or "")) for call in said.calls)
     return estimate(with_hidden(said)) + calls
 
 
 def fixed_tokens_of(system: str, tools: Sequence[Mapping[str, Any]]) -> int:
-    """The tokens that go along with every request: the system prompt with its block, and the tools."""
+    """The tokens that are sent with every request: the system prompt with its block, and the tools."""
     return estimate(system) + estimate(json.dumps(tools))
 
 
@@ -114,7 +114,7 @@ def _messages_to_send(messages: Sequence[Message], summary: str | None) -> tuple
 
 
 def to_said(message: Message) -> PromptMessage | None:
-    """A stored message as a model is sent it; None where it says nothing to a model."""
+    """A stored message in the form that a model is sent; None if it says nothing to a model."""
     stored = message.parts or () if message.role == "assistant" else ()
     calls = tuple(ToolCall(**part) for part in stored if part["name"] != ORDER)  # no model has that tool
     if message.role not in ("user", "assistant") or not (message.text.strip() or calls):
@@ -123,5 +123,5 @@ def to_said(message: Message) -> PromptMessage | None:
 
 
 def calls_to_parts(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
-    """Calls as a message stores them in its `parts`."""
+    """Tool calls in the form that a message stores in its `parts`."""
     return [{name: getattr(call, name) for name in ToolCall.__slots__} for call in calls]

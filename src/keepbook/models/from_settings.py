@@ -1,4 +1,4 @@
-"""The models of an installation, as its settings name them."""
+"""The models of an installation, from its settings."""
 
 from keepbook.models.choose import Models, ModelSettings, choose_models
 from keepbook.models.offline.model import OfflineModel
@@ -6,7 +6,7 @@ from keepbook.settings import Settings
 
 
 def notebook_alone() -> Models:
-    """For the demo: no model but the offline one, whatever is asked for."""
+    """The models of the demo: only the offline one, whatever is asked for."""
     only = OfflineModel()
     return Models(only, only, only)
 

@@ -1,7 +1,7 @@
-"""What a language model does for a book, whichever it is.
+"""The interface of a language model, whichever it is.
 
-A model answers a chat turn (streaming, with tools), reads a chat that closes, summarises and titles. Everything
-it is given and gives back is a value here; no provider's types pass this line. A model that fails raises
+A model answers a chat turn (streaming, with tools), reads a chat that closes, summarises and titles. Everything it is
+given and returns is a value here; no provider's types are used above this module. A model that fails raises
 `ModelFailed` and has changed nothing: the caller decides what happens next.
 """
 
@@ -88,10 +88,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call the model asked for, and (once made) what it was answered.
+    """A call the model asked for, and (once made) its answer.
 
-    `round` and `at` (how many characters of the reply had been said by then) are where in the reply it happened,
-    so that the reply can be sent again later exactly as it was made.
+    `round` and `at` (how many characters of the reply had been said by then) are where in the reply it happened, so
+    that the reply can be sent again later exactly as it was made.
     """
 
     id: str
@@ -105,7 +105,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """One message as the model is sent it. `hidden` goes along with a user's text, before it."""
+    """One message in the form that the model is sent. `hidden` is sent before a user's text."""
 
     role: str  # user, assistant
     text: str
@@ -127,11 +127,11 @@ def with_hidden(said: PromptMessage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """All that a reply is made from. `system` and `said` up to the last message are a stable prefix.
+    """Everything that a reply is made from. `system` and `said` up to the last message are a stable prefix.
 
     `card` is the form that the answer must have; the words of the system prompt or of the last message ask for it.
     `preset` and `view` (what the last message did, and what recall brought for it) are for the notebook; a remote model
-    is told of it in hidden context.
+    gets them as hidden context.
     """
 
     system: str
@@ -172,7 +172,7 @@ ReplyEvent = TextDelta | ToolCalled | ReplyFinished
 
 @dataclass(frozen=True, slots=True)
 class ClosingChat:
-    """A closing chat as the extractor sees it: new turns only, with the summary of what came before."""
+    """A chat to be closed, as the extractor gets it: the new turns and the summary of the earlier ones."""
 
     turns: tuple[DialogueTurn, ...]
     known: tuple[KnownMemory, ...]
@@ -215,7 +215,7 @@ class Toolbox(Protocol):
 
 
 class Model(Protocol):
-    """A language model, or the rules that stand in for one."""
+    """A language model, or rules in place of one."""
 
     name: str
 
@@ -226,7 +226,7 @@ class Model(Protocol):
         """Read a closing chat, in one call (a second only to repair an answer that does not fit)."""
 
     async def summarise(self, previous: str | None, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
-        """The summary of a chat so far, for what a long chat no longer sends in full."""
+        """The summary of a chat so far, for the part of a long chat that is not sent in full any more."""
 
     async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
-        """Three to five words for a chat."""
+        """A title for a chat, three to five words."""

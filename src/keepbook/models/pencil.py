@@ -1,4 +1,4 @@
-"""The pencil of an open chat: without a model what is only offered, with one what closing would keep."""
+"""The pencil lines of an open chat: without a model what is only offered, with a model what closing would keep."""
 
 from keepbook.book.book import Book
 from keepbook.book.chats.pencil import Pencil, pencil_key
@@ -17,7 +17,7 @@ from keepbook.models.notebook.values import from_parts, is_kept_at_once, standin
 
 
 def pencil_lines(opened: OpenBook, thread_id: str) -> list[Pencil]:
-    """What waits of this chat; empty where it is closed, incognito, or memory is off."""
+    """The pencil lines of this chat; none if it is closed, incognito, or memory is off."""
     book = Book.of(opened)
     with viewing(book), book.reading() as (tx, _, now):
         thread = book.threads.get(thread_id).thread

@@ -1,9 +1,9 @@
-"""The system prompt of a chat, put together in one place and in one order, the most stable first:
+"""The system prompt of a chat, composed in one place and in one order, the most stable part first:
 
     persona → memory rules → tier → memory block → mode → focus → trust rules
 
 All of it is fixed when a chat begins, so every turn of that chat sends the same bytes. What changes later (another page
-on the screen) travels with the person's message as hidden context.
+on the screen) is sent with the person's message as hidden context.
 """
 
 from keepbook.errors import Invalid
@@ -60,7 +60,7 @@ def compose(
     focus: str | None = None,
     memory: bool = True,
 ) -> str:
-    """The system prompt of one chat. Where the chat or its owner wants no `memory`, the block is left out too."""
+    """The system prompt of one chat. Without `memory` (the chat or its owner wants none) the block is left out."""
     parts = [preset.persona.strip()]
     parts.append(f"## Your memory\n\n{preset.memory_rules.strip() if memory else MEMORY_OFF}")
     if tier is not None:

@@ -1,7 +1,7 @@
-"""Replies that are on their way, and those that broke off: told to stop, left alone, or failed by their model.
+"""Replies in progress and replies that broke off: stopped by the person, abandoned by the listener, or failed.
 
-What was written by then stays, marked, and can be gone on with. A reply is stopped in the process that writes it;
-whoever hangs up instead ends it too.
+The part that was written is stored and marked, and can be continued. A reply can be stopped only in the process that
+writes it; closing the connection ends it too.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _WRITING: dict[tuple[str, str], _Writing] = {}
 
 @contextmanager
 def being_written(owner: str, chat_id: str) -> Iterator[asyncio.Event]:
-    """While it lasts, `stop_reply` reaches this reply: it sets the event."""
+    """Register a reply while it is written, so that `stop_reply` can set the event that stops it."""
     mine = _WRITING[owner, chat_id] = _Writing(asyncio.get_running_loop())
     try:
         yield mine.stop
@@ -49,7 +49,7 @@ def being_written(owner: str, chat_id: str) -> Iterator[asyncio.Event]:
 
 
 async def stop_reply(owner: str, chat_id: str) -> bool:
-    """Stop the reply that is being written here, and wait until it is stored; False where none is."""
+    """Stop the reply that is being written in this process, and wait until it is stored; False if there is none."""
     found = _WRITING.get((owner, chat_id))
     if found is None or found.loop is not asyncio.get_running_loop():
         return False
@@ -60,7 +60,7 @@ async def stop_reply(owner: str, chat_id: str) -> bool:
 
 
 async def until(told: asyncio.Event, events: AsyncIterator[Told]) -> AsyncGenerator[Told, None]:
-    """The events of a reply, up to where somebody says stop."""
+    """The events of a reply until it is stopped."""
     halted = asyncio.ensure_future(told.wait())
     coming: asyncio.Future[Told] | None = None
     try:
@@ -89,7 +89,7 @@ async def until(told: asyncio.Event, events: AsyncIterator[Told]) -> AsyncGenera
 
 @dataclass(slots=True)
 class ReplyPiece:
-    """What of a reply there is: its text, and the calls that were made."""
+    """The part of a reply that exists so far: its text and its tool calls."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
@@ -104,7 +104,7 @@ class ReplyPiece:
         return bool(self.text.strip() or self.calls)
 
     def join(self, rest: ReplyFinished) -> ReplyFinished:
-        """The piece and what was written on to it, as one reply."""
+        """The piece and its continuation as one reply."""
         rounds = max((call.round for call in self.calls), default=-1) + 1
         later = tuple(replace(one, round=one.round + rounds, at=one.at + len(self.text)) for one in rest.calls)
         return ReplyFinished(self.text + rest.text, self.calls + later, rest.usage)
@@ -114,7 +114,7 @@ _LAST_WORD = regex(r"(?<![\w'’-])[\w'’-]++$")
 
 
 def whole_words(message: Message) -> ReplyPiece:
-    """A stored piece as it is gone on from: without the word that it may have broken off in."""
+    """A stored piece as it is continued: without the word that it may have broken off in."""
     ends = _LAST_WORD.search(message.text)
     text = message.text[: ends.start()] if ends else message.text
     if text and not text[-1].isspace():
@@ -124,11 +124,11 @@ def whole_words(message: Message) -> ReplyPiece:
 
 
 def going_on(conversation: Conversation, piece: ReplyPiece) -> Conversation:
-    """What a model is sent so that it goes on with a piece."""
+    """The conversation that lets a model continue a piece."""
     said = (PromptMessage("assistant", piece.text.rstrip(), None, piece.calls), PromptMessage("user", GO_ON))
     return replace(conversation, said=(*conversation.said, *said))
 
 
 def estimate_usage(conversation: Conversation, piece: ReplyPiece) -> Usage:
-    """What a reply cost that broke off before it was counted: as everywhere here, characters / 4."""
+    """An estimate of what an unfinished reply cost: characters / 4."""
     return Usage(-(-len(conversation.system) // 4) + sum(map(size, conversation.said)), -(-len(piece.text) // 4))

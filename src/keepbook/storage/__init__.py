@@ -1,4 +1,4 @@
-"""SQL, and the only place that knows which engine it is. Rows and columns, not what they mean.
+"""SQL, and the only package that knows which engine runs it. It knows rows and columns, not what they mean.
 
-`database` opens and serves transactions, `tables` has every table, `schema` and `migrations` their versions.
+`database` opens a database and its transactions, `tables` has every table, `schema` and `migrations` their versions.
 """

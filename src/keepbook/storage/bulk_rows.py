@@ -1,4 +1,4 @@
-"""Very many rows of one table, kept by the driver itself: what is new is added, what changed is taken over.
+"""Writes very many rows of one table through the driver itself: new rows are inserted, changed rows updated.
 
 Core would build a dictionary and a statement's parameters for each row; here a row is a tuple from the file to the
 database, and loading is as fast as SQLite is.
@@ -24,10 +24,10 @@ class KeptCounts(NamedTuple):
 
 
 class BulkRows:
-    """Keeps rows of one table, many at a time, by the driver itself.
+    """Writes rows of one table, many at a time, through the driver itself.
 
-    Rows are tuples in the order of the table's columns. No look beforehand at what is there: what is known is passed
-    over. So nothing depends on how the file is sorted, and two programs may load the same file at once.
+    Rows are tuples in the order of the table's columns. Rows that exist are skipped by the statement, not looked up
+    before. So the order of the file does not matter, and two programs may load the same file at once.
     """
 
     def __init__(self, table: Table) -> None:
@@ -46,8 +46,8 @@ class BulkRows:
         self._compiled: dict[str, tuple[str, Any, str, Any]] = {}
 
     def add(self, conn: Connection, rows: Collection[RowValues], batch: int | None = None) -> int:
-        """Only what is new; answers how many. The batch that rows come with, where the table has one as its last
-        column, is not in them: it is the same for all, and stands in the statement."""
+        """Insert the rows that are new and return how many. If the table has a batch as its last column, the rows come
+        without it: the batch is the same for all and stands in the statement."""
         if not rows:
             return 0
         insert_sql, lay_insert, _, _ = self._for(conn)
@@ -56,7 +56,7 @@ class BulkRows:
             return int(cursor.rowcount)
 
     def correct(self, conn: Connection, rows: Sequence[RowValues]) -> None:
-        """Rows that are there, with other figures."""
+        """Update rows that exist with other figures."""
         if rows:
             _, _, update_sql, lay_update = self._for(conn)
             with closing(conn.connection.cursor()) as cursor:
@@ -83,7 +83,7 @@ class BulkRows:
 def _in_statement_order(
     order: Sequence[str] | None, names: Sequence[str]
 ) -> Callable[[Iterable[RowValues]], Iterable[Any]]:
-    """Rows as a statement wants them: by name where it has no order, else in its order."""
+    """A function that puts rows into the form a statement takes: dictionaries by column name, or tuples in `order`."""
     if order is None:
         return lambda rows: [dict(zip(names, row, strict=True)) for row in rows]
     places = [names.index(name) for name in order]

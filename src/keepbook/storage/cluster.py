@@ -86,7 +86,7 @@ def placement_of(table: Table) -> str:
 
 
 def lost_node(words: str) -> str | None:
-    """What a coordinator says where a worker went away in the middle of something; None of any other error."""
+    """What a coordinator says if a worker went away in the middle of something; None for any other error."""
     first = words.splitlines()[0] if words else ""
     known = ("could not commit transaction", "connection to the remote node", "failure on connection")
     return first if any(sign in first for sign in known) else None
@@ -101,8 +101,8 @@ def is_spread(conn: Connection) -> bool:
 
 
 def refuse_what_does_not_serve(conn: Connection) -> None:
-    """Servers connect to the coordinator: turns to write are taken there, and there only. And what it does not tell its
-    nodes, they do not know."""
+    """Refuse a connection to a worker: the locks for writing are held on the coordinator only. Refuse a coordinator
+    that does not pass the owner on to its nodes."""
     if conn.execute(_FOUND).scalar() is None:
         return
     if conn.execute(_GROUP).scalar() != 0:
@@ -116,14 +116,14 @@ def refuse_what_does_not_serve(conn: Connection) -> None:
 
 
 def prepare_to_guard(conn: Connection) -> None:
-    """So that triggers and functions can be made on every node in this transaction; means nothing to one PostgreSQL."""
+    """Let triggers and functions be made on every node in this transaction. Does nothing on one PostgreSQL."""
     conn.execute(text("SET LOCAL citus.enable_unsafe_triggers = on"))
     conn.execute(text("SET LOCAL citus.multi_shard_modify_mode = 'sequential'"))
 
 
 @contextmanager
 def here_alone(conn: Connection, *, when: bool = True) -> Iterator[None]:
-    """What stands here stays on this node, as rights to columns must; means nothing to one PostgreSQL."""
+    """Keep the statements inside on this node, as rights to columns must be. Does nothing on one PostgreSQL."""
     if when:
         conn.execute(text("SET LOCAL citus.enable_ddl_propagation = off"))
     yield
@@ -138,7 +138,8 @@ def shards_of(conn: Connection) -> int:
 
 
 def distribute(conn: Connection, shards: int) -> Spread:
-    """Spread the tables over the nodes, in the caller's transaction: all of it or nothing. What is done stays."""
+    """Spread the tables over the nodes, in the caller's transaction: all of them or none. Tables that are spread
+    already stay."""
     nodes = _nodes(conn)
     already = _spread(conn)
     prepare_to_guard(conn)
@@ -162,7 +163,7 @@ def distribute(conn: Connection, shards: int) -> Spread:
 
 
 def differences(conn: Connection) -> list[str]:
-    """What on a cluster is not as `distribute` leaves it, each in a few words; on one PostgreSQL nothing."""
+    """What on a cluster differs from what `distribute` leaves, each in a few words; empty on one PostgreSQL."""
     if not is_spread(conn):
         return []
     already = _spread(conn)

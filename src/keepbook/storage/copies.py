@@ -1,7 +1,7 @@
-"""Copies of a whole database with all its owners, and opening one aside to look into it.
+"""Backups of a whole database with all its owners, and opening a backup aside to look into it.
 
 SQLite copies itself from one snapshot. PostgreSQL is copied by its own `pg_dump` and opened by `pg_restore`, as the
-administrator: whom row-level security binds would dump an empty book.
+administrator: a role that row-level security binds would dump an empty book.
 """
 
 import os
@@ -30,12 +30,12 @@ def is_server(address: str) -> bool:
 
 
 def ending(address: str) -> str:
-    """What the name of a copy ends in."""
+    """The file ending of a backup."""
     return ENDINGS["postgresql" if is_server(address) else "sqlite"]
 
 
 def copy(address: str, target: Path, busy_seconds: float = 30.0) -> None:
-    """One snapshot of everything, which writers do not disturb, on disk when this returns."""
+    """Write one snapshot of everything, which writers do not disturb. It is on disk when this returns."""
     if is_server(address):
         _program("pg_dump", ["--format=custom", f"--file={target}"], _url(address))
     else:
@@ -46,8 +46,9 @@ def copy(address: str, target: Path, busy_seconds: float = 30.0) -> None:
 
 @contextmanager
 def open_copy(address: str, made: Path) -> Iterator[tuple[str, list[str]]]:
-    """A copy as a database of its own for as long as somebody looks, and whose books are in it. The copy itself is
-    not touched; `address` names the server that a copy of a server is opened on."""
+    """Open a backup as a database of its own, for reading. Yields its address and the owners in it. The backup is not
+    changed. A SQLite backup is copied to a temporary folder; a PostgreSQL backup is restored into a temporary database
+    on the server of `address`."""
     if not made.is_file():
         raise NotFound(f"there is no copy at {made}; check its name", field="file")
     with made.open("rb") as file:

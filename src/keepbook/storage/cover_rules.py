@@ -1,8 +1,8 @@
-"""What the ledger covers beside memories: which tables, which of their columns, and how a change is noticed.
+"""Which tables and columns the ledger's covers seal, and how changed rows are noticed.
 
-The database itself notes every row that a transaction makes, changes or removes (`touched`), so that no way of writing
-can forget it; before the transaction is kept, the book seals what was noted (book/ledger/cover.py). Memories, versions
-and links are held by the entries of the ledger themselves, until a purge blanks those.
+Triggers write every inserted, updated or deleted row into `touched`. Before the transaction commits,
+book/ledger/cover.py seals those rows. Memories, versions and links are sealed by ledger entries instead, until a purge
+blanks the entry.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,19 +31,20 @@ NOT_EXPORTED = frozenset(name for name, table in COVERED.items() if not rules_of
 
 
 def key_columns(table: Table) -> list[str]:
-    """What tells the rows of one owner apart."""
+    """The columns that tell the rows of one owner apart."""
     return [column.name for column in table.primary_key.columns if column.name != "owner"]
 
 
 def sealed_columns(table: Table) -> list[str]:
-    """What a seal speaks of, younger columns last. The owner's name is in no hash: a book may move to another name."""
+    """The columns that a seal covers, younger columns last. The owner's name is in no hash: a book may move to another
+    name."""
     younger = rules_of(table).younger
     left_out = {"owner", *rules_of(table).passing, *younger}
     return [*(column.name for column in table.c if column.name not in left_out), *younger]
 
 
 def sealed_values(what: str, values: Sequence[object]) -> Sequence[object]:
-    """What a seal speaks of in a row of a table: of its younger columns nothing, where all of them are empty."""
+    """The values of a row that a seal covers. Its younger columns are left out if all of them are empty."""
     count = len(YOUNGER.get(what, ()))
     if count and not any(values[-count:]):
         return values[:-count]
@@ -70,7 +71,7 @@ _KEY_TYPES: dict[str, list[type]] = {
 
 
 def noticing(engine: str) -> str:
-    """The triggers that note what is touched, as SQL."""
+    """The triggers that write touched rows down, as SQL."""
     write = _sqlite if engine == "sqlite" else _postgresql
     return "\n".join(line for table in COVERED.values() for line in write(table)) + "\n"
 

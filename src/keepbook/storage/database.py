@@ -1,9 +1,9 @@
 """One open database and its transactions.
 
-A transaction always serves exactly one owner: there is no way to ask for "all". Reads see one snapshot;
-writes hold the owner's turn, so that the ledger of an owner has one writer at a time, across processes.
-A transaction opened inside another one of the same thread joins it: all is kept, or nothing is.
-What differs between the engines stands behind `Backend`; this module says when, they say how.
+A transaction always serves exactly one owner: there is no way to ask for "all". Reads see one snapshot; writes hold the
+owner's lock, so that the ledger of an owner has one writer at a time, across processes. A transaction opened inside
+another one of the same thread joins it: all is committed, or nothing is. What differs between the engines stands behind
+`Backend`; this module says when, the engines say how.
 """
 
 import threading
@@ -31,8 +31,8 @@ Found = TypeVar("Found")
 
 @dataclass(slots=True)
 class Tx:
-    """A transaction in one owner's scope. `head` is the ledger's last entry, once read under the lock; `presets` those
-    in force, once asked for in what only reads."""
+    """A transaction in one owner's scope. `head` is the ledger's last entry, once it was read under the lock. `presets`
+    are those in force, once they were asked for in a transaction that only reads."""
 
     conn: Connection
     owner: str
@@ -52,39 +52,41 @@ class Tx:
     """By chat and number, the role and text of a turn that this transaction is about to store."""
 
     def count(self, name: str, kind: str = "", times: float = 1) -> None:
-        """For the tally, once this is kept."""
+        """Add to the tally, once this transaction is committed."""
         self.counted[name, kind] = self.counted.get((name, kind), 0) + times
 
 
 class Backend(Protocol):
-    """What an engine does in its own way."""
+    """What each engine does in its own way."""
 
     address: str
     driver_error: type[Exception]
 
     def prepare(self) -> None:
-        """Make sure that the schema is the one this program knows, or say what to do."""
+        """Check that the schema is the one this program knows, or say what to do."""
 
     def reading(self, owner: str) -> AbstractContextManager[Connection]:
         """A snapshot that sees `owner` alone."""
 
     def writing(self, owner: str) -> AbstractContextManager[Connection]:
-        """A durable transaction that holds the owner's turn to write."""
+        """A durable transaction that holds the owner's write lock."""
 
     def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
-        """A transaction that serves no owner: it sees only tables without personal text. It may hold a turn."""
+        """A transaction without an owner. It sees only tables without personal text. `turn` names a lock to hold
+        meanwhile."""
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
-        """The answer to one question to such a table, with no transaction around it. It may be asked twice."""
+        """Run one query outside a transaction, on tables without an owner. It may be repeated if the connection was
+        lost."""
 
     def compact(self) -> list[str]:
-        """After an erasure: overwrite what files and logs still hold; answers what could not be reached."""
+        """Overwrite what files and logs still hold after an erasure; returns what could not be reached."""
 
     def refusal(self, error: Exception) -> KeepbookError | None:
         """The Keepbook error behind a database error, if it is one that a person can act on."""
 
     def damage(self) -> KeepbookError | None:
-        """That what lies under the book is damaged, where the engine can tell; it may read all of it."""
+        """The damage of the files under the book, if the engine finds any; it may read all of them."""
 
     def facts(self) -> dict[str, str]:
         """What `keepbook doctor` shows."""
@@ -105,7 +107,7 @@ class Database:
         allow_bypass_login: bool = False,
         before_keeping: Callable[[Tx], None] = lambda _: None,
     ) -> None:
-        """`before_keeping` has the last word in every owner's transaction: there the ledger covers what was written."""
+        """`before_keeping` is called last in every owner's transaction: there the ledger covers what was written."""
         self.clock = clock
         self._before_keeping = before_keeping
         self.allowance = allowance
@@ -123,7 +125,7 @@ class Database:
 
     @contextmanager
     def read(self, owner: str) -> Iterator[Tx]:
-        """A consistent view of one owner's book; inside a write it sees what that has written so far."""
+        """A consistent view of one owner's book. Inside a write it sees what the write has written so far."""
         if (outer := self._outer_transaction(owner) or self._open_view(owner)) is not None:
             yield outer
             return
@@ -134,8 +136,8 @@ class Database:
 
     @contextmanager
     def view(self, owner: str) -> Iterator[Tx]:
-        """One view for all that this thread reads of the owner inside, as a page does: begun once, and of one instant.
-        Nothing is written in it."""
+        """One snapshot for everything that this thread reads of the owner inside, as a page does. It is begun once, and
+        nothing is written in it."""
         with self.read(owner) as tx:
             before, self._open.view = getattr(self._open, "view", None), tx
             try:
@@ -145,7 +147,7 @@ class Database:
 
     @contextmanager
     def write(self, owner: str) -> Iterator[Tx]:
-        """A transaction that is kept whole when the block ends, and not at all when it raises."""
+        """A transaction that is committed when the block ends, and rolled back when it raises."""
         if (outer := self._outer_transaction(owner)) is not None:
             yield outer
             return
@@ -167,13 +169,13 @@ class Database:
 
     @contextmanager
     def unscoped(self, *, writes: bool = False, turn: str | None = None) -> Iterator[Connection]:
-        """For tables without personal text: what is due, tokens, leases, prices. Writers who name the same `turn` wait
-        for each other."""
+        """A transaction on tables without personal text: due work, tokens, leases, prices. Writers that name the same
+        `turn` wait for each other."""
         with self._translate_errors(), self.backend.unscoped(writes=writes, turn=turn) as conn:
             yield conn
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
-        """The answer to one question to such tables, which needs no transaction: it costs a third of one."""
+        """Run one query on tables without an owner, outside a transaction: a third of a transaction's cost."""
         with self._translate_errors():
             return self.backend.query_once(ask)
 
@@ -187,16 +189,16 @@ class Database:
             return self.backend.compact()
 
     def copy_into(self, other: "Database") -> None:
-        """Make another book the same as this one, where the engine can: both in memory."""
+        """Make another book the same as this one. Both must be in memory."""
         self._in_memory().copy_into(other.backend)
 
     def image(self) -> bytes:
-        """All of this book, where the engine can: in memory."""
+        """This book as bytes. It must be in memory."""
         image: bytes = self._in_memory().image()
         return image
 
     def become(self, image: bytes) -> bool:
-        """Hold what an image holds; no where it has another schema than this program makes."""
+        """Take over the contents of an image; False if it has another schema than this program makes."""
         fits: bool = self._in_memory().become(image)
         return fits
 

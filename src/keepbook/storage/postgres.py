@@ -1,11 +1,11 @@
 """PostgreSQL: many owners, many workers.
 
-Every connection takes the application's role, which row-level security binds; each transaction says whom it
-serves (SET LOCAL) and sees that owner alone. A writer holds a lock in the owner's name until it commits, so
-the ledger has one writer at a time. Schema changes are the administrator's: `keepbook db upgrade`.
+Every connection takes the application's role, which row-level security binds; each transaction names the owner it
+serves (SET LOCAL) and sees that owner alone. A writer holds a lock in the owner's name until it commits, so the ledger
+has one writer at a time. Schema changes are the administrator's: `keepbook db upgrade`.
 
-Each way to the server and back counts, so a transaction begins and says all of that in one, and whether a connection
-still stands shows when it begins: on one that has fallen nothing was done yet, and another takes its place.
+Round trips are expensive, so all of that is sent in one, together with the beginning of the transaction. Whether a
+connection is still alive shows there too: on a lost connection nothing was done yet, and another takes its place.
 """
 
 import hashlib
@@ -209,7 +209,7 @@ class Postgres:
 
 
 def upgrade_server(address: str) -> list[str]:
-    """As administrator: make the application's role and walk the migrations, under a lock."""
+    """As administrator: make the application's role and run the migrations, under a lock."""
     with _administrating(address) as conn:
         before = schema.revision(conn)
         schema.refuse_unknown(before)
@@ -223,7 +223,7 @@ def upgrade_server(address: str) -> list[str]:
 
 
 def distribute_server(address: str, shards: int) -> cluster.Spread:
-    """As administrator: spread what is there over the nodes of a cluster."""
+    """As administrator: spread the tables over the nodes of a cluster."""
     with _administrating(address) as conn:
         schema.refuse_unknown(found := schema.revision(conn))
         if found != schema.HEAD:

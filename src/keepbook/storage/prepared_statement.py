@@ -1,8 +1,8 @@
 """Statements for the hot path, compiled once for each engine and run by the driver itself.
 
-Core builds them, so they are written once and portable; at run time the string and the order of its parameters
-are all that is needed. Only plain text and numbers go through here, which both drivers take as they are. Measured,
-a durable write of ours costs half of what it does when every statement goes through Core's execution.
+Core builds them, so they are written once and portable; at run time only the string and the order of its parameters are
+needed. Only plain text and numbers go through here, which both drivers take as they are. Measured, a durable write
+costs half of what it does when every statement goes through Core's execution.
 """
 
 from collections import namedtuple
@@ -29,7 +29,7 @@ from sqlalchemy.sql import ClauseElement
 
 
 class PreparedStatement:
-    """A statement to run many times. `columns` names the parameters of an INSERT."""
+    """A statement that is compiled once per engine and run many times. `columns` names the parameters of an INSERT."""
 
     def __init__(self, statement: Executable, columns: Sequence[str] | None = None) -> None:
         self._statement = statement
@@ -58,7 +58,7 @@ class PreparedStatement:
         return list(map(self._row._make, self.tuples(conn, values)))
 
     def tuples(self, conn: Connection, values: Mapping[str, Any]) -> list[Any]:
-        """Every row as the driver gives it, where there are many and the order of the columns is plain."""
+        """Every row as a tuple of the driver: for many rows whose column order is plain."""
         sql, fill = self._for(conn.dialect)
         found: list[Any] = driver_of(conn).execute(sql, fill(values)).fetchall()
         return found
@@ -80,7 +80,7 @@ class PreparedStatement:
 
 
 def driver_of(conn: Connection) -> Any:
-    """The driver's own connection: of both engines it runs a statement and answers with the cursor."""
+    """The driver's own connection. On both engines it runs a statement and returns the cursor."""
     return conn.connection.dbapi_connection
 
 
@@ -119,10 +119,10 @@ def _changing(table: Table, where: tuple[str, ...], names: tuple[str, ...]) -> P
 
 
 class PreparedForIds:
-    """A prepared question about some of many ids, in a few sizes, so that each is compiled once.
+    """A prepared query with a list of ids. It is compiled once for each of a few list sizes.
 
-    `among(list)` gives the statement for a list of parameters; a list that is too short is filled up with its last id,
-    one that is too long is asked in pieces.
+    A shorter list is padded with its last id; a longer list is asked in several queries. `among(parameters)` builds the
+    statement.
     """
 
     SIZES = (16, 64, 256)
@@ -156,10 +156,9 @@ class PreparedForIds:
 
 
 class PreparedForKeys(PreparedForIds):
-    """The same for keys that are each looked up in a large table: `among(keys)` gives the statement for a table that
-    has them in these columns. Joined to it from outside, the engine goes from key to key; of a list it might read all
-    that the other columns of an index leave, and hold each row against every key.
-    """
+    """A prepared query for several keys of more than one column, such as (thread, turn). The keys are sent as a VALUES
+    table that the query joins to, so the engine looks each key up in the index. With an `IN` list it may scan every row
+    that the first column selects. `among(keys)` builds the statement from that table of keys."""
 
     def __init__(self, among: Callable[[FromClause], Executable], *columns: ColumnElement[Any]) -> None:
         self._looked_up = among

@@ -1,10 +1,10 @@
-"""The schema's versions: making it new, bringing an older one up, refusing what this program does not know.
+"""The schema's versions: making a new schema, upgrading an older one, refusing an unknown one.
 
-A new SQLite book is made from `tables/` and `guards/` in one go; an older one, and every PostgreSQL, walks the
-Alembic migrations, whose SQL is frozen text. A test holds the two against each other.
+A new SQLite book is made from `tables/` and `guards/` in one go; an older one, and every PostgreSQL, runs the Alembic
+migrations, whose SQL is frozen text. A test compares the two.
 
-A book bears its revision with the fingerprint of that revision's SQL (`0001_5f2e…`). The newest revision stays open
-until it is released: whoever changes it makes another fingerprint, and a book made before is refused, not misread.
+A book stores its revision with the fingerprint of that revision's SQL (`0001_5f2e…`). The newest revision stays open
+until it is released: a change of its SQL makes another fingerprint, and a book made before is refused, not misread.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ PINNED: dict[str, str] = {}
 
 
 def guards(engine: str) -> str:
-    """Every trigger, function, policy and right: what notes a change, then what refuses one."""
+    """Every trigger, function, policy and right: first those that note a change, then those that refuse a change."""
     refusing = (resources.files("keepbook.storage") / "guards" / f"{engine}.sql").read_text(encoding="utf-8")
     return f"-- Each row that is touched is noted, for the ledger to cover it.\n{noticing(engine)}\n{refusing}"
 
@@ -46,13 +46,13 @@ def frozen(revision: str, engine: str) -> str:
 
 @cache
 def fingerprint(revision: str) -> str:
-    """Of the SQL of both engines, so that both speak of the same schema."""
+    """The fingerprint of a revision, over the SQL of both engines, so that both name the same schema."""
     parts = "\0".join(frozen(revision, engine) for engine in ENGINES)
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
 def schema_mark(revision: str) -> str:
-    """What a book of this revision bears."""
+    """The mark that a book of this revision stores."""
     return f"{revision}_{fingerprint(revision)[:12]}"
 
 
@@ -61,7 +61,7 @@ HEAD = KNOWN[-1]
 
 
 def schema_sql(engine: str) -> str:
-    """The whole schema of today as SQL: what the open migration says, as `scripts/schema.py` writes it."""
+    """The whole schema of today as SQL: the text of the open migration, as `scripts/schema.py` writes it."""
     dialect = registry.load(engine)()
     parts = []
     for table in metadata.sorted_tables:
@@ -76,12 +76,12 @@ def schema_sql(engine: str) -> str:
 
 @cache
 def statements(engine: str) -> tuple[str, ...]:
-    """The same, one by one; put together once, however many books a program makes."""
+    """The schema of today as single statements, cached, however many books a program makes."""
     return tuple(split(schema_sql(engine)))
 
 
 def revision(conn: Connection) -> str | None:
-    """The schema's revision, or None where there is none yet."""
+    """The schema's revision, or None if there is no schema yet."""
     if not inspect(conn).has_table("alembic_version"):
         return None
     return conn.execute(text("SELECT version_num FROM alembic_version")).scalar()
@@ -98,7 +98,7 @@ def stamp_revision(conn: Connection) -> None:
 
 
 def refuse_unknown(found: str | None) -> None:
-    """A book of a later version, or of a schema that was never released, is left alone."""
+    """Refuse a book of a later version, or of a schema that was never released."""
     if found is None or found in KNOWN:
         return
     number, _, print_ = found.partition("_")
@@ -115,7 +115,7 @@ def refuse_unknown(found: str | None) -> None:
 
 
 def migrate(conn: Connection) -> None:
-    """Walk the migrations up to HEAD on an open connection, inside its transaction."""
+    """Run the migrations up to HEAD on an open connection, inside its transaction."""
     # Loaded lazily: Alembic is needed only where a schema moves.
     from alembic import command
 

@@ -1,8 +1,8 @@
-"""What a database says about itself, held against what this version installs.
+"""Compares a database's schema with the schema that this version would install.
 
 A trigger that is gone guards nothing, and nobody sees it missing. So the whole catalogue is compared: tables, columns,
 constraints, indexes, triggers, functions, policies and rights. What should be there is not kept in a list: the schema
-is made anew beside the book (in memory, or on PostgreSQL in a transaction that is taken back) and described alike.
+is made anew beside the book (in memory, or on PostgreSQL in a transaction that is rolled back) and described alike.
 """
 
 import sqlite3
@@ -64,7 +64,7 @@ def damage_of(file: Path, busy_seconds: float) -> list[str]:
 
 
 def repair_guards(address: str) -> list[str]:
-    """Put back every trigger, function, policy and right that is missing or altered; answers what was done."""
+    """Put back every trigger, function, policy and right that is missing or altered; returns what was done."""
     found = [line for line in differences(address) if line.split()[0] in GUARDING]
     if not found:
         return []

@@ -86,8 +86,8 @@ class Sqlite:
         return found
 
     def compact(self) -> list[str]:
-        """Deleted bytes are overwritten at once, but a page that was rebalanced keeps copies in its gaps and the log
-        keeps older pages: rewrite the one, empty the other. A reader in another process can hold that back."""
+        """Rewrite the file and empty the log: deleted bytes are overwritten at once, but a rebalanced page keeps copies
+        in its gaps, and the log keeps older pages. A reader in another process can hold that back."""
         if self._in_memory:
             return []
         left = []
@@ -114,14 +114,14 @@ class Sqlite:
             here.backup(there)
 
     def image(self) -> bytes:
-        """This book in memory as the file that it would be."""
+        """This book in memory as the bytes of a file."""
         with self._alone() as here, closing(sqlite3.connect(":memory:")) as whole:
             here.backup(whole)
             whole.execute("VACUUM")
             return whole.serialize()
 
     def become(self, image: bytes) -> bool:
-        """Hold, in memory, what an image holds; no where its schema is not the one that is here."""
+        """Take over, in memory, the contents of an image; False if its schema is not the one that is here."""
         with self._alone() as here, closing(sqlite3.connect(":memory:")) as given:
             given.deserialize(image)
             if _schema(given) != _schema(here):

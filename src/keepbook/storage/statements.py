@@ -1,4 +1,4 @@
-"""Cutting a SQL script into statements, with triggers and dollar-quoted bodies kept whole."""
+"""Splits a SQL script into statements, with triggers and dollar-quoted bodies kept whole."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _COMMENT = regex(r"--[^\n]*")
 
 
 def split(script: str) -> Iterator[str]:
-    """Each statement without its closing semicolon; one inside `$$ … $$` or `BEGIN … END` does not close."""
+    """Each statement without its closing semicolon. A semicolon inside `$$ … $$` or `BEGIN … END` does not close."""
     start, depth, dollar = 0, 0, False
     for mark in _MARK.finditer(script):
         word = mark.group().upper()

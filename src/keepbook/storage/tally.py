@@ -1,6 +1,6 @@
-"""What has happened in this process, counted by kind: for whoever runs it. No owner, no id, no text is in it.
+"""Counts what happened in this process, by kind, for whoever operates it. It has no owner, no id and no text.
 
-A transaction counts for itself, and what it counted is added when it was kept; what was taken back never happened.
+A transaction counts for itself. Its counts are added when it is committed, and dropped when it is rolled back.
 """
 
 import threading

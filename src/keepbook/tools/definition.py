@@ -266,7 +266,8 @@ def _parse_arguments(arguments: Mapping[str, Any] | str | None) -> Mapping[str, 
 
 
 def _interpret(value: Any, schema: JsonSchema) -> Any:
-    """What sloppy writing stands for: no choice for an empty one, a choice in other letters."""
+    """Corrects harmless slips of a model's arguments: an empty text for an optional choice is no choice, and a choice
+    may differ in case."""
     if isinstance(value, str) and schema.get("type") != "string" and not value.strip():
         return None
     if isinstance(value, str) and "enum" in schema:

@@ -1,1 +1,1 @@
-"""Agents: who they are, their runs, the decisions those end in, and how these turn out. `cards` are their answers."""
+"""Agents: their settings, their runs, the decisions of these, and how decisions turn out. `cards` are their answers."""

@@ -1,9 +1,9 @@
-"""Agents: who they are, and the one session that each of them carries.
+"""Agents, and the one session that each of them has.
 
 With Active Memory on, chat and runs of an agent share one session: each reads the latest, and moves it when it has
-succeeded. Whoever works with it holds its turn, a lease across processes, so that a chat and a run at the same moment
-come one after the other and neither loses the other's. A reset counts up the `epoch`: what began before it may still
-succeed, and moves nothing.
+succeeded. A lease across processes lets only one work with it at a time, so that a chat and a run at the same moment
+come one after the other and neither loses the other's part. A reset counts up the `epoch`: what began before it may
+still succeed, and moves nothing.
 """
 
 import json
@@ -97,9 +97,9 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class SessionLease:
-    """The right to read and move an agent's session, while the lease lasts: the session, and what stands for its past.
+    """A lease on an agent's session: while it lasts, only its holder may read and continue the session.
 
-    `compressed` stands for the steps through `compressed_through`, where the session was long.
+    `compressed` is the summary that replaces the steps up to `compressed_through` in a long session.
     """
 
     agent_id: str
@@ -131,7 +131,7 @@ def span_in_words(span: timedelta) -> str:
 
 
 def clean(given: Mapping[str, Any], card_types: Sequence[str]) -> dict[str, Any]:
-    """What a person sets, as the columns hold it; only what is given."""
+    """The fields that a person sets, checked, in the form of the columns; only those that are given."""
     if unknown := sorted(given.keys() - set(FIELDS)):
         raise Invalid(f"an agent has no {unknown[0]!r}; it has {', '.join(FIELDS)}", field=unknown[0])
     cleaned: dict[str, Any] = {}
@@ -192,7 +192,7 @@ def _switch(value: object, field: str) -> bool:
 
 
 def create_agent(tx: Tx, now: str, card_types: Sequence[str], name: str, **given: Any) -> Agent:
-    """Only the name is needed. A name is used once among the agents that are there."""
+    """Create an agent. Only the name is needed. A name is used once among the agents that are not removed."""
     cleaned = clean({"name": name, **given}, card_types)
     _free_name(tx, cleaned["name"])
     owners.configure(tx, now)  # who only has agents has a book too
@@ -210,7 +210,7 @@ def create_agent(tx: Tx, now: str, card_types: Sequence[str], name: str, **given
 
 
 def change(tx: Tx, now: str, card_types: Sequence[str], id: str, **given: Any) -> Agent:
-    """Only what is given changes. Memory switched on starts fresh, also when it had been on before."""
+    """Change an agent; what is not given stays. Memory switched on starts fresh, also if it had been on before."""
     row = _row(tx, id)
     cleaned = clean(given, card_types)
     if "name" in cleaned and fold_text(cleaned["name"]) != fold_text(row.name):
@@ -229,13 +229,13 @@ def change(tx: Tx, now: str, card_types: Sequence[str], id: str, **given: Any) -
 
 
 def reset(tx: Tx, now: str, id: str) -> Agent:
-    """The next run starts without a past; allowed with memory on or off. Chats and decisions stay."""
+    """Let the next run start without a past; allowed with memory on or off. Chats and decisions stay."""
     _set(tx, id, updated_at=now, **_fresh(_row(tx, id), now))
     return get_agent(tx, id)
 
 
 def remove_agent(tx: Tx, now: str, id: str) -> Agent:
-    """Out of every list, and never run again. Its runs and decisions stay: they are what happened."""
+    """Remove an agent from every list; it never runs again. Its runs and decisions stay: they are what happened."""
     agent = get_agent(tx, id)
     due.cancel(tx, due.RUN, id)
     _set(tx, id, deleted_at=now, **_fresh(_row(tx, id), now))
@@ -243,7 +243,7 @@ def remove_agent(tx: Tx, now: str, id: str) -> Agent:
 
 
 def restore_agent(tx: Tx, now: str, id: str) -> Agent:
-    """An agent that was removed, as it was but for its session: that starts fresh."""
+    """Restore a removed agent; its session starts fresh."""
     row = _row(tx, id, deleted=True)
     if row.deleted_at is not None:
         _free_name(tx, row.name)
@@ -253,18 +253,18 @@ def restore_agent(tx: Tx, now: str, id: str) -> Agent:
 
 
 def schedule_next_run(tx: Tx, id: str) -> str | None:
-    """Set the reminder of the next scheduled run anew, from this moment on; answers when, if ever."""
+    """Set the reminder of the next scheduled run anew, from this moment on; returns its time, if any."""
     return _remind(tx, _row(tx, id)._mapping)
 
 
 def keep_thread(tx: Tx, id: str, thread_id: str) -> None:
-    """The chat with an agent goes on in this thread."""
+    """Let the chat with an agent go on in this thread."""
     _row(tx, id)
     _set(tx, id, thread_id=thread_id)
 
 
 def claim_session(tx: Tx, id: str, now: str, *, lease_seconds: float) -> SessionLease | None:
-    """Take the turn to work with the session; None while somebody else has it. Memory must be on."""
+    """Take the lease on the session; None while somebody else has it. Memory must be on."""
     row = _row(tx, id)
     if not row.memory_enabled:
         raise Conflict(f"{row.name} carries no session: its Active Memory is off", code="no_session")
@@ -276,7 +276,7 @@ def claim_session(tx: Tx, id: str, now: str, *, lease_seconds: float) -> Session
 
 
 def renew_session(tx: Tx, held: SessionLease, now: str, *, lease_seconds: float) -> bool:
-    """Keep the turn a while longer; False when somebody took it over."""
+    """Renew the lease; False if somebody took it over."""
     if not is_mine(tx, held):
         return False
     _set(tx, held.agent_id, turn_until=stamp(parse_stamp(now) + timedelta(seconds=lease_seconds)))
@@ -284,15 +284,15 @@ def renew_session(tx: Tx, held: SessionLease, now: str, *, lease_seconds: float)
 
 
 def release_session(tx: Tx, held: SessionLease) -> None:
-    """Let the next one have the turn, having moved nothing."""
+    """Release the lease without moving the session."""
     if is_mine(tx, held):
         _set(tx, held.agent_id, turn_until=None, turn_by=None)
 
 
 def move(tx: Tx, held: SessionLease, now: str, session: str) -> tuple[int, int] | None:
-    """The session moves on, and the turn is free: answers epoch and step. None after a reset: nothing moved.
+    """Move the session on and release the lease; returns epoch and step. None after a reset: nothing moved.
 
-    A turn that somebody else took over is a conflict: what they read would be lost.
+    A lease that somebody else took over is a conflict: what they read would be lost.
     """
     if not is_mine(tx, held):
         raise Conflict(
@@ -309,7 +309,7 @@ def move(tx: Tx, held: SessionLease, now: str, session: str) -> tuple[int, int] 
 
 
 def compress(tx: Tx, held: SessionLease, through: int, summary: str) -> None:
-    """From here on `summary` stands for the steps through this one; only by who has the turn."""
+    """Let `summary` replace the steps through this one; only the holder of the lease may."""
     if is_mine(tx, held) and _row(tx, held.agent_id).epoch == held.epoch:
         _set(tx, held.agent_id, compressed=summary, compressed_through=through)
 
@@ -355,7 +355,7 @@ def get_agent(tx: Tx, id: str) -> Agent:
 
 
 def find_agent(tx: Tx, ref: str) -> Agent:
-    """By id, else by name or a piece of it."""
+    """The agent by id, else by name or a piece of it."""
     there = _present_rows(tx)
     exact = [row for row in there if row.id == ref] or [row for row in there if fold_text(row.name) == fold_text(ref)]
     found = exact or [row for row in there if fold_text(ref) in fold_text(row.name)]
@@ -367,22 +367,22 @@ def find_agent(tx: Tx, ref: str) -> Agent:
 
 
 def list_agents(tx: Tx) -> Sequence[Agent]:
-    """In the order in which they were made."""
+    """The agents in the order in which they were made."""
     return [_to_agent(tx, row) for row in _present_rows(tx)]
 
 
 def name_of(tx: Tx, id: str) -> str:
-    """Also of one that was removed: its runs still tell whose they are."""
+    """The name of an agent, also of a removed one: its runs still show it."""
     return str(_row(tx, id, deleted=True).name)
 
 
 def looks_again(tx: Tx, id: str) -> bool:
-    """Whether it has opted in to second looks at cards of types that leave that open; also of one that was removed."""
+    """Whether it has opted in to second looks at cards of types that leave that open; also for a removed agent."""
     return bool(_row(tx, id, deleted=True).second_looks)
 
 
 def is_mine(tx: Tx, held: SessionLease) -> bool:
-    """Whether nobody took the turn over. One that ran out and that nobody took is still held."""
+    """Whether nobody took the lease over. A lease that ran out and that nobody took still counts."""
     row = _find(tx, held.agent_id)
     return row is not None and row.turn_by == held.token
 

@@ -25,7 +25,7 @@ def arm(tx: Tx, now: str, agent_id: str) -> None:
 
 
 def disarm(tx: Tx, agent_id: str | None = None) -> None:
-    """One agent, or all of them."""
+    """Disarm one agent, or all of them."""
     query = delete(armed).where(armed.c.owner == tx.owner)
     tx.conn.execute(query if agent_id is None else query.where(armed.c.agent_id == agent_id))
 

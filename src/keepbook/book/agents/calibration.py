@@ -1,9 +1,9 @@
-"""Does conviction mean anything? What was stated against what came of it.
+"""Compares stated conviction with outcomes.
 
-Only decisions that were resolved count: one that was never filled had no outcome. A trade came right when it made
-money, a forecast when what it said came true. One that was recorded when its end could be known counts for nothing.
-Figures of a handful are noise and look like knowledge: under ten decisions there are none, and a band or a group of
-fewer than six says how many it has and no share.
+Only resolved decisions count: one that was never filled had no outcome. A trade came right when it made money, a
+forecast when what it said came true. One that was recorded when its end could be known does not count. Figures of a
+handful are noise and look like knowledge: under ten decisions there are none, and a band or a group of fewer than six
+has its number and no share.
 """
 
 import math
@@ -30,7 +30,8 @@ _Z = 1.959963984540054  # 97.5 % of a normal distribution: two-sided 95 %
 
 @dataclass(frozen=True, slots=True)
 class ResolvedDecision:
-    """A resolved decision, as far as it matters here; `looks` are the convictions of its re-examinations, in time."""
+    """The fields of a resolved decision that calibration uses; `looks` are the convictions of its re-examinations, in
+    time."""
 
     agent: str
     symbol: str
@@ -210,7 +211,7 @@ def _words(count: int, bands: Sequence[Band], noun: str) -> str:
 
 
 def calibration(tx: Tx, *, agent_id: str | None = None, known_at: str | None = None) -> Calibration:
-    """Of all agents together, or of one; as it was known at an instant."""
+    """The calibration of all agents together, or of one; as it was known at an instant."""
     query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.conviction.isnot(None))
     rows = [row for row in _resolved_rows(tx, query, agent_id, known_at) if row.result_r is not None]
     names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in rows}}
@@ -231,7 +232,7 @@ def calibration(tx: Tx, *, agent_id: str | None = None, known_at: str | None = N
 
 
 def of_forecasts(tx: Tx, *, agent_id: str | None = None, known_at: str | None = None) -> Calibration:
-    """The same of forecasts: what was said to be likely against what came true."""
+    """The calibration of forecasts: what was said to be likely against what came true."""
     query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.probability.isnot(None))
     rows = _resolved_rows(tx, query, agent_id, known_at)
     names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in rows}}

@@ -1,9 +1,9 @@
 """Decisions: cards that are open until bars or the person close them.
 
 A trade is followed on the stored bars (the rules are in `resolution`), a few at a time: each look goes on where the
-last one stopped. Past its expiry it is closed with the bars there are. Bars that come late, are corrected or taken back
-have what they touch folded again from its beginning, and what was told before stays readable (`results`). Nothing here
-is ever changed by a re-examination.
+last one stopped. Past its expiry it is closed with the bars there are. If bars come late, are corrected or removed, the
+decisions they touch are followed again from the beginning, and the earlier result stays readable (`results`). A
+re-examination never changes anything here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ class Decision:
 
     @property
     def so_far_r(self) -> float | None:
-        """What an open one that is in is worth at the last close, in R."""
+        """The present result of an open, filled trade at the last close, in R."""
         if self.state != "open" or self.plan is None or self.fill_price is None or self.last_close is None:
             return None
         return self.plan.result_r(self.fill_price, self.last_close)
@@ -145,10 +145,8 @@ def open_decision(
     now: str,
     recorded_at: str | None = None,
 ) -> Decision | None:
-    """Open the decision of a card made at `now`, where its type has one. An action to wait waits only for its expiry.
-
-    One that came in from outside has `recorded_at`; it is followed from when it was made all the same.
-    """
+    """Open the decision of a card, if its card type has one. A card whose action is to wait gets a decision that only
+    expires. A decision made outside has `recorded_at`; it is followed from `now`, the time it was made."""
     if not card.is_decision:
         return None
     told = {name: slots.get(name) for name in ("action", "symbol", "entry", "stop", "target", "conviction", "expires")}
@@ -169,7 +167,7 @@ def open_decision(
 
 
 def refuse_ambiguous_symbol(tx: Tx, card: CardType, slots: Mapping[str, Any]) -> None:
-    """Before a card is kept: a symbol that may mean several of those there are bars of has to be said in full."""
+    """Refuse a new card whose symbol may mean several of those that have bars."""
     if card.follow and isinstance(symbol := slots.get("symbol"), str):
         symbols.resolve_unambiguous(tx.conn, symbol)
 
@@ -184,7 +182,7 @@ def _forecast_of(card: CardType, slots: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def follow(tx: Tx, run_id: str) -> bool:
-    """Look at what the bars did since the last look; for the sweep. True when that closed it.
+    """Follow a decision on the bars since the last look; for the sweep. True when that closed it.
 
     The reminder stays due while there is something to follow: bars come in when somebody loads them.
     """
@@ -201,7 +199,7 @@ def follow(tx: Tx, run_id: str) -> bool:
 
 
 def resolve_anew(tx: Tx, run_id: str) -> bool:
-    """Follow a decision from its beginning on the bars as they are now. True when something else came of it."""
+    """Follow a decision from its beginning on the present bars. True if the result is another one."""
     row, now = _find(tx, run_id), stamp(tx.clock())
     if row is None or row.closed_by not in (None, "bars") or row.probability is not None:
         return False
@@ -217,7 +215,7 @@ def resolve_anew(tx: Tx, run_id: str) -> bool:
 
 
 def is_over(tx: Tx, run_id: str) -> bool:
-    """Whether a decision is closed, or would be as soon as somebody looks at the bars and at the clock."""
+    """Whether a decision is closed, or would be at the next look at the bars and the clock."""
     row = _find(tx, run_id)
     if row is None or row.state != "open":
         return row is not None
@@ -246,7 +244,8 @@ def _course(tx: Tx, row: Any, decision: Decision, course: Course, now: str) -> C
 
 
 def exit_at(tx: Tx, origin: Origin, run_id: str, price: float | None = None, *, at: Any = None) -> Decision:
-    """The person got out, of a trade at a price. One that the bars had not filled yet counts from its entry."""
+    """Record that the person got out, of a trade at a price. A trade that the bars had not filled yet counts from its
+    entry."""
     if origin.actor != "person":
         raise NotAllowed("only the person says that a decision was exited", code="person_only")
     decision = get_decision(tx, run_id)
@@ -334,8 +333,8 @@ def list_decisions(
     card_types: Sequence[str] | None = None,
     by_due: bool = False,
 ) -> Sequence[Decision]:
-    """Newest first; closed ones by when they were closed. `forecasts`: only those, or none of them. `by_due`: those
-    first whose date comes first."""
+    """The decisions, newest first; closed ones by when they were closed. `forecasts`: only those, or none of them.
+    `by_due`: the earliest date first."""
     if state is not None and state not in (*STATES, CLOSED):
         raise Invalid(f"state is one of {', '.join(STATES)}, not {state!r}", field="state")
     query = select(decisions).where(decisions.c.owner == tx.owner)
@@ -380,7 +379,7 @@ def _of_kind(forecasts: bool | None, card_types: Sequence[str] | None) -> list[C
 
 
 def first_resolved(tx: Tx, agent_id: str | None = None) -> datetime | None:
-    """When the first of the trades was decided that are resolved."""
+    """When the first of the resolved trades was decided."""
     query = select(func.min(decisions.c.decided_at)).where(
         decisions.c.owner == tx.owner, decisions.c.state == "resolved", decisions.c.probability.is_(None)
     )

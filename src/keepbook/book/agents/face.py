@@ -1,4 +1,4 @@
-"""What hangs on a book for its agents: the agents themselves, their runs, and how their decisions turn out.
+"""The faces of a book for agents: the agents themselves, their runs, and their decisions.
 
 Thin like the book: each method opens the owner's transaction and calls the one operation that does the work.
 """
@@ -46,11 +46,11 @@ class Agents:
 
     @property
     def cards(self) -> CardTypes:
-        """The card types in force, and the files that are none."""
+        """The card types in force, and the files that could not be read."""
         return card_types(self._book.card_folders)
 
     def create(self, name: str, **given: Any) -> Agent:
-        """Only the name is needed; see `agents.FIELDS` for the rest."""
+        """Create an agent. Only the name is needed; see `agents.FIELDS` for the rest."""
         ask_agent(self._book.hand, given)
         with self._book.writing() as (tx, _):
             made = agents.create_agent(tx, stamp(tx.clock()), self._types, name, **given)
@@ -61,12 +61,12 @@ class Agents:
             return agents.find_agent(tx, ref)
 
     def list(self) -> Sequence[Agent]:
-        """In the order in which they were made."""
+        """The agents in the order in which they were made."""
         with self._book.reading() as (tx, _, _):
             return agents.list_agents(tx)
 
     def update(self, ref: str, **given: Any) -> Agent:
-        """Only what is given changes; `memory_enabled=True` starts fresh."""
+        """Change an agent; what is not given stays. `memory_enabled=True` starts fresh."""
         ask_agent(self._book.hand, given)
         with self._book.writing() as (tx, _):
             changed = agents.change(tx, stamp(tx.clock()), self._types, agents.find_agent(tx, ref).id, **given)
@@ -82,7 +82,7 @@ class Agents:
             return agents.get_agent(tx, agent.id)
 
     def disarm(self, ref: str) -> Agent:
-        """Its schedule rests, and its program is not started here."""
+        """Let its schedule rest, and do not start its program here."""
         self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
             agent = agents.find_agent(tx, ref)
@@ -98,45 +98,45 @@ class Agents:
         return agents.get_agent(tx, agent.id)
 
     def reset(self, ref: str) -> Agent:
-        """The next run starts without a past; chats and decisions stay."""
+        """Let the next run start without a past; chats and decisions stay."""
         self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
             return agents.reset(tx, stamp(tx.clock()), agents.find_agent(tx, ref).id)
 
     def delete(self, ref: str) -> Agent:
-        """Out of every list; its runs and decisions stay."""
+        """Remove an agent from every list; its runs and decisions stay."""
         self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
             return agents.remove_agent(tx, stamp(tx.clock()), agents.find_agent(tx, ref).id)
 
     def restore(self, id: str) -> Agent:
-        """Put back an agent that was deleted, by its id; its session starts fresh."""
+        """Restore a deleted agent by its id; its session starts fresh."""
         self._book.ask("agents.change")
         with self._book.writing() as (tx, _):
             return agents.restore_agent(tx, stamp(tx.clock()), id)
 
     def keep_thread(self, id: str, thread_id: str) -> None:
-        """The chat with an agent goes on in this thread."""
+        """Let the chat with an agent go on in this thread."""
         with self._book.writing() as (tx, _):
             agents.keep_thread(tx, id, thread_id)
 
     def claim(self, id: str, *, lease_seconds: float) -> SessionLease | None:
-        """The turn to work with the shared session; None while somebody else has it."""
+        """Take the lease on the shared session; None while somebody else has it."""
         with self._book.writing() as (tx, _):
             return agents.claim_session(tx, id, stamp(tx.clock()), lease_seconds=lease_seconds)
 
     def renew(self, held: SessionLease, *, lease_seconds: float) -> bool:
-        """Keep the turn a while longer; False where somebody else has it by now."""
+        """Renew the lease; False if somebody else has it by now."""
         with self._book.writing() as (tx, _):
             return agents.renew_session(tx, held, stamp(tx.clock()), lease_seconds=lease_seconds)
 
     def give_back(self, held: SessionLease) -> None:
-        """The turn is free for the next one."""
+        """Release the lease."""
         with self._book.writing() as (tx, _):
             agents.release_session(tx, held)
 
     def compress(self, held: SessionLease, through: int, summary: str) -> None:
-        """From here on `summary` stands for the steps of the session through this one."""
+        """Let `summary` replace the steps of the session through this one."""
         with self._book.writing() as (tx, _):
             agents.compress(tx, held, through, summary)
 
@@ -170,7 +170,7 @@ class Runs:
             return runs.start_run(tx, now, run_id, adapter=adapter, model=model, lease_seconds=lease_seconds, turn=turn)
 
     def renew(self, run_id: str, *, lease_seconds: float) -> None:
-        """Still at it: the sweep waits a while longer before it gives this run up."""
+        """Renew the run's lease: the sweep waits a while longer before it gives this run up."""
         with self._book.writing() as (tx, _):
             runs.renew_run(tx, stamp(tx.clock()), run_id, lease_seconds=lease_seconds)
 
@@ -179,7 +179,7 @@ class Runs:
             return runs.add_to_transcript(tx, stamp(tx.clock()), run_id, role, text, parts=parts)
 
     def succeed(self, run_id: str, *, slots: Mapping[str, Any] | None = None, **told: Any) -> Run:
-        """The result for good: card, decision and session together; see `runs.succeed`."""
+        """Store the result for good: card, decision and session together; see `runs.succeed`."""
         with self._book.writing() as (tx, _):
             return runs.succeed(tx, stamp(tx.clock()), self._cards, run_id, slots=slots, **told)
 
@@ -192,12 +192,12 @@ class Runs:
             return runs.get_run(tx, run_id)
 
     def list(self, agent: str | None = None, **filters: Any) -> Sequence[Run]:
-        """Newest first; `kind`, `status`, `limit`, `before`."""
+        """The runs, newest first; `kind`, `status`, `limit`, `before`."""
         with self._book.reading() as (tx, _, _):
             return runs.list_runs(tx, agent_id=None if agent is None else agents.find_agent(tx, agent).id, **filters)
 
     def re_examinations(self, run_id: str) -> Sequence[Run]:
-        """In time order."""
+        """The second looks at a run, in time order."""
         with self._book.reading() as (tx, _, _):
             return runs.re_examinations(tx, run_id)
 
@@ -220,7 +220,7 @@ class Runs:
             return runs.run_transcript(tx, run_id)
 
     def carried(self, turn: SessionLease) -> Sequence[tuple[int, Run, Sequence[TranscriptTurn]]]:
-        """The stored session since its last fresh start, past what was compressed: step, run and transcript."""
+        """The steps of a session since its last reset, without compressed ones: step number, run and transcript."""
         with self._book.reading() as (tx, _, _):
             return runs.session_steps(tx, turn)
 
@@ -242,7 +242,7 @@ class Decisions:
         self._book = book
 
     def get(self, run_id: str, *, known_at: Moment = None) -> Decision:
-        """As it stands, or as it was known at an instant."""
+        """A decision as it is, or as it was known at an instant."""
         with self._book.reading() as (tx, _, _):
             return decisions.get_decision(tx, run_id, _known_at(tx, known_at))
 
@@ -252,7 +252,7 @@ class Decisions:
             return results.outcome_history(tx, decisions.get_decision(tx, run_id).run_id)
 
     def refuse_ambiguous(self, card: CardType, slots: Mapping[str, Any]) -> None:
-        """`Invalid`, with the choices, where a card's symbol may mean several of those there are bars of."""
+        """Raise `Invalid`, with the choices, if a card's symbol may mean several of those that have bars."""
         with self._book.reading() as (tx, _, _):
             decisions.refuse_ambiguous_symbol(tx, card, slots)
 
@@ -264,7 +264,8 @@ class Decisions:
     def list(
         self, *, state: str | None = None, agent: str | None = None, limit: int = 100, **filters: Any
     ) -> Sequence[Decision]:
-        """Newest first; `forecasts` (only those, or none of them), `offset`, `by_due` (what is due first)."""
+        """The decisions, newest first; `forecasts` (only those, or none of them), `offset`, `by_due` (what is due
+        first)."""
         with self._book.reading() as (tx, _, _):
             whose = None if agent is None else agents.find_agent(tx, agent).id
             return decisions.list_decisions(tx, state=state, agent_id=whose, limit=limit, **filters)
@@ -276,7 +277,7 @@ class Decisions:
             return decisions.count_decisions(tx, now, agent_id=whose, **filters)
 
     def first_resolved(self, agent: str | None = None) -> datetime | None:
-        """When the first trade was decided that has been resolved."""
+        """When the first of the resolved trades was decided."""
         with self._book.reading() as (tx, _, _):
             return decisions.first_resolved(tx, None if agent is None else agents.find_agent(tx, agent).id)
 
@@ -290,8 +291,8 @@ class Decisions:
         transcript: Transcript = None,
         link: str | None = None,
     ) -> RecordedDecision:
-        """Write down a card of the agent's type that was made elsewhere. The same key with the same card is replayed,
-        with another it is a `Conflict`."""
+        """Record a card of the agent's type that was made elsewhere. The same key with the same card is replayed, with
+        another it is a `Conflict`."""
         with self._book.writing() as (tx, _):
             return recording.record(
                 tx, stamp(tx.clock()), self._cards, agents.find_agent(tx, agent).id, card, made_at=made_at, key=key,
@@ -299,12 +300,12 @@ class Decisions:
             )  # fmt: skip
 
     def second_look(self, run_id: str) -> SecondLook:
-        """What to answer who looks again at a run elsewhere: prompt and slots."""
+        """The prompt and slots for a second look at a run that is made elsewhere."""
         with self._book.reading() as (tx, _, now):
             return second_looks.ask_second_look(tx, now, self._cards, run_id)
 
     def record_second_look(self, run_id: str, card: Mapping[str, Any], **told: Any) -> RecordedDecision:
-        """Write down a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`."""
+        """Record a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`."""
         with self._book.writing() as (tx, _):
             return recording.record_second_look(tx, stamp(tx.clock()), self._cards, run_id, card, **told)
 
@@ -316,13 +317,13 @@ class Decisions:
             return forecasts.answer_forecast(tx, self._book.origin, self._cards, run_id, outcome, at=at, note=note)
 
     def exit(self, run_id: str, price: float | None = None, *, at: Any = None) -> Decision:
-        """The person got out at a price."""
+        """Record that the person got out at a price."""
         with self._book.writing() as (tx, _):
             return decisions.exit_at(tx, self._book.origin, run_id, price, at=at)
 
     def follow(self) -> int:
-        """Look at the new bars for every open decision, and again at those whose bars came late or were corrected;
-        answers how many were closed. The sweep does it too."""
+        """Follow every open decision on the new bars, and again those whose bars came late or were corrected; returns
+        how many were closed. The sweep does it too."""
         with self._book.writing() as (tx, _):
             forecasts.resolve_all_anew(tx, self._cards, batches.unsettled_spans(tx.conn)[1])
             followed = sum(decisions.follow(tx, run_id) for run_id in due.reminders(tx, due.RESOLVE))
@@ -331,7 +332,8 @@ class Decisions:
             )
 
     def calibration(self, agent: str | None = None, *, forecasts: bool = False, known_at: Moment = None) -> Calibration:
-        """Of trades, or of forecasts: what was stated against what came of it, as known now or at an instant."""
+        """The calibration of trades, or of forecasts: what was stated against outcomes, as known now or at an
+        instant."""
         with self._book.reading() as (tx, _, _):
             whose = None if agent is None else agents.find_agent(tx, agent).id
             weighed = calibration.of_forecasts if forecasts else calibration.calibration

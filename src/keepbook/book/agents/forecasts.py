@@ -36,7 +36,7 @@ VOID = "void"
 
 
 def parse_outcome(told: Forecast, claim: str | None, outcome: object) -> tuple[str, str | None]:
-    """An answer as it is kept (`true`, `false`, `void`), and what it was where it is a choice."""
+    """An answer in the stored form (`true`, `false`, `void`), and what it was if it is a choice."""
     if outcome is None or outcome == VOID:
         return VOID, None
     if told.claim is None:
@@ -49,7 +49,7 @@ def parse_outcome(told: Forecast, claim: str | None, outcome: object) -> tuple[s
 
 
 def by_rule(rule: BarRule, level: float, seen: list[Bar], due_at: str, now: str) -> tuple[bool, str] | None:
-    """What the bars since the forecast say, and since when; None as long as they do not."""
+    """The answer of the bars since the forecast, and since when it holds; None as long as there is none."""
     up = rule.test.endswith("_above")
     if rule.test.startswith("reaches"):
         for bar in seen:
@@ -82,7 +82,7 @@ def answer_forecast(
     at: Moment = None,
     note: str | None = None,
 ) -> Decision:
-    """Say how a forecast came out. Answered already, only the person may say otherwise."""
+    """Record how a forecast came out. An answer that exists may be changed only by the person."""
     decision, told = (
         decisions.get_decision(tx, run_id),
         cards.find(decisions.get_decision(tx, run_id).card_type).forecast,
@@ -123,8 +123,8 @@ def settle_forecast(tx: Tx, cards: CardTypes, run_id: str) -> bool:
 
 
 def resolve_all_anew(tx: Tx, cards: CardTypes, spans: Sequence[PriceSpan]) -> int:
-    """Have trades followed and forecasts answered anew on bars that came late, were corrected or taken back; answers of
-    how many something else came."""
+    """Follow trades and answer forecasts anew after bars came late, were corrected or removed; returns how many have
+    another result."""
     changed = sum(decisions.resolve_anew(tx, run_id) for run_id in results.touched_by(tx, spans))
     return changed + sum(_answer_again(tx, cards, run_id) for run_id in results.answered_by_bars(tx, spans))
 

@@ -1,8 +1,8 @@
-"""Decisions made elsewhere: an agent that runs in somebody's own program writes its cards down here.
+"""Records decisions made elsewhere, by an agent that runs in somebody's own program.
 
-A recorded card is checked like one of our own, and followed from the instant at which it was made. It is known by a
-key, so sending it again records it once. Whoever writes a card down when the bars or the date have already told how it
-ends has predicted nothing: such a card is late, is shown, and counts for no calibration.
+A recorded card is checked like one of our own, and followed from the instant at which it was made. It has a key, so
+that sending it again records it once. A card that is recorded when the bars or the date have already shown its end has
+predicted nothing: such a card is late, is shown, and counts for no calibration.
 """
 
 import json
@@ -87,7 +87,7 @@ def record(
     transcript: Transcript = None,
     link: str | None = None,
 ) -> RecordedDecision:
-    """Write down a card of the agent's type that was made elsewhere, now or at `made_at`."""
+    """Record a card of the agent's type that was made elsewhere, now or at `made_at`."""
     agent = agents.get_agent(tx, agent_id)
     row = {"nature": RECORDED, "card_type": agent.card_type, "prompt": "", "parent_run": None}
     return _write(tx, now, cards, agent_id, cards.get(agent.card_type), row, card, made_at, key, transcript, link)
@@ -105,7 +105,7 @@ def record_second_look(
     transcript: Transcript = None,
     link: str | None = None,
 ) -> RecordedDecision:
-    """Write down what somebody elsewhere found who looked again at a run. The run itself stays as it is."""
+    """Record a second look at a run that was made elsewhere. The run itself stays as it is."""
     parent = runs.get_run(tx, run_id)
     if key is not None and (known := _find_by_key(tx, parent.agent_id, clean_line(key, "key", 1, 200))) is not None:
         asked, form = known.prompt, cards.re_examination_of(cards.find(parent.card.type if parent.card else ""))

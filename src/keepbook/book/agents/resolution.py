@@ -20,7 +20,7 @@ NO_BARS = "no bars of this time"
 
 @dataclass(frozen=True, slots=True)
 class TradePlan:
-    """What was decided: `side` is 1 for a long, −1 for a short."""
+    """The plan of a trade: `side` is 1 for a long, −1 for a short."""
 
     side: int
     entry: float
@@ -32,7 +32,7 @@ class TradePlan:
         return abs(self.entry - self.stop)
 
     def result_r(self, fill: float, exit: float) -> float:
-        """In units of the risk that was planned, entry to stop."""
+        """The result in units of the planned risk, entry to stop."""
         return self.side * (exit - fill) / self.risk
 
     def result_pct(self, fill: float, exit: float) -> float:
@@ -41,7 +41,7 @@ class TradePlan:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How far it has come: through which instant the bars were read, and what they did."""
+    """The state of a trade: through which instant the bars were read, and what they did."""
 
     through: str | None = None
     last_close: float | None = None
@@ -54,7 +54,7 @@ class Course:
 
 
 def follow_bars(plan: TradePlan, course: Course, bars: Iterable[Bar]) -> Course:
-    """On with it, until a bar closes it or there are no more."""
+    """Follow a trade until a bar closes it or there are no more bars."""
     for bar in bars:
         course = step(plan, course, bar)
         if course.outcome is not None:
@@ -63,7 +63,7 @@ def follow_bars(plan: TradePlan, course: Course, bars: Iterable[Bar]) -> Course:
 
 
 def step(plan: TradePlan, course: Course, bar: Bar) -> Course:
-    """One bar further."""
+    """The state after one more bar."""
     read = replace(course, through=bar_end(bar), last_close=bar.close)
     if course.fill_price is not None:
         return _close_on_bar(plan, read, bar, whole_bar=True)
@@ -98,7 +98,7 @@ def _with_outcome(course: Course, bar: Bar, outcome: str, price: float, note: st
 
 
 def at_expiry(course: Course, expires: str, *, waited: bool = False) -> Course:
-    """Time is up: what was never filled has expired, what was filled is closed at the last close there is."""
+    """The state at expiry: a trade that was never filled has expired, a filled one is closed at the last close."""
     if course.fill_price is None:
         note = NO_BARS if course.through is None and not waited else None
         return replace(course, outcome="expired", closed_at=expires, note=note)

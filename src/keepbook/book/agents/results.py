@@ -1,7 +1,7 @@
-"""Results follow the facts: what bars that came late, were corrected or taken back mean for decisions made before.
+"""Results follow the facts: updates decisions after bars came late, were corrected or removed.
 
-A result is a function of the card and the bars. What was told before stays: it is kept with the instants from which and
-until which it was what was known, so that an answer as of then says what it said. A person's own word is never touched.
+A result is a function of the card and the bars. An earlier result is kept with the time span in which it was what was
+known, so that an answer as of then says the same. A person's own word is never touched.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ class Former:
 
 
 def keep_former(tx: Tx, row: Any, now: str) -> None:
-    """Before a closed decision gets another result: what it says is kept as what was known until now."""
+    """Store the present result of a closed decision as what was known until now, before it gets another."""
     if row.state == "open":
         return
     mine = (former_results.c.owner == tx.owner, former_results.c.run_id == row.run_id)
@@ -52,7 +52,7 @@ def keep_former(tx: Tx, row: Any, now: str) -> None:
 
 
 def touched_by(tx: Tx, spans: Sequence[PriceSpan]) -> list[str]:
-    """The decisions whose course so far lies in what came in; where it only goes on, they are followed as ever."""
+    """The decisions whose course so far lies in the new data. A course that only goes on is followed as usual."""
     if not spans:
         return []
     of = {span.symbol: span for span in spans}
@@ -77,7 +77,7 @@ def touched_by(tx: Tx, spans: Sequence[PriceSpan]) -> list[str]:
 
 
 def answered_by_bars(tx: Tx, spans: Sequence[PriceSpan]) -> list[str]:
-    """The forecasts that a rule answered on bars, of the time that came in anew."""
+    """The forecasts that a rule answered on bars within the time of the new data."""
     if not spans:
         return []
     query = select(decisions.c.run_id).where(
@@ -90,7 +90,7 @@ def answered_by_bars(tx: Tx, spans: Sequence[PriceSpan]) -> list[str]:
 
 
 def outcome_history(tx: Tx, run_id: str) -> list[Former]:
-    """What was known of a decision's end before what is known now, the oldest first."""
+    """The earlier results of a decision, the oldest first."""
     mine = (former_results.c.owner == tx.owner, former_results.c.run_id == run_id)
     rows = tx.conn.execute(select(former_results).where(*mine).order_by(former_results.c.nth))
     return [
@@ -104,7 +104,7 @@ def outcome_history(tx: Tx, run_id: str) -> list[Former]:
 
 
 def decisions_as_of(tx: Tx, rows: Sequence[Any], known_at: str) -> Iterator[Any]:
-    """Rows of decisions as they were known at an instant: as they stand, as they stood, or open still."""
+    """Rows of decisions as they were known at an instant: with the present result, a former one, or still open."""
     stood = (former_results.c.owner == tx.owner, former_results.c.known_at <= known_at)
     query = select(former_results).where(*stood, former_results.c.until > known_at)
     former = {row.run_id: row for row in tx.conn.execute(query)}

@@ -114,9 +114,9 @@ def queue(
     specialist: str | None = None,
     thread_id: str | None = None,
 ) -> Run:
-    """Begin a run. Its card type is the agent's, of a re-examination that one; a chat and a specialist have none.
+    """Begin a run. Its card type is the agent's, for a re-examination that card; a chat and a specialist have none.
 
-    A re-examination is refused (`Conflict`) where the parent's card does not allow it, or not any more.
+    A re-examination is refused (`Conflict`) if the parent's card does not allow it, or not any more.
     """
     agent = agents.get_agent(tx, agent_id)
     if kind not in KINDS or kind == RECORDED:
@@ -154,7 +154,8 @@ def start_run(
     lease_seconds: float,
     turn: SessionLease | None = None,
 ) -> Run:
-    """From queued to running, with the session of `turn`. One still running when its lease ends, the sweep gives up."""
+    """Set a queued run to running, with the session of `turn`. If it still runs when its lease ends, the sweep gives it
+    up."""
     if get_run(tx, run_id).status != "queued":
         raise Conflict(f"run {run_id} was started already", code="started")
     due.remind(tx, due.RUN_LOST, run_id, _later(now, lease_seconds))
@@ -163,7 +164,7 @@ def start_run(
 
 
 def renew_run(tx: Tx, now: str, run_id: str, *, lease_seconds: float) -> None:
-    """Still at it: the sweep waits a while longer before it gives this run up."""
+    """Renew a run's lease: the sweep waits a while longer before it gives this run up."""
     _get_unfinished(tx, run_id)
     due.remind(tx, due.RUN_LOST, run_id, _later(now, lease_seconds))
 
@@ -195,10 +196,10 @@ def succeed(
     turn: SessionLease | None = None,
     session: str | None = None,
 ) -> Run:
-    """The result for good: card, decision, and the agent's session moved to `session`, together or not at all.
+    """Store the result for good: card, decision, and the agent's session moved to `session`, together or not at all.
 
-    The slots are checked against the run's card type once more. `turn` is given back. After a reset meanwhile nothing
-    is moved and `session_after` stays empty; a turn that another run took over is a `Conflict` (`lost_turn`).
+    The slots are checked against the run's card type once more. `turn` is released. After a reset meanwhile nothing is
+    moved and `session_after` stays empty; a lease that another run took over is a `Conflict` (`lost_turn`).
     """
     run = _get_unfinished(tx, run_id)
     if (slots is None) != (run.card_type is None):
@@ -235,7 +236,7 @@ def fail(
     tokens_out: int = 0,
     turn: SessionLease | None = None,
 ) -> Run:
-    """Failed for good, with its transcript kept; the session stays where it was, the turn is given back."""
+    """Mark a run as failed for good, with its transcript; the session stays where it was, the lease is released."""
     _get_unfinished(tx, run_id)
     if turn is not None:
         agents.release_session(tx, turn)
@@ -245,7 +246,7 @@ def fail(
 
 
 def give_up(tx: Tx, now: str, run_id: str) -> bool:
-    """Fail a run whose lease is over, since its program is gone; for the sweep. False where nothing is to be done."""
+    """Fail a run whose lease is over, since its program is gone; for the sweep. False if there is nothing to do."""
     until = due.reminded_at(tx, due.RUN_LOST, run_id)
     if until is None or until > now or _find(tx, run_id).status not in ("queued", "running"):
         due.cancel(tx, due.RUN_LOST, run_id)
@@ -313,7 +314,7 @@ def list_runs(
     limit: int = 50,
     before: str | None = None,
 ) -> Sequence[Run]:
-    """Newest first, without the runs of specialists; `before` is the id of the last one seen."""
+    """The runs, newest first, without those of specialists; `before` is the id of the last one seen."""
     query = select(runs).where(runs.c.owner == tx.owner, runs.c.lead_run.is_(None))
     for column, value in ((runs.c.agent_id, agent_id), (runs.c.nature, kind), (runs.c.status, status)):
         if value is not None:
@@ -333,7 +334,7 @@ def re_examinations(tx: Tx, run_id: str) -> Sequence[Run]:
 
 
 def second_looks_at(tx: Tx, run_ids: Sequence[str]) -> dict[str, list[Run]]:
-    """The second looks at each of these runs, in time order; found by the runs they look at, some hundreds at once."""
+    """The second looks at each of these runs, in time order; some hundreds of runs in one query."""
     found: dict[str, list[Run]] = {id: [] for id in run_ids}
     for part in _parts(run_ids):
         query = select(runs).where(runs.c.owner == tx.owner, runs.c.parent_run.in_(part))
@@ -368,10 +369,8 @@ def run_transcript(tx: Tx, run_id: str) -> Sequence[TranscriptTurn]:
 
 
 def session_steps(tx: Tx, turn: SessionLease) -> Sequence[tuple[int, Run, Sequence[TranscriptTurn]]]:
-    """The session as it is stored: step, run and transcript of all that moved it since its fresh start.
-
-    What `turn.compressed` stands for is left out.
-    """
+    """The steps of a session since its last reset: step number, run and transcript. Steps that `turn.compressed`
+    replaces are left out."""
     query = (
         select(runs)
         .where(runs.c.owner == tx.owner, runs.c.agent_id == turn.agent_id, runs.c.epoch == turn.epoch)

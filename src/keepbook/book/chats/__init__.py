@@ -1,1 +1,1 @@
-"""Chats as they are kept: threads of turns, the notes taken from them, and what a page shows beside them."""
+"""Stored chats: threads of turns, the notes taken from them, and what a page shows beside them."""

@@ -1,4 +1,4 @@
-"""How the closing of a chat went: what it wrote, what waits for the person, what was left out and why."""
+"""The result of closing a chat: what it wrote, what waits for the person, what was left out and why."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,6 @@ class ClosingResult:
 
 
 def closing_in_words(kept: int, proposed: int, left_out: int, between: str = " · ") -> str:
-    """ "3 kept · 1 proposed · 1 left out"; what there is none of is not told."""
+    """ "3 kept · 1 proposed · 1 left out"; counts of zero are left out."""
     counts = ((kept, "kept"), (proposed, "proposed"), (left_out, "left out"))
     return between.join(f"{count:,} {what}" for count, what in counts if count)

@@ -1,4 +1,4 @@
-"""What hangs on a book beside its memories: chats, notes, and what waits for the person's word.
+"""The faces of a book for chats and notes.
 
 Thin like the book itself: each method opens the owner's transaction and calls the one operation that does the work.
 """
@@ -24,7 +24,7 @@ from keepbook.errors import Invalid, NotAllowed
 
 @explain_arguments
 class Chat:
-    """One chat in the hand: `book.thread("session-42")` for an outside agent, `book.threads.get(id)` for ours."""
+    """One chat: `book.thread("session-42")` for an outside agent, `book.threads.get(id)` for ours."""
 
     def __init__(self, book: OpenBook, thread: Thread) -> None:
         self.book = book
@@ -37,7 +37,7 @@ class Chat:
 
     @property
     def thread(self) -> Thread:
-        """How it stands at this moment."""
+        """The chat's present state."""
         with self.book.reading() as (tx, _, _):
             return threads.get_thread(tx, self.id)
 
@@ -80,26 +80,25 @@ class Chat:
             return injections.inject(tx, preset, present(tx), session, scope=scope or thread.agent, space=space)
 
     def pencil(self) -> Sequence[Pencil]:
-        """What closing would keep or propose of what was said so far, beside its turn; nothing of it is stored."""
+        """What closing would keep or propose of what was said so far, each beside its turn. Nothing of it is stored."""
         return self.book.pencil_of(self.id)
 
     def decline(self, key: str) -> Pencil:
-        """No to a pencil line: it is not kept."""
+        """Say no to a pencil line: it is not kept."""
         self.book.ask("proposals.answer")
         one = pencil.of_key(self.pencil(), key)
         with self.book.writing() as (tx, _):
             return pencil.decline_pencil(tx, self.id, one)
 
     def keep(self, key: str, both: bool = False) -> Written:
-        """Keep a pencil line now, as the person; with `both` beside the line of the book that it would change."""
+        """Keep a pencil line now, as the person."""
         self.book.ask("proposals.answer")
         one = pencil.of_key(self.pencil(), key)
         with self.book.writing(self.thread.preset) as (tx, preset):
             return pencil.keep_pencil(tx, self.book.origin, preset, self.id, one, both=both)
 
     def close(self, offline: bool = False) -> ClosingResult:
-        """Read what is new for memories, once; the chat rests after that until something is said again. With `offline`
-        Keepbook's own reader does it, whatever model is set: where that is down, say."""
+        """Read what is new for memories, once. The chat rests until something is said again."""
         closed: ClosingResult = self.book.close_thread(self.id, offline=offline)
         return closed
 
@@ -124,7 +123,7 @@ class Chats:
         return self._open(preset=preset, agent=agent, incognito=incognito, mode=mode, focus=focus)
 
     def of_session(self, session: str, *, incognito: bool = False) -> Chat:
-        """The chat of an outside agent's session, begun if need be."""
+        """The chat of an outside agent's session. It is begun if there is none."""
         return self._open(session=session, incognito=incognito)
 
     def _open(self, *, preset: str | None = None, **told: Any) -> Chat:
@@ -137,7 +136,7 @@ class Chats:
             return Chat(self._book, threads.get_thread(tx, thread_id))
 
     def list(self, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
-        """The last touched first."""
+        """The chats, the last touched first."""
         with self._book.reading() as (tx, _, _):
             return threads.list_threads(tx, state=state, trash=trash, limit=limit)
 
@@ -154,7 +153,7 @@ class Chats:
             return threads.archive(tx, thread_id)
 
     def delete(self, thread_id: str, *, memories: bool = False, forever: bool = False) -> Thread | None:
-        """Into the trash for 30 days, with the memories learned from it if wanted; or really removed at once."""
+        """Move a chat to the trash for 30 days, with the memories learned from it if wanted; or remove it at once."""
         if forever:
             self._book.ask("chats.purge")
         with self._book.writing() as (tx, preset):
@@ -167,7 +166,7 @@ class Chats:
             return None
 
     def restore(self, thread_id: str) -> Thread:
-        """Back from the trash, with the memories that went there together with it; or from the archive."""
+        """Bring a chat back from the trash, with the memories that went there together with it; or from the archive."""
         with self._book.writing() as (tx, preset):
             by_person, hours = self._book.hand.is_person, self._book.close_after_hours
             along = learned_memories.trashed_with_chat(tx, threads.get_thread(tx, thread_id))
@@ -177,12 +176,12 @@ class Chats:
             return thread
 
     def learned(self, thread_id: str) -> Sequence[str]:
-        """Ids of the memories that came out of a chat."""
+        """The ids of the memories that came out of a chat."""
         with self._book.reading() as (tx, _, _):
             return learned_memories.learned_from(tx, thread_id)
 
     def search(self, query: str, limit: int = 20) -> Sequence[Snippet]:
-        """Turns that say it, with the words marked; never hidden context."""
+        """The turns that contain the words, which are marked; never hidden context."""
         with self._book.reading() as (tx, _, _):
             return search(tx, query, limit=limit)
 
@@ -221,13 +220,13 @@ class Journal:
             return notes.edit(tx, stamp(tx.clock()), id, text)
 
     def delete(self, id: str) -> Note:
-        """For good: notes have no trash."""
+        """Delete a note for good: notes have no trash."""
         self._book.ask("notes.change")
         with self._book.writing() as (tx, _):
             return notes.delete_note(tx, id)
 
     def put_back(self, note: Note) -> Note:
-        """Undo a deletion: the note as `delete` answered it, under a new id."""
+        """Undo a deletion: store the note that `delete` returned, under a new id."""
         self._book.ask("notes.change")
         with self._book.writing() as (tx, _):
             return notes.restore_note(tx, note)

@@ -13,7 +13,7 @@ from keepbook.storage.tables.memory import memories, versions
 
 
 class TakenBack(NamedTuple):
-    """What came out of a chat and was undone, forgotten or deleted since. Erased, it has no content any more."""
+    """A memory that came out of a chat and was undone, forgotten or deleted since. An erased one has no content."""
 
     content: str | None
     turn_ids: frozenset[str]
@@ -23,12 +23,12 @@ class TakenBack(NamedTuple):
 
 
 def learned_from(tx: Tx, thread_id: str) -> list[str]:
-    """Ids of the memories of which a version came out of this chat, as far as they are not deleted."""
+    """The ids of the memories with a version that came out of this chat, except deleted ones."""
     return _memory_ids(tx, thread_id, memories.c.trashed_at.is_(None))
 
 
 def trashed_with_chat(tx: Tx, thread: Thread) -> list[str]:
-    """Those that were put into the trash together with their chat."""
+    """The memories that were moved to the trash together with their chat."""
     gone = stamp(thread.deleted_at) if thread.deleted_at else None
     along = (memories.c.trashed_at >= gone, memories.c.trashed_at <= later(gone, minutes=1)) if gone else (false(),)
     return _memory_ids(tx, thread.id, *along)
@@ -44,7 +44,7 @@ def _memory_ids(tx: Tx, thread_id: str, *where: ColumnElement[bool]) -> list[str
 
 
 def memories_taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
-    """What this chat gave and the person (or the agent, when told to) has removed again."""
+    """The memories of this chat that the person (or the agent, when told to) has removed again."""
     rows = _TAKEN_BACK.tuples(tx.conn, {"owner": tx.owner, "thread": thread_id})
     return [TakenBack(content, frozenset(stored_json.load_json(turn_ids))) for content, turn_ids in rows]
 

@@ -1,4 +1,4 @@
-"""Notes: replies a person bookmarked, kept in their own words' order, never injected, outliving the chat."""
+"""Notes: replies that a person bookmarked. They are never injected and outlive the chat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ def write_note(tx: Tx, now: str, text: str, *, thread_id: str | None = None, tur
 
 
 def bookmark(tx: Tx, now: str, thread_id: str, turn: int) -> Note:
-    """Keep what was said at a turn. The same turn again answers with the note that is there."""
+    """Store the text of a turn as a note. The same turn again returns the note that exists."""
     there = select(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id, notes.c.turn == turn)
     if (row := tx.conn.execute(there).first()) is not None:
         return _to_note(row)
@@ -67,7 +67,7 @@ def delete_note(tx: Tx, id: str) -> Note:
 
 
 def restore_note(tx: Tx, note: Note) -> Note:
-    """A note that was removed, as it was; the way back to its turn only where that still is."""
+    """Store a removed note again. It points to its turn only if the turn still exists."""
     said = select(messages.c.turn).where(
         messages.c.owner == tx.owner, messages.c.thread_id == note.thread_id, messages.c.turn == note.turn
     )
@@ -99,7 +99,7 @@ def get_note(tx: Tx, id: str) -> Note:
 
 
 def list_notes(tx: Tx, query: str | None = None) -> Sequence[Note]:
-    """Notes, the newest first; with a query those that say it."""
+    """The notes, newest first; with a query those that contain it."""
     rows = tx.conn.execute(
         select(notes).where(notes.c.owner == tx.owner).order_by(notes.c.created_at.desc(), notes.c.id)
     )

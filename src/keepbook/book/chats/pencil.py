@@ -1,8 +1,8 @@
 """Pencil: what is not kept of an open chat yet, shown beside the turn that said it, with No and Keep now.
 
-Without a model that is what was offered; with one, what closing would keep, read from the turns each time. The person's
-word on it is stored: a No is a declined fact, which closing heeds whatever model reads the chat; a Keep is written at
-once, as the person.
+Without a model these are the offered lines; with a model, what closing would keep, read from the turns each time. The
+person's answer is stored: a No is a declined fact, which closing heeds whatever model reads the chat; a Keep is written
+at once, as the person.
 """
 
 import zlib
@@ -42,7 +42,7 @@ class Pencil:
 
 @dataclass(frozen=True, slots=True)
 class DeclinedLine:
-    """A line that the person said No to while the chat was open; `key` is the one it had."""
+    """A line that the person said No to while the chat was open; `key` is its pencil key."""
 
     id: str
     key: str
@@ -55,7 +55,7 @@ class DeclinedLine:
 
 
 def pencil_key(turn: int, content: str) -> str:
-    """Names a line for as long as its turn stands."""
+    """The key of a pencil line, the same for as long as its turn stands."""
     return f"{turn}-{zlib.crc32(content.lower().encode()):08x}"
 
 
@@ -70,7 +70,7 @@ def of_key(lines: Sequence[Pencil], key: str) -> Pencil:
 
 
 def decline_pencil(tx: Tx, thread_id: str, one: Pencil) -> Pencil:
-    """The person says no: it is not kept from this chat, and not proposed again."""
+    """Record the person's No: the line is not kept from this chat, and not proposed again."""
     if one.proposal is not None:
         proposals.decline_proposal(tx, one.proposal, stamp(tx.clock()))
         return one
@@ -80,7 +80,7 @@ def decline_pencil(tx: Tx, thread_id: str, one: Pencil) -> Pencil:
 
 
 def take_back_decline(tx: Tx, thread_id: str, key: str) -> DeclinedLine:
-    """The person takes a No back: the line stands in pencil again."""
+    """Take back the person's No: the line stands in pencil again."""
     found = next((one for one in declined_lines(tx, thread_id) if one.key == key), None)
     if found is None:
         raise NotFound(f"no pencil line {key!r} of this chat was left out", field="key")
@@ -93,7 +93,7 @@ def take_back_decline(tx: Tx, thread_id: str, key: str) -> DeclinedLine:
 
 
 def keep_pencil(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pencil, *, both: bool = False) -> Written:
-    """The person says yes: written now, as theirs; with `both` beside the line that it would have changed."""
+    """Write a pencil line now, as the person's; with `both` beside the line that it would have changed."""
     said = replace(origin, actor="person", thread_id=thread_id, source="chat")
     if one.proposal is not None:
         return proposals.accept(tx, said, preset, one.proposal, stamp(tx.clock()), both=both)
@@ -113,7 +113,7 @@ def keep_pencil(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pen
 
 
 def declined_lines(tx: Tx, thread_id: str) -> list[DeclinedLine]:
-    """What the person left out of a chat, line by line; what was declined elsewhere names no turn of it."""
+    """The lines of a chat that the person declined, each with its turn."""
     refused = proposals.list_proposals(tx, status="declined", thread_id=thread_id)
     found = [one for one in refused if one.question not in ("over", "which")]  # that is no such no
     turns = ((one, int(one.turn_ids[0])) for one in found if len(one.turn_ids) == 1 and one.turn_ids[0].isdecimal())

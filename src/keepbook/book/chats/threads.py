@@ -1,8 +1,8 @@
-"""Chats: threads of messages, kept whole, and how they come to rest.
+"""Chats: threads of messages, stored whole, and how they are closed.
 
-A thread is active, idle (closed, recent) or archived, and apart from that may lie in the trash. Closing reads only
-what came after the watermark, under a lease, so that two closers read once and a crashed one is taken over.
-Compression changes what a model is sent, never what is stored here.
+A thread is active, idle (closed, recent) or archived, and apart from that may lie in the trash. Closing reads only what
+came after the watermark, under a lease, so that two closers read once and a crashed one is taken over. Compression
+changes what a model is sent, never what is stored here.
 """
 
 import json
@@ -56,7 +56,7 @@ class Message:
 
 
 class ModelUse(NamedTuple):
-    """Which model made a reply, and what that cost in tokens, as the model counted them, if it came to that."""
+    """The model that made a reply, and its tokens as the model counted them, if it did."""
 
     model: str
     tokens_in: int | None
@@ -91,13 +91,13 @@ class Thread:
 
     @property
     def parked(self) -> bool:
-        """Closing failed too often; it waits for a person (or a new message)."""
+        """Whether closing failed too often; the chat waits for a person (or a new message)."""
         return self.failures >= MOST_FAILURES
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to close a chat, for as long as the lease lasts: what to read, and what it stands on."""
+    """The right to close a chat while the lease lasts: what to read, and the watermark it begins at."""
 
     thread: Thread
     token: str
@@ -108,12 +108,12 @@ class Claim:
 
 
 def estimate(text: str) -> int:
-    """Tokens, as everywhere here: characters / 4, rounded up."""
+    """An estimate of tokens: characters / 4, rounded up."""
     return -(-len(text) // 4)
 
 
 def current_messages(messages: Sequence[Message]) -> list[Message]:
-    """What holds of a chat: without the turns that a later one was said in place of. Those stay stored and readable."""
+    """The messages of a chat without the turns that a later turn replaced. Those stay stored and readable."""
     kept: list[Message] = []
     for message in messages:
         while message.instead_of and kept and kept[-1].turn >= message.instead_of:
@@ -136,7 +136,7 @@ def start_thread(
     mode: str | None = None,
     focus: str | None = None,
 ) -> Thread:
-    """Begin a chat; an outside agent's session is found again if it has begun."""
+    """Begin a chat. The chat of an outside agent's session is returned if it has begun."""
     if session is not None:
         session = clean_line(session, "session", 1, 200)
         found = tx.conn.execute(
@@ -165,9 +165,8 @@ def _as_private(thread: Thread, incognito: bool) -> Thread:
 
 
 def announce_turn(tx: Tx, thread_id: str, turn: int, role: str, text: str) -> None:
-    """Say which turn this transaction is about to store, so that lines can quote from it; `add_message` stores that
-    very one.
-    What a turn did is stored with it, so it is done first."""
+    """Announce the turn that this transaction will store, so that lines can quote from it; `add_message` then stores
+    it. What a turn did is stored with it, so it is done first."""
     tx.coming[thread_id, turn] = (role, clean_text(text, "text", MESSAGE_LIMIT))
 
 
@@ -186,7 +185,7 @@ def add_message(
     broke_off: str | None = None,
     close_after_hours: float = 6.0,
 ) -> Message:
-    """Say something in a chat. A closed one is open again."""
+    """Add a message to a chat. A closed chat is open again."""
     if role not in ROLES:
         raise Invalid(f"role is one of {', '.join(ROLES)}, not {role!r}", field="role")
     text = clean_text(text, "text", MESSAGE_LIMIT)
@@ -216,7 +215,7 @@ def add_message(
 
 
 def rename(tx: Tx, thread_id: str, title: str, *, by: str = "person") -> Thread:
-    """A name by hand wins for ever."""
+    """Set the title of a chat. A title given by hand is never replaced by a model's."""
     thread = get_thread(tx, thread_id)
     if by != "person" and thread.titled_by == "person":
         return thread
@@ -232,8 +231,8 @@ def archive(tx: Tx, thread_id: str) -> Thread:
 
 
 def trash(tx: Tx, thread_id: str, now: str, *, by_person: bool = True) -> Thread:
-    """Gone from every list for 30 days, then really removed; on anybody else's word than the person's it stays in the
-    trash. Memories learned from it stay."""
+    """Move a chat to the trash for 30 days; then it is removed for good. A chat that anybody but the person moved there
+    stays there. Memories learned from it stay."""
     get_thread(tx, thread_id)
     if by_person:
         due.remind(tx, due.PURGE_CHAT, thread_id, later(now, days=TRASH_DAYS))
@@ -241,7 +240,7 @@ def trash(tx: Tx, thread_id: str, now: str, *, by_person: bool = True) -> Thread
 
 
 def restore_thread(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by_person: bool = True) -> Thread:
-    """Back from the trash; from the archive, where it lies there only."""
+    """Bring a chat back from the trash, or from the archive if it lies only there."""
     thread = get_thread(tx, thread_id)
     if thread.deleted_at is None and thread.state == "archived":
         due.remind(tx, due.ARCHIVE, thread_id, later(stamp(tx.clock()), days=ARCHIVE_DAYS))
@@ -256,7 +255,7 @@ def restore_thread(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by
 
 
 def delete_thread(tx: Tx, thread_id: str) -> None:
-    """Really remove a chat: messages and index. Notes keep their text and lose the way back.
+    """Remove a chat for good: messages and index. Notes keep their text and lose the way back.
 
     The block it was given is part of the record of what was shown, which only erasing a memory in it changes.
     """
@@ -272,7 +271,7 @@ def delete_thread(tx: Tx, thread_id: str) -> None:
 
 
 def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> Claim | None:
-    """Take the lease to close a chat, or nothing: it is not open, or somebody else is at it."""
+    """Take the lease to close a chat. None if the chat is not open, or somebody else is closing it."""
     row = _row(tx, thread_id)
     thread = to_thread(row)
     if thread.state != "active" or thread.deleted_at is not None:
@@ -287,7 +286,7 @@ def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> 
 def still_mine(tx: Tx, held: Claim) -> bool:
     """Whether nobody took the lease over and the watermark has not moved: the condition of writing a closing.
 
-    A lease that ran out and that nobody took is still held: a slow model would else be asked for ever in vain.
+    A lease that ran out and that nobody took still counts: otherwise a slow model would be asked again for ever.
     """
     row = _find(tx, held.thread.id)
     return bool(
@@ -299,7 +298,7 @@ def still_mine(tx: Tx, held: Claim) -> bool:
 
 
 def finish(tx: Tx, held: Claim, now: str, *, summary: str | None) -> Thread:
-    """Closed: the watermark moves to what was read. If more was said meanwhile the chat stays open."""
+    """Close a chat: the watermark moves to what was read. If more was said meanwhile, the chat stays open."""
     tx.count("closes", "closed")
     through = held.thread.turns
     row = _row(tx, held.thread.id)
@@ -315,7 +314,7 @@ def finish(tx: Tx, held: Claim, now: str, *, summary: str | None) -> Thread:
 
 
 def release_closing(tx: Tx, held: Claim, now: str, failure: str, *, retry_minutes: float) -> Thread | None:
-    """Closing failed: the chat is as it was, to be tried again; after five failures it is parked."""
+    """Record that closing failed: the chat is as before, to be tried again. After five failures it is parked."""
     row = _find(tx, held.thread.id)
     if row is None or row.closing_by != held.token:
         return None
@@ -383,7 +382,7 @@ def messages_of(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
 
 
 def being_closed(tx: Tx, now: str) -> int:
-    """How many chats of this owner somebody is closing at this moment."""
+    """How many chats of this owner are being closed now."""
     query = select(func.count()).select_from(threads).where(threads.c.owner == tx.owner, threads.c.closing_until > now)
     return tx.conn.execute(query).scalar() or 0
 

@@ -19,7 +19,7 @@ from keepbook.storage.database import Tx
 
 @dataclass(frozen=True, slots=True)
 class ChatBlock:
-    """A block with the moment it was rendered at; it stays the same for as long as its chat lasts."""
+    """A block with the time it was rendered; it stays the same for as long as its chat lasts."""
 
     at: datetime
     text: str
@@ -34,7 +34,7 @@ class ChatBlock:
 
 
 def take_back_pencil_no(book: OpenBook, thread_id: str, key: str) -> DeclinedLine:
-    """A pencil line that was left out stands in pencil again."""
+    """Put a pencil line that was declined back in pencil."""
     book.ask("proposals.answer")
     with book.writing() as (tx, _):
         return pencil.take_back_decline(tx, thread_id, key)
@@ -50,7 +50,7 @@ def declined_pencil_lines(book: OpenBook, thread: Thread) -> Sequence[DeclinedLi
 
 
 def chat_block(book: OpenBook, thread: Thread) -> ChatBlock | None:
-    """The block a chat was given, if it was given one that was not erased since."""
+    """The block a chat was given. None if it was given none, or if the block was erased since."""
     with book.reading() as (tx, _, _):
         kept = _injection_of(tx, thread)
     return None if kept is None or not kept.block else ChatBlock(parse_stamp(kept.at), *injections.injection_of(kept))
@@ -68,7 +68,7 @@ def _injection_of(tx: Tx, thread: Thread) -> Any:
 
 
 def tried_again_at(book: OpenBook, thread: Thread) -> datetime | None:
-    """When a sweep looks at an open chat again."""
+    """When a sweep will look at an open chat again."""
     with book.reading() as (tx, _, _):
         at = due.reminded_at(tx, due.CLOSE, thread.id)
     return None if at is None else parse_stamp(at)

@@ -1,1 +1,1 @@
-"""What every room stands on: instants, ids, limits, due work, leases, kept answers, the JSON shape, an opened book."""
+"""What every room needs: instants, ids, limits, due work, leases, stored answers, the JSON form, an open book."""

@@ -1,6 +1,6 @@
-"""What the arguments of public methods mean, each told once: `help(book.remember)` shows them line by line.
+"""One description for every argument name of the public methods, added to their docstrings (`help(book.remember)`).
 
-An argument of one name means one thing in every method, so its words stand here and not in forty docstrings.
+An argument name means the same in every method, so its description stands here once and not in forty docstrings.
 """
 
 from inspect import cleandoc
@@ -22,9 +22,11 @@ ARGUMENTS = {
     "before": "only what came before the entry of this number",
     "body": "longer background, up to 64 KB: found by recall, never in the block",
     "book": "whose agents, as `Keepbook.book` gave it",
+    "both": "keep it beside the line that it would change",
     "by": "who: person or agent; of a chat's title person or model",
     "card": "the slots of the agent's card type, filled",
     "category": "the group it belongs to; the preset says which there are",
+    "changed": "what is different: actor, door, thread_id and other fields of `Origin`",
     "chat": "a chat of a book, as `book.thread` gave it",
     "chosen": "what changes: memory (a bool), never (topics), tier (a word)",
     "choice": "one of the `choices` of its question; of a plain proposal yes, no or both",
@@ -52,13 +54,13 @@ ARGUMENTS = {
     "from_id": "the memory it starts at: its id or a piece of what it says",
     "given": "what is set, by its name",
     "hand": "what the key that was shown may do; for doors",
-    "held": "the turn that `claim` gave",
+    "held": "the lease that `claim` gave",
     "hidden": "told to the model with it, shown nowhere",
     "holder": "a name for this worker",
     "id": "its id, eight characters",
     "importance": "0 to 1: what stays when the block is full",
     "incognito": "nothing of it is remembered, and no memory is told in it",
-    "incoming": "what an importer has read, in the shape of `upkeep/elsewhere/incoming.py`",
+    "incoming": "what an importer has read, in the shape of `upkeep/importers/incoming.py`",
     "key": "what makes it the same one when it is sent again; of a pencil line, the line's own",
     "kind": "which: of a token person, agent or service; of a file what it holds; of a run what began it",
     "known": "as the book knew it at this instant: a datetime or a text in ISO 8601",
@@ -68,6 +70,7 @@ ARGUMENTS = {
     "limit": "how many at most",
     "link": "where more of it stands",
     "link_id": "the id of the link",
+    "load": "the number of an import, as it was answered",
     "lookahead_hours": "how far ahead, in hours",
     "made_at": "when it was made; now, if nothing is said",
     "made_with": "the id of the token it is made with: it ends no later than that one",
@@ -79,9 +82,11 @@ ARGUMENTS = {
     "mode": "what the chat is for: authoring, coach or ops",
     "model": "which model it is",
     "models": "other models than those of the settings",
+    "most": "count no further than this",
     "multipliers": "how much one contract of a symbol stands for",
     "name": "how it is called",
     "note": "where that was seen",
+    "offline": "read with the bundled reader, whatever model is set",
     "operation": "what the model was asked for",
     "outcome": "how it came out: true, false, or of a choice what it was",
     "owner": "whose: a name of your choice for a person",
@@ -142,7 +147,7 @@ ARGUMENTS = {
     "valid_until": "true until when; '' in an update takes an end away",
     "value": "what it says from now on",
     "window": "only the trades of so many last days",
-    "words": "says a finding in other words; see `findings.rephrased` for what is taken of them",
+    "words": "says a finding in other words; see `findings.check_wording` for which words are taken",
     "work": "a function; it is called beside the event loop",
     "zone": "the owner's time zone by its IANA name, as Europe/Oslo",
 }

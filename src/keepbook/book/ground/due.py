@@ -1,7 +1,7 @@
-"""Due work: what a job has to look at, when, and whose it is.
+"""Due work: which owner a job has to look at, for what, and when.
 
-Rows hold no personal text and stand outside the owners' scopes, so a job can ask what is due before it serves
-anyone, and then works in one owner's scope. The work itself is decided there: a row is a reminder, not an order.
+Rows hold no personal text and stand outside the owners' scopes, so a job can ask what is due before it serves anyone,
+and then works in one owner's scope. The work itself is decided there: a row is a reminder, not an order.
 """
 
 from typing import NamedTuple
@@ -31,7 +31,7 @@ _AT = PreparedStatement(select(due.c.at).where(_THIS))
 
 
 def remind(tx: Tx, work: str, id: str, at: str) -> None:
-    """Put (or move) a reminder."""
+    """Set a reminder, or move it."""
     cancel(tx, work, id)
     _PUT.run(tx.conn, {"owner": tx.owner, "work": work, "id": id, "at": at})
 
@@ -47,19 +47,19 @@ def reminded_at(tx: Tx, work: str, id: str) -> str | None:
 
 
 def reminders(tx: Tx, work: str) -> list[str]:
-    """Of what this owner is reminded, whenever that falls due."""
+    """All reminders of this owner, whenever they fall due."""
     query = select(due.c.id).where(due.c.owner == tx.owner, due.c.work == work)
     return list(tx.conn.execute(query.order_by(due.c.at, due.c.id)).scalars())
 
 
 def due_counts(conn: Connection, now: str) -> dict[str, tuple[int, str]]:
-    """How much of each work is due, and since when the longest has waited; asked without an owner's scope."""
+    """How much of each kind of work is due, and since when the longest has waited. Runs without an owner's scope."""
     query = select(due.c.work, func.count(), func.min(due.c.at)).where(due.c.at <= now).group_by(due.c.work)
     return {work: (number, since) for work, number, since in conn.execute(query)}
 
 
 def due_by(conn: Connection, now: str, work: str, *, after: Due | None = None, limit: int = 500) -> list[Due]:
-    """What is due, the longest waiting first; a job asks without an owner's scope, page by page."""
+    """The reminders that are due, the longest waiting first, page by page. Runs without an owner's scope."""
     query = select(due.c.owner, due.c.work, due.c.id, due.c.at).where(due.c.work == work, due.c.at <= now)
     order = tuple_(due.c.at, due.c.owner, due.c.id)
     if after is not None:

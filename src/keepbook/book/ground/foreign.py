@@ -1,7 +1,7 @@
-"""A SQLite file that another program wrote: only read, also while that program has it open, and left as it was found.
+"""Reads a SQLite file that another program wrote, also while that program has it open. The file is never changed.
 
-Whoever sends a database has written its schema too, so what that may compute is little, and only tables whose rows
-stand in the file are read.
+Whoever sends a database has written its schema too. So only a little of that schema may compute anything, and only
+tables whose rows are in the file are read.
 """
 
 import sqlite3
@@ -23,8 +23,9 @@ A_STEP, MOST_STEPS = 100_000, 20_000
 
 @contextmanager
 def open_foreign_sqlite(path: Path, what: str) -> Iterator[sqlite3.Connection]:
-    """The file, read-only; `what` says in an error what it should have been. One in write-ahead mode that nobody has
-    open is read as it lies, so that none of the files which that mode puts beside it are left behind."""
+    """Open another program's SQLite file read-only. `what` says in an error message what the file should have been. A
+    file in write-ahead mode that nobody has open is opened as immutable, so that SQLite leaves no `-wal` or `-shm` file
+    beside it."""
     try:
         with path.open("rb") as raw:
             head = raw.read(100)
@@ -50,8 +51,8 @@ def _hold(file: sqlite3.Connection) -> None:
 
 
 def columns_of(file: sqlite3.Connection, table: str) -> set[str]:
-    """None, unless it is a table whose rows stand in the file: those of a view, or of a column that is computed, can be
-    without end however small the file is."""
+    """The columns of a table; none if its rows are not in the file. Rows of a view or a computed column can be endless,
+    however small the file is."""
     known = file.execute("SELECT type, sql FROM sqlite_master WHERE lower(name) = ?", (table,)).fetchall()
     if [row["type"] for row in known] != ["table"] or "VIRTUAL" in known[0]["sql"].upper().split("(")[0].split():
         return set()

@@ -1,7 +1,8 @@
-"""Answers kept for requests that may come twice.
+"""Stores the answers to requests that may come twice.
 
-A client that sends a key with a write may send it again after a broken line: the write happens once, and both get the
-same answer. It is kept in the transaction of the write, so there is never one without the other, and for a day.
+A client that sends a key with a write may send it again after a lost connection: the write happens once, and both
+requests get the same answer. The answer is stored for a day, in the transaction of the write, so neither exists without
+the other.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ class StoredAnswer(NamedTuple):
 
 
 def find_answer(tx: Tx, key: str, request: bytes) -> StoredAnswer | None:
-    """What this request was answered before; another request under the same key is a conflict."""
+    """The stored answer to this request. Another request under the same key is a conflict."""
     key = clean_line(key, "Idempotency-Key", 1, 200)
     known = select(answers).where(answers.c.owner == tx.owner, answers.c.key == key, answers.c.at > _oldest(tx))
     row = tx.conn.execute(known).first()

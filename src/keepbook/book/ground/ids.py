@@ -8,7 +8,7 @@ ID_LENGTH = 8
 
 
 def new_id() -> str:
-    """Random; two alike are refused by the key, and would take a trillion memories to meet."""
+    """A random id. The primary key refuses a repeated one, which would take a trillion memories to happen."""
     number, letters = secrets.randbelow(len(ALPHABET) ** ID_LENGTH), []
     for _ in range(ID_LENGTH):
         number, place = divmod(number, len(ALPHABET))

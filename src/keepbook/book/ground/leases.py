@@ -1,7 +1,7 @@
-"""Leases: what only one worker at a time should do, across processes and machines.
+"""Leases: for work that only one worker should do at a time, across processes and machines.
 
-A lease is taken for a while and taken anew by its holder before it ends; one whose holder died is free when its time
-is up. Nothing relies on it for correctness: work done twice must be harmless, a lease only spares it.
+A lease is taken for a while and renewed by its holder before it ends. If the holder died, the lease is free when its
+time is up. Nothing relies on a lease for correctness: work done twice must be harmless, a lease only avoids it.
 """
 
 from datetime import timedelta
@@ -15,7 +15,7 @@ from keepbook.storage.tables.upkeep import leases
 
 
 def take(database: Database, name: str, holder: str, seconds: float) -> bool:
-    """Take or keep a lease; False where somebody else has it."""
+    """Take or renew a lease; False if somebody else has it."""
     now = database.clock()
     until = stamp(now + timedelta(seconds=seconds))
     mine_or_over = (leases.c.holder == holder) | (leases.c.until <= stamp(now))

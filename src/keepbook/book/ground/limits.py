@@ -1,4 +1,4 @@
-"""What may be written: the limits of each field, and the words when one is broken."""
+"""The limits of each field, and the error messages when a limit is broken."""
 
 import math
 import unicodedata
@@ -39,7 +39,7 @@ def clean_count(number: object, field: str, most: int) -> int:
 
 
 def sought(text: str) -> str:
-    """A word to look for. What no database can hold is looked for as a word that nothing has."""
+    """A word to search for. A text that no database can hold becomes a word that occurs nowhere."""
     try:
         text.encode()
     except (UnicodeEncodeError, AttributeError):
@@ -48,7 +48,7 @@ def sought(text: str) -> str:
 
 
 def clean_text(text: object, field: str, most: int) -> str:
-    """Running text, as it was said: only what no database can hold is refused."""
+    """Running text, unchanged. Only what no database can hold is refused."""
     said = _readable(text, field)
     if "\x00" in said:
         raise Invalid(f"{field} holds a NUL character; remove it", field=field)
@@ -58,7 +58,7 @@ def clean_text(text: object, field: str, most: int) -> str:
 
 
 def clean_optional(text: object, field: str, high: int) -> str | None:
-    """An optional line: none and the empty string both mean nothing."""
+    """An optional line: None and the empty string both mean no line."""
     return None if text is None or text == "" else clean_line(text, field, 1, high)
 
 

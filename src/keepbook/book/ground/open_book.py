@@ -1,6 +1,6 @@
-"""An opened book: whose it is, who acts in it, what is in force, and the two ways in, reading and writing.
+"""One owner's book as the rooms use it: the owner, who acts, which preset is in force, and `reading()` and `writing()`.
 
-Every room works on it; `Book` is one with the operations on top. So a room needs to know this and not the whole book.
+`Book` adds the public operations. A room depends on this class only, not on the whole book.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ Penciller = Callable[["OpenBook", str], Sequence[Any]]
 
 
 class OpenBook:
-    """One owner's book in one hand."""
+    """One owner's book with the actor, door and preset that its reads and writes use."""
 
     def __init__(
         self,
@@ -62,14 +62,18 @@ class OpenBook:
         return opened if isinstance(opened, cls) else cls._copy(opened, opened.origin, opened._presets)
 
     def acting(self, **changed: Any) -> Self:
-        """The same book on another's word: `acting(actor="agent", door="mcp", thread_id="…")`."""
+        """The same book with another actor, door or chat: `acting(actor="agent", door="mcp", thread_id="…")`."""
         other = self._copy(self, replace(self.origin, **changed), self._presets)
         if other.origin.actor != self.origin.actor:
             other.hand = authority.ALONE[other.origin.actor]
         return other
 
     def ask(self, operation: str, *, agent: str | None = None, given: bool = False) -> None:
-        """Refuse unless whoever has this book in hand may do that; see `owners.authority`."""
+        """Raise `NotAllowed` unless the actor of this book may do the operation; see `owners.authority`.
+
+        operation: the name of an operation, as `owners.authority` lists it
+        given: whether the settings of the token's agent give it the person's memory
+        """
         authority.require_permission(self.hand, operation, agent=agent, given=given)
 
     def under(self, preset: Preset) -> Self:
@@ -99,7 +103,7 @@ class OpenBook:
         return self._database.clock()
 
     def close_thread(self, thread_id: str, *, offline: bool = False) -> Any:
-        """Read a chat for memories with the installation's model, or with the offline one whatever is installed."""
+        """Read a chat for memories with the installation's model; with `offline` by the bundled reader."""
         if self._closer is None:
             raise NotAllowed("this book was opened without a model to close chats with", code="no_model")
         return self._closer(self, thread_id, offline=offline)
@@ -141,6 +145,6 @@ class OpenBook:
 
 @contextmanager
 def viewing(book: OpenBook) -> Iterator[None]:
-    """All that is read of it inside is of one instant, and the database begins once; nothing is written."""
+    """Read everything inside from one snapshot, with one transaction. Nothing may be written inside."""
     with book._database.view(book.owner):
         yield

@@ -1,4 +1,4 @@
-"""The one place where patterns are made, under the name by which the book and what stands above it know it."""
+"""The patterns of the book, from `keepbook.patterns`, under the name by which the book and the floors above know it."""
 
 from keepbook.patterns import regex, words_regex
 

@@ -1,4 +1,4 @@
-"""A room of the book that few calls enter, such as trading: it is loaded by the first that does."""
+"""A room of the book that few calls need, such as trading. It is loaded by the first call that needs it."""
 
 from importlib import import_module
 from typing import Any, Generic, Self, TypeVar, overload
@@ -9,7 +9,7 @@ Face = TypeVar("Face")
 
 
 class Room(Generic[Face]):
-    """Stands in a class for the face of a room, and gives each book its own: `book.trading`."""
+    """A descriptor for the face of a room, which gives each book its own: `book.trading`."""
 
     def __init__(self, module: str, face: str) -> None:
         self._module, self._face = module, face

@@ -1,4 +1,4 @@
-"""What the book itself wrote, read back. Where it cannot be read any more, the database under the book is damaged."""
+"""Reads JSON that the book itself wrote. If it does not parse, the database is damaged."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The one JSON shape of everything the book answers: field names as in Python, times as ISO 8601 UTC with Z."""
+"""The one JSON form of everything the book returns: field names as in Python, times as ISO 8601 UTC with Z."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -33,8 +33,8 @@ class Page(Generic[Item]):
 
 
 class LazyValues(Sequence[Item]):
-    """Values in their JSON shape, each made into Python's when somebody looks at it: a door that gives them on, text
-    for text, makes none."""
+    """A sequence of values in JSON form that become Python values only when an item is read. A door that passes them on
+    as JSON never converts them."""
 
     __slots__ = ("_make", "told")
 

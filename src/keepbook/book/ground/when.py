@@ -28,7 +28,7 @@ _TICK = timedelta(microseconds=1)
 
 
 class TimeSpan(NamedTuple):
-    """A stretch of time from `first`; without a length it is one instant."""
+    """A stretch of time that starts at `first`. Without a length it is an instant."""
 
     first: datetime  # naive: wall-clock time in the zone at hand; aware: an exact instant
     months: int = 0
@@ -37,7 +37,7 @@ class TimeSpan(NamedTuple):
 
     @property
     def after(self) -> datetime:
-        """The first instant behind it."""
+        """The first instant after it."""
         if not (self.months or self.days):
             return self.first
         return _shift(self.first.replace(hour=0), months=self.months, days=self.days)
@@ -102,7 +102,7 @@ def parse_stamp(text: str) -> datetime:
 
 
 def later(at: str, **span: float) -> str:
-    """So much after an instant; at the end of the calendar that end."""
+    """An instant plus a duration; the end of the calendar if that is later."""
     moment = parse_stamp(at)
     try:
         return stamp(moment + timedelta(**span))
@@ -111,7 +111,7 @@ def later(at: str, **span: float) -> str:
 
 
 def in_zone(moment: datetime, zone: tzinfo | None) -> datetime:
-    """The local time; at the very ends of the calendar, where there is none, that of UTC."""
+    """The local time. At the very ends of the calendar, where a zone has no time, it is UTC."""
     try:
         return moment.astimezone(zone)
     except OverflowError:

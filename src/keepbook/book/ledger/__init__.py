@@ -1,1 +1,1 @@
-"""The ledger: entries and their chain, taking one back, and holding the book against all of them."""
+"""The ledger: entries and their chain, undo of an entry, and verification of the whole book."""

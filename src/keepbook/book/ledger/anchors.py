@@ -1,4 +1,4 @@
-"""Anchors: what a chain cannot show by itself, a note kept elsewhere can.
+"""Anchors: hashes noted outside the book, which show what a chain cannot show by itself.
 
 Whoever rewrites everything with new hashes, or cuts off the end together with its links, leaves a chain that holds. An
 anchor is a file with the newest hash of each check so far. It belongs on another disk, or with another person.
@@ -25,7 +25,7 @@ class Anchor:
 
 
 class AnchorCheck:
-    """An owner's anchors, held against a chain while that is walked."""
+    """Compares an owner's anchors with the chain while the chain is walked."""
 
     def __init__(self, anchors: Iterable[Anchor], owner: str) -> None:
         self._expected = {one.link: one for one in anchors if one.owner == owner and one.source is None}
@@ -37,7 +37,7 @@ class AnchorCheck:
             self._other = anchor
 
     def check_result(self, result: Verification) -> Verification:
-        """A chain that holds by itself, and does not hold against its anchors, is broken."""
+        """The result with the anchors counted: a chain that holds by itself but differs from its anchors is broken."""
         if not result.ok:
             return result
         if self._other is not None:
@@ -51,7 +51,7 @@ class AnchorCheck:
 
 
 def read_anchors(path: Path) -> list[Anchor]:
-    """What was noted so far; a file that is not there has noted nothing."""
+    """The anchors in a file; none if the file does not exist."""
     return list(_read(path)) if path.exists() else []
 
 
@@ -64,7 +64,7 @@ def _read(path: Path) -> Iterator[Anchor]:
 
 
 def extend(path: Path, anchors: Iterable[Anchor], new: Anchor) -> None:
-    """Note where the chain has come to, unless that is known."""
+    """Append the chain's newest link to the file, unless it is there."""
     if any(replace(one, at=new.at) == new for one in anchors):
         return
     told = {name: value for name, value in asdict(new).items() if value is not None}

@@ -1,9 +1,9 @@
-"""One digest for many rows: for what comes by the thousand and is never looked at one by one.
+"""One digest for many rows: for what comes by the thousand and is never looked at row by row.
 
-Rows say in which batch they came; a row that was corrected or removed is kept as former, with the batch in which it
-went. A batch's digest is taken over all that came and went with it, in the order of keys, so that one walk over the
-tables proves every batch, in flat memory. Trades have their batches under the owner's chain; bars and events, which
-are nobody's, have chains of their own (book/trading/market/batches.py).
+Each row holds the number of the batch that brought it. A row that is corrected or removed moves to the table of former
+rows, with the number of the batch that removed it. A batch's digest covers the rows it brought and the rows it removed,
+ordered by key, so one pass over both tables checks every batch in constant memory. Trades have their batches under the
+owner's chain; bars and events, which have no owner, have chains of their own (book/trading/market/batches.py).
 """
 
 import hashlib
@@ -29,8 +29,9 @@ _NONE, _NAN = "\x00", float("nan")
 
 @dataclass(frozen=True, slots=True)
 class BatchTables:
-    """Rows that come in batches: their table, with the batch last, and that of former ones, with `went` and `until`
-    behind it. `said` gives the bytes of many rows, which must follow each other as the rows do."""
+    """The two tables of rows that come in batches. `table` holds the current rows and has the batch number as its last
+    column; `former` holds corrected and removed rows and adds `went` (the batch that removed it) and `until`. `said`
+    turns rows into bytes for the digest; it must keep their order."""
 
     table: Table
     former: Table
@@ -50,20 +51,21 @@ class BatchTables:
 
 
 class Digest:
-    """One digest over what came and what went, told in the order of keys, few or many at a time."""
+    """One digest over the rows that a batch brought and removed. Rows are added in the order of their keys, few or many
+    at a time."""
 
     def __init__(self, kind: BatchTables) -> None:
         self._kind, self._key, self.came, self.went = kind, kind.key, 0, 0
         self._sums = [hashlib.sha256() for _ in range(3)]
 
     def add_rows(self, rows: Sequence[RowValues]) -> None:
-        """Rows without their batch."""
+        """Add rows to the digest, without their batch number."""
         self.came += len(rows)
         for total, said in zip(self._sums, self._kind.said(rows), strict=False):
             total.update(said)
 
     def go(self, rows: Iterable[RowValues]) -> None:
-        """Former rows: their keys, the batch that brought them, and until when they stood."""
+        """Add former rows: their keys, the batch that brought them, and until when they stood."""
         for row in rows:
             self.went += 1
             told = (*row[: self._key], str(row[-3]), row[-1])
@@ -75,7 +77,7 @@ class Digest:
 
 
 def in_order(rows: Sequence[RowValues], width: int) -> Sequence[RowValues]:
-    """By their keys, the first columns; of rows with the same key the last one."""
+    """The rows ordered by key, which is their first columns. Of rows with the same key the last one is taken."""
     keys = list(map(itemgetter(*range(width)), rows))
     if all(map(lt, keys, islice(keys, 1, None))):
         return rows
@@ -84,7 +86,8 @@ def in_order(rows: Sequence[RowValues], width: int) -> Sequence[RowValues]:
 
 
 def row_bytes_of(table: Table) -> Callable[[Sequence[RowValues]], tuple[bytes, bytes]]:
-    """The bytes of rows of a table of texts and numbers: the texts one after the other, and the numbers."""
+    """A function from rows of a table of texts and numbers to their bytes: the texts one after the other, and the
+    numbers."""
     columns = [column for column in table.c if column.name not in ("owner", "batch")]
     assert not any(isinstance(column.type, Integer) for column in columns)
     texts = [place for place, column in enumerate(columns) if isinstance(column.type, Text)]
@@ -104,7 +107,7 @@ def row_bytes_of(table: Table) -> Callable[[Sequence[RowValues]], tuple[bytes, b
 
 
 def batch_digests(conn: Connection, kind: BatchTables, owner: str | None = None) -> Mapping[int, Digest]:
-    """The digest of every batch, from what stands in the tables."""
+    """The digest of every batch, computed from the rows in the tables."""
     found: dict[int, Digest] = {}
     for nth, rows in _standing(conn, kind, owner):
         found.setdefault(nth, Digest(kind)).add_rows(rows)
@@ -145,7 +148,7 @@ KINDS: dict[str, BatchTables] = {"trades": BatchTables(trades, former_trades, ro
 
 
 def seal(tx: Tx, what: str, rows: Sequence[RowValues], went: Sequence[RowValues], number: int) -> None:
-    """Have this transaction's cover seal a batch: rows without owner and batch, and former rows without owner."""
+    """Let this transaction's cover seal a batch. `rows` come without owner and batch, former rows without owner."""
     total = Digest(KINDS[what])
     total.add_rows(rows)
     total.go(went)
@@ -153,7 +156,7 @@ def seal(tx: Tx, what: str, rows: Sequence[RowValues], went: Sequence[RowValues]
 
 
 def seal_all(tx: Tx) -> None:
-    """Every batch that stands in the book, for one that came without seals."""
+    """Seal every batch of the book, for a book that came without seals."""
     for what, kind in KINDS.items():
         tx.batches |= {
             (what, str(nth)): [total.digest()] for nth, total in batch_digests(tx.conn, kind, tx.owner).items()

@@ -1,4 +1,4 @@
-"""Walking the chain: every link on the one before it, every digest over what it says it covers.
+"""Walks the chain: checks that every link follows the one before it, and every digest what it covers.
 
 Links are the entries of the ledger and the covers between them. They are read as streams, in step with the versions
 that entries made and the seals that covers count, so that a long ledger needs no more memory than a short one.
@@ -19,7 +19,7 @@ LinkSeen = Callable[[int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Where something does not fit: a link of the chain, the entry it is, or a row and the link that covers it."""
+    """The place where the chain does not hold: a link, the entry it is, or a row and the link that covers it."""
 
     link: int
     why: str
@@ -29,14 +29,14 @@ class Break:
 
 
 class InStep:
-    """A stream sorted by a number, asked for one number after the other."""
+    """A stream of rows ordered by a number, read forward: `row_at(number)` skips rows with smaller numbers."""
 
     def __init__(self, rows: Iterable[Any], number: Callable[[Any], int]) -> None:
         self._rows, self._number = iter(rows), number
         self._next: Any = next(self._rows, None)
 
     def row_at(self, number: int) -> Any:
-        """The row of this number, if there is one; what comes before it is passed over."""
+        """The row of this number, if there is one. Rows before it are skipped."""
         found = None
         while self._next is not None and self._number(self._next) <= number:
             if self._number(self._next) == number:
@@ -47,7 +47,7 @@ class InStep:
 
 @dataclass(slots=True)
 class ChainWalk:
-    """How far a walk came, and what stopped it."""
+    """How far a walk along the chain came, and what stopped it."""
 
     entries: int = 0
     links: int = 0
@@ -67,10 +67,8 @@ def walk_chain(
     erased: set[str],
     seen: LinkSeen = lambda *_: None,
 ) -> ChainWalk:
-    """Entries and covers by link, versions with their text by the entry that made them, seals by number.
-
-    `seen` is told each link that holds, with its hash.
-    """
+    """Check an owner's chain link by link. `entries` and `covers` come ordered by link, `texts` (versions) by the entry
+    that made them, `seals` by number. `seen` is called with each link that holds, and its hash."""
     walked, made, left = ChainWalk(), InStep(texts, lambda row: row.event), iter(seals)
     for row in merge(entries, covers, key=lambda row: row.link):
         is_entry = hasattr(row, "seq")

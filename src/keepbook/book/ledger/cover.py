@@ -1,10 +1,10 @@
-"""Covering: what a transaction wrote beside memories is sealed before it is kept, as one more link of the chain.
+"""Seals what a transaction wrote beside memories, before it commits, as one more link of the chain.
 
-The database has noted which rows were touched (storage/cover_rules.py). Each gets a seal: a salted digest of all it
-says. One cover stands in the chain for all seals of the transaction, so a thousand messages cost one link, and a break
-still names its row. A row in a new state has a new seal, and the old one loses its salt: of what was changed, removed,
-purged or erased nothing is left that a guess could be held against. Covers are no entries: the ledger that people read,
-undo, time travel and caches do not see them.
+The database has noted which rows were touched (storage/cover_rules.py). Each gets a seal: a salted digest of all its
+values. One cover stands in the chain for all seals of the transaction, so a thousand messages cost one link, and a
+break still names its row. A row in a new state has a new seal, and the old seal loses its salt: of what was changed,
+removed, purged or erased nothing is left that a guess could be compared with. Covers are no entries: the ledger that
+people read, undo, time travel and caches do not see them.
 """
 
 import hashlib
@@ -39,18 +39,18 @@ class TouchedRow(NamedTuple):
 
 
 def row_digest(salt: str, what: str, key: str, values: Sequence[Any]) -> str:
-    """Binds what a row says to its place in the book."""
+    """The digest that binds a row's values to its place in the book."""
     told = list(sealed_values(what, values))
     return hashlib.sha256(canonical_json([salt, what, key, told]).encode()).hexdigest()
 
 
 def cover_hash(row: Mapping[str, Any]) -> str:
-    """A cover's place in the chain."""
+    """The hash of a cover in the chain."""
     return hashlib.sha256(canonical_json(["cover", *(row[name] for name in CHAINED)]).encode()).hexdigest()
 
 
 class Batch:
-    """One digest over many seals, taken one after the other."""
+    """One digest over many seals, added one after the other."""
 
     def __init__(self) -> None:
         self._sum = hashlib.sha256()
@@ -64,7 +64,7 @@ class Batch:
 
 
 def values_to_seal(table: Table, row: Mapping[str, Any]) -> list[Any]:
-    """What a seal speaks of, in the table's order."""
+    """The values that a seal covers, in the table's order."""
     return [row[name] for name in sealed_columns(table)]
 
 
@@ -72,7 +72,7 @@ def values_to_seal(table: Table, row: Mapping[str, Any]) -> list[Any]:
 
 
 def cover(tx: Tx) -> None:
-    """Seal what this transaction touched. The last thing in every write."""
+    """Seal the rows that this transaction touched: the last step of every write."""
     noted = sorted(map(TouchedRow._make, _TAKE.tuples(tx.conn, {"owner": tx.owner})))
     if not noted and not tx.batches:
         return
@@ -87,7 +87,7 @@ def cover(tx: Tx) -> None:
 
 
 def forget_touched(tx: Tx) -> None:
-    """What was touched has its seals already: a restored export brings them along."""
+    """Clear the list of touched rows: a restored export brings its seals along."""
     _TAKE.tuples(tx.conn, {"owner": tx.owner})
 
 
@@ -161,7 +161,7 @@ _LAST_SEAL = PreparedStatement(
 
 
 class CoveredRows:
-    """The rows of a table by their keys: one by one, or many that stand together as one stretch of the table."""
+    """Reads rows of one covered table by key: one query per key, or one range query where the keys are neighbours."""
 
     FEW = 4
 
@@ -178,7 +178,7 @@ class CoveredRows:
         self._at = [names.index(name) for name in self._parts]
 
     def values_of(self, conn: Connection, owner: str, keys: Sequence[str]) -> dict[str, Sequence[Any]]:
-        """What a seal speaks of, by key; what is not there is left out."""
+        """The values that a seal covers, by key. Missing rows are left out."""
         asked = sorted(parts_of(self._table, key) for key in keys)
         found: list[Sequence[Any]] = []
         for start in range(0, len(asked), CHUNK):

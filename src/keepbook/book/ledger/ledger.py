@@ -1,9 +1,9 @@
-"""The ledger: one entry for every write, each standing on the one before it.
+"""The ledger: one entry for every write, each chained to the one before it.
 
-An entry says who did what, through which door, in which chat, and holds the memory's state before and after;
-the text itself stands once, in the version it made. A salted digest binds entry and text together, and the
-chain of hashes covers the digests only, never the text, so erasing a text (and its salt) leaves the chain
-whole and nothing to guess from. The owner's name is in no hash: a book may move to another name.
+An entry says who did what, through which door, in which chat, and holds the memory's state before and after; the text
+itself stands once, in the version it made. A salted digest binds entry and text together, and the chain of hashes
+covers the digests only, never the text, so erasing a text (and its salt) leaves the chain whole and nothing to guess
+from. The owner's name is in no hash: a book may move to another name.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ AUTOMATIC_ACTORS = ("extractor", "job")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """On whose word a write happens: who acts, through which door, in which chat."""
+    """Who makes a write, through which door, in which chat."""
 
     actor: str
     door: str
@@ -42,7 +42,8 @@ class Origin:
     """An agent's tool in one of our own chats, at a turn that the person spoke: it carries out what they said."""
 
     def source_for(self, confidence: str) -> str:
-        """A person typed it; an agent saved what the person said, or wrote down its own reading."""
+        """The source of a write: typed by a person, or by an agent, saved as the person said it or as its own
+        reading."""
         if self.source is not None:
             return self.source
         if self.actor == "person":
@@ -51,7 +52,7 @@ class Origin:
 
 
 class Head(NamedTuple):
-    """The end of a ledger: its last entry, and what the next link of the chain stands on."""
+    """The end of a ledger: its last entry, and the hash that the next link continues."""
 
     seq: int
     at: str
@@ -87,12 +88,12 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 def canonical_json(value: Any) -> str:
-    """The one spelling of a value that is hashed and exported."""
+    """The canonical JSON of a value, for hashing and export."""
     return _ENCODER.encode(value)
 
 
 def digest_of(salt: str, before: str | None, after: str | None, version: Mapping[str, Any] | None) -> str:
-    """Binds what an entry changed, and the text it made, to the chain."""
+    """The digest that binds what an entry changed, and the text it made, to the chain."""
     return hashlib.sha256(canonical_json([salt, before, after, version]).encode()).hexdigest()
 
 
@@ -111,7 +112,7 @@ CHAINED = (
 
 
 def digest_fields(version: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a version its entry's digest speaks of."""
+    """The fields of a version that its entry's digest covers."""
     told = {name: version[name] for name in VERSION_TEXT}
     return told | {name: version[name] for name in VERSION_YOUNGER if version[name] not in (None, 0)}
 
@@ -121,7 +122,7 @@ def entry_hash(row: Mapping[str, Any]) -> str:
 
 
 def next_instant(last: str, now: datetime) -> str:
-    """Now, but never at or before the last entry: a clock that jumps back must not reorder the book."""
+    """Now, but always after the last entry: a clock that jumps back must not reorder the book."""
     at = stamp(now)
     return at if at > last else stamp(parse_stamp(last) + timedelta(microseconds=1))
 
@@ -137,7 +138,7 @@ def chain_head(tx: Tx) -> Head:
 
 
 def present(tx: Tx) -> str:
-    """Now, as the book sees it: never before its last entry, whosever clock wrote that."""
+    """Now, but never before the book's last entry, whichever clock wrote it."""
     return max(chain_head(tx).at, stamp(tx.clock()))
 
 
@@ -161,7 +162,7 @@ def append(
     undoes: int | None = None,
     sealed: bool = True,
 ) -> int:
-    """Write the next entry and answer its number. Unsealed entries hold no text and no salt (purges)."""
+    """Write the next entry and return its number. Unsealed entries (purges) hold no text and no salt."""
     last = chain_head(tx)
     before_text = canonical_json(before) if before is not None else None
     after_text = canonical_json(after) if after is not None else None
@@ -226,7 +227,7 @@ def get_row(tx: Tx, event: int) -> Any:
 
 
 def last_by_person(tx: Tx, memory_id: str, actions: tuple[str, ...]) -> str | None:
-    """Of these actions, the last that the person did on a memory and that nothing has undone."""
+    """The last of these actions that the person did on a memory and that nothing has undone."""
     taken_back = select(ledger.c.undoes).where(ledger.c.owner == tx.owner, ledger.c.undoes.isnot(None))
     query = (
         select(ledger.c.action)

@@ -1,7 +1,7 @@
-"""Loads: what came in with one file, kept so that it can be told, and taken back as one.
+"""Loads: what one imported file brought, stored so that it can be shown, and taken back as a whole.
 
-Here are their rows. How a load is taken back, the room that brought it in knows: of trades
-`trading/imports/take_back.py`, of memories and chats `upkeep/take_back.py`.
+Here are their rows. How a load is taken back stands in the room that brought it in: for trades
+`trading/imports/take_back.py`, for memories and chats `upkeep/take_back.py`.
 """
 
 import json
@@ -28,8 +28,8 @@ LAST = 2_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """A load as its row has it. `told` is how its page tells it, `brought` and `before` how it is taken back, `gone`
-    what went then."""
+    """A load as its row has it. `told` is what its page shows, `brought` and `before` are needed to take it back,
+    `gone` is what went then."""
 
     nth: int
     at: datetime
@@ -79,7 +79,7 @@ def record_load(
     tx: Tx, origin: Origin, what: str, title: str, *, brought: Any, told: Mapping[str, Any], before: Any = None,
     nth: int | None = None, deployment_id: str | None = None, trades: int = 0, fills: int = 0,
 ) -> int:  # fmt: skip
-    """Write down what a file brought; answers the number of the load."""
+    """Record what a file brought; returns the number of the load."""
     nth = nth or next_number(tx)
     row = {
         "owner": tx.owner, "nth": nth, "at": stamp(tx.clock()), "actor": origin.actor, "what": what, "title": title,
@@ -111,7 +111,7 @@ def get_load(tx: Tx, nth: int) -> Arrival:
 
 
 def load_to_take_back(tx: Tx, origin: Origin, nth: int) -> Arrival:
-    """One that whoever asks may take back now."""
+    """The load with this number, if this caller may take it back now. Otherwise an error says why not."""
     found = get_load(tx, nth)
     if found.actor == "person" and origin.actor != "person" and not origin.for_person:
         raise NotAllowed(f"load {nth} is the person's own; only they take it back", code="person_only")
@@ -121,7 +121,7 @@ def load_to_take_back(tx: Tx, origin: Origin, nth: int) -> Arrival:
 
 
 def list_loads(tx: Tx, limit: int = 100, *, what: str | None = None) -> Sequence[Arrival]:
-    """The newest first."""
+    """The loads, newest first."""
     query = select(loads).where(loads.c.owner == tx.owner)
     if what is not None:
         query = query.where(loads.c.what == what)
@@ -130,7 +130,7 @@ def list_loads(tx: Tx, limit: int = 100, *, what: str | None = None) -> Sequence
 
 
 def load_of(one: Arrival) -> Load:
-    """The load as it is told."""
+    """The public form of a load."""
     mine = one.what == MEMORIES
     gone: Mapping[str, Any] = one.gone if mine and one.gone else {"memories": (), "chats": (), "stayed": 0}
     return Load(

@@ -1,4 +1,4 @@
-"""Holding every covered row against its seal: what was altered, added, removed or put in another's place is named."""
+"""Compares every covered row with its seal and names the first that was altered, added, removed or swapped."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -24,8 +24,8 @@ OWNER: BindParameter[str] = bindparam("owner_")
 
 
 class RowStreams:
-    """What is read row by row in one look. All of it is closed when the look is over, also where that stops early:
-    nothing may be left open on a connection that goes back."""
+    """The server-side cursors of one verification. All are closed at its end, also after an error, so that none stays
+    open on a pooled connection."""
 
     def __init__(self, tx: Tx) -> None:
         self._conn, self._owner, self._open = tx.conn, tx.owner, ExitStack()
@@ -46,7 +46,7 @@ class RowStreams:
 
 
 def live(group: list[Any]) -> tuple[Any | None, str | None]:
-    """Of the seals of one row, oldest first: the one in force, or why they do not follow each other."""
+    """The seal in force among the seals of one row, oldest first, or why they do not follow each other."""
     before = None
     for seal in group:
         follows = seal.was == before.nth if before is not None and before.digest is not None else seal.was is None
@@ -59,7 +59,7 @@ def live(group: list[Any]) -> tuple[Any | None, str | None]:
 
 
 def row_in_words(table: Table, key: str) -> str:
-    """A row as a person would point at it."""
+    """The name of a row in words a person understands."""
     parts = key.split(SEPARATOR) if key else []
     return " ".join(f"{name} {part}" for name, part in zip(key_columns(table), parts, strict=False)) or "rows"
 
@@ -68,7 +68,7 @@ def row_in_words(table: Table, key: str) -> str:
 
 
 def rows_break(tx: Tx, streams: RowStreams, progress: Progress = lambda _: None) -> Break | None:
-    """The first row, table by table, that is not as its seal says."""
+    """The first row, table by table, that differs from its seal."""
     done, sealed, counts = 0, _seal_counts(tx), _counts(tx)
     for what, table in COVERED.items():
         expected = 0

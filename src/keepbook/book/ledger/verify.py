@@ -1,8 +1,8 @@
-"""Verification: walking the whole chain and holding the book against it.
+"""Verification: walks the whole chain and compares the book with it.
 
-Four things must agree: the chain of hashes, the salted digests with the texts they cover, the present state of every
-memory, version and link with what the last entry about it says, and every other covered row with its seal. All of it
-is read as streams, so that memory stays flat. The first thing that does not agree is named.
+Four things must agree: the chain of hashes; the salted digests with the texts they cover; the present state of every
+memory, version and link with the last entry about it; every other covered row with its seal. All of it is read as
+streams, so that memory stays flat. The first thing that does not agree is named.
 """
 
 from collections import deque
@@ -52,7 +52,7 @@ class Verification:
 
 
 def pair_by_id(left: Iterable[Any], right: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any, Any]]:
-    """Two streams sorted by id, side by side; None where one of them has nothing under that id."""
+    """Two streams sorted by id, side by side; None on the side that has no row under that id."""
     ours, theirs = iter(left), iter(right)
     row: Any = next(ours, None)
     told: Any = next(theirs, None)
@@ -83,7 +83,8 @@ def _stands_as_left(table: Table, entry: Any, row: Any) -> bool:
 
 
 def verify(tx: Tx, progress: Progress = lambda _: None, seen: LinkSeen = lambda *_: None) -> Verification:
-    """Check everything of one owner; `progress` hears how many rows are done, `seen` each link with its hash."""
+    """Check everything of one owner. `progress` is called with how many rows are done, `seen` with each link and its
+    hash."""
     with RowStreams(tx) as streams:
         return _verify(tx, streams, progress, seen)
 

@@ -49,14 +49,14 @@ class BlockEntry(NamedTuple):
 
 
 class Fate(NamedTuple):
-    """Where a memory ended up, and why where it is not in the block."""
+    """Whether a memory is in the block, and if not, why."""
 
     place: Literal["in_block", "recall_only", "cut"]
     reason: str = ""
 
 
 class ComposedBlock(NamedTuple):
-    """A block: its text, what it shows and of the rest why not, and its lines, of which the text is made."""
+    """A block: its text, the lines that make it up, the memories it shows, and why each other memory is not shown."""
 
     text: str
     shown: tuple[tuple[str, int], ...]  # (id, version), in block order
@@ -65,7 +65,7 @@ class ComposedBlock(NamedTuple):
 
 
 class ChosenEntry(NamedTuple):
-    """A memory on its way into the block: its group, and the line that shows it."""
+    """A memory chosen for the block: its group, and the line that shows it."""
 
     group: str
     entry: BlockEntry
@@ -86,13 +86,13 @@ _OTHER = ""  # the group of categories the preset does not know; also the one gr
 
 
 def effective_score(score: float, since: str, now: str, half_life_days: float) -> float:
-    """What is left of a score; `since` is the later of recording and last confirmation."""
+    """A score after fading. `since` is the later of recording and last confirmation."""
     age = datetime.fromisoformat(now) - datetime.fromisoformat(since)
     return score * math.pow(0.5, max(age.total_seconds() / 86_400, 0.0) / half_life_days)
 
 
 def days_above_floor(score: float, preset: Preset) -> float:
-    """How long after it was affirmed `effective_score` stays on or above the floor; without a floor, for ever."""
+    """How many days after its confirmation `effective_score` stays on or above the floor; without a floor, for ever."""
     return preset.half_life_days * math.log2(score / preset.floor) if preset.floor else math.inf
 
 
@@ -275,7 +275,7 @@ def _lines(preset: Preset) -> Callable[[BlockEntry], BlockLine]:
 
 
 def render(entries: Sequence[BlockEntry], preset: Preset, now: str) -> ComposedBlock:
-    """The block of these memories at `now`, and what became of each of them."""
+    """The block of these memories at `now`, and the fate of each."""
     selection, faded = preset.selection, _faded_ids(entries, preset, now)
     fates = dict.fromkeys(faded, Fate("recall_only", f"its score is under {preset.floor}"))
     rest = [entry for entry in entries if entry.id not in faded] if faded else entries
@@ -295,7 +295,8 @@ def render(entries: Sequence[BlockEntry], preset: Preset, now: str) -> ComposedB
 
 
 def render_again(chosen: Sequence[BlockEntry], preset: Preset, count: int) -> ComposedBlock:
-    """The block of what was chosen for it before, in its order, out of so many; of the others it knows nothing."""
+    """The block of memories that were chosen for it before, in that order, out of `count`. It has no fates of the
+    others."""
     if not chosen:
         return ComposedBlock("", (), {})
     line = _lines(preset)

@@ -1,6 +1,6 @@
-"""Everything that changes a memory: remember, update, end, forget, restore, delete, confirm, promote, demote.
+"""Every change of a memory: remember, update, end, forget, restore, delete, confirm, promote, demote.
 
-Each reads how the memory stands, checks what is asked against the rules, and is one ledger entry.
+Each reads the memory's present state, checks the request by the rules, and writes one ledger entry.
 """
 
 from collections.abc import Sequence
@@ -41,10 +41,10 @@ from keepbook.storage.tables.memory import versions
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What somebody says, before the rules have looked at it: a memory to keep, or what one says anew.
+    """A statement before the rules have checked it: a new memory, or the new words of one.
 
-    These are the keywords of `Book.remember`; `scope` and `force` are for a new memory only, `score` and `made_by` say
-    how sure the reader of a chat was, and which one it was.
+    These are the keywords of `Book.remember`. `scope` and `force` are for a new memory only. `score` and `made_by` say
+    how sure the reader of a chat was, and which reader it was.
     """
 
     content: str
@@ -85,14 +85,14 @@ def check_period(valid_from: str, valid_until: str | None) -> None:
 
 
 def kept_end(row: Any, valid_from: str, *, correction: bool) -> str | None:
-    """The end that was set stays. One that has passed before the new words begin says nothing about them."""
+    """The end of the next version: the one that was set stays, unless it has passed before the new words begin."""
     if correction or row.valid_until is None or row.valid_until > valid_from:
         return row.valid_until  # type: ignore[no-any-return]  # a column of the row
     return None
 
 
 def keeps_its_period(row: Any, said: Statement, now: str) -> bool:
-    """A line that has ended and is only filed otherwise does not begin anew by that."""
+    """Whether a change keeps the period: a line that has ended and is only filed otherwise does not begin anew."""
     undated = said.valid_from is None and said.valid_until is None
     return undated and has_ended(row, now) and fold_text(said.content) == fold_text(row.content)
 
@@ -102,7 +102,8 @@ def chosen_confidence(origin: Origin, asked: str | None) -> str:
 
 
 def refuse_similar(similar: Sequence[Memory]) -> None:
-    """Where a preset asks first: better the present memory updated than a second one beside it."""
+    """Refuse a memory like one that exists, where the preset asks first: better to update that one than to add a
+    second."""
     if similar:
         shown = "; ".join(f"{memory.id} {memory.content}" for memory in similar)
         raise Conflict(
@@ -114,7 +115,7 @@ def refuse_similar(similar: Sequence[Memory]) -> None:
 
 
 def refuse_stale(row: Any, expected: int | None) -> None:
-    """Who changes what he has read must have read what is there."""
+    """Refuse a change by a caller who has not read the current version."""
     if expected is not None and expected != row.version:
         raise Conflict(
             f"memory {row.id} is at version {row.version} now, not {expected}: {row.content!r}; read it and try again",
@@ -124,12 +125,12 @@ def refuse_stale(row: Any, expected: int | None) -> None:
 
 
 def version_text(text: VersionText) -> str:
-    """What of a version takes room."""
+    """The texts of a version that count towards the owner's allowance."""
     return "".join(part or "" for part in (text.content, text.body, text.metadata, text.tags))
 
 
 def says_the_same(row: Any, text: VersionText) -> bool:
-    """Nothing new is said, and no person takes over what software had said."""
+    """Whether nothing new is said, and no person takes over what software had said."""
     adopted = row.source in AUTOMATIC and text.source not in AUTOMATIC
     said = ("content", "summary", "body", "metadata", "tags", "valid_until")
     return not adopted and all(getattr(row, name) == getattr(text, name) for name in said)
@@ -145,7 +146,8 @@ def next_version_text(
     row: Any = None,
     correction: bool = False,
 ) -> VersionText:
-    """What the next version says, once the rules have looked at it. `row` is the version before it, if there is one."""
+    """Check a statement by all rules and return the text of the next version. `row` is the current version, or None for
+    a new memory."""
     content = clean_line(said.content, "content", preset.content_min, preset.content_max)
     summary = clean_optional(said.summary, "summary", 200)
     body = (clean_body(said.body) or None) if said.body is not None else row.body if row is not None else None
@@ -171,7 +173,7 @@ def next_version_text(
 
 
 def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation: QuotedSpans | None = None) -> Written:
-    """Keep a new thing, unless the book says it already. Only `quotes.py` gives a quotation."""
+    """Keep a new memory, unless the book says it already. Only `quotes.py` gives a quotation."""
     confidence = chosen_confidence(origin, said.confidence)
     at = ledger.begin_entry(tx)
     text = quoting(
@@ -237,8 +239,8 @@ def _repeat_of(blank: Change, row: Any, said: Statement, text: VersionText) -> W
 
 
 def repeat_memory(tx: Tx, origin: Origin, preset: Preset, ref: str, said: Statement) -> Written:
-    """A saying that its reader knows to repeat a line, in whatever words: the line keeps its own, and learns what else
-    was said."""
+    """Record that a statement repeats the memory `ref`, in other words. The memory keeps its wording and takes over
+    what else is new."""
     change = change_of(tx, origin, preset, "remember", ref)
     change.refuse_dropped("repeated")
     text = next_version_text(
@@ -287,7 +289,7 @@ def update(
 def end(
     tx: Tx, origin: Origin, preset: Preset, ref: str, valid_until: Moment, *, expect_version: int | None = None
 ) -> Written:
-    """The same words, until then. An end that would lie before the beginning is set one instant after it."""
+    """Give a memory an end; its words stay. An end before the beginning is set to one instant after the beginning."""
     change = change_of(tx, origin, preset, "end", ref)
     row, state = change.row, to_state(change.row)
     change.refuse_dropped("ended")
@@ -331,7 +333,7 @@ def forget(
 
 
 def delete(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
-    """Into the trash, from where it can come back for 30 days."""
+    """Move a memory to the trash, from where it can come back for 30 days."""
     change = change_of(tx, origin, preset, "delete", ref)
     state = to_state(change.row)
     if state.name == "trash":
@@ -341,7 +343,7 @@ def delete(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
 
 
 def restore_memory(tx: Tx, origin: Origin, preset: Preset, ref: str, *, expect_version: int | None = None) -> Written:
-    """Out of the trash to where it was before, or out of the archive."""
+    """Bring a memory back from the trash to where it was before, or from the archive."""
     change = change_of(tx, origin, preset, "restore", ref)
     state = to_state(change.row)
     refuse_stale(change.row, expect_version)
@@ -365,14 +367,14 @@ def _twin(change: Change, state: State, content: str) -> Written | None:
 
 
 def confirm(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
-    """The person says that it still holds: its fading starts anew."""
+    """Record that the person says it still holds: its fading starts anew."""
     change = change_of(tx, origin, preset, "confirm", ref)
     change.refuse_dropped("confirmed")
     return change.to(replace(to_state(change.row), last_confirmed_at=change.at))
 
 
 def set_confidence(tx: Tx, origin: Origin, preset: Preset, ref: str, confidence: str) -> Written:
-    """Promote to the person's own word, or demote to a reading."""
+    """Promote a memory to the person's own word, or demote it to a reading."""
     action = "promote" if confidence == "asserted" else "demote"
     change = change_of(tx, origin, preset, action, ref)
     state = to_state(change.row)
@@ -384,7 +386,7 @@ def set_confidence(tx: Tx, origin: Origin, preset: Preset, ref: str, confidence:
 
 
 def revert(tx: Tx, origin: Origin, preset: Preset, id: str, before: State | None, undoes: int) -> Written:
-    """Put a memory back to an earlier state, with a copy of that state's version where the text differs."""
+    """Put a memory back to an earlier state, with a copy of that state's version if the text differs."""
     change = change_of(tx, origin, preset, "undo", id)
     state = to_state(change.row)
     if before is None:

@@ -1,8 +1,8 @@
 """The block of a book: previewed at any instant, and frozen for a session.
 
-`preview` is a pure read. `inject` renders at the first call for a session, keeps the text and counts each line
-as a reference; every later call gives the same bytes back. Only deleting a shown memory for good breaks the
-seal: the kept text is blanked, and the next call renders anew.
+`preview` is a pure read. `inject` renders at the first call for a session, stores the text and counts each line as a
+reference; every later call returns the same bytes. Only deleting a shown memory for good changes that: the stored text
+is blanked, and the next call renders anew.
 """
 
 from collections.abc import Sequence
@@ -54,8 +54,8 @@ def preview(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> Co
 
 
 def preview_of_all(tx: Tx, preset: Preset, now: str) -> tuple[ComposedBlock, list[Any]]:
-    """The same block, and with the one look that it takes every active memory of every scope, oldest first: rows that
-    begin as an `BlockEntry` does."""
+    """The same block, and in the same read every active memory of every scope, oldest first: rows that begin as a
+    `BlockEntry` does."""
     rows = _rows(tx, preset, EVERY_SCOPE)
     rows.sort(key=itemgetter(0))
     rows.sort(key=itemgetter(10))
@@ -75,7 +75,7 @@ def inject(tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None 
 def inject_lines(
     tx: Tx, preset: Preset, now: str, session: str, *, scope: str | None = None, space: str = OUTSIDE
 ) -> Injection:
-    """The same with its lines."""
+    """The block of a session, as `inject`, with its lines."""
     session = clean_line(session, "session", 1, 200)
     kept = find_injection(tx, session, space)
     if kept is not None:
@@ -130,7 +130,7 @@ def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, spa
 
 
 def injection_of(kept: Any) -> Injection:
-    """The block of a row of `injections`; of one that was blanked, nothing."""
+    """The block of a row of `injections`; an empty one if it was blanked."""
     return Injection(kept.block or "", parse_block(kept.block, kept.lines))
 
 
@@ -138,7 +138,7 @@ def injection_of(kept: Any) -> Injection:
 
 
 def find_injection(tx: Tx, session: str, space: str = OUTSIDE) -> Any:
-    """What was injected into a session, if anything was."""
+    """The block that was injected into a session, if any."""
     return _STORED.first(tx.conn, {"owner": tx.owner, "space": space, "session": session})
 
 

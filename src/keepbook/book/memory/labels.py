@@ -1,7 +1,7 @@
 """Labels: what programs note on a memory. Tags are a set of words, metadata a small map of strings.
 
-A version holds both as canonical JSON, none as nothing at all. Filters look them up in `labels`, one row for each tag
-and each pair of the current version, whatever state the memory is in; a past version is asked itself.
+A version holds both as canonical JSON, and NULL for none. Filters look them up in `labels`, which has one row for each
+tag and each pair of the current version, in every state of the memory. A past version is compared itself.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ Tags = Iterable[str]
 
 
 class LabelFilter(NamedTuple):
-    """What a filter asks for: every one of these."""
+    """The tags and metadata that a filter asks for, all of which must be there."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     tags: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ NOTHING = LabelFilter()
 
 
 def clean_metadata(given: object) -> str | None:
-    """A map of strings as a version holds it."""
+    """A checked map of strings in the form a version holds."""
     if not isinstance(given, Mapping):
         raise Invalid("metadata is a map of strings, as {'source': 'crm'}", field="metadata")
     if len(given) > MOST:
@@ -63,7 +63,7 @@ def _value(key: object, value: object) -> str:
 
 
 def clean_tags(given: object) -> str | None:
-    """A set of words as a version holds it, in order."""
+    """A checked set of words in the form a version holds, sorted."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise Invalid("tags is a list of words, as ['work', 'travel']", field="tags")
     kept = sorted({clean_line(tag, "a tag", 1, TAG_CHARS) for tag in given})
@@ -73,7 +73,7 @@ def clean_tags(given: object) -> str | None:
 
 
 def label_filter(metadata: Metadata | None, tags: Tags | None) -> LabelFilter:
-    """A filter, checked as what is written is."""
+    """A filter, checked by the same rules as a write."""
     pairs = told_metadata(clean_metadata(metadata or {}))
     asked = LabelFilter(tuple(sorted(pairs.items())), told_tags(clean_tags(tags or ())))
     return asked if asked.count else NOTHING
@@ -88,14 +88,14 @@ def told_tags(held: str | None) -> tuple[str, ...]:
 
 
 def keys_of(metadata: str | None, tags: str | None) -> set[str]:
-    """What the index holds for a version."""
+    """The index keys of a version."""
     if metadata is None and tags is None:
         return set()
     return _keys(LabelFilter(tuple(told_metadata(metadata).items()), told_tags(tags)))
 
 
 def has(version: Any, asked: LabelFilter) -> bool:
-    """Whether a version in hand fits a filter."""
+    """Whether a version fits a filter, without a query."""
     return asked is NOTHING or _keys(asked) <= keys_of(version.metadata, version.tags)
 
 
@@ -112,7 +112,7 @@ def _key(parts: Sequence[str]) -> str:
 
 
 def relabel(tx: Tx, memory_id: str, before: set[str], after: set[str]) -> None:
-    """Bring the index from what a version had to what the next one has."""
+    """Change the index from the labels of a version to those of the next."""
     row = {"owner": tx.owner, "memory_id": memory_id}
     if gone := before - after:
         _TAKE.run_many(tx.conn, [{**row, "key": key} for key in sorted(gone)])
@@ -124,7 +124,7 @@ def relabel(tx: Tx, memory_id: str, before: set[str], after: set[str]) -> None:
 
 
 def has_labels(count: int) -> ColumnElement[bool]:
-    """The memories that have all of so many labels now; `bound` says which."""
+    """A condition: the memory has all of so many labels now. `bound` gives their parameters."""
     return and_(true(), *(memories.c.id.in_(_having(bindparam(f"label_{nth}", type_=String))) for nth in range(count)))
 
 

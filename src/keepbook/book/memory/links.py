@@ -50,7 +50,7 @@ class MemoryDetail(Memory):
 
 
 def link(tx: Tx, origin: Origin, from_ref: str, to_ref: str, relation: str) -> Link:
-    """Join two active memories. The same link again is answered as it stands."""
+    """Join two active memories. The same link again returns the one that exists."""
     from_id, to_id = resolve(tx, from_ref), resolve(tx, to_ref)
     word = clean_line(relation, "relation", 1, 40).replace(" ", "_").lower()
     if from_id == to_id:
@@ -90,7 +90,7 @@ def unlink(tx: Tx, origin: Origin, id: str) -> Link:
 
 
 def set_removed(tx: Tx, origin: Origin, action: str, id: str, *, removed: bool, undoes: int | None = None) -> Link:
-    """Take a link away, or (an undo) let it stand again."""
+    """Remove a link, or (for an undo) put it back."""
     row = _find(tx, id)
     if not removed and _standing(tx, row.from_id, row.to_id, row.relation) is not None:
         raise Conflict(f"not undone: {row.from_id} and {row.to_id} were linked anew; undo that first", code="touched")

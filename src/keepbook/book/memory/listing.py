@@ -29,7 +29,8 @@ _GLANCES: dict[tuple[str, str, Preset, str], "Overview"] = {}
 
 
 class ListingPlace(NamedTuple):
-    """Where to look: in a category and scope, at what has so many labels; which those are, is said each time."""
+    """Which kind of listing query is needed: by category, by scope, with how many labels. The values themselves are
+    parameters."""
 
     category: str | None
     scope: str | None
@@ -56,7 +57,7 @@ def list_page(
     cursor: str | None = None,
     labels: LabelFilter = NOTHING,
 ) -> Page[Memory]:
-    """Memories in order of creation; with `q` those that say it, letter for letter but for case."""
+    """Memories in order of creation; with `q` those that contain it, ignoring case."""
     if state not in IN_STATE:
         raise Invalid(f"state is one of {', '.join(IN_STATE)}, not {state!r}", field="state")
     clean_count(limit, "limit", 1000)
@@ -112,7 +113,7 @@ def _page_query(kind: _Kind, goes_on: bool) -> PreparedStatement:
 
 
 class Brief(NamedTuple):
-    """As much of a memory as gives it its place on a page of many."""
+    """The part of a memory that decides its place on a page of many."""
 
     id: str
     category: str | None
@@ -123,7 +124,7 @@ class Brief(NamedTuple):
 
 
 def in_brief(book: OpenBook, state: str = "active", q: str = "") -> list[Brief]:
-    """Every memory of a state and of every agent, oldest first; with `q` those that say it."""
+    """Every memory of a state, of every agent, oldest first; with `q` those that contain it."""
     with book.reading() as (tx, _, _):
         rows = _briefly(state, bool(q.strip())).tuples(tx.conn, {"owner": tx.owner})
     piece = fold_text(q.strip())
@@ -131,7 +132,7 @@ def in_brief(book: OpenBook, state: str = "active", q: str = "") -> list[Brief]:
 
 
 class Overview(NamedTuple):
-    """What a page knows of all memories before it shows some: what there is, and what of it the next chat is given."""
+    """What a page needs of all memories before it shows some: what there is, and what of it the next chat is given."""
 
     kept: Sequence[Brief]
     fates: Mapping[str, Fate]
@@ -143,8 +144,8 @@ class Overview(NamedTuple):
 
 
 def overview(book: OpenBook) -> Overview:
-    """All active memories at a glance. While the ledger's last hash stays the same nothing has been written, so within
-    a minute it is worked out once; no text is held for it."""
+    """All active memories in brief. It is cached for a minute while the ledger's last hash stays the same, which means
+    that nothing was written; no text is cached."""
     with book.reading() as (tx, preset, now):
         key = (tx.owner, ledger.chain_head(tx).hash, preset, now[:16])
         known = _GLANCES.get(key)
@@ -211,8 +212,8 @@ def _says(texts: Sequence[str | None], piece: str) -> bool:
 
 
 def current_memories(tx: Tx) -> Sequence[Any]:
-    """Every active memory that holds now, in brief, oldest first: what a reader of chats reconciles with. A line that
-    has ended is not known."""
+    """Every active memory that holds now, in brief, oldest first: what the reader of a chat compares with. A line that
+    has ended is left out."""
     return _STANDING.rows(tx.conn, {"owner": tx.owner, "now": ledger.present(tx)})
 
 
@@ -232,7 +233,7 @@ _STANDING = PreparedStatement(
 
 
 def memories_by_id(tx: Tx, preset: Preset, now: str, ids: Sequence[str]) -> list[Memory]:
-    """Those of some memories that are active, in the order they are named."""
+    """Those of these memories that are active, in the given order."""
     if not ids:
         return []
     rows = _ACTIVE_THESE.rows(tx.conn, ids, {"owner": tx.owner})

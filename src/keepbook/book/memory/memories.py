@@ -1,7 +1,7 @@
-"""A memory and its versions: what they hold, the rules of what they may say, and how they are read.
+"""A memory and its versions: their fields, the rules of what they may say, and how they are read.
 
-A memory has a state (category, confidence, archived…) that only ever changes together with a ledger entry,
-and versions of which one is current. Nothing here writes; `changes.py` does.
+A memory has a state (category, confidence, archived…) that only ever changes together with a ledger entry, and
+versions, one of them current. Nothing here writes; `changes.py` does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -141,8 +141,8 @@ STATE_FIELDS = tuple(field.name for field in fields(State))
 
 
 def standing_on(chain: Mapping[int, Any], version: int) -> int:
-    """The version that answers where this one is not valid. A correction hides its predecessor, and a
-    restored copy stands where its original stood."""
+    """The version that answers if this one is not valid. A correction hides its predecessor, and a restored copy takes
+    the place of its original."""
     while True:
         row = chain[version]
         if row.restored_from is not None:
@@ -154,7 +154,7 @@ def standing_on(chain: Mapping[int, Any], version: int) -> int:
 
 
 def holding_at(chain: Mapping[int, Any], newest: int, valid: str) -> Any:
-    """Of the versions up to `newest`, the one that holds in the world at `valid`, if any."""
+    """The version, of those up to `newest`, that holds in the world at `valid`, if any."""
     version = newest
     while version >= 1:
         row = chain[version]
@@ -167,8 +167,8 @@ def holding_at(chain: Mapping[int, Any], newest: int, valid: str) -> Any:
 
 
 def replaced_for_good(chain: Mapping[int, Any], version: int) -> bool:
-    """A change that was made without an end takes the place of what stood before, also once it has ended itself; one
-    that was made for a time gives the place back."""
+    """Whether a change replaced the version before it for good: a change without an end does, also once it was ended; a
+    change for a time gives the place back."""
     while chain[version].restored_from is not None or (chain[version].correction and version > 1):
         version = chain[version].restored_from or version - 1
     return chain[version].valid_until is None
@@ -184,7 +184,7 @@ def is_protected(source: str, state: Any) -> bool:
 
 
 def state_name(state: Any) -> str:
-    """Trash outranks archived."""
+    """The state in one word; trash outranks archived."""
     return "trash" if state.trashed_at else "archived" if state.archived_at else "active"
 
 
@@ -193,13 +193,13 @@ def to_version(row: Any) -> Version:
 
 
 def to_state(row: Any) -> State:
-    """The state columns of a row of `memories` (a joined row gives its version as `memory_version`)."""
+    """The state from a row of `memories` (a joined row has its version as `memory_version`)."""
     version = row.memory_version if hasattr(row, "memory_version") else row.version
     return State(version=version, **{name: getattr(row, name) for name in OF_STATE})
 
 
 def indexed_text_of(state: Any, version: Any) -> IndexedText:
-    """What the word index takes from a memory."""
+    """The text of a memory that the word index takes."""
     return IndexedText(state.category, state.subject, version.content, version.summary, version.body)
 
 
@@ -307,7 +307,8 @@ _EVERY_VERSION = PreparedStatement(
 
 
 def in_scope(scope: str | None) -> ColumnElement[bool]:
-    """Unscoped memories, and those of the given scope (or of every one); or only those in it and below."""
+    """A condition: unscoped memories and those of the given scope (or of every scope); or only those in it and
+    below."""
     if scope is not None and scope.endswith(BELOW):
         return in_or_below(scope.removesuffix(BELOW))
     unscoped = memories.c.scope.is_(None)
@@ -325,14 +326,14 @@ def in_or_below(scope: str) -> ColumnElement[bool]:
 
 
 def fits_scope(own: str | None, scope: str | None) -> bool:
-    """The same for a memory in hand."""
+    """Whether a memory fits a scope, as `in_scope` without a query."""
     if scope is not None and scope.endswith(BELOW):
         return own is not None and f"{own}.".startswith(scope.removesuffix("*"))
     return own is None or own == scope or (scope == EVERY_SCOPE and not own.startswith(APART))
 
 
 def find_row(tx: Tx, id: str) -> Any:
-    """A memory's row by its exact id; forgotten ones too, purged ones not."""
+    """A memory's row by its exact id; forgotten memories too, purged ones not."""
     row = _ONE.first(tx.conn, {"owner": tx.owner, "id": sought(id)})
     if row is None or (tx.reach is not None and row.scope not in (None, tx.reach)):
         raise NotFound(f"there is no memory {id!r} in this book", field="id")
@@ -381,7 +382,8 @@ def _references(content: str) -> str:
 
 
 def within_reach(tx: Tx) -> ColumnElement[bool]:
-    """What can be named: everything, or for who speaks for one agent what is everybody's and that agent's own."""
+    """A condition: the memories that this caller may name. That is every memory, or for a token of one agent the
+    unscoped ones and that agent's own."""
     return true() if tx.reach is None else or_(memories.c.scope.is_(None), memories.c.scope == tx.reach)
 
 

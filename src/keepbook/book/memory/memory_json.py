@@ -1,6 +1,6 @@
-"""A memory's shape: first as JSON has it, straight from its rows; from that as Python has it.
+"""Turns rows of memories into JSON, and that JSON into `Memory` values.
 
-A door that gives memories on needs only the first. What a list makes a thousand times stands here.
+Doors that answer with JSON use only the first step. Both run once per memory of a list, so they are written for speed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ STALE_DAYS = 60
 
 
 def memory_to_json(row: Sequence[Any], now: str, preset: Preset) -> dict[str, Any]:
-    """The memory of a row of `SHOWN` or `WHOLE`, as JSON has it."""
+    """A row of the queries `SHOWN` or `WHOLE` as the JSON object of a memory."""
     (
         category, subject, scope, confidence, importance, created, edited, confirmed, archived, reason, trashed,
         id, updated, version, content, summary, body, metadata, tags, source, score, made_by, thread_id, turn_ids,
@@ -83,7 +83,7 @@ def told_memory(
     now: str,
     preset: Preset,
 ) -> dict[str, Any]:
-    """The same put together from a state, one version, and how often and when it was injected."""
+    """The JSON object of a memory from a state, one version, and how often and when it was injected."""
     return memory_to_json((*_of_state(state), id, updated_at, *_of_version(version), *references), now, preset)
 
 
@@ -103,7 +103,7 @@ def _stale_until(now: str) -> str:
 
 
 def json_to_fields(told: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a memory as Python has them."""
+    """The arguments of `Memory` from its JSON: times as datetimes, lists as tuples."""
     found = dict(told)
     for name in _TIMES:
         found[name] = None if told[name] is None else parse_stamp(told[name])

@@ -1,8 +1,8 @@
 """Named texts in a book: one memory each, found by its scope and its name, which is its subject.
 
-Frameworks keep things under keys and paths, the book under ids; here is the way from one to the other. The whole text
-stands in the body. The content is one line of it for people, for the block and for recall, and two names may well say
-the same: as the book keeps the same words once, the second line then says its name too.
+Frameworks store things under keys and paths, the book under ids; this module maps one to the other. The whole text
+stands in the body. The content is one line of it for people, for the block and for recall. Two names may well have the
+same line: the book keeps the same words once, so the second line then says its name too.
 """
 
 import unicodedata
@@ -30,14 +30,14 @@ _UNKEEPABLE = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 
 def exact(name: object, field: str) -> str:
-    """A name that can be found again as it was given; what the book would tidy up is refused."""
+    """A name that can be found again exactly as it was given. A name that the book would clean is refused."""
     if not isinstance(name, str) or clean_line(name, field, 1, LONGEST_NAME) != name:
         raise Invalid(f"{field} is one line of text without spaces at its ends, not {name!r}", field=field)
     return name
 
 
 def one_line(text: str) -> str:
-    """A text without line breaks and without what the book cannot hold."""
+    """A text without line breaks and without characters that the book cannot hold."""
     return " ".join(_UNKEEPABLE.sub(" ", text).split())
 
 
@@ -49,7 +49,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def line_for(book: OpenBook, scope: str, name: str, text: str, *, known: Memory | None) -> str:
-    """The content under which a named text goes into the book; `known` is the memory that holds it already."""
+    """The content of a named text; `known` is the memory that holds it already."""
     with book.writing() as (tx, preset):
         line = one_line(text)
         if len(line) < preset.content_min or all(unicodedata.category(mark)[0] in "CZ" for mark in line):
@@ -69,26 +69,26 @@ def line_for(book: OpenBook, scope: str, name: str, text: str, *, known: Memory 
 
 
 def find_named(book: OpenBook, scope: str, name: str) -> Memory | None:
-    """The active memory of that name; of several, as after a restore, the one written last."""
+    """The active memory of that name. Of several, as after a restore, the one written last."""
     return next(reversed(all_named(book, scope, name)), None)
 
 
 def all_named(book: OpenBook, scope: str, name: str) -> Sequence[Memory]:
-    """Those of that name, the one written last at the end."""
+    """The memories of that name, the one written last at the end."""
     # The folded name has an index; the name itself is compared as it is written.
     same = and_(memories.c.subject_key == sought(fold_text(name)), memories.c.subject == sought(name))
     return sorted(_read(book, memories.c.scope == sought(scope), same), key=_recorded_order)
 
 
 def below(book: OpenBook, scope: str, prefix: str) -> Sequence[Memory]:
-    """Those whose names begin with `prefix`, which ends in a slash, the one written last at the end."""
+    """The memories whose names begin with `prefix`, which ends in a slash, the one written last at the end."""
     # The zero is the character after the slash, and both engines compare by code point.
     begins = and_(memories.c.subject >= sought(prefix), memories.c.subject < sought(prefix)[:-1] + "0")
     return sorted(_read(book, memories.c.scope == sought(scope), begins), key=_recorded_order)
 
 
 def within(book: OpenBook, scope: str) -> Sequence[Memory]:
-    """Those of a scope and of the scopes below it (`scope.…`), in the order of creation."""
+    """The memories of a scope and of the scopes below it (`scope.…`), in the order of creation."""
     return _read(book, in_or_below(scope), memories.c.subject.isnot(None))
 
 

@@ -1,8 +1,8 @@
-"""What waits for the person's word: facts that a preset proposes instead of saving, findings that a person's own word
-stood against, and questions with choices (`questions.py`).
+"""Proposals: what waits for the person's answer. These are facts that a preset proposes instead of saving, findings
+that the person's own word contradicts, and questions with choices (`questions.py`).
 
-Nothing here is injected or recalled. Accepting makes it the person's word; declining is remembered, so that the
-same fact is not proposed again; unanswered, it is gone after 30 days.
+Nothing here is injected or recalled. Accepting makes it the person's word; declining is stored, so that the same fact
+is not proposed again; without an answer it is gone after 30 days.
 """
 
 import json
@@ -92,7 +92,7 @@ def propose(
     choices: Sequence[Choice] = (),
     **told: Any,
 ) -> Proposal | None:
-    """Let a fact wait, unless the same is waiting already or was declined."""
+    """Store a fact as a proposal, unless the same is waiting already or was declined."""
     question, memory_id = told.get("question"), told.get("memory_id")
     if any(_is_asked(known, op, content, question, memory_id) for known in _open_or_declined_rows(tx)):
         return None
@@ -121,8 +121,8 @@ def ask_question(
     nature: str = "proposal",
     **told: Any,
 ) -> Proposal | None:
-    """Ask the person something with choices. `lines` (of "which") are the ids and words that could be meant, `beside`
-    (of "over") is the new line; the rest is told as to `propose`."""
+    """Ask the person a question with choices. `lines` (of "which") are the ids and words that could be meant, `beside`
+    (of "over") is the new line; the rest is as for `propose`."""
     choices = choices_for(question, op, content, memory_id, lines, beside)
     return propose(
         tx, now, nature=nature, op=op, content=content, turn_ids=turn_ids, choices=choices, question=question,
@@ -131,7 +131,7 @@ def ask_question(
 
 
 def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str, *, both: bool = False) -> Written:
-    """The person says yes: from here on it is their own word, said in the chat it was found in. `made_by` tells it
+    """Accept a proposal: from now on it is the person's own word, said in the chat it was found in. `made_by` tells it
     from what they typed. With `both` a change is kept beside the line that it would have changed."""
     waiting = _waiting(tx, id)
     keeps_both = both and (waiting.op == "update" or waiting.question is not None)
@@ -147,14 +147,14 @@ def decline_proposal(tx: Tx, id: str, now: str) -> Proposal:
 
 
 def answer_proposal(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, now: str) -> Written | Proposal:
-    """The person chooses one of the answers: what it wrote (of several writes the last), or how the question stands
-    where there was nothing to write."""
+    """Answer a question with one of its choices. Returns what it wrote (of several writes the last), or the question if
+    there was nothing to write."""
     written = write_answer(tx, origin, preset, id, choice, now)
     return written[-1] if written else get_proposal(tx, id)
 
 
 def write_answer(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, now: str) -> list[Written]:
-    """Carry out the answer that the person chooses: all that it writes, in order."""
+    """Carry out the chosen answer: everything that it writes, in order."""
     waiting = _waiting(tx, id)
     chosen = find_choice(waiting.choices or plain_choices(waiting.op, waiting.memory_id), choice)
     if chosen.op is None:
@@ -218,7 +218,7 @@ def _say(tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, memory_id: s
 def note_declined(
     tx: Tx, now: str, content: str, *, thread_id: str | None = None, turn_ids: Sequence[str] = ()
 ) -> None:
-    """A "no" in the conversation: nothing is stored but that it was declined."""
+    """Record a "no" in the conversation: nothing is stored but that it was declined."""
     row = {
         "owner": tx.owner, "id": new_id(), "nature": "proposal", "op": "add", "content": content, "status": "declined",
         "thread_id": thread_id, "turn_ids": json.dumps(list(turn_ids)), "created_at": now, "decided_at": now,
@@ -227,7 +227,8 @@ def note_declined(
 
 
 def note_forgotten(tx: Tx, now: str, matter: str, thread_id: str, turns: Sequence[int]) -> str:
-    """The person wants a matter forgotten that these turns speak of: recall quotes them no longer."""
+    """Record that the person wants a matter forgotten that these turns speak of: recall does not quote them any
+    more."""
     told = json.dumps([str(turn) for turn in sorted(set(turns))])
     row = {
         "owner": tx.owner, "id": new_id(), "nature": "proposal", "op": "forget", "content": matter,
@@ -238,19 +239,19 @@ def note_forgotten(tx: Tx, now: str, matter: str, thread_id: str, turns: Sequenc
 
 
 def take_back_forgotten(tx: Tx, id: str, now: str) -> None:
-    """Recall may quote them again."""
+    """Let recall quote these turns again."""
     _decide(tx, id, "expired", now)
 
 
 def take_back_proposal_no(tx: Tx, id: str, now: str) -> Proposal:
-    """The person takes their no back: it is as if nothing had been asked."""
+    """Take back the person's "no": it is as if nothing had been asked."""
     if get_proposal(tx, id).status != "declined":
         raise Conflict(f"proposal {id} was not declined", code="decided")
     return _decide(tx, id, "expired", now)
 
 
 def reopen_proposal(tx: Tx, id: str, now: str) -> Proposal:
-    """Ask it again: it waits as if nothing had been said."""
+    """Let a proposal wait again, as if it had not been answered."""
     waiting = update(proposals).where(proposals.c.owner == tx.owner, proposals.c.id == id)
     tx.conn.execute(waiting.values(status="waiting", decided_at=None))
     due.remind(tx, due.EXPIRE, id, later(now, days=WAITING_DAYS))
@@ -258,7 +259,7 @@ def reopen_proposal(tx: Tx, id: str, now: str) -> Proposal:
 
 
 def expire(tx: Tx, id: str, now: str) -> bool:
-    """Unanswered for 30 days: gone. A later chat may propose it again."""
+    """Mark a waiting proposal as expired, as after 30 days. A later chat may propose it again."""
     row = tx.conn.execute(select(proposals).where(proposals.c.owner == tx.owner, proposals.c.id == id)).first()
     if row is None or row.status != "waiting":
         due.cancel(tx, due.EXPIRE, id)
@@ -268,7 +269,7 @@ def expire(tx: Tx, id: str, now: str) -> bool:
 
 
 def settle_proposals(tx: Tx, content: str, now: str) -> None:
-    """What the book says by now is not asked for any more."""
+    """Expire the proposals whose content the book says by now."""
     for one in list_proposals(tx):
         if one.op == "add" and alike(one.content, content):
             expire(tx, one.id, now)
@@ -322,7 +323,7 @@ def _list_query(of_chat: bool) -> PreparedStatement:
 
 
 def declined_contents(tx: Tx) -> list[str]:
-    """What the person did not want kept. That a line is not over, or not meant, is no such no."""
+    """The contents that the person did not want kept. A "no" to whether a line is over, or meant, does not count."""
     refused = (known for known in _open_or_declined_rows(tx) if known.status == "declined")
     return [known.content for known in refused if known.question not in ("over", "which")]
 

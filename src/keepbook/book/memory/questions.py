@@ -73,7 +73,7 @@ def _which_choices(op: str, lines: Sequence[tuple[str, str]]) -> tuple[Choice, .
 
 
 def plain_choices(op: str, memory_id: str | None) -> tuple[Choice, ...]:
-    """Of a proposal that asks no question of its own: yes, no, and beside the line that it would change."""
+    """The answers to a proposal without a question of its own: yes, no, and beside the line that it would change."""
     both = (Choice(BOTH, "Keep both", "add"),) if op == "update" and memory_id is not None else ()
     return (Choice("yes", "Yes", op, memory_id), *both, Choice("no", "No"))
 

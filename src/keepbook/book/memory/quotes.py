@@ -1,9 +1,9 @@
-"""Quotations in the book: a line that is made of what the person said in a chat.
+"""Writes quotations: lines made of what the person said in a chat.
 
-Only these operations make one. They read the turns in the transaction that writes, check the spans against them and
-put the content together themselves, so `quoted` is true of a version or not there; no caller sets it. Spans are of
-turns of the version's own chat. Words of two chats cannot be one quotation: where a value that was said here takes the
-place of one that stands in a line from elsewhere, or in a note, `exchange` leaves a note with brackets.
+Only these operations make a quotation. They read the turns in the transaction that writes, check the spans against them
+and build the content themselves; no caller sets `quoted`. Spans are of turns of the version's own chat. Words of two
+chats cannot be one quotation: if a value that was said here replaces a value in a line from another chat, or in a note,
+`exchange` leaves a note with brackets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,8 @@ EXTRACTED, CHAT = "extracted", "chat"
 
 
 def quoting_origin(origin: Origin) -> Origin:
-    """What a reader chose is `extracted`; what the person asked to keep, or said yes to, is their word in a chat."""
+    """The origin of a quotation: what a reader chose is `extracted`; what the person asked to keep, or accepted, is
+    their word in a chat."""
     return origin if origin.source == EXTRACTED else replace(origin, source=CHAT)
 
 
@@ -62,7 +63,8 @@ def quote(
     *,
     said_on: date | str | None = None,
 ) -> Written:
-    """Keep what was said, as it was said. `said` gives all but the content and the turns, which the spans give."""
+    """Keep a statement in the words that were said. `said` gives everything but content and turns, which the spans
+    give."""
     content = checked_content(tx, thread_id, spans)
     whole = replace(said, content=content, thread_id=thread_id, turn_ids=cited_turns(spans))
     return remember(tx, quoting_origin(origin), preset, whole, _quotation(spans, said_on))
@@ -137,7 +139,7 @@ def exchange(
 
 
 def checked_content(tx: Tx, thread_id: str, spans: Sequence[Span]) -> str:
-    """What these spans say, once they are found to be the person's words."""
+    """The content of these spans, once they are checked to be the person's words."""
     texts, roles = stored_turns(tx, thread_id, spans)
     check_spans(spans, texts, roles)
     return content_of(spans, texts)
@@ -151,13 +153,13 @@ def _quotation(spans: Sequence[Span], said_on: date | str | None) -> QuotedSpans
 
 
 def are_stored(tx: Tx, thread_id: str, spans: Sequence[Span]) -> bool:
-    """Whether the chat still has every turn that spans speak of."""
+    """Whether the chat still has every turn of these spans."""
     texts, _ = stored_turns(tx, thread_id, spans)
     return texts.keys() >= {span.turn for span in spans}
 
 
 def stored_turns(tx: Tx, thread_id: str, spans: Sequence[Span]) -> tuple[Mapping[int, str], Mapping[int, str]]:
-    """The texts of the turns that spans speak of, and who spoke each; the turn that is just being stored among them."""
+    """The texts of the turns of these spans, and who spoke each, including the turn that is just being stored."""
     wanted = sorted({span.turn for span in spans})
     if not wanted:
         raise Invalid("a quotation has at least one span", field="spans")

@@ -1,9 +1,9 @@
-"""Are these right: everything that waits for the person to say yes or no.
+"""Review: everything that waits for the person to say yes or no.
 
-Four kinds: what closing found against the person's own word, what a preset proposes instead of saving or asks with
-choices, two lines that say opposite things, and what software read between the lines and nobody has confirmed. An
-answer is an ordinary write (`promote`, `forget`, `unlink`, `proposals.answer_proposal`, `proposals.accept`,
-`proposals.decline_proposal`); a declined or accepted proposal can be asked anew.
+Four kinds: what closing found against the person's own word; what a preset proposes instead of saving or asks with
+choices; two lines that say opposite things; what software read between the lines and nobody has confirmed. An answer is
+an ordinary write (`promote`, `forget`, `unlink`, `proposals.answer_proposal`, `proposals.accept`,
+`proposals.decline_proposal`); a declined or accepted proposal can be asked again.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ class ReviewQuestion:
 
 
 def reopen_answered(book: OpenBook, proposal_id: str, answers: Sequence[str] = ("accepted", "declined")) -> Proposal:
-    """Ask again what was answered: it waits as if nothing had been said."""
+    """Ask an answered question again: it waits as if it had not been answered."""
     book.ask("proposals.answer")
     with book.writing() as (tx, _):
         found = proposals.get_proposal(tx, proposal_id)
@@ -76,15 +76,15 @@ _NAMED = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids), memories
 
 
 def count_waiting(book: OpenBook, unsaid: int | None = None) -> int:
-    """How many wait; `unsaid` is how many nobody has confirmed, where that was counted already."""
+    """How many questions wait. `unsaid` is how many memories nobody has confirmed, if that was counted already."""
     with book.reading() as (tx, _, now):
         asked: int = _ASKED.tuples(tx.conn, {"owner": tx.owner})[0][0] + len(_contradictions(tx, now))
         return asked + (_UNSAID.tuples(tx.conn, {"owner": tx.owner})[0][0] if unsaid is None else unsaid)
 
 
 def first(book: OpenBook, most: int) -> Sequence[ReviewQuestion]:
-    """The first to answer: conflicts with the person's word, then proposals, then opposites, then what was read, newest
-    first; what is about somebody's health comes first of all, and first among its like."""
+    """The first questions to answer: conflicts with the person's word, then proposals, then opposites, then readings,
+    newest first. What is about somebody's health comes first of all, and first within its kind."""
     unsaid = overview(book).unsaid[: max(most, LOOKED)]
     with book.reading() as (tx, preset, now):
         asked = sorted(proposals.list_proposals(tx), key=lambda one: one.nature != "conflict")
@@ -129,13 +129,13 @@ def _kind(one: ReviewQuestion) -> int:
 
 @lru_cache(maxsize=4096)
 def is_weighty(text: str) -> bool:
-    """Whether a mistake in it could hurt somebody."""
+    """Whether a mistake in a line could hurt somebody."""
     return bool(find_topics(text, ("health",)))
 
 
 @explain_arguments
 class Review:
-    """What waits for the person's word: `book.proposals`."""
+    """What waits for the person's answer: `book.proposals`."""
 
     def __init__(self, book: OpenBook) -> None:
         self._book = book
@@ -149,23 +149,24 @@ class Review:
             return proposals.get_proposal(tx, id)
 
     def accept(self, id: str, both: bool = False) -> Written:
-        """Yes: from here on it is the person's own word; with `both` beside the line that it would have changed."""
+        """Accept a proposal: from now on it is the person's own word."""
         self._book.ask("proposals.answer")
         with self._book.writing() as (tx, preset):
             return proposals.accept(tx, self._book.origin, preset, id, stamp(tx.clock()), both=both)
 
     def decline(self, id: str) -> Proposal:
-        """No: nothing is kept, and it is not proposed again."""
+        """Decline a proposal: nothing is kept, and it is not proposed again."""
         self._book.ask("proposals.answer")
         with self._book.writing() as (tx, _):
             return proposals.decline_proposal(tx, id, stamp(tx.clock()))
 
     def answer(self, id: str, choice: str) -> Written | Proposal:
-        """Answer a question with one of its choices: what that wrote, or the proposal where nothing was to write."""
+        """Answer a question with one of its choices. Returns what that wrote, or the proposal if there was nothing to
+        write."""
         self._book.ask("proposals.answer")
         with self._book.writing() as (tx, preset):
             return proposals.answer_proposal(tx, self._book.origin, preset, id, choice, stamp(tx.clock()))
 
     def reopen(self, id: str) -> Proposal:
-        """Take back a No: it waits again. What was accepted is undone like any other write."""
+        """Take back a "no": the proposal waits again. What was accepted is undone like any other write."""
         return reopen_answered(self._book, id, ("declined",))

@@ -1,7 +1,7 @@
-"""How a memory changes: the one path of every write.
+"""The one path of every write to a memory.
 
-A `Change` knows who acts on which memory and how it stands; `to` carries it out in the order the guards ask for:
-the ledger entry, the memory's state and the version it made (if any), the word index.
+A `Change` knows who acts on which memory and the memory's present state; `to` carries it out in the order the guards
+ask for: the ledger entry, the memory's state and the version it made (if any), the word index.
 """
 
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ from keepbook.storage.tables.trading import lessons
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionText:
-    """What a new version says; the columns of `versions` without the bookkeeping."""
+    """The text of a new version: the columns of `versions` without the bookkeeping."""
 
     content: str
     summary: str | None
@@ -63,7 +63,7 @@ class VersionText:
 
 
 class QuotedSpans(NamedTuple):
-    """Which words of its chat a version quotes, and the day they were said on, where they count from it."""
+    """The words of its chat that a version quotes, and the day they were said on, if they count from it."""
 
     spans: str
     said_on: str | None
@@ -77,7 +77,7 @@ TEXT_FIELDS = tuple(VersionText.__dataclass_fields__)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One write in the making. `row` and `before` are empty for a memory that does not exist yet."""
+    """One write before it is carried out. `row` and `before` are empty for a memory that does not exist yet."""
 
     tx: Tx
     origin: Origin
@@ -93,13 +93,13 @@ class Change:
         return self.origin.actor in ledger.AUTOMATIC_ACTORS
 
     def refuse_dropped(self, verb: str) -> None:
-        """Archived and trashed memories rest as they are until they are restored."""
+        """Refuse to change an archived or trashed memory before it is restored."""
         if self.before is not None and self.before.name != "active":
             where = "in the trash" if self.before.name == "trash" else "archived"
             raise Conflict(f"memory {self.id} is {where} and cannot be {verb}; restore it first", code=self.before.name)
 
     def refuse_overruling(self, source: str) -> None:
-        """What a person said is not for automation to rewrite."""
+        """Refuse automation that rewrites what a person said."""
         protected = self.before is not None and is_protected(self.row.source, self.before)
         if protected and (self.automatic or source in AUTOMATIC):
             raise NotAllowed(
@@ -107,7 +107,8 @@ class Change:
             )
 
     def refuse_over_person(self, **wanted: str) -> None:
-        """An agent changes what tools saved, never the person's word; what it wanted is left as a proposal."""
+        """Refuse an agent that changes the person's word; what it wanted is left as a proposal. It may change what
+        tools saved."""
         origin = self.origin
         if origin.actor != "agent" or origin.for_person or not is_persons_word(self.tx, self.row, self.before):
             return
@@ -119,7 +120,7 @@ class Change:
         )
 
     def refuse_bringing_back(self) -> None:
-        """What the person put away, an agent does not bring back."""
+        """Refuse an agent that brings back what the person put away."""
         origin = self.origin
         if origin.actor != "agent" or origin.for_person:
             return
@@ -130,7 +131,7 @@ class Change:
         return Written(**json_to_fields(memory_to_json(self.row, self.at, self.preset)), event=None, unchanged=True)
 
     def to(self, after: State, text: VersionText | None = None, *, undoes: int | None = None) -> Written:
-        """Carry it out: the state becomes `after`, and `text` (if given) its next version."""
+        """Carry out the change: the state becomes `after`, and `text` (if given) the next version."""
         if text is None:
             self._refuse_weakening(after)
         version = None if text is None else self._version(after.version, text)
@@ -196,7 +197,8 @@ class Change:
 
 
 def change_of(tx: Tx, origin: Origin, preset: Preset, action: str, ref: str, *, learning: bool = False) -> Change:
-    """A change of the memory behind a reference; of a lesson only by its person, or by `learning` from trades."""
+    """The change of the memory behind a reference. A lesson is changed only by its person, or by `learning` from
+    trades."""
     row = find_row(tx, resolve(tx, ref))
     if not learning:
         refuse_lesson(tx, origin, row.id)
@@ -204,13 +206,13 @@ def change_of(tx: Tx, origin: Origin, preset: Preset, action: str, ref: str, *, 
 
 
 def refuse_lesson(tx: Tx, origin: Origin, id: str) -> None:
-    """A lesson has figures behind it: whoever is not its person may not reword it, retire it or bring it back."""
+    """Refuse to reword, retire or bring back a lesson, except by its person: it has figures behind it."""
     if origin.actor == "agent" and _LESSON.first(tx.conn, {"owner": tx.owner, "memory_id": id}) is not None:
         raise NotAllowed(f"memory {id} is a lesson; only the person changes it", code="person_only")
 
 
 def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
-    """The person typed it, or confirmed or promoted what somebody else had noted."""
+    """Whether the person typed it, or confirmed or promoted what somebody else had noted."""
     if row.source == "profile":
         return True
     promoted = row.source in AUTOMATIC and row.confidence == "asserted"
@@ -220,8 +222,8 @@ def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
 
 
 def quoting(text: VersionText, row: Any = None, quotation: QuotedSpans | None = None) -> VersionText:
-    """What the next version says, as a quotation where it is one: a new one, or the same words as before, which stay
-    those of the chat that they were said in. Words that anybody else chose are a note."""
+    """The text marked as a quotation, if it is one: a new quotation, or the same words as before, which stay those of
+    their chat. Words that anybody else chose are a note."""
     if quotation is not None:
         return replace(text, quoted=1, spans=quotation.spans, said_on=quotation.said_on)
     if row is None or not row.quoted or row.content != text.content:

@@ -1,6 +1,6 @@
-"""How much one owner may keep: limits that an installation sets, and the words when one is reached.
+"""How much one owner may keep: limits that an installation sets, and the error messages when one is reached.
 
-Asked before something is added, in its transaction. An installation that sets no limit pays nothing for them.
+They are checked before something is added, in its transaction. An installation without limits pays nothing for them.
 """
 
 from sqlalchemy import ColumnElement, FromClause, bindparam, func, select, true
@@ -26,7 +26,7 @@ def room_for_chat(tx: Tx) -> None:
 
 
 def room_for_text(tx: Tx, text: str) -> None:
-    """All versions of all memories and all that was said in chats, counted in characters."""
+    """Check the limit of text: all versions of all memories and all messages of chats, counted in characters."""
     if (most := tx.allowance.bytes) is None:
         return
     used = sum(total.tuples(tx.conn, {"owner": tx.owner})[0][0] or 0 for total in (_KEPT, _SAID))

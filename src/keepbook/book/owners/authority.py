@@ -1,9 +1,9 @@
-"""Who may do what: one table, and the one question that every door asks of it.
+"""Who may do what: one table, and the one check that every door makes against it.
 
-A row is a group of operations that belong together; a column is a kind of actor. `refusal_reason` answers why not, in a
-sentence for a person, or nothing where it is allowed; `require_permission` raises it. What depends on the book itself
-(whose agent it is, what that agent's settings give it) the one who asks says with the question. `docs/security.md`
-shows this table, and `tests/contracts/authority.toml` holds what it must answer, written by hand.
+A row is a group of operations that belong together; a column is a kind of actor. `refusal_reason` says why not, in a
+sentence for a person, or None if it is allowed; `require_permission` raises it. What depends on the book itself (whose
+agent it is, what that agent's settings give it) the caller passes in. `docs/security.md` shows this table, and
+`tests/contracts/authority.toml` holds the expected answers, written by hand.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ chats."""
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts: a kind, what its key opens, and for a bound agent which one it is."""
+    """Who acts: a kind, the scopes of its token, and for a bound agent which agent."""
 
     kind: str
     scopes: frozenset[str] = EVERYTHING
@@ -110,8 +110,8 @@ _WHY = {
 
 
 def refusal_reason(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> str | None:
-    """Why this actor may not, or None. `agent` is the one it is about; `given` that the bound agent's settings give it
-    the person's memory."""
+    """Why this actor may not do an operation, or None if it may. `agent` is the agent that it is about. `given` says
+    that the settings of the bound agent give it the person's memory."""
     row = TABLE[OPERATIONS[operation]]
     if not _is_open(row, actor, agent, given):
         return _WHY[row.code].format(words=row.words)
@@ -119,7 +119,7 @@ def refusal_reason(actor: Actor, operation: str, *, agent: str | None = None, gi
 
 
 def require_permission(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> None:
-    """Refuse unless this actor may."""
+    """Raise `NotAllowed` unless this actor may do the operation."""
     why = refusal_reason(actor, operation, agent=agent, given=given)
     if why is None:
         return
@@ -145,7 +145,7 @@ def _lacks(actor: Actor, scope: str) -> str:
 
 
 def ask_token(actor: Actor, kind: str, scopes: Iterable[str]) -> None:
-    """Whether this actor may make a token of a kind with these scopes: kinds and scopes only go down."""
+    """Raise unless this actor may make a token of a kind with these scopes: never more than its own."""
     require_permission(actor, "tokens.make")
     if kind == "service":
         raise NotAllowed("a service token opens every book; make it with keepbook token create", code="service_token")
@@ -159,7 +159,7 @@ def ask_token(actor: Actor, kind: str, scopes: Iterable[str]) -> None:
 
 
 def ask_agent(actor: Actor, told: Mapping[str, Any]) -> None:
-    """Whether this actor may set up an agent like this: a demo's visitor has the native adapter and no other model."""
+    """Raise unless this actor may set up such an agent: a demo's visitor has the native adapter and no other model."""
     require_permission(actor, "agents.change")
     if actor.kind != "visitor":
         return
@@ -173,7 +173,7 @@ def _model_of(specialist: Any) -> Any:
 
 
 def clean_scopes(kind: str, scopes: Iterable[str]) -> list[str]:
-    """A token's scopes in their one order."""
+    """A token's scopes in their fixed order."""
     wanted = {scopes} if isinstance(scopes, str) else set(scopes)
     known = SCOPES if kind == "service" else SCOPES[:-1]
     if not wanted or not wanted <= set(known):

@@ -1,4 +1,4 @@
-"""What an owner has chosen for their own book: memory on or off, topics never to be remembered, tier, their name."""
+"""An owner's choices for their own book: memory on or off, topics never to be remembered, tier, their name."""
 
 import json
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Choices:
 
 
 def heed(chosen: Choices, text: str) -> None:
-    """What a person wants kept out of the book, no agent writes into it."""
+    """Refuse an agent that writes what the person wants kept out of the book."""
     if not chosen.memory:
         raise NotAllowed("the person has switched memory off; nothing is kept", code="memory_off")
     if topics := find_topics(text, chosen.never):
@@ -52,7 +52,7 @@ def change_choices(
     tier: str | None = None,
     name: str | None = None,
 ) -> Choices:
-    """Change what is given; the rest stays."""
+    """Change the choices that are given; the rest stays."""
     if memory is not None and not isinstance(memory, bool):
         raise Invalid(f"memory is true or false, not {memory!r}", field="memory")
     if tier is not None and tier not in TIERS:

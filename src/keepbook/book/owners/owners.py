@@ -19,7 +19,7 @@ _UNSEEN = ("Cc", "Cs", "Zl", "Zp")
 
 
 def clean_owner(name: object) -> str:
-    """An owner's name as it must be: with no owner there is no book, never "all"."""
+    """An owner's name, checked. There is no book without an owner, and never a book of all."""
     if not isinstance(name, str) or not name.strip():
         raise Invalid("name the owner: every book belongs to someone", field="owner")
     if (
@@ -35,7 +35,8 @@ def clean_owner(name: object) -> str:
 
 
 def everyone(conn: Connection) -> list[str]:
-    """Everybody who has a book here, asked without an owner's scope. Who only ever chatted is known by what is due."""
+    """Every owner of a book here, asked without an owner's scope. An owner who only ever chatted is known by due
+    work."""
     return list(conn.execute(union(select(owners.c.owner), select(due.c.owner)).order_by("owner")).scalars())
 
 
@@ -47,7 +48,7 @@ def preset_name(tx: Tx) -> str | None:
 
 
 def zone_name(tx: Tx) -> str:
-    """The owner's time zone: what an active memory with the subject `timezone` names, else what was configured."""
+    """The owner's time zone: from an active memory with the subject `timezone`, else as configured."""
     told = _ABOUT_TIMEZONE.tuples(tx.conn, {"owner": tx.owner})
     named = (zone for (content,) in told for zone in _ZONES.findall(content))
     for zone in named:
@@ -60,7 +61,7 @@ def zone_name(tx: Tx) -> str:
 
 
 def configure(tx: Tx, now: str, *, preset: str | None = None, zone: str | None = None) -> None:
-    """Set what the owner has chosen; what is not given stays."""
+    """Set the owner's preset and zone; what is not given stays."""
     if zone is not None:
         clean_zone(zone)
     chosen = {name: value for name, value in (("preset", preset), ("zone", zone)) if value is not None}

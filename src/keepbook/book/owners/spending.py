@@ -65,12 +65,12 @@ class Spending:
         self._book = book
 
     def list(self) -> Sequence[Spent]:
-        """What each kind of work has cost this owner, month by month."""
+        """What each kind of work has cost this owner, by month."""
         with self._book.reading() as (tx, _, _):
             return list_spending(tx)
 
     def count(self, operation: str, model: str, tokens_in: int, tokens_out: int) -> None:
-        """Note what an answer of a model cost."""
+        """Record the tokens of one answer of a model."""
         with self._book.writing() as (tx, _):
             count_tokens(tx, stamp(tx.clock()), operation, model, tokens_in, tokens_out)
 

@@ -1,4 +1,4 @@
-"""Tokens: keys to the doors. Only a token's hash is kept, so nobody who reads the database can use one.
+"""Tokens for the doors. Only a token's hash is stored, so nobody who reads the database can use one.
 
 A `person` or `agent` token opens one owner's book; a `service` token is a host application's, which names the owner
 with each request. Tokens hold no personal text and are looked up before anyone is served, outside every owner's scope.
@@ -81,8 +81,8 @@ class Tokens:
         agent: str | None = None,
         made_with: str | None = None,
     ) -> NewToken:
-        """Make a token and answer its secret, this once. `agent` is the id of one whose tools it has. Made with another
-        token, by its id, it ends no later than that one."""
+        """Make a token and return its secret, this once. `agent` is the id of the agent whose tools it has. A token
+        that is `made_with` another ends no later than that one."""
         now = self._database.clock()
         secret = f"kb_{secrets.token_urlsafe(32)}"
         id = new_id()
@@ -121,7 +121,7 @@ class Tokens:
             return [_to_token(row) for row in conn.execute(query)]
 
     def revoke(self, id: str, *, owner: str | None = None) -> Token:
-        """From here on it opens nothing. With `owner`, only one of that owner's."""
+        """Revoke a token: from now on it opens nothing. With `owner`, only a token of that owner."""
         with self._database.unscoped() as conn:
             found = _get_token(conn, id)
         if owner is not None and found.owner != owner:
@@ -145,7 +145,7 @@ class Tokens:
                 yield tx.conn
 
     def check(self, secret: str) -> Token | None:
-        """The token behind a secret, if it still opens something."""
+        """The token behind a secret, if it is still valid."""
         now = self._database.clock()
         asked = {"hash": _hash(secret)}
         row = self._database.query_once(lambda conn: _BY_HASH.first(conn, asked))
@@ -157,7 +157,7 @@ class Tokens:
         return known
 
     def stands(self, id: str | None) -> bool:
-        """Whether a token that opened something still does; no token at all does as long as none was ever made."""
+        """Whether a token is still valid. Without a token: whether none was ever made here."""
         if id is None:
             return not self.asked_for()
         row = self._database.query_once(lambda conn: conn.execute(select(tokens).where(tokens.c.id == id)).first())
@@ -166,14 +166,14 @@ class Tokens:
     # Pages: a session of their own, so that no browser keeps a token
 
     def sign_in(self, secret: str) -> tuple[str, Token] | None:
-        """A new session's secret for who shows a token of a person, this once."""
+        """Start a session of the pages with a person's token; returns the session's secret, this once."""
         known = self.check(secret)
         if known is None:
             return None
         return (self.session_for(known.id), known) if known.kind == "person" else ("", known)
 
     def session_for(self, token_id: str) -> str:
-        """A new session of the pages for a token; answers its secret, this once."""
+        """Start a session of the pages for a token; returns its secret, this once."""
         now = self._database.clock()
         secret = f"kbs_{secrets.token_urlsafe(32)}"
         row = {"hash": _hash(secret), "token_id": token_id, "created_at": stamp(now), "expires_at": stamp(now + KEPT)}
@@ -183,7 +183,7 @@ class Tokens:
         return secret
 
     def of_session(self, secret: str) -> Token | None:
-        """The token behind a page's session, while both open."""
+        """The token behind a session of the pages, while both are valid."""
         asked = {"hash": _hash(secret), "now": stamp(self._database.clock())}
         row = self._database.query_once(lambda conn: _BY_SESSION.first(conn, asked))
         if row is None or not (known := _to_token(row)).opens(self._database.clock()):
@@ -191,7 +191,7 @@ class Tokens:
         return known
 
     def sign_out(self, secret: str) -> None:
-        """That session opens nothing any more; the token stays what it was."""
+        """End a session; its token stays valid."""
         with self._database.unscoped(writes=True) as conn:
             conn.execute(delete(page_sessions).where(page_sessions.c.hash == _hash(secret)))
 

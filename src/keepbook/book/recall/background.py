@@ -1,9 +1,8 @@
-"""Work that follows the writers: one thread, one owner after the other, and nobody waits for it.
+"""Background work after writes: one thread, one owner after the other. Nobody waits for it.
 
-It begins when an owner has been quiet for a moment. So a burst of writes is done in one go and undisturbed, and a
-program that writes and ends is gone before anything was loaded for its sake; what it leaves is found by the next one.
-At the end the thread is waited for, however long its step takes: one that is inside an embedder's own code when the
-interpreter goes would abort the program.
+It begins when an owner has been quiet for a moment. So a burst of writes is done in one go, and a program that writes
+and ends does not load anything for it; the next program finds what it leaves. At the end the thread is waited for,
+however long its step takes: a thread inside an embedder's own code when the interpreter exits would abort the program.
 """
 
 import atexit
@@ -21,7 +20,7 @@ QUIET, LATEST = 0.5, 5.0
 
 
 class Filler:
-    """Calls `work` with each owner that was nudged; what takes long asks between its steps whether this `is_closed`."""
+    """Calls `work` with each owner that was nudged. Long work checks `is_closed` between its steps."""
 
     def __init__(self, work: Callable[[str], object]) -> None:
         self._work = work
@@ -31,7 +30,7 @@ class Filler:
         self.is_closed = False
 
     def nudge(self, owner: str) -> None:
-        """There may be something to do for this owner."""
+        """Say that there may be work for this owner."""
         now = time.monotonic()
         with self._awake:
             if self.is_closed:
@@ -45,7 +44,7 @@ class Filler:
             self._awake.notify()
 
     def close(self) -> None:
-        """No new work; the step under way is waited for."""
+        """Take no new work, and wait for the current step."""
         with self._awake:
             self.is_closed = True
             self._awake.notify()

@@ -1,8 +1,8 @@
-"""What waits for its vector: found out, never kept in a list of its own.
+"""What waits for its vector. It is computed, never stored in a list of its own.
 
-The ledger tells which memories were touched since the last one that was embedded, each chat how many turns it has
-more than vectors. So a crash, a restore or another embedder needs no word from anybody. What is hidden, incognito or
-not active waits for nothing.
+The ledger shows which memories were touched since the last embedded one, and each chat how many turns it has more than
+vectors. So nothing has to be told after a crash, a restore or a change of embedder. Hidden, incognito and inactive
+texts are not embedded.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ MEMORY, TURN = "memory", "turn"
 
 
 class TextToEmbed(NamedTuple):
-    """What waits to be embedded."""
+    """A text that waits to be embedded."""
 
     kind: str
     item: str
@@ -63,7 +63,8 @@ def count_to_embed(tx: Tx, space: str, most: int) -> int:
 
 
 def still_says(tx: Tx, space: str, text: TextToEmbed) -> bool:
-    """Whether a vector of this may be kept: nobody was quicker, and it still says what was read."""
+    """Whether a vector of this text may be stored: there is none yet, and the text is still the one that was
+    embedded."""
     here = vectors.c
     if tx.conn.execute(
         select(here.nth).where(

@@ -1,4 +1,4 @@
-"""What was used last, held within a bound."""
+"""A least-recently-used cache with a bound."""
 
 import threading
 from collections import OrderedDict
@@ -10,7 +10,8 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """Values by key; over `most` in all, what was not used for longest goes. The newest stays, whatever it weighs."""
+    """Values by key. If they weigh more than `most`, the least recently used go. The newest stays, whatever it
+    weighs."""
 
     def __init__(self, most: int, weigh: Callable[[V], int] = lambda _: 1) -> None:
         self._most, self._weigh = most, weigh

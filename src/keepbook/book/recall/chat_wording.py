@@ -1,4 +1,4 @@
-"""The words of a question to chats and of what it finds: whom it names, how they would put it, the snippet shown."""
+"""Words of a question about chats and of its results: whom it names, how they would say it, the snippet shown."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -31,7 +31,7 @@ _IT_SAID = regex(
 
 
 def in_first_person(question: str, names: Collection[str]) -> str:
-    """The question as the named speaker would put it: what people say of themselves has no name in it."""
+    """The question as the named speaker would ask it: what people say of themselves has no name in it."""
     for name in names:
         said = rf"(?:the )?{re.escape(name)}"
         question = words_regex(rf"\b{said}(?:'s|’s)", re.IGNORECASE).sub("my", question)

@@ -88,7 +88,7 @@ class Snippet:
 
 
 class ChatQuery(NamedTuple):
-    """What a question looks for: terms, and the marks of the speakers it names, or means where it names nobody."""
+    """The terms of a question, and the marks of the speakers it names, or means if it names nobody."""
 
     wanted: list[QueryTerm]
     speakers: list[str]
@@ -106,7 +106,7 @@ class ChatQuery(NamedTuple):
 
 
 def in_context(own: Mapping[TurnPlace, float], asks: Collection[TurnPlace] = ()) -> dict[TurnPlace, float]:
-    """One term's value at each turn: what was said there, or next door and damped, whichever is more."""
+    """The value of a term at each turn: its own, or a neighbour's, damped, whichever is more."""
     spread = dict(own)
     get = spread.get
     for (thread_id, turn), weight in own.items():
@@ -147,7 +147,7 @@ def _reasons(
 
 
 def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
-    """Turns that have all the words, the newest first; failing that, turns that have some, the best first."""
+    """The turns that have all the words, newest first. If there are none, the turns that have some, best first."""
     check_query(query, limit)
     asked = ChatQuery(_query_terms(tx, query), [])
     own, common = _postings(tx, asked.wanted, _trashed_threads(tx))
@@ -181,7 +181,7 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
 
 
 def recall_chats(tx: Tx, query: str, *, limit: int = 10, meaning: Meaning | None = None) -> list[ChatHit]:
-    """The turns that answer a question, read in the light of their neighbours."""
+    """The turns that answer a question, each read together with its neighbours."""
     check_query(query, limit)
     asked = _parse_query(tx, query)
     trashed = _trashed_threads(tx)

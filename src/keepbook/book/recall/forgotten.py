@@ -1,8 +1,8 @@
-"""What the person asked to forget and chats still say: recall quotes those turns no longer.
+"""What the person asked to forget and chats still say: recall does not quote those turns any more.
 
-A chat stays as it was said, readable and found by search; to be rid of its words, the person deletes it. Which turns
-are meant is kept as an accepted proposal that forgets no memory (`memory/proposals.py`), so that it can be taken back
-and moves house with the book.
+A chat stays as it was said, readable and found by search; to be rid of its words, the person deletes it. The turns are
+stored as an accepted proposal that forgets no memory (`memory/proposals.py`), so that it can be taken back and is
+exported with the book.
 
 The same proposals, with the lines that the person forgot or deleted, say what is forgotten in the whole book: what a
 file brings that was said before then is left out, until the person takes it in again.
@@ -31,13 +31,13 @@ DROPPED = "user_deleted"
 
 @dataclass(frozen=True, slots=True)
 class ForgottenMatters:
-    """What the person wanted forgotten, each with when: matters, and lines by one of their words."""
+    """What the person wanted forgotten, each with its time: matters, and lines by one of their words."""
 
     matters: tuple[tuple[str, str], ...] = ()
     lines: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def is_forgotten(self, text: str, at: str) -> bool:
-        """Whether a text that was said at an instant has been forgotten since."""
+        """Whether a text that was said at an instant was forgotten later."""
         words = [stem(word) for word in tokens(text)]
         if any(since > at and _speaks_of(matter, text, set(words)) for matter, since in self.matters):
             return True
@@ -45,8 +45,8 @@ class ForgottenMatters:
         return any(since > at and alike(line, text) for line, since in near)
 
     def put_away(self, state: Any, text: str) -> bool:
-        """Whether a memory that is out is so by the person's wish: it was forgotten or deleted, or what it says was
-        after they last had to do with it."""
+        """Whether an inactive memory is so by the person's wish: it was forgotten or deleted, or its matter was
+        forgotten after its last edit."""
         return (
             state.archived_reason == DROPPED or state.trashed_at is not None or self.is_forgotten(text, state.edited_at)
         )
@@ -98,7 +98,7 @@ _NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
 
 
 def forgotten(tx: Tx) -> ForgottenMatters:
-    """What of the whole book the person wanted forgotten, as far as that stands."""
+    """What the person wanted forgotten in the whole book, except what was taken back."""
     mine = (proposals.c.owner == tx.owner, proposals.c.status == "accepted", proposals.c.op == "forget")
     matter = (proposals.c.memory_id.is_(None), proposals.c.question.is_(None))
     query = select(proposals.c.content, proposals.c.decided_at).where(*mine, *matter)

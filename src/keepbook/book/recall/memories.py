@@ -1,9 +1,9 @@
 """Recall: from a question to the memories that answer it, best first, each with its reasons.
 
 The rarest words of the question choose the candidates, under a cap; common words only help to order them, and are
-looked up only where they could still decide. So the cost follows the question, not the size of the book, and what
-makes a hit (its row, its reasons) is made for the hits alone. A word nobody wrote is tried as a misspelling of one
-somebody did. For a past instant the same rules read the book as it was.
+looked up only where they could still decide. So the cost follows the question, not the size of the book, and the row
+and reasons of a hit are made for the hits alone. A word that occurs nowhere is tried as a typo of words that do. For a
+past instant the same rules read the book as it was.
 """
 
 import math
@@ -77,7 +77,7 @@ class Hit(Memory):
 
 
 class RankedHit(NamedTuple):
-    """What orders a hit, and what it is made of."""
+    """What a hit is ordered by, and what it is made of."""
 
     id: str
     relevance: float
@@ -98,7 +98,7 @@ def check_query(query: object, limit: object) -> None:
 
 
 def leading(scores: Mapping[Key, float], most: int, slack: float) -> list[Key]:
-    """The best, and what is less than `slack` behind the last of them."""
+    """The best hits, and those less than `slack` behind the last of them."""
     if len(scores) <= most:
         return list(scores)
     least = nlargest(most, scores.values())[-1] - slack
@@ -118,7 +118,7 @@ def words_said(id: str, wanted: Iterable[QueryTerm], values: Mapping[str, Mappin
 
 
 def best_first(placed: Iterable[RankedHit]) -> list[RankedHit]:
-    """By relevance; among equals what is of the time the question names, what is true now, the weightier, the newer."""
+    """The order of hits: by relevance; among equals by the time the question names, then true now, weightier, newer."""
     newest = sorted(sorted(placed, key=lambda one: one.id), key=lambda one: one.recorded_at, reverse=True)
     return sorted(newest, key=lambda one: (-one.relevance, not one.timely, not one.current, -one.importance))
 
@@ -182,7 +182,7 @@ def recall_past(
     scope: str | None = None,
     labels: Labels = NOTHING,
 ) -> Sequence[Hit]:
-    """The same for a past instant: rare, so it reads everything that was known then."""
+    """The same for a past instant. It is rare, so it reads everything that was known then."""
     check_query(query, limit)
     past = {
         item.id: item for item in past_memories(tx, by_instant(known), valid)
@@ -260,11 +260,11 @@ def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Likeness | None
 
 
 class WordScores:
-    """What the words of a question say for each memory: `scores` is how much at least, `slack` how much more at most,
-    `full` what a memory would have that says them all, those included that nobody wrote.
+    """The scores of memories by the words of a question. `scores` are lower bounds, `slack` is the most that may be
+    missing, `full` the score of a memory with every word, including words that occur nowhere.
 
-    What has a rare term is a candidate; a commoner term is asked only while there is room, and then of these alone.
-    `values` holds the weight of each term at each memory.
+    A memory with a rare term is a candidate; a commoner term is looked up only while there is room, and then only for
+    the candidates. `values` holds the weight of each term at each memory.
     """
 
     def __init__(
@@ -297,7 +297,7 @@ class WordScores:
         self.scores = score_terms(self.wanted, self.values)
 
     def settle(self, ids: Iterable[str]) -> None:
-        """Look up the common terms at these."""
+        """Look up the common terms for these memories."""
         new = [id for id in ids if id not in self._settled] if self._common else []
         if not new:
             return

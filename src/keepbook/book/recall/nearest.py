@@ -1,10 +1,10 @@
-"""One owner's vectors in memory, and how like a question what they stand for is.
+"""One owner's vectors in memory, and how similar the texts behind them are to a question.
 
-They are held as they are kept, a byte a number. A long text has several, one of each passage, and is as like a
-question as its best passage is. A book of usual size is compared number by number, exactly. Past
-`EXACT` vectors a sketch of each goes first, of every number its sign alone: that is read in a tenth of the time, and
-what is close by its sketch is then compared exactly. Everything found depends on the vectors alone, not on the order
-in which they came, so two processes and both engines agree.
+Vectors are held as they are stored, a byte a number. A long text has several, one for each passage, and is as similar
+to a question as its best passage. A book of usual size is compared exactly. Past `EXACT` vectors a sketch of each is
+compared first, which has only the sign of each number: that takes a tenth of the time, and what is close by its sketch
+is then compared exactly. The result depends on the vectors alone, not on the order in which they came, so two processes
+and both engines agree.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,12 +31,12 @@ VectorPart = tuple[str, int]
 
 
 class VectorIndex:
-    """One owner's vectors; never changed, so a search may go on while the next one is made of it."""
+    """The vectors of one owner in memory. Immutable: a search can go on while its successor is built."""
 
     def __init__(
         self, added: int, removed: int, parts: list[VectorPart], codes: "Codes", counts: "RowNumbers | None" = None
     ) -> None:
-        """`counts` is how many of the codes each part has, in their order; one each, unless it says more."""
+        """`counts` is the number of codes of each part, in order; None means one each."""
         self.added = added
         self.removed = removed
         self.parts = parts
@@ -45,13 +45,13 @@ class VectorIndex:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes, with what is worked out of it: directions in floats, and whose each is."""
+        """About how many bytes it takes, with what is computed from it: directions as floats, and the part of each."""
         return int(self.codes.nbytes) * 5 + 200 * len(self.parts)
 
     def grown(
         self, added: int, parts: Sequence[VectorPart], codes: "Codes", counts: "RowNumbers | None" = None
     ) -> "VectorIndex":
-        """The same with more behind it; what was worked out for the old ones is not worked out again."""
+        """A new index with more vectors appended; what was computed for the old ones is reused."""
         # numpy comes with the extra, here and below: whoever has vectors has an embedder and so has it.
         import numpy as np
 
@@ -87,7 +87,7 @@ class VectorIndex:
         return np.ones(len(self.parts), dtype=np.intp) if self.counts is None else self.counts
 
     def codes_at(self, parts: "RowNumbers") -> "RowNumbers":
-        """Which codes are those of these parts, one after the other."""
+        """The row numbers of the codes of these parts."""
         # See grown().
         import numpy as np
 
@@ -99,7 +99,7 @@ class VectorIndex:
         return found
 
     def best(self, values: "NDArray[Any]", least: bool = False, parts: "RowNumbers | None" = None) -> "NDArray[Any]":
-        """Of the values of all codes, or of those of some parts, the highest of each part; or the least."""
+        """The highest (or lowest) value of each part, from the values of all codes or of the codes of some parts."""
         # See grown().
         import numpy as np
 
@@ -142,8 +142,8 @@ class VectorIndex:
 
 
 def codes_of(held: Sequence[bytes], numbers: int) -> tuple["Codes", "RowNumbers | None"]:
-    """What is kept, so many numbers a code; and how many codes each has, unless that is one each."""
-    # See Loaded.grown().
+    """The stored vectors as one array of codes, and the number of codes of each, or None if that is one each."""
+    # See VectorIndex.grown().
     import numpy as np
 
     codes = np.frombuffer(b"".join(held), dtype=np.int8).reshape(-1, numbers)
@@ -152,7 +152,7 @@ def codes_of(held: Sequence[bytes], numbers: int) -> tuple["Codes", "RowNumbers 
 
 
 def directions(codes: "Codes") -> "Floats":
-    # See Loaded.grown().
+    # See VectorIndex.grown().
     import numpy as np
 
     rows = codes.astype(np.float32)
@@ -161,8 +161,9 @@ def directions(codes: "Codes") -> "Floats":
 
 
 def sign_bits(rows: "NDArray[Any]") -> "NDArray[np.uint64]":
-    """A bit a number, packed; one vector is a column, so that the words of all stand in line to be compared."""
-    # See Loaded.grown().
+    """The sign of every number as one bit, packed into 64-bit words and transposed: row i holds word i of every vector,
+    so one XOR compares that word for all vectors."""
+    # See VectorIndex.grown().
     import numpy as np
 
     bits = np.packbits(rows > 0, axis=1)
@@ -172,7 +173,7 @@ def sign_bits(rows: "NDArray[Any]") -> "NDArray[np.uint64]":
 
 def differing(held: "NDArray[np.uint64]", asked: "NDArray[np.uint64]") -> "NDArray[np.uint16]":
     """In how many signs each vector differs from the question."""
-    # See Loaded.grown().
+    # See VectorIndex.grown().
     import numpy as np
 
     total = np.zeros(held.shape[1], dtype=np.uint16)
@@ -182,8 +183,9 @@ def differing(held: "NDArray[np.uint64]", asked: "NDArray[np.uint64]") -> "NDArr
 
 
 def closest_and_farthest(differ: "NDArray[np.uint16]", close: int, far: int) -> "NDArray[np.bool_]":
-    """Which differ least and which most; all that tie with the last are in, so that no order plays a part."""
-    # See Loaded.grown().
+    """The rows that differ least and those that differ most. All that tie with the last are included, so that order
+    plays no part."""
+    # See VectorIndex.grown().
     import numpy as np
 
     so_far = np.bincount(differ).cumsum()
@@ -194,7 +196,7 @@ def closest_and_farthest(differ: "NDArray[np.uint16]", close: int, far: int) -> 
 
 def neighbours(parts: Sequence[VectorPart]) -> tuple[Any, Any]:
     """For each row the rows said just before and just after it in the same chat, -1 where there is none."""
-    # See Loaded.grown().
+    # See VectorIndex.grown().
     import numpy as np
 
     order = sorted(range(len(parts)), key=parts.__getitem__)
@@ -206,8 +208,8 @@ def neighbours(parts: Sequence[VectorPart]) -> tuple[Any, Any]:
 
 
 def among_neighbours(values: "Floats", beside: tuple[Any, Any]) -> "Floats":
-    """Half of what a turn means is its own, half what it means together with those beside it."""
-    # See Loaded.grown().
+    """The likeness of a turn: half its own, half that of the turn together with its neighbours."""
+    # See VectorIndex.grown().
     import numpy as np
 
     total, count = values.copy(), np.ones_like(values)
@@ -219,7 +221,8 @@ def among_neighbours(values: "Floats", beside: tuple[Any, Any]) -> "Floats":
 
 
 def scale_likeness(values: "Floats") -> "Floats":
-    """From 0 for the least alike, or for nothing in common where all have something, to 1 for the most alike."""
+    """Likeness scaled to 0…1: 1 for the most alike; 0 for the least alike, or for nothing in common if all have
+    something."""
     low, high = min(0.0, float(values.min())), float(values.max())
     return (values - low) / (high - low) if high > low else values * 0.0
 
@@ -228,7 +231,7 @@ def scale_likeness(values: "Floats") -> "Floats":
 
 
 class Likeness:
-    """How like a question everything is that has a vector; below `floor` that says nothing."""
+    """The likeness of every vector to a question. Below `floor` it means nothing."""
 
     def __init__(self, loaded: VectorIndex, asked: "Floats", floor: float) -> None:
         self.floor = floor
@@ -237,7 +240,7 @@ class Likeness:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all is like the question."""
+        """Whether nothing is like the question."""
         return float(self._values(self._looked_at([])).max()) < self.floor
 
     def blend(
@@ -249,10 +252,10 @@ class Likeness:
         slack: float,
         among: Collection[str] | None = None,
     ) -> dict[str, tuple[float, float]]:
-        """The best memories by their words plus `weight` times their likeness, scaled over all from 0 to 1, and that
-        likeness as it is. One without any of the words needs a likeness of `floor`; what is less than `slack` behind
-        the last one comes along. With `among`, these and no others are compared."""
-        # See Loaded.grown().
+        """The best memories by word score + `weight` × likeness (likeness scaled to 0…1 over all), each with its
+        unscaled likeness. A memory without any word of the question needs a likeness of at least `floor`. Those within
+        `slack` of the last one are included. `among` limits the search to these ids."""
+        # See VectorIndex.grown().
         import numpy as np
 
         row_of, parts = self._loaded.row_of_item, self._loaded.parts
@@ -282,9 +285,9 @@ class Likeness:
     def near(
         self, turns: Collection[VectorPart], most: int, without: Collection[str] = ()
     ) -> dict[VectorPart, tuple[float, float]]:
-        """Of these turns and of the most alike, each read together with those beside it: the likeness scaled over all,
-        from 0 to 1, and as it is."""
-        # See Loaded.grown().
+        """These turns and the most alike, each read together with its neighbours: the likeness scaled to 0…1 over all,
+        and the unscaled likeness."""
+        # See VectorIndex.grown().
         import numpy as np
 
         loaded, parts = self._loaded, self._loaded.parts
@@ -309,7 +312,7 @@ class Likeness:
         }
 
     def _rows_of(self, items: Collection[str], more: "RowNumbers") -> "RowNumbers":
-        # See Loaded.grown().
+        # See VectorIndex.grown().
         import numpy as np
 
         row_of = self._loaded.row_of_item
@@ -318,7 +321,7 @@ class Likeness:
 
     def _looked_at(self, rows: "RowNumbers | Sequence[int]") -> "RowNumbers | None":
         """Which vectors are compared exactly: these, and what the sketch says is close; in a small book all (None)."""
-        # See Loaded.grown().
+        # See VectorIndex.grown().
         import numpy as np
 
         if len(self._loaded.codes) <= EXACT:
@@ -329,7 +332,7 @@ class Likeness:
         return np.flatnonzero(looked_at)
 
     def _values(self, rows: "RowNumbers | None") -> "Floats":
-        # See Loaded.grown().
+        # See VectorIndex.grown().
         import numpy as np
 
         # Row by row in this thread: the same row gives the same number wherever it stands, and where the cores are busy
@@ -342,7 +345,7 @@ class Likeness:
         return loaded.best(compared / loaded.lengths[at], parts=rows)
 
     def _with_neighbours(self, rows: "RowNumbers") -> "RowNumbers":
-        # See Loaded.grown().
+        # See VectorIndex.grown().
         import numpy as np
 
         found = np.unique(np.concatenate([rows, *(beside[rows] for beside in self._loaded.part_bounds)]))

@@ -1,7 +1,7 @@
-"""What a question looks for: its words as they stand in an owner's book, and what each says for what has it.
+"""Turns a question into weighted search terms, using the words that occur in the owner's book.
 
-A word nobody wrote is tried as a misspelling of one somebody did. A compound is found by its last word, and that by a
-compound; a single character of a script without spaces by the pairs it is in.
+A word that occurs nowhere is tried as a typo of words that do. A compound is found by its last part, and that part by
+the compound. A single character of a script without spaces is found by the pairs it is in.
 """
 
 import math
@@ -28,7 +28,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class QueryTerm(NamedTuple):
-    """A term to look for: the word as asked, its share, how much finding it says; a guessed one is a `typo`."""
+    """A term to search: the word as asked, its share, and the weight of finding it; a guessed one is a `typo`."""
 
     term: str
     asked: str
@@ -51,8 +51,8 @@ def expand_terms(
     vocabulary: Callable[[str], Iterable[str]],
     related: Mapping[str, Sequence[str]],
 ) -> list[QueryTerm]:
-    """Each word as asked, and what `related` says is the same thing; one that stands nowhere as the close words that
-    do."""
+    """Each word of the question with the words that count as the same (`related`). A word that occurs nowhere is
+    replaced by similar words that occur."""
     wanted: list[QueryTerm] = []
     for term in asked:
         if counts.get(term, 0):
@@ -69,7 +69,7 @@ def expand_terms(
 
 
 def score_terms(wanted: Iterable[QueryTerm], values: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
-    """The sum over the words of a question: of each the best reading that a memory or turn has."""
+    """The score of a text: for each word of the question the best of its terms, summed."""
     groups: dict[str, list[QueryTerm]] = {}
     for want in wanted:
         groups.setdefault(want.asked, []).append(want)
@@ -92,7 +92,7 @@ def score_terms(wanted: Iterable[QueryTerm], values: Mapping[str, Mapping[Key, f
 
 
 def full_score(wanted: Sequence[QueryTerm]) -> float:
-    """What a memory would score that says every word of the question, and nothing else."""
+    """The score of a text that contains every word of the question and nothing else; 1.0 without words."""
     best: dict[str, float] = {}
     for want in wanted:
         if not want.typo:
@@ -110,8 +110,8 @@ def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
 
 
 def related_words(tx: Tx, table: Table, question: str) -> dict[str, list[str]]:
-    """For the words of a question that is not in English: the owner's words that end in one, or what it ends in; for a
-    single character of a script without spaces the pairs it is in."""
+    """For the words of a question that is not English: words of the book that end in one of them, or that one of them
+    ends in. For a single character of a script without spaces: the pairs that contain it."""
 
     def stretch(first: str, after: str, most: int = RELATED) -> list[str]:
         asked = {"owner": tx.owner, "first": first, "after": after, "most": most}
@@ -130,7 +130,7 @@ def related_words(tx: Tx, table: Table, question: str) -> dict[str, list[str]]:
 
 
 def related_in(values: Mapping[str, Any], question: str) -> dict[str, list[str]]:
-    """The same among the terms of a past instant."""
+    """The same as `related_words` for the terms of a past instant."""
     found = {}
     for word in endings(question):
         if len(word) == 1:

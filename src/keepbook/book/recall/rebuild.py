@@ -1,8 +1,8 @@
-"""The word indexes built anew: what an older program analysed differently is put right, the rest is left as it is.
+"""Rebuilds the word indexes: what an older program analysed differently is corrected, the rest is left as it is.
 
-Every memory and turn is analysed again and held against what its index says of it, slice by slice; only where the two
-differ anything is written, a few at a time, so that nobody else waits long. Stopped in the middle, it may be run again:
-what is right by then costs a look. What is written meanwhile is analysed as here, so it is right already.
+Every memory and turn is analysed again and compared with its index, slice by slice. Only differences are written, a few
+at a time, so that nobody else waits long. If it is stopped, it may be run again; what is correct by then is only read.
+Texts that are written meanwhile are analysed the same way, so they are correct already.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,7 +32,8 @@ WordWeights = dict[tuple[str, str], float]
 
 
 class IndexKind(NamedTuple):
-    """What is indexed: where it is said, where its words stand, and how they follow from it."""
+    """One kind of indexed text: the query for the texts, the tables that index their words, and the function from a
+    text to its words."""
 
     texts: Select[Any]
     item: ColumnElement[str]
@@ -46,7 +47,8 @@ class IndexKind(NamedTuple):
 
 
 def rebuild(database: Database, owner: str, progress: Callable[[int], None] | None = None) -> int:
-    """Put right what differs; answers of how many memories and turns. `progress` hears how many were looked at."""
+    """Correct what differs; returns for how many memories and turns. `progress` is called with how many were
+    checked."""
     mended = looked = 0
     for kind in (_MEMORIES, _LABELS, _TURNS):
         after: str | None = ""
@@ -68,7 +70,8 @@ def rebuild(database: Database, owner: str, progress: Callable[[int], None] | No
 
 
 def _reindex(tx: Tx, kind: IndexKind, keys: Sequence[IndexKey], does: dict[IndexKey, WordWeights]) -> None:
-    """As it is said now: it may have changed since it was looked at, and then its index is right but for old words."""
+    """Write the index of these texts anew, from what they say in this transaction: they may have changed since the
+    check."""
     should = _should(tx, kind, tuple_(kind.item, kind.part).in_(keys))
     for index in kind.indexes:
         item, part, word, weighed = _columns(index)
@@ -181,21 +184,21 @@ _TURNS = IndexKind(
 
 @explain_arguments
 class Index:
-    """What recall looks things up in: `book.index`."""
+    """The indexes that recall searches: `book.index`."""
 
     def __init__(self, book: OpenBook, database: Database) -> None:
         self._book, self._database = book, database
 
     def left(self, most: int = 1_000_000) -> int:
-        """How many memories and turns wait for their vector, counted no further than `most`."""
+        """How many memories and turns wait for their vector."""
         meaning = self._book.meaning
         return 0 if meaning is None else meaning.count_waiting(self._book.owner, most)
 
     def catch_up(self) -> int:
-        """Embed what waits if that is little, for a program that asks and ends; answers how much still waits."""
+        """Embed what waits if that is little, for a program that asks and ends; returns how much still waits."""
         meaning = self._book.meaning
         return 0 if meaning is None else meaning.catch_up(self._book.owner)
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> int:
-        """Analyse every memory and turn anew, and put right what an older program indexed differently."""
+        """Analyse every memory and turn anew, and correct what an older program indexed differently."""
         return rebuild(self._database, self._book.owner, progress)

@@ -1,10 +1,10 @@
-"""What things mean, beside the words they say: vectors of one embedder's space, searched exactly within one owner.
+"""Vectors: recall by meaning, in the space of one embedder, searched exactly within one owner.
 
-Writing never waits for an embedder: a vector is filled in right after, and a crash leaves a backlog only, which the
-ledger (for memories) and the turns of each chat (for chats) tell. A vector goes with the words of what it stands for,
-in the same transaction. All that is kept is the direction, a byte a number. numpy searches one owner's vectors, on
-both engines, so that both give the same hits and a server needs no extension; the cache knows by two counters, read
-in the transaction it serves, whether another process has written.
+Writing never waits for an embedder: a vector is added right after, and a crash leaves only a backlog, which is computed
+from the ledger (for memories) and the turns of each chat (for chats). A vector is removed with the words of its text,
+in the same transaction. Only the direction is stored, a byte a number. numpy searches one owner's vectors on both
+engines, so that both give the same hits and a server needs no extension. Two counters, read in the transaction that is
+served, tell the cache whether another process has written.
 """
 
 import secrets
@@ -44,7 +44,7 @@ DIRECTIONS = 1024
 
 
 class Embedder(Protocol):
-    """Turns texts into directions. `space` names the model; below `floor` two texts have nothing in common."""
+    """Turns texts into vectors of length 1. `space` names the model; below `floor` two texts have nothing in common."""
 
     @property
     def space(self) -> str: ...
@@ -53,17 +53,17 @@ class Embedder(Protocol):
     def floor(self) -> float: ...
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
-        """One row of length 1 for each text; may take its time, or so many seconds and then `ModelFailed`."""
+        """One row of length 1 for each text. It may take its time, or so many seconds and then raise `ModelFailed`."""
 
     def ask(self, text: str) -> "Floats":
-        """The row of a question, at once; `ModelFailed` where that cannot be."""
+        """The row of a question, at once; raises `ModelFailed` if that is not possible."""
 
 
 # Rules
 
 
 def pack_vectors(rows: "Floats") -> list[bytes]:
-    """A direction in a byte a number: the largest becomes 127, which is fine enough to keep the order."""
+    """A vector as one byte a number: the largest becomes 127, which is fine enough to keep the order."""
     # numpy comes with the extra, here and below: whoever packs has an embedder and so has it.
     import numpy as np
 
@@ -76,7 +76,7 @@ def pack_vectors(rows: "Floats") -> list[bytes]:
 
 
 def put(tx: Tx, space: str, texts: Sequence[TextToEmbed], held: Sequence[bytes], through: int | None = None) -> int:
-    """Keep the vectors of what still says what was embedded; answers of how many texts."""
+    """Store the vectors of texts that have not changed since; returns of how many texts."""
     known = tx.conn.execute(_state(tx, space)).first()
     added = known.added if known else 1 + secrets.randbelow(2**30)  # an erased book's counters never come again
     if known is None and not _has_anything(tx):
@@ -125,8 +125,8 @@ def has_other_spaces(tx: Tx, space: str) -> bool:
 def load_vectors(
     tx: Tx, space: str, kind: str, held: VectorIndex | None, known: Any, numbers: int
 ) -> VectorIndex | None:
-    """The vectors as this transaction sees them, where the counters are as `known`: what is held if nothing changed,
-    with what is new behind it."""
+    """The vectors that this transaction sees, or None if there are none. If the counters `known` have not moved, they
+    are `held`; if vectors were only added, they are `held` with the new ones appended."""
     if held is not None and (held.added, held.removed) == (known.added, known.removed):
         return held
     newer = held is not None and held.removed == known.removed and held.added < known.added
@@ -156,7 +156,7 @@ _NEWER = PreparedStatement(_held.where(vectors.c.nth > bindparam("after")))
 
 
 class Meaning:
-    """An installation's embedder at work: it fills the backlog behind the writers and answers questions."""
+    """The embedder of an installation: embeds what waits after the writes, and answers questions."""
 
     def __init__(self, database: Database, embedder: Embedder) -> None:
         self.embedder = embedder
@@ -171,7 +171,7 @@ class Meaning:
         self._directions: BoundedCache[str, Floats] = BoundedCache(DIRECTIONS)
 
     def alike(self, tx: Tx, kind: str, question: str) -> Likeness | None:
-        """How like the question each vector of this owner is; nothing where there are none yet."""
+        """The likeness of each vector of this owner to the question; None if there are no vectors yet."""
         if tx.owner not in self._met:  # what another program left, or a crash
             self._met.add(tx.owner)
             self.nudge(tx.owner)
@@ -189,11 +189,12 @@ class Meaning:
 
     @property
     def space_name(self) -> str:
-        """The space under which vectors are kept: cut otherwise, texts are embedded anew."""
+        """The name under which vectors are stored. If texts are cut otherwise, it changes and they are embedded
+        anew."""
         return f"{self.embedder.space}/{CUT}"
 
     def direction(self, text: str) -> "Floats | None":
-        """Where a text points to; nothing where the embedder cannot say."""
+        """The vector of a text; None if the embedder fails."""
         try:
             return self._direction_of(text)
         except ModelFailed:
@@ -213,7 +214,7 @@ class Meaning:
         return found
 
     def directions(self, texts: Sequence[str]) -> "Floats | None":
-        """The same for many, a row each."""
+        """The vectors of many texts, a row each."""
         try:
             return self.embedder.embed(texts)
         except ModelFailed as error:
@@ -238,7 +239,7 @@ class Meaning:
         most: int | None = None,
         within: float | None = None,
     ) -> int:
-        """Embed what waits, batch by batch, each kept before the next; then drop the spaces of other embedders."""
+        """Embed what waits, batch by batch, each stored before the next; then drop the spaces of other embedders."""
         space, done = self.space_name, 0
         while not self._filler.is_closed and (most is None or done < most):
             with self._database.read(owner) as tx:
@@ -275,7 +276,7 @@ class Meaning:
             return count_to_embed(tx, self.space_name, most)
 
     def catch_up(self, owner: str) -> int:
-        """Embed what waits if that is little, for a program that asks and ends; answers how much still waits."""
+        """Embed what waits if that is little, for a program that asks and ends; returns how much still waits."""
         waits = self.count_waiting(owner, BATCH + 1)
         if 0 < waits <= BATCH:
             try:
@@ -286,7 +287,7 @@ class Meaning:
         return waits
 
     def nudge(self, owner: str) -> None:
-        """Something may wait to be embedded: see to it soon, and let nobody wait for it."""
+        """Let the background thread embed soon what may wait for this owner."""
         self._filler.nudge(owner)
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""A block as data: its lines, each with its kind, the memory it shows and its text; and the one way to text.
+"""A block as data: its lines, each with its kind, the memory it shows and its text; and the one function to its text.
 
-What was given to a chat is kept as text, which never changes, together with the places of its lines in that text
-(`places_to_text`), so that whoever wants to know what a chat was told reads lines and takes no text apart.
+A chat's block is stored as text, which never changes, together with the places of its lines in that text
+(`places_to_text`), so that whoever wants to know what a chat was told reads lines and need not parse the text.
 """
 
 import json
@@ -47,8 +47,8 @@ def _with_line_ends(lines: Sequence[BlockLine]) -> Iterator[tuple[str, BlockLine
 
 
 def places_to_text(lines: Sequence[BlockLine]) -> str:
-    """Where each line stands in the text of its block, as it is kept beside that: [kind, id, version, where it begins,
-    where its text begins, where it ends]."""
+    """The place of each line in the text of its block, in the stored form: [kind, id, version, where it begins, where
+    its text begins, where it ends]."""
     places, at = [], 0
     for joint, line in _with_line_ends(lines):
         begin = at + len(joint)
@@ -59,7 +59,8 @@ def places_to_text(lines: Sequence[BlockLine]) -> str:
 
 
 def parse_block(block: str | None, places: str | None) -> tuple[BlockLine, ...]:
-    """The lines of a block that was kept; of one that came without their places, as it can be taken apart."""
+    """The lines of a stored block. `places` says where each begins; an old block without places is split by its
+    layout."""
     if not block:
         return ()
     if places is None:
@@ -75,7 +76,7 @@ _MORE = regex(r"\d+ more can be recalled with the ", anchored=True)
 
 
 def lines_in_text(block: str) -> tuple[BlockLine, ...]:
-    """The lines of a block of which only the text is there: one from before lines were kept, which quotes nothing."""
+    """The lines of a block that has only its text: a block from before places were stored, which quotes nothing."""
     return tuple(_line_in_text(text) for text in block.split("\n") if text)
 
 

@@ -1,9 +1,9 @@
-"""How two statements about the same matter can point in different directions, told from their words alone.
+"""Whether two statements about the same matter point in different directions, from their words alone.
 
 Three things turn a statement round: a denial (`words.polarity`), a word of degree (more and less, often and rarely),
 and what stands on which side of a comparison (tea over coffee, coffee over tea). Each is looked for by its own closed
-class of function words, so what is compared does not matter. Two turns cancel out: less risky than bonds, and bonds
-are riskier. Nothing here knows how a text is cut into words; it is given them, folded and in order.
+class of function words, so what is compared does not matter. Two turns cancel out: less risky than bonds, and bonds are
+riskier. The words come in folded and in order; this module does not split texts.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Sides(NamedTuple):
 
 
 def degrees(words: Sequence[str]) -> tuple[bool, ...]:
-    """Each word of degree in order: up or down. "At most" is down and "at least" is up."""
+    """The direction of each word of degree, in order: up or down. "At most" is down and "at least" is up."""
     found = []
     for at, word in enumerate(words):
         sign = _degree(words, at, word)
@@ -57,7 +57,7 @@ def _degree(words: Sequence[str], at: int, word: str) -> bool | None:
 
 
 def compared_sides(words: Sequence[str]) -> Sides | None:
-    """What a text holds against what, if it compares anything."""
+    """The two sides of a comparison, if a text compares anything."""
     preferred: int | None = None
     for at, word in enumerate(words):
         if word.startswith(PREFERENCES):
@@ -69,7 +69,7 @@ def compared_sides(words: Sequence[str]) -> Sides | None:
 
 
 def route(words: Sequence[str]) -> Sides | None:
-    """From where to where, if a text says both."""
+    """The origin and destination, if a text says both."""
     for at, word in enumerate(words):
         if word not in ROUTES:
             continue

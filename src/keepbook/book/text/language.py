@@ -1,9 +1,9 @@
-"""Which language a text is written in, as far as this house reads it: en, de, es, nb, fr, or unknown.
+"""Detects the language of a text: en, de, es, nb, fr, or unknown.
 
-Decided by the common words of `languages.toml` and by letters that one language alone has. Each word counts for the
-languages that have it; the one with the most wins, and a language that is only known by name (Danish, Dutch, …) makes
-the text unknown. A text in another script is unknown too. What shows no language at all, such as a name or a number, is
-what the caller says the talk was in so far.
+It is decided by the common words of `languages.toml` and by letters that one language alone has. Each word counts for
+the languages that have it, and the language with the most wins. A language that is only known by name (Danish, Dutch,
+…) makes the text unknown, and so does another script. A text that shows no language, such as a name or a number, has
+the language that the caller says the talk was in so far.
 """
 
 import tomllib
@@ -29,7 +29,7 @@ class _Language(NamedTuple):
 
 
 def language(text: str, otherwise: str = UNKNOWN) -> str:
-    """The language of a text; `otherwise` where nothing in it shows one."""
+    """The language of a text; `otherwise` if nothing in it shows one."""
     words = [word.replace("’", "'") for word in _WORD.findall(text.lower())]
     foreign = sum(len(word) for word in words if word[0] > _LATIN_END)
     if foreign and 3 * foreign >= sum(map(len, words)):
@@ -47,7 +47,7 @@ def language(text: str, otherwise: str = UNKNOWN) -> str:
 
 
 def same_language(text: str, other: str) -> bool:
-    """Whether two texts are in one language; what shows none, a name or a number, is in that of the other."""
+    """Whether two texts are in one language. A text that shows none, a name or a number, counts as the other's."""
     return language(text, language(other)) == language(other, language(text))
 
 

@@ -42,7 +42,7 @@ _GIVEN_UP = word_set("stop stops stopped stopping quit quits quitting")
 
 @lru_cache(maxsize=4096)
 def matter_of(text: str) -> frozenset[str]:
-    """What a line is about, whichever way it goes; empty where only its direction is left."""
+    """The words that a line is about, without its direction; empty if only its direction is left."""
     words = tokens(text)
     found = set()
     for at, word in enumerate(words):
@@ -89,8 +89,8 @@ _AFTER = tuple(map(tokens, ("don't you", "right", "you know", "as always", "as y
 
 
 def same_saying(one: str, other: str) -> bool:
-    """Whether two lines say the same in the same words, in whichever person: "Lives in Oslo", "as I said, I live in
-    Oslo". Tense, denial and order count."""
+    """Whether two lines say the same in the same words, in either person: "Lives in Oslo", "as I said, I live in Oslo".
+    Tense, denial and order count."""
     return _bare(one) == _bare(other)
 
 

@@ -1,8 +1,8 @@
-"""What of a message is the person's own words, and how much of them is understood.
+"""Finds the person's own words in a message, and how much of them is read.
 
-What stands between fences or behind ">" was put in from elsewhere and is nobody's word. Of the rest at most `MOST`
-letters are understood, half from the beginning and half from the end: people say what they want first or last. The
-message is gone over once, by its marks alone, so that a very long one costs hardly more than a usual one.
+What stands between fences or behind ">" is pasted and is nobody's word. Of the rest at most `MOST` letters are read,
+half from the beginning and half from the end: people say what they want first or last. The message is scanned once, by
+its marks alone, so that a very long one costs hardly more than a usual one.
 """
 
 import re
@@ -23,7 +23,8 @@ _MARKED = regex(r"^ {0,3}(?:(?P<fence>`{3,}|~{3,})[^\n]*(?:\n|\Z)|>[^\n]*(?:\n {
 
 
 class OwnWords(NamedTuple):
-    """Stretches of a message that are understood, in order; whether own words beyond them, or pasted text, is left."""
+    """The stretches of a message that are read, in order; and whether own words beyond them, or pasted text, are left
+    out."""
 
     spans: list[Offsets]
     unread: bool
@@ -31,7 +32,7 @@ class OwnWords(NamedTuple):
 
 
 def own_words(text: str) -> list[Offsets]:
-    """The stretches of a message that are the person's own words and are understood."""
+    """The stretches of a message that are the person's own words and are read."""
     return read_own_words(text).spans
 
 
@@ -46,7 +47,7 @@ def read_own_words(text: str) -> OwnWords:
 
 
 def without_pasted(text: str) -> str:
-    """The message with blanks in place of what is not understood, so that every letter keeps its place."""
+    """The message with blanks in place of what is not read, so that every letter keeps its place."""
     parts: list[str] = []
     done = 0
     for start, end in [*own_words(text), (len(text), len(text))]:

@@ -1,4 +1,4 @@
-"""How a long text is cut to be embedded: one vector of a page says what the page is about, and nothing of its details.
+"""Cuts a long text into passages to be embedded: one vector of a page would have nothing of its details.
 
 Sentences stay whole where they can, and all passages of a text are about as long. Length is counted in bytes: a
 character of a script without spaces says as much as several letters.
@@ -18,7 +18,7 @@ _WORD = regex(r"\S{1,60}\s*|\s+")
 
 
 def passages(text: str) -> list[str]:
-    """The text in its passages; a text of usual length is one."""
+    """The passages of a text; a text of usual length is one."""
     length = len(text.encode())
     many = min(MOST, round(length / PASSAGE))
     if many <= 1:

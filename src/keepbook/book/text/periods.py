@@ -1,7 +1,7 @@
-"""The period that a person's words give, and whether they count from the day they were said.
+"""Reads the period that a person's words state, and whether it counts from the day they were said.
 
 "Since June" begins a period, "until Friday" ends one, both counted from the message in its owner's zone. Only what the
-words plainly give is taken: a habit ("Monday to Friday"), a condition, a clock, or what is over and done sets nothing.
+words plainly state is taken: a habit ("Monday to Friday"), a condition, a clock, or what is over and done sets nothing.
 `relative` says that the words are understood only with their day ("yesterday", "next month", "I'm 61").
 """
 
@@ -16,7 +16,7 @@ from keepbook.errors import KeepbookError
 
 
 class StatedPeriod(NamedTuple):
-    """From when and until when words hold, as stamps; None where they do not say."""
+    """From when and until when words hold, as stamps; None if they do not say."""
 
     valid_from: str | None
     valid_until: str | None
@@ -86,7 +86,7 @@ _COMES = regex(r"(?:\bi'?m|\bam|\bis|\bare|'re|'s|\bcomes?) $", re.IGNORECASE)
 
 
 def period(text: str, at: datetime, zone: str) -> StatedPeriod:
-    """The period that words said at a moment give, in the owner's zone."""
+    """The period that words state, said at a moment in the owner's zone."""
     relative = is_relative(text)
     if _UNSURE.search(text):
         return StatedPeriod(None, None, relative)

@@ -1,8 +1,8 @@
 """Quotations: which words of a chat a line is made of, and how they are put together and shown.
 
-A span names a stretch of a stored turn, counted in letters. `content_of` is the one function from spans to what a line
-says; it adds brackets, blanks and " … ", never a word. `shown_text` is the one function from a line to what people and
-models see of it: a quotation stands in “ ”, followed by its day where its words count from it. Pure.
+A span names a stretch of a stored turn, counted in letters. `content_of` is the one function from spans to the content
+of a line; it adds brackets, blanks and " … ", never a word. `shown_text` is the one function from a line to what people
+and models see of it: a quotation stands in “ ”, followed by its day if its words count from it. Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,8 +25,8 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 class Span(NamedTuple):
-    """A stretch of a turn, from letter `start` up to `end`. The words themselves are `said`; `along` is a stretch they
-    need to be understood, `exchanged` one that took the place of another, `question` what they answer."""
+    """Characters `start` up to `end` of a stored turn. `kind`: `said` for the quoted words, `along` for context they
+    need, `exchanged` for a value that replaced another, `question` for the question they answer."""
 
     turn: int
     start: int
@@ -35,7 +35,7 @@ class Span(NamedTuple):
 
 
 class Saying(Protocol):
-    """Whatever says something: a memory, a version, a row of either."""
+    """Anything with content, spans and the day it was said: a memory, a version, a proposal, or a row of these."""
 
     @property
     def content(self) -> str | None: ...
@@ -51,7 +51,7 @@ class Saying(Protocol):
 
 
 def content_of(spans: Sequence[Span], texts: Mapping[int, str]) -> str:
-    """What a line says: its question in round brackets first, then its stretches in the order they are given."""
+    """The content of a line: its question in round brackets first, then its stretches in the given order."""
     questions = [f"({_words(span, texts)})" for span in spans if span.kind == "question"]
     rest = [span for span in spans if span.kind != "question"]
     parts: list[str] = []
@@ -96,7 +96,7 @@ def _joint_of_exchange(before: Span, after: Span, words: str, texts: Mapping[int
 def exchange_in_spans(
     spans: Sequence[Span], texts: Mapping[int, str], start: int, end: int, new: Span
 ) -> tuple[Span, ...]:
-    """The spans of a line once the letters `start` to `end` of its content are exchanged for a stretch of a turn."""
+    """The spans of a line after the letters `start` to `end` of its content are replaced by a stretch of a turn."""
     places = _places(spans, texts)
     if len({place for place, _ in places[start:end]}) != 1 or places[start][0] < 0:
         raise Invalid("one stretch of a line is exchanged at a time", field="spans")
@@ -110,7 +110,7 @@ def exchange_in_spans(
 
 
 def exchange_in_content(content: str, start: int, end: int, words: str) -> str:
-    """The same for a line of which no spans are at hand: a note."""
+    """The same for a line without spans: a note."""
     if not 0 <= start < end <= len(content):
         raise Invalid("there is nothing of that line to be exchanged", field="spans")
     if content[start - 1 : start] == "[" and content[end : end + 1] == "]":
@@ -157,8 +157,8 @@ def _trim_span(span: Span, texts: Mapping[int, str]) -> list[Span]:
 
 
 def check_spans(spans: Sequence[Span], texts: Mapping[int, str], roles: Mapping[int, str] | None = None) -> None:
-    """Raise `Invalid` unless every span lies inside its turn, is not empty, and begins and ends at a word; a question
-    stands first and alone, and (where `roles` says who spoke) only a question is anybody's but the person's."""
+    """Raise `Invalid` unless every span lies inside its turn, is not empty, and begins and ends at a word. A question
+    must stand first and alone. Where `roles` says who spoke, every span but the question must be the person's."""
     for place, span in enumerate(spans):
         _check_span(span, texts)
         if span.kind == "question" and place:
@@ -218,13 +218,13 @@ def _joins(text: str, place: int) -> bool:
 
 
 def spans_to_text(spans: Iterable[Span]) -> str:
-    """As a version keeps them."""
+    """The spans in the form that a version stores."""
     parts = ",".join(f'[{span.turn},{span.start},{span.end},"{span.kind}"]' for span in spans)
     return f"[{parts}]"
 
 
 def spans_of(kept: Any) -> tuple[Span, ...]:
-    """The spans that a version keeps, or that a memory has."""
+    """The spans from the form that a version stores or a memory has."""
     if not kept:
         return ()
     found = stored_json.load_json(kept) if isinstance(kept, str) else kept
@@ -232,7 +232,7 @@ def spans_of(kept: Any) -> tuple[Span, ...]:
 
 
 def clean_day(day: date | str | None) -> str | None:
-    """The day on which the words were said, as a version keeps it."""
+    """The day on which the words were said, checked, in the form that a version stores."""
     if day is None:
         return None
     try:
@@ -245,7 +245,8 @@ def clean_day(day: date | str | None) -> str | None:
 
 
 def shown_text(line: Saying) -> str:
-    """What a line says, as everybody sees it."""
+    """The content as it is shown. A quotation: the question it answers, its words in “ ”, its day. Anything else
+    unchanged."""
     content = line.content or ""
     if not content or not line.quoted:
         return content
@@ -253,7 +254,7 @@ def shown_text(line: Saying) -> str:
 
 
 def as_shown(content: str, spans: object, said_on: str | None) -> str:
-    """A quotation as everybody sees it: what it answers, its words in “ ”, its day."""
+    """A quotation as it is shown: the question it answers, its words in “ ”, its day."""
     question, words = split_question(content, spans)
     opening = f"{question} " if question else ""
     day = f" {day_mark(said_on)}" if said_on else ""
@@ -280,13 +281,13 @@ def _end_of_bracket(content: str) -> int:
 
 
 def day_mark(said_on: str) -> str:
-    """(said 9 Oct 2026): no locale has a say in it."""
+    """The day of a quotation: "(said 9 Oct 2026)", independent of the locale."""
     day = date.fromisoformat(said_on)
     return f"(said {day.day} {_MONTHS[day.month - 1]} {day.year})"
 
 
 def is_guess(memory: Any) -> bool:
-    """Whether a memory says what somebody else worded and the person has not taken over. A quotation is no guess."""
+    """Whether a memory was worded by somebody else and not taken over by the person. A quotation is no guess."""
     return memory.confidence == "inferred" and not memory.quoted
 
 
@@ -296,6 +297,6 @@ _MARKS = str.maketrans("", "", "“”[]()")
 
 
 def text_without_marks(content: str) -> str:
-    """What a line says without the marks around its words, so that one who repeats it is understood."""
+    """A line without the marks around its words, so that a person who repeats it is understood."""
     bare = _INNER_QUOTE.sub(r"\1", _DAY_MARK.sub("", content))
     return " ".join(bare.translate(_MARKS).split())

@@ -37,7 +37,7 @@ def find_secrets(text: str) -> list[FoundSecret]:
 
 
 def redact(text: str) -> str:
-    """The text with a mark in the place of each secret."""
+    """The text with a mark in place of each secret."""
     for secret in reversed(find_secrets(text)):
         text = text[: secret.start] + MARK + text[secret.end :]
     return text

@@ -1,9 +1,9 @@
-"""Where the sentences of a text lie: one loop over its letters, whatever the language.
+"""Finds the sentences of a text: one loop over its letters, in any language.
 
-A line ends a sentence, and so do `.`, `!` and `?` before a blank. A dot inside a name, number, address or version ends
-nothing, nor does one behind an abbreviation, unless the abbreviation can end a sentence ("in the U.S.") and a word that
-begins one follows ("My editor"). Items of a list are sentences of their own, also those on one line.
-The work is in step with the length of the text: nothing is looked at twice but a word on either side of a mark.
+A line break ends a sentence, and so do `.`, `!` and `?` before a blank. A dot inside a name, number, address or version
+ends nothing, nor does one behind an abbreviation, unless the abbreviation can end a sentence ("in the U.S.") and a word
+that begins one follows ("My editor"). Items of a list are sentences of their own, also those on one line. The time
+grows with the length of the text: nothing is read twice but a word on either side of a mark.
 """
 
 from itertools import pairwise
@@ -67,7 +67,7 @@ class _Mark(NamedTuple):
 
 
 def sentences(text: str) -> list[Offsets]:
-    """The sentences as (start, end): each takes along the blanks behind it, side by side they are the text."""
+    """The sentences as (start, end). Each includes the blanks behind it, so that together they are the whole text."""
     edges = [0, *_cuts(text), len(text)]
     return list(pairwise(edges)) if text else []
 

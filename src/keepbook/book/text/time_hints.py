@@ -1,8 +1,8 @@
-"""The times a question names, and how they meet the days on which things were said.
+"""The times that a question names, and how they match the days on which things were said.
 
 Calendar words ("8 May 2023", "in May") are looked up as marks of the day; words that count from now ("last spring",
-"two weeks ago") are a stretch of time, and what was recorded or became true in it counts a little more.
-A number is a day of the month only next to a month, and "may" or "march" a month only where it cannot be the verb.
+"two weeks ago") are a stretch of time, and what was recorded or became true in it counts a little more. A number is a
+day of the month only next to a month, and "may" or "march" a month only where it cannot be the verb.
 """
 
 import re
@@ -22,7 +22,7 @@ MONTHS = (
 
 
 class NamedTime(NamedTuple):
-    """A time that a question names: its words, its first instant, and the first one behind it."""
+    """A time that a question names: its words, its first instant, and the first instant after it."""
 
     said: str
     since: str

@@ -1,8 +1,8 @@
-"""How far a text means a group of topics, by the embedder: how near its direction lies to some known ones, weighed.
+"""How far a text means a group of topics, by the embedder: a weighted sum of how near its vector is to known vectors.
 
-The known ones are sentences of `topics.jsonl`, what each says for a group was learned from all of them. For the
-embedder that comes with Keepbook both are shipped (`topics.npz`); for any other it is learned on the spot, once for
-each group.
+The known vectors are those of sentences in `topics.jsonl`; their weights for a group are learned from all of them. For
+the embedder that comes with Keepbook both are shipped (`topics.npz`); for any other they are learned at run time, once
+for each group.
 """
 
 import json
@@ -27,20 +27,20 @@ EVERY = 4
 
 
 class Sense(Protocol):
-    """An embedder at work."""
+    """An embedder, as this module uses it."""
 
     @property
     def space(self) -> str: ...
 
     def direction(self, text: str) -> "Floats | None":
-        """Where a text points to; nothing where the embedder cannot say."""
+        """The vector of a text; None if the embedder fails."""
 
     def directions(self, texts: Sequence[str]) -> "Floats | None":
-        """The same for many, a row each."""
+        """The vectors of many texts, a row each."""
 
 
 class Layer(NamedTuple):
-    """Known directions, and what nearness to each says for a group; the last number is where it begins."""
+    """Known vectors, and the weight of nearness to each for a group; the last number is the bias."""
 
     known: "Floats"
     weights: "Floats"
@@ -54,13 +54,13 @@ class TopicExample(NamedTuple):
 
 @cache
 def topic_examples() -> tuple[TopicExample, ...]:
-    """Sentences that are meant, and that only sound like it."""
+    """Sentences that belong to a topic, and sentences that only sound like it."""
     lines = (Path(__file__).parent / "topics.jsonl").read_text(encoding="utf-8").splitlines()
     return tuple(TopicExample(**json.loads(line)) for line in lines)
 
 
 def meaning_score(text: str, group: str, sense: Sense) -> float | None:
-    """How much the meaning speaks for a group; nothing where the embedder cannot say."""
+    """How much the meaning speaks for a group; None if the embedder fails."""
     import numpy as np  # comes with the embedder, like all of this
 
     towards = sense.direction(text)
@@ -95,12 +95,12 @@ def _learn_layer(sense: Sense, group: str) -> Layer | None:
 
 
 def spread(rows: "Floats") -> "Floats":
-    """Some directions of many, evenly."""
+    """A sample of many vectors, evenly spaced."""
     return rows[:: max(1, -(-len(rows) // KNOWN))]
 
 
 def to_int8(rows: "Floats") -> "NDArray[np.int8]":
-    """Directions as they are shipped: a byte for each number."""
+    """Vectors in the shipped form: a byte for each number."""
     import numpy as np  # as above
 
     sized: NDArray[np.int8] = np.round(rows / np.abs(rows).max(axis=1, keepdims=True) * 127).astype(np.int8)
@@ -116,7 +116,7 @@ def directions_of(kept: "NDArray[np.int8]") -> "Floats":
 
 
 def near(towards: "Floats", known: "Floats") -> "Floats":
-    """How near one direction, or each of many, lies to each known one: 1 where it is the same."""
+    """The nearness of one vector, or each of many, to each known one: 1 if it is the same."""
     import numpy as np  # as above
 
     found: Floats = np.exp(WIDTH * (towards @ known.T - 1))
@@ -124,7 +124,7 @@ def near(towards: "Floats", known: "Floats") -> "Floats":
 
 
 def layer_of(sentences: Sequence[TopicExample], directions: "Floats", known: "Floats", group: str) -> Layer:
-    """What the known directions say for one group."""
+    """The known vectors and their weights for one group."""
     import numpy as np  # as above
 
     meant = np.array([one.group == group and one.meant for one in sentences], float)

@@ -38,7 +38,7 @@ def topic_lists() -> dict[str, Any]:
 
 @cache
 def weights() -> dict[str, Any]:
-    """What `training/topics_fit.py` has learned."""
+    """The weights that `training/topics_fit.py` has learned."""
     found: dict[str, Any] = json.loads((Path(__file__).parent / "topics.json").read_text(encoding="utf-8"))
     return found
 
@@ -63,7 +63,7 @@ class Lexicon:
         self._shortest = min(map(len, self._beginnings), default=0)
 
     def words_in(self, said: "TokenizedText") -> set[str]:
-        """Which of them a text holds, each once."""
+        """The words of the lexicon that a text holds, each once."""
         found = {word for word in self._anywhere if word in said.folded}
         for at, token in enumerate(said.tokens):
             forms = (token, token[:-1]) if token.endswith("s") else (token,)

@@ -1,8 +1,8 @@
 """Topics that a person wants never remembered: shipped groups, and topics of the person's own.
 
-A group (health, money, …) is matched by its words in six languages (`topic_words.py`) and, where there is an embedder,
-by meaning (`topic_meaning.py`). A topic of one's own is matched by its words in any of their forms, and by meaning.
-What is shipped is data: `topics.toml` and, learned from `topics.jsonl`, `topics.json`.
+A group (health, money, …) is matched by its words in six languages (`topic_words.py`) and, if there is an embedder, by
+meaning (`topic_meaning.py`). A person's own topic is matched by its words in any of their forms, and by meaning. The
+shipped groups are data: `topics.toml` and, learned from `topics.jsonl`, `topics.json`.
 """
 
 import re
@@ -46,7 +46,7 @@ _WORD = regex(r"\w+")
 
 
 def topics_named_in(phrase: str) -> list[str]:
-    """The groups whose names stand in a phrase: "my political views and how I vote"; "what I earn" by its words."""
+    """The groups that a phrase names: "my political views and how I vote"; "what I earn" by its words."""
     plain = " ".join(["", *_WORD.findall(fold_text(phrase)), ""])
     found = [group.name for group in groups().values() if any(f" {name} " in plain for name in group.names)]
     if not found and _ASKS.match(phrase):

@@ -1,9 +1,9 @@
-"""What a text says in words: the analyser behind recall, near-duplicate hints and search in lists.
+"""Splits a text into words: the analyser behind recall, near-duplicate hints and search in lists.
 
-It is our own, so that a text gives the same words on every machine and engine. Case, accents, short forms and
-the writing of numbers are folded (Anna's = anna, don't = do not, 48,000 = 48 000 = 48k = 48000, 5th = 5), and
-scripts that put no spaces between words are cut into overlapping pairs of characters.
-`tokens` are all the words of a text; `terms` what the index keeps of them, stemmed and without stop words.
+It is our own, so that a text gives the same words on every machine and engine. Case, accents, short forms and the
+writing of numbers are folded (Anna's = anna, don't = do not, 48,000 = 48 000 = 48k = 48000, 5th = 5), and scripts that
+put no spaces between words are cut into overlapping pairs of characters. `tokens` are all the words of a text; `terms`
+are those that the index stores, stemmed and without stop words.
 """
 
 import re
@@ -57,14 +57,14 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 def terms(text: str) -> list[str]:
-    """What the index keeps: content words, stemmed, as often as they occur; all words where these are few."""
+    """The terms that the index stores: content words, stemmed, as often as they occur; all words if these are few."""
     words = tokens(text)
     content = _content(words)
     return [stem(word) for word in (content if len(content) >= FEW else words)]
 
 
 def query_terms(text: str) -> list[str]:
-    """The terms a question is about, each once: without the phrases that only ask, if that leaves any."""
+    """The terms a question is about, each once, without the phrases that only ask, unless nothing else is left."""
     words = tokens(text)
     asked = tokens(_ASKING.sub(" ", _normalise_text(text)))
     content = _content(asked) or _content(words) or words
@@ -72,7 +72,7 @@ def query_terms(text: str) -> list[str]:
 
 
 def compounds(text: str) -> list[str]:
-    """The words of a text, stemmed, that other words may be the end of: in most languages but English a word is made of
+    """The words of a text, stemmed, that may be the end of other words: in most languages but English a word is made of
     several (Krankenversicherung), and asked for by the last of them."""
     words = tokens(text)
     if _in_english(words):
@@ -83,7 +83,7 @@ def compounds(text: str) -> list[str]:
 
 
 def endings(question: str) -> list[str]:
-    """The words of a question, stemmed, that may be the last of a compound, or may be one; none if it is in English."""
+    """The words of a question, stemmed, that may be a compound or the end of one; none if it is in English."""
     words = tokens(question)
     if _in_english(words):
         return []
@@ -96,7 +96,7 @@ def endings(question: str) -> list[str]:
 
 
 def compound_heads(word: str) -> list[str]:
-    """What a compound may be one of, the longest first."""
+    """The possible last parts of a compound, the longest first."""
     made_of_several = COMPOUND <= len(word) <= LONGEST and word.isalpha()
     return [word[at:] for at in range(3, len(word) - HEAD + 1)] if made_of_several else []
 
@@ -111,7 +111,7 @@ def _content(words: list[str]) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """The English stem; numbers and other scripts stay what they are."""
+    """The English stem; numbers and other scripts are unchanged."""
     if not (word.isascii() and word.isalpha()):
         return word
     # Loaded on first use: the package brings all its languages along and takes a fifth of a second.
@@ -131,7 +131,7 @@ def content_words(text: str) -> tuple[str, ...]:
 
 
 def sharing(text: str, lines: Iterable[str]) -> Iterator[str]:
-    """The lines that have half of a text's content words or more: only these can be nearly the same."""
+    """The lines with at least half of a text's content words: only these can be nearly the same."""
     words = set(content_words(text))
     return (line for line in lines if 2 * len(words.intersection(content_words(line))) >= len(words))
 
@@ -144,7 +144,7 @@ def numbers(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)  # of an open chat each line is held against each other, turn by turn
 def polarity(text: str) -> bool:
-    """Whether the text denies. Two denials that meet cancel out: "does not avoid", "no longer hates"."""
+    """Whether the text denies. Two denials of each other cancel out: "does not avoid", "no longer hates"."""
     words = tokens(text)
     if _MAY_DENY.isdisjoint(words):  # most texts
         return False
@@ -171,7 +171,7 @@ def jaccard(a: Iterable[str], b: Iterable[str]) -> float:
 
 
 def near_duplicate(a: str, b: str) -> bool:
-    """Nearly the same words of the same one, the same numbers, and not one the opposite of the other."""
+    """Whether two texts have nearly the same words about the same person, the same numbers, and are not opposites."""
     if jaccard(tokens(a), tokens(b)) < NEAR or numbers(a) != numbers(b) or polarity(a) != polarity(b):
         return False
     if _is_turned_round(tokens(a), tokens(b)):
@@ -199,10 +199,10 @@ def _is_of_another(longer: list[str], shorter: list[str]) -> bool:
 
 
 def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
-    """Other words of the vocabulary that a typing error may have made of this one, the closest first.
+    """Words of the vocabulary that this word may be a typo of, the closest first.
 
-    An error is a letter wrong, missing or too many, or two swapped. One is forgiven from four letters on, two
-    from eight on; numbers are never guessed.
+    An error is a letter wrong, missing or too many, or two swapped. One is forgiven from four letters on, two from
+    eight on; numbers are never guessed.
     """
     if not may_be_typo(term):
         return []
@@ -222,7 +222,7 @@ def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
 
 
 def may_be_typo(term: str) -> bool:
-    """Whether another word may be meant by this one at all."""
+    """Whether this word may be a typo of another at all."""
     return len(term) >= 4 and not any(map(str.isdecimal, term))
 
 

@@ -1,4 +1,4 @@
-"""Trading: skills, deployments and their trades, prices and events, what they came to, and what they teach.
+"""Trading: skills, deployments and their trades, prices and events, results, and lessons.
 
-What comes in is in `files` and `freqtrade`; `findings` become lessons in `reflection`.
+Files are read in `files`, `imports` and `freqtrade`; `findings` become lessons in `reflection`.
 """

@@ -1,8 +1,8 @@
-"""Where results come from: by symbol, hour, weekday and tag, how much of the time was in the market, and holding.
+"""Where results come from: by symbol, hour, weekday and tag, the time in the market, and a comparison with holding.
 
-They are put together from what each day of trading keeps (`days`), so that a million trades cost a thousand days. A
-part of fewer than six trades says how many it has and no mean. Hours and weekdays are those of the entry, in UTC.
-Holding is what equal parts of each traded symbol would have made from the first entry to the last exit.
+They are computed from the stored figures of each day (`days`), so that a million trades cost a thousand days. A part of
+fewer than six trades has its number and no mean. Hours and weekdays are those of the entry, in UTC. Holding is what
+equal parts of each traded symbol would have made from the first entry to the last exit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ def time_in(spans: Sequence[tuple[str, str]]) -> float | None:
 
 
 def broken_down(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> Breakdown:
-    """Of these deployments together, as it was known at an instant."""
+    """The breakdown of these deployments together, as it was known at an instant."""
     found = days.parts(tx, deployment_ids, known_at)
     sums = {kind: _sums_by_name(named) for kind, named in found.sums.items()}
     count = sum(one[1] for one in sums["symbol"])

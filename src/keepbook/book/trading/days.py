@@ -1,10 +1,10 @@
-"""What the closed trades of a day came to, kept beside them: a page reads a thousand days and not a million trades.
+"""Stores the figures of each day of closed trades: a page reads a thousand days and not a million trades.
 
-A day is folded from its trades into figures that compose: sums, the best and the worst, and the turns of its path, from
-which equity and drawdown follow exactly, whatever stood before it. A write marks the days that it touches in its own
-transaction and folds them anew before it ends, or, of a long file, in the next; a day that is marked, that was not
-wholly known at the instant asked about, or in which a period begins is read from its trades. So what is kept is never
-more than a shortcut: both ways give the same figures to the last digit. Days are those of the exit, in UTC.
+A day is folded from its trades into figures that compose: sums, the best and the worst, and the drawdowns of its path,
+from which equity and drawdown follow exactly, whatever came before. A write marks the days that it touches in its own
+transaction and folds them anew before it ends, or, for a long file, in the next. A day is read from its trades if it is
+marked, if it was not wholly known at the instant asked about, or if a period begins in it. So the stored figures are
+only a shortcut: both ways give the same figures to the last digit. Days are those of the exit, in UTC.
 """
 
 import heapq
@@ -38,14 +38,15 @@ KINDS = ("symbol", "hour", "weekday", "tag")
 
 
 class Drawdown(NamedTuple):
-    """A high of the path since the day began, and the lowest from there to the next: the first, and deeper drops."""
+    """A new high of the day's equity path and the lowest point before the next high. Only the first and deeper ones are
+    kept."""
 
     high: float
     low: float
 
 
 class DayPiece(NamedTuple):
-    """Trades closed one after the other in a day. Their path begins at zero; `high` is the highest it stood."""
+    """Consecutive trades of one day, folded into figures. The path starts at zero; `high` is its highest point."""
 
     day: str
     first: str
@@ -64,8 +65,8 @@ class DayPiece(NamedTuple):
 
 @dataclass(slots=True)
 class DayParts:
-    """Where a day's result came from: of each part its trades, wins and PnL. `spans` are the stretches with something
-    open, `entered` and `left` the first entry and the last exit."""
+    """A day's trades, wins and PnL by symbol, hour, weekday and tag. `spans` are the times with an open position;
+    `entered` and `left` are the first entry and the last exit."""
 
     sums: dict[str, dict[str, list[float]]] = field(default_factory=lambda: {kind: {} for kind in KINDS})
     spans: list[tuple[str, str]] | None = field(default_factory=list)
@@ -77,7 +78,7 @@ class DayParts:
 
 
 def fold_day(day: str, rows: Iterable[ClosedTrade]) -> DayPiece:
-    """Trades in the order of their exits, at least one of them."""
+    """Fold the trades of a day, at least one, in the order of their exits."""
     first = last = ""
     count = wins = 0
     gain = loss = paid = path = high = 0.0
@@ -111,7 +112,7 @@ def _turn(turns: list[Drawdown], high: float, low: float | None) -> None:
 
 
 def fold_days(rows: Iterable[ClosedTrade], cuts: Collection[str] = ()) -> Iterator[DayPiece]:
-    """Trades in the order of their exits as pieces: a day is one, or several where one of the instants cuts it."""
+    """Fold trades, ordered by exit, into one piece per day. A day is split where an instant of `cuts` falls into it."""
     inside = sorted(cuts)
 
     def place(row: ClosedTrade) -> tuple[str, int]:
@@ -121,7 +122,7 @@ def fold_days(rows: Iterable[ClosedTrade], cuts: Collection[str] = ()) -> Iterat
 
 
 def merge_spans(spans: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Stretches of time without overlaps, in their order."""
+    """Time spans without overlaps, in order."""
     found: list[tuple[str, str]] = []
     for entry, out in sorted(spans):
         if found and entry <= found[-1][1]:
@@ -132,7 +133,7 @@ def merge_spans(spans: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def together(parts: Iterable[DayParts]) -> DayParts:
-    """Of several days; the stretches only where every day has kept them."""
+    """The parts of several days as one; with spans only if every day has stored them."""
     whole = DayParts()
     for one in parts:
         for kind, named in one.sums.items():
@@ -198,7 +199,7 @@ def _kept_parts(told: str) -> DayParts:
 
 
 def mark_days(tx: Tx, touched: Collection[tuple[str, str]]) -> None:
-    """Of these days (deployment, day) the trades have changed: what is kept of them no longer counts."""
+    """Mark days (deployment, day) whose trades have changed: their stored figures are not used any more."""
     for place, some in groupby(sorted(touched), key=itemgetter(0)):
         days = [day for _, day in some]
         mine = (kept_days.c.owner == tx.owner, kept_days.c.deployment_id == place)
@@ -213,13 +214,13 @@ def mark_days(tx: Tx, touched: Collection[tuple[str, str]]) -> None:
 
 
 def mark_all(tx: Tx) -> None:
-    """Every day with a trade, for a book whose trades came otherwise."""
+    """Mark every day with a trade, for a book whose trades came otherwise."""
     query = select(trades.c.deployment_id, func.substr(trades.c.exit_time, 1, 10)).where(trades.c.owner == tx.owner)
     mark_days(tx, {(row[0], row[1]) for row in tx.conn.execute(query.distinct())})
 
 
 def fold_marked_days(tx: Tx, most: int | None = None) -> bool:
-    """Fold the days that are marked, until so many trades were read; true when none is left."""
+    """Fold the marked days, until so many trades were read; True when none is left."""
     read = 0
     for place, day in _MARKED.tuples(tx.conn, {"owner": tx.owner}):
         if most is not None and read >= most:
@@ -240,7 +241,7 @@ def fold_marked_days(tx: Tx, most: int | None = None) -> bool:
 def pieces(
     tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None = None, cuts: Collection[str] = ()
 ) -> Iterator[DayPiece]:
-    """What was known to be closed by an instant, in the order of exits, as pieces that the instants cut."""
+    """The trades that were known to be closed by an instant, as pieces in the order of exits, split at the `cuts`."""
     inside = {cut[:10] for cut in (*cuts, since) if cut and not cut.endswith("T00:00:00.000000Z")}
     for usable, days in _days_with_trades(tx, deployment_ids, known_at, since, inside, together=False):
         if usable:
@@ -251,7 +252,7 @@ def pieces(
 
 
 def parts(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> DayParts:
-    """Where the results come from that were known at an instant, day by day."""
+    """The parts of the results that were known at an instant, day by day."""
 
     def found() -> Iterator[DayParts]:
         for usable, days in _days_with_trades(tx, deployment_ids, known_at, None, (), together=True, wanted="parts"):
@@ -266,7 +267,7 @@ def parts(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> DayParts:
 
 
 def spans(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> list[tuple[str, str]]:
-    """When each trade was open that was known to be closed by an instant."""
+    """The time span of each trade that was known to be closed by an instant."""
     rows = tx.conn.execute(_kept_days(tx, deployment_ids, known_at, "", "9"))
     return [(row.entry_time, row.exit_time) for row in rows]
 
@@ -290,9 +291,11 @@ def _days_with_trades(
     tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None, inside: Collection[str], *,
     together: bool, wanted: str = "figures",
 ) -> Iterator[tuple[bool, list[FoldedDay]]]:  # fmt: skip
-    """Days with trades, those in a row that can be used as they are kept, and those that must be read.
+    """The days that have trades, in order: runs of days whose stored figures can be used, and days that must be read
+    from their trades.
 
-    A day in which several deployments closed something is one path only when its trades are taken in turns.
+    `together` uses the stored figures of a day in which several deployments closed trades, to be added. Without it such
+    a day must be read: only the trades in one order give its path.
     """
     columns = (kept_days.c.day, kept_days.c.trades, kept_days.c.last, kept_days.c.known_at, kept_days.c[wanted])
     query = select(*columns).where(kept_days.c.owner == tx.owner, kept_days.c.deployment_id.in_(list(deployment_ids)))
@@ -320,7 +323,7 @@ def _days_with_trades(
 def closed_by(
     tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str = "", through: str = "9"
 ) -> Iterator[ClosedTrade]:
-    """The trades themselves, in the order of exits, of each three columns, as they are asked for."""
+    """The trades themselves, in the order of exits, three columns of each, read lazily."""
     streams = [_closed_trades(tx, id, known_at, since, through) for id in dict.fromkeys(deployment_ids)]
     merged_streams = streams[0] if len(streams) == 1 else heapq.merge(*streams)
     return (row[-3:] for row in merged_streams)

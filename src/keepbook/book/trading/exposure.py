@@ -1,9 +1,10 @@
-"""What is coming, and what it may do to what is open.
+"""Coming events, and what they may do to open positions.
 
-An event that touches a position is held against earlier ones of its kind: how far did the price of that symbol go, from
-the last close before each to the last close within the impact window after it? Under three of them there is no answer,
-which is not zero. Everything is found by index, a look for each earlier event and symbol, and shared between positions
-of the same symbol: how many bars there are does not matter. Only what was known and over at the instant counts.
+An event that touches a position is compared with earlier ones of its kind: how far did the price of that symbol go,
+from the last close before each to the last close within the impact window after it? Under three of them there is no
+answer, which is not zero. Everything is found by index, one look-up for each earlier event and symbol, and shared
+between positions of the same symbol, so the number of bars does not matter. Only what was known and over at the instant
+counts.
 """
 
 from collections.abc import Collection, Sequence
@@ -70,7 +71,7 @@ def clean_lookahead(hours: object) -> float:
 def exposure_of(
     event: Event, position: Position, close: float | None, moves: Sequence[float], *, stale: bool = False
 ) -> Exposure:
-    """The row of one event and one position, from what the price did after earlier events like it."""
+    """The exposure of one position to one event, from the price moves after earlier events like it."""
     enough = len(moves) >= ENOUGH
     side = 1 if position.side == "long" else -1
     return Exposure(
@@ -99,7 +100,7 @@ def upcoming_events(
     positions: Sequence[Position] | None = None,
     impact_minutes: int,
 ) -> Coming:
-    """What is coming as it was known at an instant; with `positions` also what it may do to them."""
+    """The coming events as they were known at an instant; with `positions` also what they may do to them."""
     moment = parse_stamp(known_at)
     until = moment + timedelta(hours=clean_lookahead(lookahead_hours))
     expected = events.events_between(conn, known_at, stamp(until), known_at, kinds, symbols, min_importance)

@@ -1,8 +1,8 @@
-"""What hangs on a book for trading: skills, deployments, trades, results, what is coming, and what was learnt.
+"""The face of a book for trading: skills, deployments, trades, results, coming events, and lessons.
 
 Thin like the book: each method opens the owner's transaction and calls the one operation that does the work. Wherever a
-skill or a deployment is named, its id or its name will do; where neither is, all of them are meant. Everything that is
-computed takes `known_at` and uses only what was known at that instant, which is now if none is given.
+skill or a deployment is named, its id or its name will do; if neither is named, all of them are meant. Every
+computation takes `known_at` and uses only what was known at that instant; the default is now.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +56,7 @@ FindingWording = Callable[[Finding], str]
 
 
 class TradingTarget(NamedTuple):
-    """What a call is about: the skill and the deployment it named, and every deployment that falls under it."""
+    """The target of a call: the skill and the deployment it named, and every deployment of these."""
 
     skill_id: str | None
     deployment_id: str | None
@@ -77,7 +77,7 @@ class Trading:
     # Skills and deployments
 
     def skills(self) -> Sequence[Skill]:
-        """In the order in which they were made, each with what it says now."""
+        """The skills in the order in which they were made, each with its present fields."""
         with self._book.reading() as (tx, _, _):
             return skills.list_skills(tx)
 
@@ -86,12 +86,12 @@ class Trading:
             return skills.find_skill(tx, ref)
 
     def create_skill(self, name: str, *, description: str = "", **said: str | None) -> Skill:
-        """Only the name is needed; `strategy`, `schedule` and `chat` are what it says."""
+        """Create a skill. Only the name is needed; `strategy`, `schedule` and `chat` are what it says."""
         with self._book.writing() as (tx, _):
             return skills.create_skill(tx, self._book.origin, stamp(tx.clock()), name, description=description, **said)
 
     def set_field(self, ref: str, field: str, value: str, *, expect_version: int | None = None) -> FieldVersion:
-        """A new version of what a skill says; the earlier ones stay."""
+        """Write a new version of a field of a skill; the earlier ones stay."""
         with self._book.writing() as (tx, _):
             id, now = skills.find_skill(tx, ref).id, stamp(tx.clock())
             return skills.set_field(tx, self._book.origin, now, id, field, value, expect_version=expect_version)
@@ -101,7 +101,7 @@ class Trading:
             return skills.field_history(tx, skills.find_skill(tx, ref).id, field)
 
     def deployments(self, skill: str | None = None) -> Sequence[Deployment]:
-        """In the order in which they were made, also those that have ended."""
+        """The deployments in the order in which they were made, also those that have ended."""
         with self._book.reading() as (tx, _, _):
             return skills.list_deployments(tx, None if skill is None else skills.find_skill(tx, skill).id)
 
@@ -110,12 +110,12 @@ class Trading:
             return skills.find_deployment(tx, ref)
 
     def create_deployment(self, name: str, skill: str, **given: Any) -> Deployment:
-        """A skill at work: `account`, `capital`, `currency`, `started_at`, `ended_at`."""
+        """Create a deployment of a skill: `account`, `capital`, `currency`, `started_at`, `ended_at`."""
         with self._book.writing() as (tx, _):
             return skills.create_deployment(tx, stamp(tx.clock()), name, skills.find_skill(tx, skill).id, **given)
 
     def change_deployment(self, ref: str, **given: Any) -> Deployment:
-        """Only what is given changes."""
+        """Change a deployment; what is not given stays."""
         with self._book.writing() as (tx, _):
             return skills.change_deployment(tx, skills.find_deployment(tx, ref).id, **given)
 
@@ -129,7 +129,7 @@ class Trading:
         deployment: str | None = None,
         progress: Progress | None = None,
     ) -> LoadedFile:
-        """Take in a file of trades, positions, skills or deployments, or freqtrade's trade database."""
+        """Load a file of trades, positions, skills or deployments, or freqtrade's trade database."""
         if kind in ("skills", "deployments"):
             named = skills.load_skills if kind == "skills" else skills.load_deployments
             return named(self._book, source, progress=progress)
@@ -155,9 +155,10 @@ class Trading:
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportedTrades:
-        """Take in a broker's file: its format is recognised, or `columns` maps ours to theirs, kept under the name in
-        `format` where that is none of ours. `dry_run` shows what would come of it and keeps nothing. `progress` hears
-        how many rows are kept; what it raises ends the load, and nothing of it stays."""
+        """Import a broker's file. Its format is recognised, or `columns` maps our columns to the file's; the
+        mapping is stored under the name in `format` if that is none of ours. `dry_run` shows the result and stores
+        nothing. `progress` is called with how many rows are stored; an exception from it ends the load, and nothing
+        of it stays."""
         told: dict[str, Any] = {
             "deployment": deployment, "format": format, "columns": columns, "symbol": symbol, "dry_run": dry_run,
             "zone": zone_named(zone).key, "multipliers": multipliers,
@@ -171,17 +172,17 @@ class Trading:
             )
 
     def loads(self, *, limit: int = 100) -> Sequence[Load]:
-        """What came in by `bring_in`, file by file, the newest first; also what was taken back."""
+        """The files that `bring_in` imported, newest first; also those that were taken back."""
         with self._book.reading() as (tx, _, _):
             return take_back.list_trade_loads(tx, limit)
 
     def take_back(self, load: int) -> Load:
-        """Take a file out again, with its trades and fills. `load` is the number that `bring_in` answered."""
+        """Remove an imported file again, with its trades and fills. `load` is the number that `bring_in` returned."""
         with self._book.writing() as (tx, _):
             return take_back.take_back_trades(tx, self._book.origin, load)
 
     def mappings(self) -> Mapping[str, Mapping[str, str]]:
-        """The mappings of columns that were kept, by name."""
+        """The stored mappings of columns, by name."""
         with self._book.reading() as (tx, _, _):
             return mapping.list_mappings(tx)
 
@@ -196,7 +197,7 @@ class Trading:
         return skills.create_deployment(tx, now, name[: skills.NAME_LIMIT], skill).id
 
     def positions(self, deployment: str | None = None, *, known_at: Moment = None) -> Sequence[Position]:
-        """What is open."""
+        """The open positions."""
         with self._book.reading() as (tx, _, now):
             found = trades.open_positions(tx, _resolve_target(tx, None, deployment).ids, _known_at(known_at, now))
             return [one._replace(closed_at=None) for one in found]  # when it was closed, nobody knew yet
@@ -221,7 +222,7 @@ class Trading:
     def performance(
         self, *, skill: str | None = None, deployment: str | None = None, since: Moment = None, known_at: Moment = None
     ) -> Performance:
-        """Every figure; with `since` as if trading had begun then."""
+        """Every figure of the results; with `since` as if trading had begun then."""
         with self._book.reading() as (tx, _, now):
             at, meant, zone = (
                 _known_at(known_at, now),
@@ -240,7 +241,8 @@ class Trading:
     def breakdown(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None
     ) -> Breakdown:
-        """By symbol, hour, weekday and tag, with the time in the market and what holding would have made."""
+        """The results by symbol, hour, weekday and tag, with the time in the market and what holding would have
+        made."""
         with self._book.reading() as (tx, _, now):
             return breakdown.broken_down(tx, _resolve_target(tx, skill, deployment).ids, _known_at(known_at, now))
 
@@ -262,7 +264,7 @@ class Trading:
         deployment: str | None = None,
         known_at: Moment = None,
     ) -> Coming:
-        """What is coming; with a deployment also what it may do to its open positions."""
+        """The coming events; with a deployment also what they may do to its open positions."""
         with self._book.reading() as (tx, _, now):
             at = _known_at(known_at, now)
             held = None
@@ -323,7 +325,7 @@ class Trading:
         state: str = "active",
         known_at: Moment = None,
     ) -> Sequence[Lesson]:
-        """Pinned ones first, then the best supported; of a skill also those of its deployments."""
+        """The lessons, pinned ones first, then the best supported; for a skill also those of its deployments."""
         with self._book.reading() as (tx, _, now):
             meant = _resolve_target(tx, skill, deployment)
             return lessons.lessons_as_of(
@@ -332,25 +334,25 @@ class Trading:
             )  # fmt: skip
 
     def pin(self, lesson: str) -> Lesson:
-        """The person's own word: it stays as it is, and every chat in the skill's scope sees it."""
+        """Make a lesson the person's own word: it stays as it is, and every chat in the skill's scope sees it."""
         self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
             return lessons.pin(tx, self._book.origin, preset, lesson)
 
     def unpin(self, lesson: str) -> Lesson:
-        """No longer the person's own word; reflections may change it again."""
+        """Make a lesson a reading again; reflections may change it."""
         self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
             return lessons.unpin(tx, self._book.origin, preset, lesson)
 
     def retire(self, lesson: str) -> Lesson:
-        """Put away; a later reflection does not bring it back."""
+        """Put a lesson away; a later reflection does not bring it back."""
         self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
             return lessons.retire(tx, self._book.origin, preset, lesson)
 
     def restore_lesson(self, lesson: str) -> Lesson:
-        """Bring back one that was put away."""
+        """Bring back a lesson that was put away."""
         self._book.ask("lessons.change")
         with self._book.writing() as (tx, preset):
             return lessons.restore_lesson(tx, self._book.origin, preset, lesson)

@@ -1,8 +1,8 @@
-"""From files to rows, for all that is loaded: CSV, JSON Lines, one JSON value, ccxt's OHLCV, Parquet.
+"""Reads files into rows, for everything that is loaded: CSV, JSON Lines, one JSON value, ccxt's OHLCV, Parquet.
 
-A file is read as a stream of rows in the order of the columns that are wanted, some thousands at a time, so that
-memory stays flat however long it is. A row that is wrong is named and skipped: it never costs a good one. What is new
-is added, what changed is taken over, and loading the same file twice changes nothing.
+A file is read as a stream of rows in the order of the wanted columns, some thousands at a time, so that memory stays
+flat however long it is. A wrong row is named and skipped: it never costs a good one. New rows are added, changed rows
+updated, and loading the same file twice changes nothing.
 """
 
 import csv
@@ -62,7 +62,7 @@ class LoadedFile:
 
 @dataclass(slots=True)
 class LoadTally:
-    """What came of a file so far."""
+    """The counts of a file so far."""
 
     added: int = 0
     changed: int = 0
@@ -86,7 +86,7 @@ class LoadTally:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns a file may have, in the order in which rows are given; `needed` of them must be there.
+    """The columns a file may have, in the order in which rows are given; those in `needed` must be there.
 
     `listed` names the values of a row that is a bare list, as ccxt writes bars.
     """
@@ -98,7 +98,7 @@ class Layout:
 
     @cached_property
     def needed_of(self) -> Callable[[RowValues], RowValues]:
-        """Takes the needed values out of a row."""
+        """A function that takes the needed values out of a row."""
         places = [self.columns.index(name) for name in self.needed]
         return itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
 
@@ -107,9 +107,9 @@ class Layout:
 
 
 class Times:
-    """Reads instants of many rows: days and times of day repeat, so each is understood once.
+    """Parses the instants of many rows and caches the result: days and times of day repeat.
 
-    ISO 8601 (UTC where it names no zone), milliseconds since 1970 as ccxt has them, or a datetime.
+    ISO 8601 (UTC if it names no zone), milliseconds since 1970 as ccxt has them, or a datetime.
     """
 
     MOST = 100_000
@@ -135,7 +135,7 @@ class Times:
         return self.micros(int(value) * 1000, name)
 
     def micros(self, since: int, name: str = "time") -> str:
-        """An instant told in microseconds since 1970."""
+        """An instant from microseconds since 1970."""
         number, rest = divmod(since, _DAY)
         day, clock = self._days.get(number), self._clocks.get(rest)
         if day is None or clock is None:
@@ -167,7 +167,7 @@ class Times:
 
 
 def number(value: Any, name: str, *, low: float = -math.inf, above: bool = False) -> float:
-    """A finite number, from `low` on or above it."""
+    """A finite number that is at least `low`, or above it."""
     try:
         found = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -192,7 +192,7 @@ def refuse_missing(layout: Layout, row: RowValues) -> None:
 
 
 class TextReader:
-    """Reads short texts of many rows: symbols, tags and reasons repeat, so each is looked at once."""
+    """Cleans short texts of rows and caches the result: symbols, tags and reasons repeat."""
 
     MOST = 10_000
 
@@ -216,7 +216,7 @@ class TextReader:
 
 
 def read_rows(source: Source, layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
-    """(where it stands, its values) for each row of a file; a row that cannot be read comes as an `Invalid`.
+    """(its place, its values) for each row of a file; a row that cannot be read comes as an `Invalid`.
 
     `told` holds what the file does not say, such as the symbol of a file of ccxt's OHLCV.
     """
@@ -376,9 +376,9 @@ def load_file(
     keep: Callable[[list[RowValues]], KeptCounts],
     progress: Progress | None = None,
 ) -> LoadTally:
-    """Read a file, turn its rows with `to_row` and hand them to `keep`, some thousands at a time.
+    """Read a file, convert its rows with `to_row` and pass them to `keep`, some thousands at a time.
 
-    `to_row` says with `Invalid` what is wrong with a row.
+    `to_row` raises `Invalid` if a row is wrong.
     """
     tally, seen = LoadTally(), 0
     rows = read_rows(source, layout, told)

@@ -1,11 +1,11 @@
-"""What closed trades teach, and no more than the sample supports.
+"""Finds what closed trades teach, and no more than the sample supports.
 
-Trades are grouped by regime, side, symbol, hour of entry and holding time, and by two combinations of them. Of each
+Trades are grouped by regime, side, symbol, hour of entry and holding time, and by two combinations of them. In each
 group with at least six trades the mean net return must differ from zero by the interval of a bootstrap, and by more
-than the luck that this book's trades have. What is drawn has a fixed seed, so the same trades always teach the same.
-Many groups are tried, and some look good by chance: Benjamini–Hochberg holds the share of such findings at 10 %, and
-how many were tried is part of every finding. The words are ours; another's are taken only where each number in them is
-one that was computed here.
+than the luck that this book's trades have. Samples are drawn with a fixed seed, so the same trades always teach the
+same. Many groups are tried, and some look good by chance: Benjamini–Hochberg holds the share of such findings at 10 %,
+and how many were tried is part of every finding. The words are ours; a model's are taken only if each number in them
+was computed here.
 """
 
 import math
@@ -46,7 +46,7 @@ HOLDING = ("under 1 hour", "1 to 9 hours", "longer than 9 hours")
 
 
 class TradeResult(Protocol):
-    """A closed trade, as far as it matters here."""
+    """The fields of a closed trade that findings use."""
 
     @property
     def symbol(self) -> str: ...
@@ -67,7 +67,7 @@ class TradeResult(Protocol):
 
 
 class Effect(NamedTuple):
-    """What one trade counts for; `nth` tells it from others with the same return."""
+    """The return of one trade; `nth` tells it from others with the same return."""
 
     nth: int
     net_return: float
@@ -108,7 +108,7 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """What makes it the same finding as an earlier one."""
+        """The key by which a finding is the same as an earlier one."""
         return ";".join(f"{name}={value}" for name, value in self.group)
 
     @property
@@ -126,7 +126,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What held, strongest first, of how many groups that had enough trades."""
+    """The findings that hold, strongest first, and how many groups had enough trades to be tested."""
 
     findings: tuple[Finding, ...]
     tried: int
@@ -174,7 +174,7 @@ def _groups(traits: tuple[str | None, ...]) -> Iterator[TraitGroup]:
 
 
 def find_effects(gathered: TradeGroups) -> Findings:
-    """What the sample supports."""
+    """The findings that the sample supports."""
     enough = {group: effects for group, effects in gathered.groups.items() if len(effects) >= FEWEST}
     chance = Chance(gathered.groups.values())
     ps = {group: chance.p_value(_returns(effects)) for group, effects in enough.items()}
@@ -199,7 +199,7 @@ def _returns(effects: Sequence[Effect]) -> tuple[float, ...]:
 
 
 def to_finding(group: TraitGroup, effects: Sequence[Effect], p: float, tried: int) -> Finding:
-    """All there is to say of a group."""
+    """The finding of a group."""
     counted, returns = _newest_effects(effects), _returns(effects)
     low, high = bootstrap(returns, seed=";".join(f"{name}={value}" for name, value in group))
     return Finding(
@@ -211,8 +211,8 @@ def to_finding(group: TraitGroup, effects: Sequence[Effect], p: float, tried: in
 
 @lru_cache(maxsize=512)
 def bootstrap(returns: tuple[float, ...], *, seed: str) -> tuple[float, float]:
-    """The 95 % interval of the mean, by the percentiles of what samples of the same size have; `seed` fixes them.
-    Most groups are as they were at the last reflection."""
+    """The 95 % interval of the mean, from the percentiles of samples of the same size; `seed` fixes them. The result is
+    cached: most groups are as they were at the last reflection."""
     count = len(returns)
     means = sorted(sum(sample) / count for sample in _samples(returns, count, Random(seed)))
     tail = RESAMPLES // 40
@@ -220,12 +220,12 @@ def bootstrap(returns: tuple[float, ...], *, seed: str) -> tuple[float, float]:
 
 
 class Chance:
-    """How likely it is that as many trades, taken from all of them whatever they have in common, get as far.
+    """The probability that a group of this size, drawn from all trades at random, has a mean this far from zero.
 
-    From all of them with the mean taken out, groups of the same size are drawn, and each is put in its own standard
-    errors, like the one that is judged. So a strategy of many small losses and a few large gains is held against its
-    own kind of luck. Of few trades in all there is no telling what kind that is, and for large groups it no longer
-    matters: there Student's t does.
+    Groups of the same size are drawn from all trades with the mean taken out, and each is put in its own standard
+    errors, like the one that is judged. So a strategy of many small losses and a few large gains is compared with its
+    own kind of luck. Too few trades do not show what kind that is, and for large groups it no longer matters: there
+    Student's t is used.
     """
 
     def __init__(self, groups: Iterable[Iterable[Effect]]) -> None:
@@ -256,7 +256,7 @@ def _samples(values: tuple[float, ...], count: int, dice: Random) -> Iterator[li
 
 
 def in_errors(returns: Sequence[float]) -> float:
-    """A mean in its own standard errors; beyond measure where the values are all the same."""
+    """A mean in its own standard errors; infinite if all values are the same."""
     count = len(returns)
     mean = sum(returns) / count
     squares = sum(map(mul, returns, returns)) - count * mean * mean
@@ -266,7 +266,7 @@ def in_errors(returns: Sequence[float]) -> float:
 
 
 def student(t: float, freedom: int) -> float:
-    """How likely a t of this size or more is, either way, for a whole number of degrees of freedom."""
+    """The two-sided probability of a t of this size or more, for a whole number of degrees of freedom."""
     angle = math.atan2(abs(t), math.sqrt(freedom))
     cosine, odd = math.cos(angle), freedom % 2
     term = total = cosine if odd else 1.0
@@ -370,7 +370,8 @@ _VAGUE = regex(
 
 
 def check_wording(finding: Finding, said: object, *, most: int = 400) -> str:
-    """Another's wording, if it is one plain sentence or two and every number in it was computed here; else ours."""
+    """A model's wording of a finding, if it has one or two plain sentences and only numbers that were computed here.
+    Otherwise our own wording."""
     text = " ".join(said.split()) if isinstance(said, str) else ""
     return text if 10 <= len(text) <= most and _only_computed(finding, text) else finding.text
 

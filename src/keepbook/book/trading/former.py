@@ -1,7 +1,7 @@
-"""Trades that a file corrected: what each said before stays, as what was known until then.
+"""Former trades: what a trade said before a file corrected it, as what was known until then.
 
-Asked as of an instant, trades are those that stand, but for each that was corrected since as it stood before the first
-of those corrections. Where nothing was corrected since, which is nearly always, the table itself is asked.
+As of an instant, the trades are the present ones, except that a trade corrected since is taken as it was before the
+first of those corrections. If nothing was corrected since, which is nearly always, the table itself is read.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ _NAMES = [column.name for column in former_trades.c]
 
 
 def keep_former_trades(tx: Tx, rows: Iterable[RowValues]) -> None:
-    """Rows of trades as they stood, with the batch that corrects them, and when."""
+    """Store trades as they were before a correction, with the batch that corrects them and its time."""
     told = [dict(zip(_NAMES, row, strict=True)) for row in rows]
     if told:
         tx.conn.execute(insert(former_trades), told)
@@ -32,7 +32,7 @@ def keep_former_trades(tx: Tx, rows: Iterable[RowValues]) -> None:
 
 
 def standing_at(tx: Tx, rows: Sequence[RowValues]) -> Iterator[RowValues]:
-    """What stands in the place of these rows; by stretches of time, since files hold whole ones."""
+    """The stored trades with the same keys as these rows, read by ranges of time, because files hold whole ranges."""
     places: dict[str, list[str]] = {}
     for row in rows:
         places.setdefault(row[1], []).append(row[2])
@@ -45,7 +45,7 @@ def standing_at(tx: Tx, rows: Sequence[RowValues]) -> Iterator[RowValues]:
 
 
 def trades_as_of(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> FromClause:
-    """The trades as they stood at an instant, with the columns of `trades`."""
+    """The trades at an instant, with the columns of `trades`."""
     if not corrected_days(tx, deployment_ids, known_at):
         return trades
     mine = (former_trades.c.owner == tx.owner, former_trades.c.deployment_id.in_(list(deployment_ids)))

@@ -30,7 +30,7 @@ UNNAMED = "freqtrade"
 
 
 class FilledOrders(NamedTuple):
-    """What the orders of a trade came to on one side: the amount and what it was worth."""
+    """The sum of a trade's orders on one side: the amount and its value."""
 
     amount: float
     worth: float
@@ -112,7 +112,7 @@ def _words(value: Any) -> str | None:
 def load_freqtrade(
     book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None
 ) -> LoadedFile:
-    """Keep what a trade database holds, in the deployment named or in one for each strategy and exchange."""
+    """Load a trade database into the deployment named, or into one for each strategy and exchange."""
     if not isinstance(source, str | PathLike):
         raise Invalid("a trade database of freqtrade is a file; give its path", field="file")
     tally, times, seen = LoadTally(), Times(), 0

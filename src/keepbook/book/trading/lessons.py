@@ -1,10 +1,10 @@
-"""Lessons: what reflection found, kept as memories, so that text, versions, ledger and undo are those of the book.
+"""Lessons: findings of a reflection, stored as memories, so that text, versions, ledger and undo are those of the book.
 
 A lesson begins in a scope of its own that no block shows. Pinned by a person it is the person's word and stands in the
 scope of its skill; retired by a person it stays away, whatever the trades say later.
 
-What was known when: an entry of the ledger counts from the instant it was about. That is the `known_at` of the
-reflection which wrote it, also where that was worked out later, and for what a person did the moment they did it.
+For time travel, an entry of the ledger counts from the instant it was about: for a reflection its `known_at`, also if
+it was computed later; for what a person did, the moment they did it.
 """
 
 from collections import defaultdict
@@ -35,14 +35,14 @@ FIGURES = ("trades", "wins", "mean", "median", "low", "high", "p", "tried")
 
 
 class LessonTarget(NamedTuple):
-    """What is reflected on: a skill with all its deployments, or one deployment."""
+    """The target of a reflection: a skill with all its deployments, or one deployment."""
 
     skill_id: str
     deployment_id: str | None = None
 
     @property
     def scope(self) -> str:
-        """Where its lessons wait; no block has it."""
+        """The scope of its lessons, which no block shows."""
         return f"{APART}{self.deployment_id or self.skill_id}"
 
 
@@ -92,7 +92,7 @@ def refuse_others(origin: Origin, verb: str) -> None:
 
 
 def is_withdrawn(state: State, rows: Iterable[Any]) -> bool:
-    """Archived by a reflection, and not by a person or by an agent's own forgetting."""
+    """Whether a reflection archived it, and not a person or an agent's own forgetting."""
     return state.name == "archived" and any(row.withdrawn_at == state.archived_at for row in rows)
 
 
@@ -108,7 +108,7 @@ def _figures_behind(version: int, made: Mapping[int, Any], figures: Mapping[int,
 
 
 def pin(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
-    """The person's own word from now on, for every chat in the scope of the skill."""
+    """Make a lesson the person's own word, for every chat in the scope of the skill."""
     refuse_others(origin, "pins")
     lesson = get_lesson(tx, ref)
     change = change_of(tx, origin, preset, "promote", lesson.id)
@@ -120,7 +120,7 @@ def pin(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
 
 
 def unpin(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
-    """A reading again, out of the skill's scope; the next reflection may say it anew."""
+    """Make a lesson a reading again, out of the skill's scope; the next reflection may reword it."""
     refuse_others(origin, "unpins")
     lesson = get_lesson(tx, ref)
     change = change_of(tx, origin, preset, "demote", lesson.id)
@@ -132,7 +132,7 @@ def unpin(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
 
 
 def retire(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
-    """Out of sight, and not found again until it is restored."""
+    """Put a lesson away. It is not found again until it is restored."""
     refuse_others(origin, "retires")
     id = get_lesson(tx, ref).id
     event = changes.forget(tx, origin, preset, id).event
@@ -150,7 +150,7 @@ def restore_lesson(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
 
 
 def get_lesson(tx: Tx, ref: str) -> Lesson:
-    """As it stands, in whatever state."""
+    """A lesson in its present state, whatever that is."""
     id = resolve(tx, ref)
     found = lessons_as_of(tx, END, ids=[id], state="all")
     if not found:
@@ -167,9 +167,9 @@ def lessons_as_of(
     ids: Sequence[str] | None = None,
     state: str = "active",
 ) -> list[Lesson]:
-    """Lessons as they stood at an instant, pinned ones first, then the best supported.
+    """The lessons at an instant, pinned ones first, then the best supported.
 
-    Of a skill also those of its deployments.
+    For a skill also those of its deployments.
     """
     if state not in STATES:
         raise Invalid(f"state is one of {', '.join(STATES)}, not {str(state)[:40]!r}", field="state")

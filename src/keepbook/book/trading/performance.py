@@ -1,8 +1,8 @@
-"""What a strategy came to: figures, periods and the equity curve, from its closed trades alone.
+"""The results of a strategy: figures, periods and the equity curve, from its closed trades alone.
 
-They are put together from pieces, each a day of trades in the order in which they were closed (`days`), so a million
-trades cost a thousand days. Money counts on the day of the exit, in UTC. Without capital nothing is put in relation to
-it: those figures are None, never zero. The drawdown is taken after each trade, from a peak that begins at the capital.
+They are computed from pieces, each a day of trades in the order in which they were closed (`days`), so a million trades
+cost a thousand days. Money counts on the day of the exit, in UTC. Without capital, figures relative to it are None,
+never zero. The drawdown is taken after each trade, from a peak that begins at the capital.
 """
 
 import math
@@ -91,7 +91,7 @@ class EquityPoint:
 
 
 def period_starts(at: str, zone: ZoneInfo) -> dict[str, str]:
-    """Where the periods begin that end at `at`; a week begins on Monday, where the owner lives."""
+    """The beginnings of the periods that end at `at`; a week begins on Monday, in the owner's zone."""
     moment = parse_stamp(at)
     local = moment.astimezone(zone)
     monday = datetime.combine(local.date() - timedelta(days=local.weekday()), time.min, tzinfo=zone)
@@ -175,8 +175,8 @@ def measure_performance(
     open_positions: int,
     zone: ZoneInfo,
 ) -> Performance:
-    """All of it in one pass. The pieces come in order of exit, begin with the earliest period or `since`, and are cut
-    where a period begins, and at `since`."""
+    """All figures in one pass. The pieces come in order of exit, begin with the earliest period or `since`, and are
+    split where a period begins, and at `since`."""
     whole, curve = ResultTally(), EquityCurve(capital or 0.0)
     starts = period_starts(known_at, zone)
     parts = {name: ResultTally() for name in starts}
@@ -253,7 +253,7 @@ def _days_from(first: str, last: str) -> int:
 def risk_ratios(
     daily: Mapping[str, float], capital: float | None, trades: int, days: int, deepest: float | None
 ) -> tuple[dict[str, float | None], dict[str, str]]:
-    """Sharpe, Sortino and Calmar with the reason for each that there is not."""
+    """Sharpe, Sortino and Calmar, with the reason for each that is missing."""
     names = ("sharpe", "sortino", "calmar")
     why = "needs the capital" if not capital else ""
     if not why and (trades < SAMPLE or days < SAMPLE):
@@ -271,14 +271,14 @@ def risk_ratios(
 
 
 def sortino(daily: Mapping[str, float], capital: float, days: int) -> float | None:
-    """Like Sharpe, over the deviation of losing days alone: their squares, spread over all days."""
+    """The Sortino ratio: like Sharpe, over the deviation of losing days alone, their squares spread over all days."""
     mean = math.fsum(daily.values()) / capital / days
     below = math.sqrt(math.fsum((pnl / capital) ** 2 for pnl in daily.values() if pnl < 0) / days)
     return mean / below * math.sqrt(DAYS_A_YEAR) if below > 1e-12 * abs(mean) else None
 
 
 def sharpe(daily: Mapping[str, float], capital: float | None) -> float | None:
-    """Of daily returns on the capital, a day without an exit being zero, over a year of 365 days."""
+    """The Sharpe ratio of daily returns on the capital, a day without an exit being zero, over a year of 365 days."""
     if not capital or len(daily) == 0:
         return None
     days = (date.fromisoformat(max(daily)) - date.fromisoformat(min(daily))).days + 1

@@ -1,7 +1,7 @@
-"""From findings to lessons: what a reflection adds, says anew, brings back and withdraws.
+"""Turns findings into lessons: what a reflection adds, rewords, brings back and withdraws.
 
-Each is a write to a memory like any other, and can be undone. What a person made their own stays as it is, and so does
-what they retired; the reflection says that it would have said something else.
+Each is a write to a memory like any other, and can be undone. A lesson that a person pinned stays as it is, and so does
+one they retired; the reflection reports that it would have said something else.
 """
 
 from collections import defaultdict
@@ -56,7 +56,7 @@ class Reflection:
 
 
 class LessonStep(NamedTuple):
-    """What is to be done about one finding; `id` is its lesson, if it has one."""
+    """What to do about one finding; `id` is its lesson, if it has one."""
 
     what: str
     id: str | None
@@ -112,7 +112,7 @@ def keep_findings(
     window_from: str | None,
     texts: Mapping[str, str],
 ) -> Reflection:
-    """Write down what was found; `texts` has other words for some findings, by their key."""
+    """Write the lessons of findings; `texts` has other words for some findings, by their key."""
     reading = replace(origin, source="inferred")
     done: list[tuple[LessonStep, int | None]] = []
     for step in plan_lessons(tx, target, found, known_at):
@@ -208,10 +208,10 @@ def _store_figures(
 
 
 def plan_lessons(tx: Tx, target: LessonTarget, found: Findings, known_at: str) -> list[LessonStep]:
-    """What keeping these findings would do, finding by finding, and then what is no longer found.
+    """What keeping these findings would do, finding by finding, and then the lessons that are no longer found.
 
-    Lessons go forward only: as of an instant before the last reflection nothing is written, for what was learnt since
-    must not be taken back by what was known less.
+    Lessons go forward only: as of an instant before the last reflection nothing is written, because older knowledge
+    must not take back what was learnt since.
     """
     rows = tx.conn.execute(
         select(lessons)

@@ -99,7 +99,7 @@ def clean_field(field: object) -> str:
 
 
 def clean_deployment(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a person sets, as the columns hold it; only what is given."""
+    """The fields that a person sets, checked, in the form of the columns; only those that are given."""
     if unknown := sorted(given.keys() - set(DEPLOYMENT_FIELDS)):
         raise Invalid(f"a deployment has no {unknown[0]!r}; it has {', '.join(DEPLOYMENT_FIELDS)}", field=unknown[0])
     cleaned: dict[str, Any] = {}
@@ -132,7 +132,7 @@ def create_skill(
     schedule: str | None = None,
     chat: str | None = None,
 ) -> Skill:
-    """Only the name is needed; a name is used once among the skills that have not ended."""
+    """Create a skill. Only the name is needed; a name is used once among the skills that have not ended."""
     name = clean_line(name, "name", 1, NAME_LIMIT)
     if any(fold_text(row.name) == fold_text(name) for row in _living(tx)):
         raise Conflict(f"there is a skill {name!r} already; choose another name", code="name_taken")
@@ -160,7 +160,7 @@ def describe_skill(tx: Tx, id: str, description: str) -> Skill:
 def set_field(
     tx: Tx, origin: Origin, now: str, id: str, field: str, value: Any, *, expect_version: int | None = None
 ) -> FieldVersion:
-    """A new version of one field; the same words again are no new version.
+    """Write a new version of one field; the same words again are no new version.
 
     With `expect_version` only if nobody wrote it since: 0 is a field that was never written.
     """
@@ -186,7 +186,7 @@ def set_field(
 
 
 def create_deployment(tx: Tx, now: str, name: str, skill_id: str, *, id: str | None = None, **given: Any) -> Deployment:
-    """A skill at work under a name of its own; see `DEPLOYMENT_FIELDS` for the rest."""
+    """Create a deployment of a skill under a name of its own; see `DEPLOYMENT_FIELDS` for the rest."""
     cleaned = clean_deployment({"name": name, **given})
     _free_name(tx, cleaned["name"])
     if id is not None and any(row.id == id for row in _deployment_rows(tx)):
@@ -201,7 +201,7 @@ def create_deployment(tx: Tx, now: str, name: str, skill_id: str, *, id: str | N
 
 
 def change_deployment(tx: Tx, id: str, **given: Any) -> Deployment:
-    """Only what is given changes."""
+    """Change a deployment; what is not given stays."""
     known = find_deployment(tx, id)
     cleaned = clean_deployment(given)
     if "name" in cleaned and fold_text(cleaned["name"]) != fold_text(known.name):
@@ -226,7 +226,7 @@ def _in_order(row: Mapping[str, Any]) -> None:
 
 
 def load_skills(book: OpenBook, source: Source, *, progress: Progress | None = None) -> LoadedFile:
-    """Keep the skills of a file. One that is there gets what the file says otherwise; empty cells change nothing."""
+    """Load the skills of a file. An existing one is updated; empty cells change nothing."""
 
     def put(tx: Tx, row: RowValues) -> tuple[Skill | None, Skill]:
         told = _row_texts(SKILL_FILE, row)
@@ -246,7 +246,7 @@ def load_skills(book: OpenBook, source: Source, *, progress: Progress | None = N
 
 
 def load_deployments(book: OpenBook, source: Source, *, progress: Progress | None = None) -> LoadedFile:
-    """Keep the deployments of a file. One that is there gets what the file says otherwise, but keeps its skill."""
+    """Load the deployments of a file. An existing one is updated, but keeps its skill."""
 
     def put(tx: Tx, row: RowValues) -> tuple[Deployment | None, Deployment]:
         told = _row_texts(DEPLOYMENT_FILE, row)
@@ -316,7 +316,7 @@ def get_skill(tx: Tx, id: str) -> Skill:
 
 
 def find_skill(tx: Tx, ref: str) -> Skill:
-    """By id, else by name or a piece of it."""
+    """The skill by id, else by name or a piece of it."""
     row = _skill_row(tx, ref) or _find_by_name(_living(tx), ref, "skill")
     if row is not None:
         return _to_skill(tx, row)
@@ -326,7 +326,7 @@ def find_skill(tx: Tx, ref: str) -> Skill:
 
 
 def list_skills(tx: Tx) -> Sequence[Skill]:
-    """In the order in which they were made; without those that have ended."""
+    """The skills in the order in which they were made, without those that have ended."""
     return [_to_skill(tx, row) for row in _living(tx)]
 
 
@@ -343,7 +343,7 @@ def field_history(tx: Tx, id: str, field: str | None = None) -> Sequence[FieldVe
 
 
 def find_deployment(tx: Tx, ref: str) -> Deployment:
-    """By id, else by name or a piece of it; also one that has ended."""
+    """The deployment by id, else by name or a piece of it; also one that has ended."""
     rows = _deployment_rows(tx)
     row = next((row for row in rows if row.id == ref), None) or _find_by_name(rows, ref, "deployment")
     if row is not None:
@@ -354,14 +354,14 @@ def find_deployment(tx: Tx, ref: str) -> Deployment:
 
 
 def deployment_called(tx: Tx, name: str) -> Deployment | None:
-    """By id or by the whole name: as files name them, where a piece of a name would be a guess."""
+    """The deployment by id or by its whole name, as files name them: a piece of a name would be a guess."""
     rows = _deployment_rows(tx)
     row = _existing_row(rows, name, name) or _existing_row(rows, None, name)
     return None if row is None else _to_deployment(row)
 
 
 def list_deployments(tx: Tx, skill_id: str | None = None) -> Sequence[Deployment]:
-    """In the order in which they were made, of one skill or of all."""
+    """The deployments in the order in which they were made, of one skill or of all."""
     return [_to_deployment(row) for row in _deployment_rows(tx) if skill_id in (None, row.skill_id)]
 
 

@@ -1,8 +1,8 @@
 """Trades and positions: what a deployment closed, and what it holds.
 
-Both come from files and are told apart by what they are: a trade by the file's own id or by a digest of its figures, a
-position by symbol, side and entry. What a trade earned is computed once, when it is loaded, net of its fees. Questions
-are asked as of an instant and use only what was known then.
+Both come from files. A trade is identified by the file's own id or by a digest of its figures, a position by symbol,
+side and entry. A trade's profit is computed once, when it is loaded, net of its fees. Queries are as of an instant and
+use only what was known then.
 """
 
 import heapq
@@ -90,19 +90,20 @@ class Position(NamedTuple):
 
 
 def net(side: str, quantity: float, entry_price: float, exit_price: float, fees: float) -> float:
-    """What a trade earned."""
+    """The net profit of a trade."""
     return (exit_price - entry_price) * quantity * (1 if side == "long" else -1) - fees
 
 
 def trade_key(*figures: Any) -> str:
-    """What a trade without an id of its own is known by: two with the same figures are one."""
+    """The key of a trade without an id of its own: two with the same figures are one."""
     return blake2b(repr(figures).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def row_to_trade(
     owner: str, row: RowValues, times: Times, words: TextReader, deployment: Callable[[Any], str]
 ) -> RowValues:
-    """A row of a file as the owner and a `Trade`, plain since there are many; `Invalid` says what is wrong with it."""
+    """A row of a file as the owner and a `Trade`, as a plain tuple since there are many; raises `Invalid` if it is
+    wrong."""
     refuse_missing(TRADES, row)
     quantity, entry_price, exit_price, fees, entry_time, exit_time = (
         number(row[3], "quantity", low=0, above=True),
@@ -144,7 +145,7 @@ def row_to_trade(
 
 
 def row_to_position(row: RowValues, times: Times, deployment: Callable[[Any], str]) -> Position:
-    """A row of a file as an open position; `Invalid` says what is wrong with it."""
+    """A row of a file as an open position; raises `Invalid` if it is wrong."""
     refuse_missing(POSITIONS, row)
     entry_time = times.read(row[4], "entry_time")
     return Position(
@@ -177,7 +178,7 @@ def _place(cursor: str) -> tuple[str, str, str]:
 def load_trades(
     book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None
 ) -> LoadedFile:
-    """Keep the trades of a file; `deployment` is that of rows which name none."""
+    """Load the trades of a file; `deployment` is that of rows which name none."""
     times, words, owner, meant = Times(), TextReader(), book.owner, named_deployments(book)
 
     def keep_rows(rows: list[RowValues]) -> KeptCounts:
@@ -198,10 +199,10 @@ def load_trades(
 def load_positions(
     book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None
 ) -> LoadedFile:
-    """Keep the positions of a file, which says what is open now.
+    """Load the positions of a file, which says what is open now.
 
-    What is open in a deployment that the file names and no longer in the file is closed, unless a row was refused: the
-    refused one might be it.
+    A position that is open in a deployment of the file and missing in the file is closed, unless a row was refused: the
+    refused row might be it.
     """
     times, owner, meant = Times(), book.owner, named_deployments(book)
     open_now: dict[str, set[RowValues]] = {} if deployment is None else {meant(deployment): set()}
@@ -223,8 +224,8 @@ def load_positions(
 
 
 def keep_trades(tx: Tx, rows: Sequence[RowValues]) -> KeptCounts:
-    """Rows are the owner and a `Trade`. One that comes with other figures is corrected, and what it said is kept as
-    former. What is kept of their days is to be settled anew, by `days.fold_marked_days`."""
+    """Store trades; rows are the owner and a `Trade`. A trade with other figures is corrected, and its old figures are
+    kept as former. The stored figures of their days must be computed anew, by `days.fold_marked_days`."""
     number, now, width = ledger.chain_head(tx).sealed + 1 + len(tx.batches), stamp(tx.clock()), former.KEY
     ordered = batch.in_order(rows, width)
     many = len(ordered)
@@ -244,8 +245,8 @@ def keep_trades(tx: Tx, rows: Sequence[RowValues]) -> KeptCounts:
 
 
 def keep_positions(tx: Tx, rows: Sequence[RowValues]) -> KeptCounts:
-    """Rows are the owner and a `Position`. One that changed is closed and begun anew, so that what was known of it
-    before stays known."""
+    """Store positions; rows are the owner and a `Position`. One that changed is closed and begun anew, so that what was
+    known of it before stays known."""
     now, added, changed = stamp(tx.clock()), 0, 0
     told = {position[:4]: position for position in (Position(*row[1:]) for row in rows)}
     for key, position in told.items():
@@ -273,7 +274,7 @@ def _set_position(tx: Tx, position: Position, **values: Any) -> None:
 
 
 def close_others(tx: Tx, deployment_id: str, open_now: set[RowValues]) -> int:
-    """Close what is open in a deployment but for these (symbol, side, entry time); answers how many."""
+    """Close the open positions of a deployment except these (symbol, side, entry time); returns how many."""
     keys = (position_rows.c.symbol, position_rows.c.side, position_rows.c.entry_time)
     mine = (position_rows.c.owner == tx.owner, position_rows.c.deployment_id == deployment_id)
     still = tx.conn.execute(select(*keys).where(*mine, position_rows.c.closed_at.is_(None))).all()
@@ -286,7 +287,7 @@ def close_others(tx: Tx, deployment_id: str, open_now: set[RowValues]) -> int:
 
 
 def named_deployments(book: OpenBook) -> Callable[[Any], str]:
-    """What finds the id of a deployment that a row names; each is looked up once."""
+    """A function that finds the id of a deployment that a row names; each is looked up once."""
     known: dict[str, str | Invalid] = {}
 
     def meant(ref: Any) -> str:
@@ -316,7 +317,7 @@ def _sought_deployment(book: OpenBook, name: str) -> str | Invalid:
 
 
 def known_trades(tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None = None) -> Iterator[Trade]:
-    """The trades that were known by an instant, in the order of their exits; read as they are asked for."""
+    """The trades that were known by an instant, in the order of their exits, read lazily."""
 
     def wanted(rows: FromClause) -> list[Any]:
         return [] if since is None else [rows.c.exit_time >= since]
@@ -346,7 +347,7 @@ def trade_page(
 
 
 def open_positions(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> list[Position]:
-    """What was open at an instant: entered by then, and not closed by then."""
+    """The positions that were open at an instant: entered by then, and not closed by then."""
     columns = [position_rows.c[name] for name in Position._fields]
     query = (
         select(*columns)

@@ -1,1 +1,1 @@
-"""Work on a whole book: erasing it, taking it elsewhere, tidying it up."""
+"""Work on a whole book: erasure, export and import, audit."""

@@ -1,7 +1,7 @@
-"""What may come in with a book: an import is data, and nothing in it acts.
+"""Checks what an imported book contains: an import is data, and nothing in it acts.
 
-Ids are checked against their alphabet, so that none of them is a path or an option; actors against what the importer
-may act as, so that nobody brings in entries on another's word; and no agent that comes in runs by itself or starts a
+Ids are checked against their alphabet, so that no id is a path or an option. Actors are checked against what the
+importer may act as, so that nobody brings in entries in another's name. No imported agent runs by itself or starts a
 program before the person of this installation says so.
 """
 
@@ -36,12 +36,13 @@ INSTANT = regex(r"(^|_)(at|time|until|known|valid_from|window_from)$")
 
 
 def acts_as(hand: Actor) -> tuple[str, ...]:
-    """On whose word an importer may bring in entries: a person has a whole book, everybody else their own word."""
+    """The actors whose entries an importer may bring in: a person may bring in a whole book, everybody else their
+    own."""
     return ("person", "agent", *AUTOMATIC_ACTORS) if hand.is_person else ("agent",)
 
 
 def check_admission(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None:
-    """Refuse what is no book of ours, or speaks for somebody whom the importer may not speak for."""
+    """Refuse what is no book of ours, or has entries of an actor that the importer may not act as."""
     for kind, columns in IDS.items():
         for row in found.get(kind, ()):
             for column in columns:
@@ -97,6 +98,6 @@ def _refusal(why: str) -> Invalid:
 
 
 def disarm_agents(tx: Tx) -> tuple[str, ...]:
-    """After a book has come in: nothing in it is armed. Answers whom the person would have to arm."""
+    """Disarm every agent of an imported book. Returns the names of those that the person has to arm again."""
     arming.disarm(tx)
     return tuple(arming.unarmed_agents(tx))

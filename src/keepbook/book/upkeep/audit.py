@@ -1,4 +1,4 @@
-"""Hygiene, without a model: what a careful person would tidy up in this book."""
+"""Audit without a model: what a careful person would tidy up in this book."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
-"""Chats that came in, read for what to remember: an imported chat is a chat that is closed, the oldest first, so that
-what was said later wins.
+"""Reads imported chats for memories: each is closed like any other chat, the oldest first, so that what was said later
+wins.
 
-What reading found is told line by line, each to be kept or left out: a tick that is taken away takes its line back, one
-that is set brings it back or says yes: what is ticked when the person saves is their own word, and nobody asks again.
-What they have asked to forget is left out until they tick it. Nothing of it is stored beside the book itself.
+What was found is shown line by line, each to be kept or left out. Removing a tick takes its line back; setting one
+brings it back or accepts it. What is ticked when the person saves is their own word, and nobody asks again. What they
+have asked to forget is left out until they tick it. Nothing of it is stored beside the book itself.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -41,8 +41,8 @@ TRIES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundLine:
-    """One thing that was found. `key` names it in a form; `op` is what became of the book: add, update or forget.
-    `fate`: kept, out, touched (by something since) or unsure, which waits for the person's yes."""
+    """One line that was found. `key` names it in a form; `op` is what it did to the book: add, update or forget.
+    `fate`: kept, out, touched (changed by something since) or unsure, which waits for the person's yes."""
 
     key: str
     op: str
@@ -65,14 +65,14 @@ class FoundLine:
 
 
 def unread(book: OpenBook, nth: int) -> Sequence[Thread]:
-    """The chats of a load that nobody has read, in the order they were spoken."""
+    """The chats of a load that were not read yet, in the order they were spoken."""
     with book.reading() as (tx, _, _):
         here = [one for one in _chats(tx, nth) if one.deleted_at is None]
         return [one for one in here if one.state == "active" and one.turns > one.extracted_through]
 
 
 def found_lines(book: OpenBook, nth: int) -> Sequence[FoundLine]:
-    """What reading the chats of a load found, in the order it was said; what is not certain comes last."""
+    """The lines found in the chats of a load, in the order they were said; uncertain ones come last."""
     with book.reading() as (tx, _, _):
         chats = {one.id: one for one in _chats(tx, nth)}
         written = _by_memory(tx, list(chats))
@@ -160,7 +160,7 @@ def _question(
 def read_chats(
     book: OpenBook, nth: int, *, offline: bool = False, progress: Callable[[int], None] = lambda _: None
 ) -> Sequence[ClosingResult]:
-    """Read the chats of a load for memories, one after the other. Where `progress` raises `Enough`, or the model fails
+    """Read the chats of a load for memories, one after the other. If `progress` raises `Enough`, or the model fails
     again and again, what was found until then stays, and the rest can be read later."""
     book.ask("chats.write")
     closed: list[ClosingResult] = []
@@ -176,8 +176,8 @@ def read_chats(
 
 
 def keep_ticked(book: OpenBook, nth: int, ticked: Collection[str]) -> int:
-    """Keep the lines that are ticked, as the person's own word, and leave out the others; what is not certain and not
-    ticked waits in the review. Answers how many changed."""
+    """Keep the lines that are ticked, as the person's own word, and leave out the others. An uncertain line without a
+    tick waits in the review. Returns how many changed."""
     book.ask("proposals.answer")
     with book.writing() as (tx, preset):
         first = ledger.chain_head(tx).seq

@@ -1,5 +1,5 @@
-"""Erasing for good: one memory, whose blank lines keep the chain whole, or everything of an owner, chain
-included. Of the latter a receipt is left, and it is not in the book."""
+"""Erases for good: one memory, whose blank lines keep the chain whole, or everything of an owner, chain included.
+Erasing an owner leaves a receipt, which is not in the book."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ BEYOND_REACH = ("backups and archived write-ahead logs made earlier",)
 
 
 def purge(tx: Tx, origin: Origin, id: str) -> None:
-    """Gone for good: the text, the index, the blocks that showed it. The chain keeps a blank line."""
+    """Delete a memory for good: the text, the index, the blocks that showed it. The chain keeps a blank line."""
     row = find_row(tx, id)
     if origin.actor in ledger.AUTOMATIC_ACTORS and to_state(row).name != "trash":
         raise NotAllowed(f"memory {id} is not in the trash; only a person may delete it for good", code="protected")
@@ -46,7 +46,7 @@ def purge(tx: Tx, origin: Origin, id: str) -> None:
 
 
 def purge_due(tx: Tx, origin: Origin) -> int:
-    """What has been in the trash for 30 days on the person's word; answers how many."""
+    """Purge what the person moved to the trash 30 days ago; returns how many."""
     due = due_for_purge(tx, stamp(tx.clock() - timedelta(days=TRASH_DAYS)))
     for id in due:
         purge(tx, origin, id)
@@ -54,7 +54,8 @@ def purge_due(tx: Tx, origin: Origin) -> int:
 
 
 def due_for_purge(tx: Tx, trashed_before: str) -> list[str]:
-    """What a person put into the trash before that; what an agent put there waits for the person."""
+    """The memories that a person moved to the trash before that time; what an agent moved there waits for the
+    person."""
     query = select(memories.c.id).where(
         memories.c.owner == tx.owner, memories.c.trashed_at <= trashed_before, memories.c.purged_at.is_(None)
     )
@@ -63,7 +64,7 @@ def due_for_purge(tx: Tx, trashed_before: str) -> list[str]:
 
 
 def erase(tx: Tx, now: str, confirm: str) -> Receipt:
-    """The row in `erasures` is what takes everything; the counts are taken just before."""
+    """Erase an owner. The row in `erasures` triggers the deletion of everything; the counts are taken just before."""
     if confirm != tx.owner:
         raise Invalid(f"to erase everything of {tx.owner!r}, confirm with exactly that name", field="confirm")
     counts = {

@@ -1,8 +1,8 @@
 """The lines of an export: which there are, what each must hold, and the line that closes the file.
 
-An export is JSON Lines: a header, one line for each row of the owner, in one fixed order and spelling, and a last line
-that counts the lines of each kind and holds the newest hash of the chain and a sum over all lines, so that none can be
-altered, added, moved or taken away.
+An export is JSON Lines: a header, one line for each row of the owner in a fixed order and spelling, and a last line.
+The last line has the number of lines of each kind, the newest hash of the chain and a checksum over all lines, so that
+none can be altered, added, moved or removed.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class ExportLine:
 
 
 def read_lines(texts: Sequence[str]) -> Iterator[ExportLine]:
-    """Every line as JSON, as they are asked for; the first that is not is named by its number."""
+    """Every line as JSON, read lazily. An error names the first line that is not JSON."""
     yield from (
         ExportLine(number, _parse_line(text, number), text) for number, text in enumerate(texts, 1) if text.strip()
     )
@@ -74,7 +74,7 @@ def altered_file(why: str) -> Invalid:
 
 
 def is_export(texts: Sequence[str]) -> bool:
-    """Whether a file begins as an export does."""
+    """Whether a file begins like an export."""
     first = next((text for text in texts if text.strip()), "")
     try:
         value = json.loads(first)
@@ -84,7 +84,7 @@ def is_export(texts: Sequence[str]) -> bool:
 
 
 def of_ours(found: Iterator[ExportLine]) -> list[ExportLine]:
-    """All lines of one of our own files; up to the first that cannot be one, where the rest need not be read."""
+    """All lines of one of our own files, up to the first that cannot be one; the rest need not be read."""
     lines: list[ExportLine] = []
     for line in found:
         lines.append(line)
@@ -163,7 +163,8 @@ def _since_covers(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> 
 
 
 def export_spelling(lines: Sequence[ExportLine]) -> list[str]:
-    """The lines as an export spells them: as they stand, where their sum is the one that the last line tells."""
+    """The lines as an export of today writes them. They are returned unchanged if their checksum matches the last
+    line."""
     *texts, _ = (line.text for line in lines)
     last = lines[-1].value
     told = last.get("sum") if isinstance(last, dict) else None
@@ -173,7 +174,7 @@ def export_spelling(lines: Sequence[ExportLine]) -> list[str]:
 
 
 def respell_lines(lines: Sequence[ExportLine]) -> list[str]:
-    """The lines of an older file as an export of today spells the same book."""
+    """The lines of an older file as an export of today would write the same book."""
     if lines[0].value["format"] != BEFORE_QUOTES:
         return export_spelling(lines)
     closing, texts = Closing(), [canonical_json(HEADER)]
@@ -200,7 +201,7 @@ def _check_end(format: int, lines: Sequence[ExportLine], last: ExportLine) -> No
 
 
 class Closing:
-    """The last line of an export, as it grows with the lines before it."""
+    """The last line of an export, updated with each line before it."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -225,7 +226,7 @@ class Closing:
 
 
 def misfits(table: Table, row: Mapping[str, Any]) -> list[str]:
-    """The columns in which a row has a value of another type; what else it must be, the guards say."""
+    """The columns of a row whose value has a wrong type. All other checks are the guards'."""
     types = _types(table)
     return [name for name, value in row.items() if value is not None and type(value) not in types[name]]
 

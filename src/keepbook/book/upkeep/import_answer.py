@@ -1,4 +1,4 @@
-"""What an import answers, whether the file is an export of ours or another program's."""
+"""The result of an import, whether the file is an export of ours or another program's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Imported:
 
 
 def to_imported(brought: ImportResult, source: str, owner: str, *, dry_run: bool) -> Imported:
-    """The answer for what came from elsewhere."""
+    """The result for another program's file."""
     return Imported(
         memories=brought.count("memory", NEW, CHANGED),
         unchanged=brought.count("memory", THERE),
@@ -44,7 +44,7 @@ def to_imported(brought: ImportResult, source: str, owner: str, *, dry_run: bool
 
 
 def say_what_came(error: KeepbookError, done: Sequence[Imported], left: Sequence[str]) -> None:
-    """An import of several people is written book by book: say with the refusal of one what came in before it."""
+    """Add to an error what came in before it: an import of several people is written book by book."""
     came = "; ".join(f"{one.owner}: {one.memories} new, {one.unchanged} known, {one.chats} chats" for one in done)
     error.message += (
         f". Already imported: {came}. Not imported: {', '.join(left)}. Run the same import again when that is mended: "

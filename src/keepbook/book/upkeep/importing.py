@@ -1,4 +1,4 @@
-"""An import as a whole: which way a file takes, one transaction for a book, and taking it back after a dry run."""
+"""An import as a whole: which importer reads a file, one transaction for each book, and rolling back a dry run."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ class _OnlyLooked(Exception):
 
 
 def import_texts(book: OpenBook, stream: Iterable[str], *, merge: bool, dry_run: bool, theirs: str | None) -> Imported:
-    """Bring the lines of a file into one book: an export of ours, or what another program kept."""
+    """Import the lines of a file into one book: an export of ours, or another program's file."""
     try:
         texts = list(stream)
     except UnicodeDecodeError:
@@ -39,7 +39,7 @@ def import_texts(book: OpenBook, stream: Iterable[str], *, merge: bool, dry_run:
 
 
 def only_person(incoming: Incoming, theirs: str | None) -> Incoming:
-    """What belongs to one person of a file; a file that holds several is nobody's before somebody says so."""
+    """The things of one person of a file. A file with several people is refused unless `theirs` names one."""
     people = incoming.people
     if theirs is not None:
         if (theirs or None) not in people:
@@ -59,7 +59,7 @@ def only_person(incoming: Incoming, theirs: str | None) -> Incoming:
 def import_incoming(
     book: OpenBook, incoming: Incoming, *, dry_run: bool = False, progress: Progress = lambda _: None
 ) -> Imported:
-    """Write what comes from elsewhere into one book."""
+    """Write what an importer has read into one book."""
     book.ask("book.import")
     try:
         with book.writing() as (tx, preset):

@@ -1,8 +1,9 @@
-"""The files that came into a book, and taking one back: memories, chats and what was read out of them, or trades.
+"""The files that were imported into a book, and taking one back: memories, chats and what was read out of them, or
+trades.
 
-What came in goes as it stands, with what the person said yes to, also of chats that were deleted since; where something
-newer changed a memory, or a chat has gone on, that is the person's and stays. Of a memory that the load wrote several
-times everything goes in one entry.
+What came in is removed, with what the person said yes to, also of chats that were deleted since. A memory that
+something newer changed, or a chat that has gone on, is the person's and stays. If the load wrote a memory several
+times, everything is removed in one entry.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +38,7 @@ CLOSING = "close"
 
 
 def list_all_loads(book: OpenBook, limit: int = 100) -> Sequence[Arrival]:
-    """What came in, file by file, the newest first; also what was taken back."""
+    """The imported files, newest first; also those that were taken back."""
     with book.reading() as (tx, _, _):
         return loads.list_loads(tx, limit)
 
@@ -52,12 +53,12 @@ def get_arrival(book: OpenBook, nth: int) -> Arrival:
 
 
 def chats_of(load: Arrival) -> list[str]:
-    """The chats that it brought, or that it made longer."""
+    """The chats that a load brought, or added turns to."""
     return [*load.brought.get("chats", ()), *load.brought.get("grown", ())] if load.what == loads.MEMORIES else []
 
 
 def read_out(tx: Tx, chats: Sequence[str]) -> list[Any]:
-    """The entries that reading these chats wrote, and the person's yes to what it was not certain of, oldest first."""
+    """The entries written by reading these chats, and by the person's yes to uncertain findings, oldest first."""
     found: list[Any] = []
     for start in range(0, len(chats), AT_ONCE):
         some = chats[start : start + AT_ONCE]
@@ -71,7 +72,7 @@ def read_out(tx: Tx, chats: Sequence[str]) -> list[Any]:
 
 
 def take_back_load(book: OpenBook, nth: int) -> Arrival:
-    """Take a load out again."""
+    """Take a load back."""
     with book.writing() as (tx, preset):
         load = loads.load_to_take_back(tx, book.origin, nth)
         if load.what == loads.TRADES:
@@ -135,7 +136,7 @@ def _by_what_they_touch(entries: Iterable[Any]) -> dict[tuple[str | None, str | 
 
 
 def take_out(tx: Tx, book: OpenBook, preset: Preset, entries: Sequence[Any], newest: Any) -> None:
-    """Put a memory back to how it stood before these entries on it, in one."""
+    """Put a memory back to its state before these entries, in one entry."""
     if newest.link_id is not None:
         undoing.undo(tx, book.origin, preset, newest.seq)
         return
@@ -145,8 +146,8 @@ def take_out(tx: Tx, book: OpenBook, preset: Preset, entries: Sequence[Any], new
 
 
 def fate_of(tx: Tx, entries: Sequence[Any]) -> tuple[Any, str]:
-    """What became of a memory or link after these entries on it: `kept`, taken `out` again, or `touched` by something
-    else; with the newest entry about it. It is told by how the book stands now, whatever way led there."""
+    """The fate of a memory or link after these entries on it: `kept`, taken `out` again, or `touched` by something
+    else; with the newest entry about it. It is told from the present state of the book, whatever led there."""
     last = entries[-1]
     same = ledger.c.link_id == last.link_id if last.link_id else ledger.c.memory_id == last.memory_id
     mine = (ledger.c.owner == tx.owner, ledger.c.seq >= last.seq, same)

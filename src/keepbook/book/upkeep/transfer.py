@@ -1,9 +1,8 @@
-"""Taking a book elsewhere: export as JSON Lines, restore from it, or merge what it holds into another.
+"""Moves a book: export as JSON Lines, restore from it, or merge its memories into another book.
 
-An export holds every row of the owner, without the owner's name, in one fixed order and spelling. Restoring
-replays the ledger through the same guards that every write passes, then exports again and compares: what
-comes in is byte for byte what went out, or nothing is kept. What the lines hold: `export_lines.py`. What
-other programs kept: `importers/`.
+An export holds every row of the owner, without the owner's name, in one fixed order and spelling. Restoring replays the
+ledger through the same guards that every write passes, then exports again and compares: the result is byte for byte the
+file, or nothing is kept. The lines are described in `export_lines.py`, other programs' files in `importers/`.
 """
 
 import itertools
@@ -106,7 +105,7 @@ def export_lines(tx: Tx) -> Iterator[str]:
 def import_lines(
     tx: Tx, origin: Origin, preset: Preset, texts: Sequence[str], *, merge: bool, hand: Actor = ALONE["person"]
 ) -> Imported:
-    """Restore one of our files into an empty book, or add its memories to this one. `hand` is who brings it in."""
+    """Restore one of our files into an empty book, or add its memories to this one. `hand` is the actor who imports."""
     ours = of_ours(read_lines(texts))
     try:
         found = sorted_by_kind(ours)

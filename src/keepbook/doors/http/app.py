@@ -1,7 +1,7 @@
-"""The web application: routers, errors, the gate, and what runs while it runs.
+"""The web application: routers, errors, the gate, and background work.
 
 `create_app(kb)` serves one installation. Jobs run in the same process under a lease, so that of several workers one
-does them. `state.stopping` is set when the server is asked to leave: endless streams end then.
+does them. `state.stopping` is set when the server is asked to stop: endless streams end then.
 """
 
 import asyncio

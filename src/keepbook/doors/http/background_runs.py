@@ -1,4 +1,5 @@
-"""Runs that go on in the server after the request that began them, or by the clock. They end with the server."""
+"""Runs of agents that go on in the server after the request that began them, or by schedule. They end with the
+server."""
 
 import asyncio
 import contextlib
@@ -12,25 +13,25 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundRuns:
-    """What is under way in this process; `app.state.runs`."""
+    """The runs in progress in this process; `app.state.runs`."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._room = asyncio.Semaphore(AT_ONCE)
 
     def begin(self, work: Coroutine[Any, Any, Any], *, in_turn: bool = False) -> "asyncio.Task[Any]":
-        """Let it go on; with `in_turn` only a few at once."""
+        """Start a run in the background; with `in_turn` only a few at once."""
         task = asyncio.create_task(self._in_turn(work) if in_turn else work)
         self._tasks.add(task)
         task.add_done_callback(self._forget_task)
         return task
 
     async def stay(self, work: Coroutine[Any, Any, Any], *, wait: float) -> None:
-        """Let it go on, and stay with it for `wait` seconds at most."""
+        """Start a run in the background, and wait for it `wait` seconds at most."""
         await asyncio.wait({self.begin(work)}, timeout=wait)
 
     async def end(self) -> None:
-        """Stop what is under way: each run fails, and says that it was stopped."""
+        """Stop all runs: each fails, and says that it was stopped."""
         for task in list(self._tasks):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):

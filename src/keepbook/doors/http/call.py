@@ -1,8 +1,8 @@
-"""Where an endpoint meets a caller: `may("memories.write")` gives it the caller's book, if the table of
-`owners.authority` allows.
+"""The call of an endpoint: `may("memories.write")` gives it the caller's book, if the table of `owners.authority`
+allows.
 
-An answer is made by our one JSON shape, not by the framework: the same bytes at every door. A write that carries an
-`Idempotency-Key` happens once: its answer is kept in the same transaction and given again to whoever sends it again.
+An answer is written in our own JSON form, not by the framework: the same bytes at every door. A write with an
+`Idempotency-Key` happens once: its answer is stored in the same transaction and returned to whoever sends it again.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -42,7 +42,7 @@ class Call:
     """One request: who asks, and in which installation."""
 
     def __init__(self, request: Request, operation: str) -> None:
-        """Whoever asks was let in by the gate before."""
+        """The gate has authenticated the caller before."""
         self.request = request
         self.kb: Keepbook = request.state.kb
         self.caller: Caller = request.state.caller
@@ -51,7 +51,7 @@ class Call:
         self._key: str | None = None
 
     def require_permission(self, own: bool) -> Self:
-        """Refused unless this caller may."""
+        """Raise `NotAllowed` unless this caller may do the operation."""
         caller, given = self.caller, False
         if caller.agent is not None and not own:
             given = gives_memory(self.book, caller)
@@ -59,20 +59,20 @@ class Call:
         return self
 
     def with_idempotency_key(self, key: str | None, body: bytes) -> Self:
-        """A key is compared with all that was sent under it."""
+        """A second request under the same key must be the same in everything that was sent."""
         self._key, self._body = key, body
         return self
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The pairs of the query string that begin with `metadata.`; of a key said twice the last counts."""
+        """The pairs of the query string that begin with `metadata.`; of a repeated key the last counts."""
         given = self.request.query_params.multi_items()
         return {name.removeprefix(METADATA): value for name, value in given if name.startswith(METADATA)}
 
     # What a token for one agent may reach
 
     def agent(self, ref: str) -> str:
-        """The id of an agent that this caller may ask about; of another one a bound token learns nothing."""
+        """The id of an agent that this caller may ask about. A bound token learns nothing of another agent."""
         id = self.book.agents.get(ref).id
         self.caller.ask(self.operation, agent=id)
         return id
@@ -82,11 +82,11 @@ class Call:
         return run_id
 
     def scope(self, asked: str | None) -> str | None:
-        """The scope to read memories by: a bound token's is its agent's."""
+        """The scope to read memories by; for a bound token its agent's."""
         return self.caller.agent or asked
 
     def own(self, ref: str | None) -> str | None:
-        """For a list: the agent asked for; a bound token's own where none is."""
+        """The agent that a list is filtered by; for a bound token its own if none is given."""
         return self.agent(ref) if ref is not None else self.caller.agent
 
     @property
@@ -99,7 +99,7 @@ class Call:
         status: int | Callable[[Any], int] = 200,
         headers: Callable[[Any], Mapping[str, str]] | None = None,
     ) -> Response:
-        """Do it and answer; with a key, once. What was done may decide with which status."""
+        """Do the write and answer; with a key, once. The status may depend on the result."""
         book = self.book
         if self._key is None:
             return self._to_response(do(book), status, headers)
@@ -120,7 +120,7 @@ class Call:
             return made
 
     def stream(self, pieces: AsyncIterator[bytes]) -> Response:
-        """Server-sent events for as long as the caller's key opens, one of so many at a time."""
+        """Server-sent events for as long as the caller's token is valid; so many streams at a time."""
         streams: OpenStreams = self.request.app.state.streams
         who: str = self.request.state.who
         streams.enter(who)
@@ -128,7 +128,7 @@ class Call:
         return StreamingResponse(held, media_type=MEDIA_TYPE)
 
     def stands(self) -> bool:
-        """Whether what this request was let in with still opens something."""
+        """Whether the token or session of this request is still valid."""
         if self.caller.session is not None:
             return self.kb.tokens.of_session(self.caller.session) is not None
         return self.kb.demo or self.kb.tokens.stands(self.caller.token_id)
@@ -148,14 +148,15 @@ IdempotencyKey = Annotated[
 
 
 class May:
-    """Gives an endpoint its call: asked once, before anything is done; only a small body may have been read by then."""
+    """The dependency that gives an endpoint its call. It checks once, before anything is done; only a small body may
+    have been read by then."""
 
     def __init__(self, operation: str, own: bool) -> None:
         self._operation, self._own = operation, own
         self.reads = TABLE[OPERATIONS[operation]].scope == READ and operation not in KEYED
 
     def at_once(self, request: Request, body: bytes = b"", idempotency_key: str | None = None) -> Call:
-        """In a worker thread: the gate has left it to the one who answers to let the caller in."""
+        """The call, made in a worker thread: here the gate has left it to the route to authenticate the caller."""
         request.state.let_in()
         return Call(request, self._operation).require_permission(self._own).with_idempotency_key(idempotency_key, body)
 
@@ -173,7 +174,7 @@ class MayWrite(May):
 
 
 def permitted_call(operation: str, *, own: bool = False) -> Any:
-    """The call of an endpoint that does this, if the caller may. With `own` it is about one agent, and the endpoint
+    """The call of an endpoint, if the caller may do the operation. With `own` it is about one agent, and the endpoint
     says which with `call.agent`, `call.run` or `call.own`."""
     asked = May(operation, own)
     return Depends(asked if asked.reads else MayWrite(operation, own))

@@ -1,7 +1,7 @@
-"""The demo beside one's own book: whoever is at this machine looks at it in the same window and comes back.
+"""The demo beside your own book: whoever is at this machine looks at it in the same window and comes back.
 
-A cookie that the first page sets leads this browser's requests to a second application, over the story, which is told
-when somebody first asks for it. It is for who comes straight from this machine alone: to others a demo is opened on
+A cookie that the first page sets leads this browser's requests to a second application with the demo's book, which is
+made at the first request. It works only for requests straight from this machine: for others a demo is opened on
 purpose, by `keepbook demo --public`.
 """
 
@@ -17,7 +17,7 @@ COOKIE = "keepbook_demo"
 
 
 class DemoByCookie:
-    """Plain ASGI around the application; `make` tells the story and answers the other one."""
+    """Plain ASGI around the application; `make` makes the demo's book and its application."""
 
     def __init__(self, app: ASGIApp, make: Callable[[], ASGIApp]) -> None:
         self._app = app

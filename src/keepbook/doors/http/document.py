@@ -1,7 +1,7 @@
-"""The OpenAPI document: what the framework reads from the routes, made fit for programs that write clients from it.
+"""The OpenAPI document: what the framework reads from the routes, made fit for client generators.
 
-Operation ids are short and stay: the name of the function, which no other endpoint has. Names of schemas are single
-words. Examples stand here, beside each other, and are tested against the schemas.
+Operation ids are short and stable: the name of the function, which no other endpoint has. Names of schemas are single
+words. The examples stand here together, and are tested against the schemas.
 """
 
 from typing import Any

@@ -1,5 +1,5 @@
-"""Routes that wait for nobody are answered at once: when the request is there, one worker thread lets the caller in,
-asks for the right, reads what was sent and serves it, where the framework would go there and back for each.
+"""Answers routes that do not wait in one worker thread: it authenticates the caller, checks the right, reads what was
+sent and serves it, where the framework would switch threads for each step.
 
 What was sent is read by the framework's own rules; a parameter that was not sent needs none of them. A route that waits
 (for a stream, a run, a file) goes the framework's usual way, and so does a body that is not plainly JSON.

@@ -1,8 +1,8 @@
-"""The gate: everything that is decided about a request before anybody reads it.
+"""The gate: everything that is decided about a request before a route reads it.
 
-Which host it was sent to (against DNS rebinding), how large it is, whether a browser sent it from another site, who
-sends it, and how often. A page that needs a caller and has none may ask for a token; the API answers at once. The gate
-also writes the security headers of every answer. Plain ASGI, so that streams pass through it untouched.
+It checks the host it was sent to (against DNS rebinding), its size, whether a browser sent it from another site, the
+caller, and the rate. A page without a caller may ask for a token; the API answers at once. The gate also writes the
+security headers of every answer. Plain ASGI, so that streams pass through it untouched.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ _RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items
 
 @dataclass(slots=True)
 class Bucket:
-    """Requests a caller may still send: filled evenly, emptied one by one."""
+    """A token bucket: the requests a caller may still send, refilled evenly."""
 
     left: float
     at: float
@@ -66,7 +66,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class Meter:
-    """How often each caller knocks, in this process. The busiest are few; the others are forgotten when it is full."""
+    """The request rate of each caller, in this process. Past ten thousand callers it starts anew."""
 
     per_minute: int
     buckets: dict[str, Bucket] = field(default_factory=dict)
@@ -93,7 +93,8 @@ Opens = Callable[[RequestHeaders], Keepbook]
 
 
 def read_headers(scope: Scope) -> RequestHeaders:
-    """Looked at a dozen times, so laid out once; of a name that is said twice the first counts."""
+    """The headers of a request by lower-case name, decoded once because the gate reads a dozen. Of a repeated header
+    the first counts."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
 
 
@@ -111,8 +112,8 @@ class Gate:
         per_minute: int,
         refuse: Callable[[Scope, KeepbookError], Awaitable[Response]],
     ) -> None:
-        """`hosts` are the names of the address itself, `further` those that others use for it; `refuse` makes an
-        answer of an error."""
+        """`hosts` are the names of the address itself, `further` those that others use for it; `refuse` turns an error
+        into an answer."""
         self._app = app
         self._opens = opens
         self._own = {host.lower() for host in hosts}
@@ -202,14 +203,14 @@ _OF_NOBODY = frozenset(("/metrics", "/api/trading/bars", "/api/trading/symbols")
 
 
 def comes_straight(scope: Scope, headers: RequestHeaders, own: Container[str] = LOOPBACK) -> bool:
-    """Whether a request was sent from this machine to one of its `own` names, and by nobody in between."""
+    """Whether a request was sent from this machine to one of its `own` names, without a proxy."""
     client = scope.get("client")
     proxied = scope.get("http_version") == "1.0" or any(name in headers for name in PROXIED)
     return _host(headers.get("host", "")) in own and not proxied and (client is None or is_local(client[0]))
 
 
 class _CallerCheck:
-    """Lets the caller of one request in, or raises; asked again, it has been passed."""
+    """Authenticates the caller of one request, or raises. A second call returns at once."""
 
     def __init__(self, admit: Callable[[], None] | None) -> None:
         self._admit = admit
@@ -236,9 +237,8 @@ def _at_once(scope: Scope, headers: RequestHeaders, small: int) -> bool:
 
 
 class _BodyReader:
-    """The body of one request: counted as it comes, and not waited for for ever. Whoever reads it may take a refusal
-    for a mistake of the sender's and answer so; then the refusal is the answer instead. Nothing is sent to who has not
-    been let in."""
+    """Reads the body of one request within a size and a time limit. If a limit is exceeded, that error is the answer,
+    even if the route answers otherwise. Sends no answer before the caller was checked."""
 
     def __init__(
         self, receive: Receive, send: Send, max_body: int, seconds: float, path: str, letting_in: _CallerCheck

@@ -1,9 +1,9 @@
-"""A request from its beginning to its end: its id, what it was counted as, and its line in the log.
+"""The log of requests: the id of each, its metrics, and its line.
 
 With `log_format = "json"` every request is one line of JSON on stderr, and so is everything else that is logged. A line
 holds the id of the request, the route, the status, the code of a problem and how long it took: never a path, an owner,
 a body or the message of an exception, which may hold anybody's words. The id comes from the client or a proxy
-(`X-Request-ID`) or is made here, and goes out with the answer.
+(`X-Request-ID`) or is made here, and is sent with the answer.
 """
 
 import json
@@ -31,7 +31,7 @@ OWN = ("event", "method", "route", "status", "ms", "code")
 
 
 class AccessLog:
-    """Around everything: what the gate refuses is followed too."""
+    """Outermost middleware: logs every request, also those that the gate refuses."""
 
     def __init__(self, app: ASGIApp, owner: FastAPI) -> None:
         self._app = app
@@ -68,7 +68,7 @@ class AccessLog:
 
 
 class JsonLineFormatter(logging.Formatter):
-    """A record as one line of JSON. Of an exception it tells the kind and the places, never the words."""
+    """A record as one line of JSON. Of an exception it has the kind and the places, never the message."""
 
     def format(self, record: logging.LogRecord) -> str:
         told: dict[str, Any] = {
@@ -88,7 +88,7 @@ class JsonLineFormatter(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """From here on this process logs so, the web server's own words included."""
+    """Let this process log as JSON from now on, the web server's own lines included."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLineFormatter())
     root = logging.getLogger()

@@ -1,7 +1,7 @@
-"""What an operator asks of a running server, as Prometheus reads it. Every worker tells of itself.
+"""The metrics of a running server, in the format of Prometheus. Every worker has its own.
 
 Requests are counted by route and never by path, errors by their code: a path or a message may name someone. What
-happens below the doors is counted there (`storage/tally.py`) and read from it when somebody asks.
+happens below the doors is counted in `storage/tally.py` and read from there on request.
 """
 
 from collections.abc import Iterator, Mapping

@@ -92,7 +92,7 @@ def response(error: KeepbookError) -> Response:
 
 
 class ProblemResponse(JSONResponse):
-    """A problem document that leaves its code with the request, for whoever counts."""
+    """A problem document that stores its code with the request, for the metrics."""
 
     def __init__(self, body: dict[str, Any], *rest: Any) -> None:
         super().__init__(body, *rest)
@@ -104,7 +104,7 @@ class ProblemResponse(JSONResponse):
 
 
 def from_status(status: int, detail: str) -> KeepbookError:
-    """An error of the web framework's own, in our words."""
+    """An error of the web framework, in our words."""
     if status == 404:
         return NotFound("there is nothing at this address; the API is described at /docs", code="no_such_path")
     if status == 405:
@@ -154,7 +154,7 @@ _WORDS = {
 
 
 def problem_answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """For the OpenAPI document: these answers are problem documents."""
+    """The entries of the OpenAPI document that say that these answers are problem documents."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": _WORDS[status], "content": content} for status in statuses}
 

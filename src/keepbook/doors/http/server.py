@@ -1,7 +1,7 @@
-"""`keepbook serve`: the application on an address, until it is asked to leave.
+"""`keepbook serve`: the application on an address, until it is asked to stop.
 
 Another address than loopback is refused as long as there is no token: whoever can reach it could read the book. Asked
-to stop, the server finishes what it has begun; what was acknowledged was durable before that.
+to stop, the server finishes the requests it has begun; what was acknowledged was durable before that.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ EVERYWHERE = ("0.0.0.0", "::", "")  # compared, not bound  # noqa: S104
 
 
 def host_names_of(host: str) -> tuple[str, ...]:
-    """The names a server bound to an address is called by; an attacker's own name is none of them."""
+    """The host names of a server bound to an address; an attacker's own name is none of them."""
     if host not in EVERYWHERE:
         return (host.strip("[]"),)
     return (ANY_ADDRESS, socket.gethostname(), socket.getfqdn())
@@ -56,7 +56,7 @@ def refuse_open_door(kb: Keepbook, host: str) -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """The listening socket, so that a port in use is one clear line, and port 0 can be told."""
+    """The listening socket, so that a port in use gives one clear error, and the port is known if it was 0."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named as TCP, or asyncio does not switch off the waiting for more to send: 40 ms for many an answer.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -75,7 +75,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def run_server(app: FastAPI, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until a signal, which is how a server ends; `ready` is told once it answers."""
+    """Serve until a signal, which is how a server ends; `ready` is called once it answers."""
     server = uvicorn.Server(_config(app))
     _log(app.state.kb.settings)
 
@@ -103,7 +103,7 @@ def run_server(app: FastAPI, listening: socket.socket, ready: Callable[[], None]
 
 
 def run_workers(settings: Settings, listening: socket.socket, workers: int) -> None:
-    """Several processes on one socket; one that dies is started again."""
+    """Run several processes on one socket; one that dies is started again."""
     for name in ("db", "owner", "preset", "host"):
         value = getattr(settings, name)
         if value is not None:
@@ -113,15 +113,15 @@ def run_workers(settings: Settings, listening: socket.socket, workers: int) -> N
 
 
 def worker() -> FastAPI:
-    """The application of one of several workers, with its own connections; what it serves stands in its settings."""
+    """The application of one of several workers, with its own connections; its settings say what it serves."""
     settings = load_settings()
     _log(settings)
     return create_app(Keepbook(settings=settings), hosts=host_names_of(settings.host), local=is_local(settings.host))
 
 
 class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """The server's own way with a connection, but one that does not finish its request's head is not waited for: half a
-    head would hold its place for as long as somebody likes."""
+    """The server's protocol with a time limit for the head of a request: half a head would keep its connection open for
+    as long as somebody likes."""
 
     _waiting: asyncio.TimerHandle | None = None
 

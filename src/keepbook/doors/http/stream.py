@@ -1,6 +1,6 @@
-"""Server-sent events: how one is written, how many are open at once, and when one ends.
+"""Server-sent events: their format, how many streams are open at once, and when a stream ends.
 
-A stream ends with the key that opened it: within half a second of a token's revocation, its expiry or a sign-out.
+A stream ends with the token that opened it: within half a second of its revocation, its expiry or a sign-out.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ LOOK_EVERY = 0.5
 
 
 class OpenStreams:
-    """The streams that are open in this process: so many for one key, so many in all."""
+    """The open streams of this process: so many for one token, so many in all."""
 
     def __init__(self, each: int, most: int) -> None:
         self._each, self._most = each, most
@@ -59,7 +59,7 @@ class OpenStreams:
             del self._open[who]
 
     async def hold(self, who: str, stream: AsyncIterator[bytes], stands: Callable[[], bool]) -> AsyncIterator[bytes]:
-        """A stream that has been let in, until it ends by itself or its key opens nothing any more."""
+        """A stream, until it ends by itself or its token is not valid any more."""
         coming: asyncio.Task[bytes] | None = None
         try:
             looked = time.monotonic()

@@ -1,7 +1,7 @@
-"""The threads that serve requests: what asks a database waits there, and the loop goes on.
+"""The threads that serve requests: calls that wait for a database run there, and the event loop goes on.
 
 A few lines of our own where a library would do: the work is handed over last of all, so that the thread that takes it
-up does not wait for the one that gave it, and a short answer costs a fifteenth less.
+does not wait for the one that gave it, and a short answer costs a fifteenth less.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class _Task(NamedTuple):
 
 
 class WorkerThreads:
-    """Threads that are made when they are needed, and stay until it is told to end; after that there are new ones."""
+    """Threads that are started when they are needed, and stay until `end`; after that new ones are started."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -36,7 +36,7 @@ class WorkerThreads:
         self._free, self._threads, self._tasks = _nobody()
 
     async def do(self, work: Callable[[], Made]) -> Made:
-        """Work that waits, done by a thread in the context of whoever asks."""
+        """Run blocking work in a thread, in the caller's context."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Made] = loop.create_future()
         task = _Task(work, copy_context(), loop, done)
@@ -52,7 +52,7 @@ class WorkerThreads:
         return await done
 
     async def end(self) -> None:
-        """Let the threads go when they have done what they were given; who is at it for too long is not waited for."""
+        """Let the threads end when their work is done; a thread that takes too long is not waited for."""
         with self._lock:
             threads, tasks = self._threads, self._tasks
             self._free, self._threads, self._tasks = _nobody()

@@ -1,10 +1,10 @@
 """MCP over streamable HTTP, as an ASGI endpoint that a larger app puts at `/mcp`.
 
-Nothing is kept between two requests, so any worker may answer any of them. Each is checked for the host it was sent to
-and the page it came from: a web page that points its own name at this machine gets nothing. The app around it says who
-asks; what it raises on the way is its own to answer.
+No state is kept between two requests, so any worker may answer any of them. Each is checked for its host and origin: a
+web page that points its own name at this machine gets nothing. The app around it authenticates the caller, and answers
+the errors that this raises.
 
-The protocol is loaded with the first request: it is a third of what a server loads, and most never speak it.
+The protocol is loaded with the first request: it is a third of what a server loads, and most never use it.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""The config files of well-known MCP clients: where each stands, what it wants to read, and how to add to it.
+"""The config files of well-known MCP clients: where each is, its format, and how to add to it.
 
-Adding changes one entry and keeps all else. The old file is copied beside it first, and the new one takes its place in
-one step, with the same permissions. A file that cannot be read for sure (broken, or with comments, which a rewrite
-would lose) is left alone: then the person adds the lines.
+Adding changes one entry and keeps all else. The old file is copied beside it first, and the new one replaces it in one
+step, with the same permissions. A file that cannot be parsed for sure (broken, or with comments, which a rewrite would
+lose) is left alone: then the person adds the lines.
 """
 
 import json
@@ -25,7 +25,7 @@ _MAC = "~/Library/Application Support"
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One program: its file, and the key under which that lists servers."""
+    """One program: its config file, and the key under which the file lists servers."""
 
     name: str
     title: str
@@ -97,7 +97,7 @@ def client_named(name: str) -> Client:
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """What became of the file; `backup` is where the old one is, if there was one."""
+    """What was done to the file; `backup` is where the old one is, if there was one."""
 
     file: Path
     changed: bool
@@ -105,7 +105,7 @@ class ConfigChange:
 
 
 def add_to_client(client: Client, command: Sequence[str]) -> ConfigChange:
-    """Put the server into the client's config, or bring the entry that is there up to date."""
+    """Add the server to the client's config, or update its entry."""
     path = Path(os.path.realpath(client.path))  # a link stays one: what it points to is replaced
     old = _read(path)
     new = (_toml_with if client.is_toml else _json_with)(old or "", client, client.entry(command), path)

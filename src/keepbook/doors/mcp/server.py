@@ -1,8 +1,8 @@
 """What an MCP client can ask of a book: the preset's tools, and the block as a resource and as a prompt.
 
-Who asks is looked up anew for every request, so one server serves one person over a pipe and many over HTTP. The
-engine is sync: each request does its work in a worker thread, which a client that leaves does not interrupt. What a
-model got wrong in a tool call is an answer in words, marked as an error; it never ends the conversation.
+The caller is looked up for every request, so one server serves one person over a pipe and many over HTTP. The engine is
+sync: each request does its work in a worker thread, which a client that leaves does not interrupt. A model's mistake in
+a tool call is an answer in words, marked as an error; it never ends the conversation.
 """
 
 import asyncio
@@ -92,8 +92,8 @@ _log = logging.getLogger(__name__)
 def build_server(
     kb: Keepbook, caller_of: CallerOf, *, instructions: str = INSTRUCTIONS, listens: bool = False
 ) -> Server[Any]:
-    """The server over an installation. `caller_of` says for each request whose book it is and what is allowed. With
-    `listens` a client is told when the block changes: over a pipe, where the connection is one client's alone."""
+    """The server over an installation. `caller_of` gives for each request the owner and what is allowed. With `listens`
+    a client is notified when the block changes: over a pipe, where the connection is one client's alone."""
     handlers = _Handlers(kb, caller_of)
     watch = Watch(lambda request: handlers.block_of(caller_of(request)))
     told: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """MCP over a pipe: a client starts the program and talks to it on stdin and stdout.
 
-Only the protocol goes to stdout; while it serves, a stray print lands on stderr. When the client closes the pipe, what
-it has asked for is still answered. SIGTERM and Ctrl-C end it at once, a write that is under way being finished first.
+Only the protocol goes to stdout; while it serves, a stray print goes to stderr. When the client closes the pipe, its
+pending requests are still answered. SIGTERM and Ctrl-C end it at once, after the current write.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Who waits for the block to change, and telling them.
+"""Notifies clients that wait for the block to change.
 
-A book is written to by other processes too, so the block is looked at while somebody waits, and only then. Clients of
-the older protocol subscribe and unsubscribe; newer ones listen on a request of their own that lasts until they leave.
+A book is written to by other processes too, so the block is polled while somebody waits, and only then. Clients of the
+older protocol subscribe and unsubscribe; newer ones listen on a request of their own that lasts until they leave.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ LOOK_SECONDS = 1.0
 
 
 class Watch:
-    """`block_of` reads the block as whoever sends a request would see it."""
+    """The waiting clients. `block_of` reads the block as the sender of a request would see it."""
 
     def __init__(self, block_of: Callable[[Any], Awaitable[str]]) -> None:
         self._block_of = block_of

@@ -1,8 +1,8 @@
-"""The line to Telegram: who is served, in which order, and what is tried again.
+"""The connection to Telegram: who is served, in which order, and what is tried again.
 
 Messages of one chat are taken in order, different chats at once; the engine works in threads. A chat that is on no list
-gets one polite line, once, and its id is shown where the bot runs. What Telegram cannot take at the moment is sent
-again later; a token that it refuses ends the bot. The token is part of every address, so no address is ever logged.
+gets one polite line, once, and its id is shown where the bot runs. What Telegram cannot take now is sent again later; a
+token that it refuses ends the bot. The token is part of every address, so no address is ever logged.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ _TOKEN = regex(r"[\w:-]+", re.ASCII)
 
 
 class Bot:
-    """The bot, with the chats it serves: chat id to owner. `note` shows a line where it runs."""
+    """The bot, with the chats it serves: chat id to owner. `note` prints a line where it runs."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Bot:
     # Running
 
     async def serve(self, stop: asyncio.Event) -> None:
-        """Answer until told to stop; what has come in by then is answered still."""
+        """Answer until told to stop; messages that came in by then are still answered."""
         self._stop = stop
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "telegram"))
         try:

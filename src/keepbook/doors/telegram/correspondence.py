@@ -1,8 +1,8 @@
-"""One Telegram chat and its owner's book: commands go straight to the engine, other words are a turn of a thread.
+"""One Telegram chat and its owner's book: commands go straight to the engine, other messages are turns of a thread.
 
-A Telegram chat never ends, a thread does: with /new, or when the sweep finds it silent. The next word then begins
-another, with a fresh block. Each thread is a session named for its Telegram chat, so after a restart the newest one
-is found again and goes on.
+A Telegram chat never ends, a thread does: with /new, or when the sweep finds it silent. The next message then begins
+another, with a fresh block. Each thread is a session named for its Telegram chat, so after a restart the newest one is
+found again and goes on.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _LOOKED_BACK = 1000
 
 
 class Correspondence:
-    """Whoever writes in one Telegram chat. Its messages must be taken one after the other."""
+    """The correspondence of one Telegram chat. Its messages must be taken one after the other."""
 
     def __init__(self, keepbook: Keepbook, owner: str, chat_id: int) -> None:
         self._keepbook = keepbook
@@ -48,7 +48,7 @@ class Correspondence:
         self._asked: list[OpenQuestion] = []
 
     async def take(self, text: str, *, bot: str = "") -> Letter | None:
-        """Answer a message; None where it is meant for another bot of the group."""
+        """Answer a message; None if it is meant for another bot of the group."""
         command = _COMMAND.fullmatch(text.strip())
         if command is None:
             return await self._choose(text.strip()) or await self._turn(text)
@@ -86,7 +86,8 @@ class Correspondence:
         return replies.answered_reply(answer)
 
     async def answer_forwarded(self, text: str) -> Letter:
-        """Answer a message of somebody else's that the person passed on: a quotation, which orders nothing."""
+        """Answer a message that the person forwarded. It is stored as a quotation of somebody else; orders in it are
+        not carried out."""
         quoted = "\n".join(f"> {line}" for line in text.splitlines())
         return await self._turn(f"Forwarded:\n{quoted}", by="agent")
 

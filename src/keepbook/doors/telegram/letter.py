@@ -1,7 +1,7 @@
-"""A message before it is sent: text with marks, cut into pieces that Telegram takes.
+"""A message before it is sent: text with marks, split into messages that Telegram accepts.
 
-Nothing in a letter is markup. Marks travel beside the text, as places in it, so whatever a memory says reaches the
-reader as it stands and no content can break a send. Telegram counts in UTF-16, where an emoji has two units.
+Nothing in a letter is markup. Marks are stored beside the text, as places in it, so that every memory is shown as it
+stands and no content can break a send. Telegram counts in UTF-16, where an emoji has two units.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ BOLD, CODE = "bold", "code"
 
 
 class LetterMark(NamedTuple):
-    """A stretch that looks different: in a letter by characters, in a piece by UTF-16 units."""
+    """A formatted stretch: in a letter counted in characters, in a piece in UTF-16 units."""
 
     kind: str
     start: int
@@ -42,7 +42,7 @@ class Button(NamedTuple):
 
 
 class Letter:
-    """Text that is written from top to bottom. `buttons` stand under it, `after` are letters that follow."""
+    """Text with marks. `buttons` stand under it, `after` are letters that follow."""
 
     def __init__(self, text: str = "") -> None:
         self.text = text
@@ -57,7 +57,7 @@ class Letter:
         return self
 
     def pieces(self, longest: int = LONGEST) -> Iterator[LetterPiece]:
-        """In as many messages as it takes, cut between lines, else words, and never within a mark."""
+        """The letter as messages, split between lines, else words, and never within a mark."""
         start = _skip_blank(self.text, 0)
         while start < len(self.text):
             end = self._cut(start, longest)
@@ -88,7 +88,7 @@ class Letter:
 
 
 def units(text: str) -> int:
-    """The length of a text as Telegram counts it."""
+    """The length of a text in Telegram's units."""
     return len(text) + sum(mark > "\uffff" for mark in text)
 
 

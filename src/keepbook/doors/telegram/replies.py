@@ -66,7 +66,7 @@ def help_(*, greeting: bool = False) -> Letter:
 
 
 def memories_reply(memories: Sequence["Memory"], categories: Sequence[str]) -> Letter:
-    """By category, in the preset's order; what has no category comes last."""
+    """The memories by category, in the preset's order; those without a category come last."""
     if not memories:
         return Letter(EMPTY)
     grouped: dict[str, list[Memory]] = {name: [] for name in categories}
@@ -116,7 +116,7 @@ def undone_reply(answer: "Written | Link") -> Letter:
 
 
 def chat_reply(text: str, notices: Sequence[str], written: Sequence[Mapping[str, Any]]) -> Letter:
-    """What the model said, and under it, quietly, what it wrote."""
+    """The model's text, notices, and what was written to memory."""
     letter = Letter(text.strip() or NO_WORDS)
     for notice in notices:
         letter.put(f"\n\n{as_sentence(notice)}")
@@ -124,8 +124,8 @@ def chat_reply(text: str, notices: Sequence[str], written: Sequence[Mapping[str,
 
 
 def with_questions(letter: Letter, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> Letter:
-    """A reply with what its turn asks: buttons under it where it has put its one question in words, else a letter for
-    each question."""
+    """A reply with the questions of its turn: as buttons under it if it has put its one question in words, else a
+    letter for each question."""
     if in_reply and len(questions) == 1:
         letter.buttons = buttons(questions[0])
         return letter
@@ -145,7 +145,7 @@ def _short(label: str) -> str:
 
 
 def answered_reply(answer: "Written | Proposal") -> Letter:
-    """What came of an answer."""
+    """The result of an answer."""
     event = getattr(answer, "event", None)
     if event is None:
         return Letter(f"All right, nothing was changed: {_quoted_line(answer)}")
@@ -154,7 +154,7 @@ def answered_reply(answer: "Written | Proposal") -> Letter:
 
 
 def slip_text(written: Sequence[Mapping[str, Any]]) -> str:
-    """What changed in memory, and the way back: where several things did, each has its own."""
+    """What changed in memory, with an undo for each change."""
     undo = ["/undo"] if len(written) == 1 else [f"/undo_{event['event']}" for event in written]
     told = [f"{_WROTE.get(event['op'], 'Memory changed')}: {_wording(event)}" for event in written]
     return "\n".join(f"{words} — {way}" for words, way in zip(told, undo, strict=True))

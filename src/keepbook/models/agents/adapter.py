@@ -29,7 +29,7 @@ class SessionPast:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionResult:
-    """An execution that came to its end. `said` is what it adds to the session: the prompt first, the answer last."""
+    """The result of an execution. `said` is what it adds to the session: the prompt first, the answer last."""
 
     text: str
     said: tuple[PromptMessage, ...]
@@ -41,8 +41,8 @@ class ExecutionResult:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One execution. `held` is the turn on the shared session, where there is one; `earlier` what a chat without a
-    session has seen; `after` what this run itself has said so far."""
+    """The input of one execution. `held` is the lease on the shared session, if there is one. `earlier` is the past of
+    a chat without a session. `after` is what this run has added so far."""
 
     agent: Agent
     system: str

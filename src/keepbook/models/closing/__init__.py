@@ -1,1 +1,1 @@
-"""Closing a chat: what its person said becomes memory, once. `prompt` is what a language model is told for it."""
+"""Closing a chat: what its person said becomes memory, once. `prompt` is the prompt of a language model for it."""

@@ -1,4 +1,4 @@
-"""What closing checks of every candidate, whoever read the chat: rules in code, no transaction.
+"""The checks of every candidate at closing, whichever model read the chat: rules in code, no transaction.
 
 A candidate needs evidence in the person's own turns, holds no secret and no topic never to be kept, was not declined or
 taken back, and is not known already. What a model words beyond what was said becomes a proposal.
@@ -34,8 +34,8 @@ TAKEN_BACK = 0.5
 def strip_injected(
     turns: Sequence[DialogueTurn], block: Sequence[BlockLine], *hidden: str | None
 ) -> tuple[DialogueTurn, ...]:
-    """Take out of what was said whatever merely repeats what the prompt gave (the block, hidden context), so that it
-    is not learned again. A quotation is copied with its marks: without them the person says the same once more."""
+    """Remove from what was said whatever merely repeats the prompt (the block, hidden context), so that it is not
+    learned again. A quotation is copied with its marks: without them the person says the same once more."""
     given = [*(line.text for line in block), *(text or "" for text in hidden)]
     lines = [line for text in given for line in text.splitlines()]
     notes = {_bare(line) for line in lines if "“" not in line} - {""}
@@ -61,7 +61,7 @@ def _bare(line: str) -> str:
 
 
 def refuse_candidate(candidate: Candidate, reading: ClosingChat, declined: Sequence[str]) -> str | None:
-    """Why a candidate may not be kept, whatever the model thought; None if it may be looked at further."""
+    """Why a candidate may not be kept, whatever the model thought; None if it passes."""
     if candidate.op not in ("add", "update", "forget"):
         return candidate.reason or "not worth keeping"
     evidence = [turn.text for turn in _evidence(candidate, reading)]
@@ -88,8 +88,8 @@ def refuse_candidate(candidate: Candidate, reading: ClosingChat, declined: Seque
 
 
 def line_made_of(candidate: Candidate, reading: ClosingChat) -> KnownMemory | None:
-    """The line that holds, is made of a turn that an addition cites, and has all its content words: whoever read the
-    chat, that is a repeat."""
+    """The line that holds, was made of a turn that an addition cites, and has all its content words: the addition is
+    then a repeat, whichever model read the chat."""
     cited, words = set(map(str, candidate.turn_ids)), set(content_words(candidate.content))
     if candidate.op != "add" or not words:
         return None
@@ -124,7 +124,7 @@ def _is_hushed(deed: Deed, said: set[str]) -> bool:
 
 
 def check_candidate(candidate: Candidate, reading: ClosingChat, made_by: str) -> Candidate:
-    """Any model's word is checked: what the cited turns do not say becomes a proposal, as does a wish to forget that
+    """Check a model's candidate: what the cited turns do not say becomes a proposal, and so does a wish to forget that
     the person's words do not show."""
     if made_by == OFFLINE or candidate.op == "skip":
         return candidate
@@ -145,7 +145,7 @@ def _evidence(candidate: Candidate, reading: ClosingChat) -> list[DialogueTurn]:
 
 
 def said_at(candidate: Candidate, reading: ClosingChat) -> str:
-    """When the person said it: with the last of the turns that it rests on."""
+    """When the person said it: the time of the last turn that it rests on."""
     return max((stamp(turn.at) for turn in _evidence(candidate, reading) if turn.at), default="")
 
 
@@ -161,7 +161,7 @@ def _is_known(candidate: Candidate, reading: ClosingChat) -> bool:
 
 
 def known_line(candidate: Candidate, reading: ClosingChat) -> KnownMemory | None:
-    """The line of the book that says the same, other than the one that is to be changed."""
+    """The line of the book that says the same, except the line that is to be changed."""
     others = {one.content: one for one in reading.known if candidate.op != "update" or one.id != candidate.target}
     found = (line for line in sharing(candidate.content, others) if _says_so(others[line], candidate))
     return next((others[line] for line in found), None)
@@ -186,7 +186,7 @@ def _says_again(line: str, words: str) -> bool:
 
 
 def was_taken_back(candidate: Candidate, gone: Sequence[TakenBack]) -> bool:
-    """Whether the same turns gave the same thing before, and it was undone, forgotten or deleted."""
+    """Whether the same turns gave the same memory before, and it was undone, forgotten or deleted."""
     turns = {str(turn) for turn in candidate.turn_ids}
     return any(
         bool(turns & one.turn_ids) and (one.content is None or overlap(candidate.content, one.content) >= TAKEN_BACK)

@@ -5,8 +5,8 @@
     check    every candidate against the rules, in code
     keep     memories, summary, watermark and state together           (a transaction that needs the lease)
 
-Whatever goes wrong before the last step leaves the chat as it was, to be tried again; whoever loses the lease writes
-nothing. So a chat is read to its end or not at all, whoever crashes and however many try at once.
+An error before the last step leaves the chat as it was, to be tried again; a closer that lost the lease writes nothing.
+So a chat is read to its end or not at all, whoever crashes and however many try at once.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ def close(
     lease_seconds: float = LEASE_SECONDS,
     sense: Sense | None = None,
 ) -> ClosingResult:
-    """Close one chat of one owner with one model; raises nothing that a sweep would stumble over."""
+    """Close one chat of one owner with one model. Errors are in the result, so that a sweep goes on."""
     with database.write(owner) as tx:
         now = stamp(database.clock())
         held = threads.claim_closing(tx, thread_id, now, lease_seconds=lease_seconds)
@@ -145,7 +145,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> ClosingChat | Non
 
 
 def written_with_tools(messages: Sequence[Message]) -> dict[int, tuple[str, ...]]:
-    """By turn that the person said here, what the reply to it wrote with tools, in the book's words."""
+    """For each turn that the person said here, what the reply to it wrote with tools, in the book's words."""
     found: dict[int, tuple[str, ...]] = {}
     turn: int | None = None
     for one in messages:
@@ -375,7 +375,7 @@ Answer = TypeVar("Answer")
 
 
 def run_model(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Wait for a model from code that is not async; inside an event loop another thread does the waiting."""
+    """Run a model's coroutine from code that is not async; inside an event loop another thread waits for it."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""What the book says, as every reader of a chat is shown it."""
+"""The memories of the book in the form that every reader of a chat gets."""
 
 from keepbook.book.ground import stored_json
 from keepbook.book.memory import listing
@@ -8,7 +8,7 @@ from keepbook.storage.database import Tx
 
 
 def known_memories(tx: Tx) -> tuple[KnownMemory, ...]:
-    """The active memories an extractor reconciles with, oldest first."""
+    """The active memories that an extractor compares with, oldest first."""
     return tuple(
         KnownMemory(
             row.id,

@@ -1,8 +1,8 @@
-"""What a language model is told when it reads a chat for memories, and how its answer is checked.
+"""The prompt for a language model that reads a chat for memories, and the check of its answer.
 
 A sheet lays the chat out as data: one JSON object a line inside tagged parts, where nothing that anybody wrote can
 close a part or start a line of its own. Memories and turns have small numbers instead of ids, so an answer can only
-speak of what was shown. The answer is checked in code: what is no answer at all is `Unreadable`; a candidate that does
+refer to what was shown. The answer is checked in code: what is no answer at all is `Unreadable`; a candidate that does
 not fit is named, to be repaired once, and skipped with its reason if it is not.
 """
 
@@ -118,7 +118,7 @@ REPAIR = "That answer cannot be used:\n{wrong}\nSend the whole answer again, as 
 
 
 class Unreadable(ValueError):
-    """The answer is no answer; the text says why, in words a model can act on."""
+    """The answer could not be parsed; the text says why, in words a model can act on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class ExtractorAnswer:
-    """What was read out of an answer; `wrong` names the candidates that do not fit, which are skipped."""
+    """The parsed answer; `wrong` names the candidates that do not fit, which are skipped."""
 
     candidates: tuple[Candidate, ...]
     summary: str
@@ -161,7 +161,7 @@ def lay_out(reading: ClosingChat, *, tokens: int) -> Sheet:
 
 
 def chat_part(turns: Sequence[DialogueTurn], zone: str = "UTC", *, tokens: int) -> str:
-    """The chat as data, numbered from 1, each turn cut to what leaves room for the others."""
+    """The chat as data, numbered from 1. Each turn is cut so that the others have room."""
     text = ""
     for person, assistant in _SHARES:
         lines = []
@@ -185,7 +185,7 @@ def summary_part(previous: str | None) -> str:
 
 
 def schema(categories: Sequence[str]) -> dict[str, Any]:
-    """The answer as JSON schema, in the few words that every provider understands: all keys required, no null."""
+    """The JSON schema of the answer, in the few words that every provider understands: all keys required, no null."""
     text, number = {"type": "string"}, {"type": "integer"}
     candidate = {
         "op": text | {"enum": list(OPS)},
@@ -261,7 +261,7 @@ def _cut(text: str, length: int) -> str:
 
 
 def parse_extractor_answer(answer: str, sheet: Sheet) -> ExtractorAnswer:
-    """The candidates of an answer, numbers turned back into ids; `Unreadable` if it is no answer."""
+    """The candidates of an answer, with numbers turned back into ids; raises `Unreadable` if it cannot be parsed."""
     told = _decode_object(answer)
     listed, summary = told.get("candidates"), told.get("summary")
     if not isinstance(listed, list) or not isinstance(summary, str):

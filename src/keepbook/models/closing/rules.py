@@ -1,4 +1,4 @@
-"""Rules that closing shares: what asks to forget, and how much two lines have in common."""
+"""Rules that closing shares: which turns ask to forget, and how much two lines have in common."""
 
 from keepbook.book.text.sentences import sentences
 from keepbook.book.text.words import STOP_WORDS, stem, tokens
@@ -22,6 +22,6 @@ def matter_words(text: str) -> set[str]:
 
 
 def overlap(a: str, b: str) -> float:
-    """The share of the shorter one's words that both have."""
+    """The share of the shorter line's words that both have."""
     one, other = matter_words(a), matter_words(b)
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0

@@ -1,8 +1,9 @@
-"""Embedders: what turns a text into a vector, `find_bundled`, `local` or `remote`, and which one the settings name.
+"""Embedders turn a text into a vector: `find_bundled`, `local` or `remote`, as the settings choose.
 
-`embedder = "auto"` is the best that is installed and needs no network: what `keepbook embedder install` has put in
-place, else what came with the package. `"none"` is words alone, `onnx:DIR` a sentence model in a folder (`model.onnx`,
-`tokenizer.json`), `openai:MODEL` any endpoint that speaks OpenAI's embeddings. Nothing is loaded before the first text.
+`embedder = "auto"` is the best that is installed and needs no network: the one that `keepbook embedder install` has put
+in place, else the one that came with the package. `"none"` is words alone, `onnx:DIR` a sentence model in a folder
+(`model.onnx`, `tokenizer.json`), `openai:MODEL` any endpoint with OpenAI's API for embeddings. Nothing is loaded before
+the first text.
 """
 
 from pathlib import Path
@@ -16,14 +17,14 @@ from keepbook.models.embedders.remote import RemoteEmbedder
 
 
 def place_of_embedder(embedder: Embedder) -> str:
-    """The folder or the address behind it."""
+    """The folder or the address of an embedder."""
     if isinstance(embedder, OnnxEmbedder | BundledEmbedder):
         return str(embedder.weights.parent)
     return embedder.url if isinstance(embedder, RemoteEmbedder) else type(embedder).__name__
 
 
 def choose_embedder(name: str, *, base_url: str | None = None, key: str | None = None) -> Embedder | None:
-    """The embedder of that name, or none."""
+    """The embedder of that name, or None."""
     kind, _, rest = name.partition(":")
     if name == "none":
         return None

@@ -1,4 +1,4 @@
-"""The sentence model that comes with `keepbook[embed]`: the base as it is, the mean of its last layer."""
+"""The sentence model that comes with `keepbook[embed]`: the unchanged base, the mean of its last layer."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -25,7 +25,7 @@ class BundledEmbedder:
         return self._model.base.weights
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
-        """`within` is for those who have to wait for others: this takes what the machine takes."""
+        """`within` is ignored: it is for embedders that wait for a server."""
         import numpy as np  # loaded with the first text, like the model
 
         encode, tokenizer = self._encoder_and_tokenizer
@@ -45,6 +45,6 @@ class BundledEmbedder:
 
 
 def find_bundled() -> BundledEmbedder | None:
-    """It, where that is installed."""
+    """The bundled embedder, if it is installed."""
     base = find_base()
     return BundledEmbedder(open_minilm(base)) if base else None

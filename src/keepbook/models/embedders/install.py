@@ -1,8 +1,8 @@
-"""Installing an embedder: files fetched or copied, held against their checksums, and put in place in one step.
+"""Installs an embedder: files are fetched or copied, checked by checksum, and put in place in one step.
 
-One model is installed at a time, in Keepbook's own folder, and `auto` takes it before any that came with a package.
-What was installed is listed there with its checksums, so that what is loaded later is what was looked at now. A
-download is asked for by name, comes from a hub that can be named, and is refused unless it is the known file.
+One model is installed at a time, in Keepbook's own folder, and `auto` prefers it to any that came with a package. The
+installed files are listed there with their checksums, so that what is loaded later is what was checked now. A download
+is asked for by name, comes from a hub that can be named, and is refused unless it is the known file.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ WAIT = 30.0
 
 
 class Remote(NamedTuple):
-    """A file of a hub, as it was when it was looked at."""
+    """A file of a hub, with its known size and checksum."""
 
     path: str
     size: int
@@ -61,12 +61,12 @@ DownloadProgress = Callable[[int, int], None]
 
 
 def place() -> Path:
-    """Where the installed embedder is, or would be."""
+    """The folder of the installed embedder."""
     return HOME.expanduser() / "embedder"
 
 
 def installed_embedder() -> OnnxEmbedder | None:
-    """The embedder that was installed here, if it is all there."""
+    """The embedder that was installed here, if it is complete."""
     folder = place()
     try:
         listed = json.loads((folder / LISTED).read_text(encoding="utf-8"))
@@ -77,7 +77,7 @@ def installed_embedder() -> OnnxEmbedder | None:
 
 
 def install_embedder(wanted: str = USUAL, *, hub: str = HUB, progress: DownloadProgress | None = None) -> OnnxEmbedder:
-    """Put a model in place: a known one by its name, from the hub, or the one in a folder."""
+    """Install a model: a known one by its name, from the hub, or the one in a folder."""
     check_needed()
     folder = Path(wanted).expanduser()
     if wanted not in KNOWN and not folder.is_dir():

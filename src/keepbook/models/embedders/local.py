@@ -1,7 +1,7 @@
 """A sentence model in a folder on this machine: ONNX weights, no torch, no network.
 
-What `keepbook embedder install` has put aside is taken by checksum only, each time it is loaded; a folder of one's own
-is trusted. The checksum of the weights names the space, so that other weights in the same folder are another space.
+What `keepbook embedder install` has installed is checked by checksum each time it is loaded; a folder of your own is
+trusted. The checksum of the weights names the space, so that other weights in the same folder are another space.
 """
 
 import os
@@ -24,7 +24,7 @@ TOGETHER = 16
 
 
 class OnnxEmbedder:
-    """Mean of the last layer, as sentence transformers are read."""
+    """Embeds with an ONNX model: the mean of the last layer, as for sentence transformers."""
 
     floor = 0.3
 
@@ -49,7 +49,7 @@ class OnnxEmbedder:
         return f"onnx-{(self._sums[0] if self._sums else sha256_of(self.weights))[:16]}"
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
-        """`within` is for those who have to wait for others: this takes what the machine takes."""
+        """`within` is ignored: it is for embedders that wait for a server."""
         import numpy as np  # loaded with the first text, like the model
 
         session, tokenizer = self._model

@@ -1,7 +1,7 @@
-"""An embedding endpoint of OpenAI's shape: the real one, or one of the many that speak like it.
+"""An embedding endpoint with OpenAI's API: OpenAI's own, or one of the many that are compatible.
 
-A question waits a second and no more, all in all, whatever the endpoint does; recall then answers by words alone and
-says so, and for a few seconds no further question waits for it in vain. Filling the backlog may take longer.
+A question waits a second at most, all in all, whatever the endpoint does; recall then answers by words alone and says
+so, and for a few seconds no further question waits for it. Filling the backlog may take longer.
 """
 
 import json
@@ -26,7 +26,7 @@ LEFT_ALONE = 5.0
 
 
 class RemoteEmbedder:
-    """Embeds over HTTP. The space is the model's name: whoever serves it under that name serves the same model."""
+    """Embeds over HTTP. The space is the model's name: any server of that name is taken to serve the same model."""
 
     floor = 0.3
 

@@ -1,1 +1,1 @@
-"""MiniLM-L6, on which both the embedder and the reader stand: computed in whole numbers, by a graph of our own."""
+"""MiniLM-L6, the base of both the embedder and the reader, computed in integers by a graph of our own."""

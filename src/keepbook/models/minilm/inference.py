@@ -1,8 +1,8 @@
-"""The base at work: tokens in, a vector for each out.
+"""Runs the base: tokens in, a vector for each out.
 
-The graphs (`training/graph.py`) have no weights in them. The embedder opens the plain one and the reader the one with
-adapters, both with the whole numbers of the base and with what is theirs. Computing in whole numbers takes less
-than floats do, half as long on some processors, and a fraction of their memory.
+The graphs (`training/graph.py`) have no weights in them. The embedder opens the plain graph and the reader the one with
+adapters, both with the integer weights of the base and with weights of their own. Computing in integers takes less time
+than floats, half as long on some processors, and a fraction of their memory.
 """
 
 import hashlib
@@ -32,19 +32,19 @@ SHA256 = {
 
 @cache
 def open_minilm(base: Base) -> "MiniLM":
-    """One for a process: it changes nothing, and its weights are large."""
+    """The base, one for a process: it is immutable, and its weights are large."""
     return MiniLM(base)
 
 
 class MiniLM:
-    """The files of a base, opened with the first text: a program that never reads does not pay for it."""
+    """The files of a base, opened with the first text, so that a program that never reads does not pay for them."""
 
     def __init__(self, base: Base) -> None:
         self.base = base
         self._loading = threading.Lock()
 
     def encoder(self, learned: "Arrays | None" = None) -> "Encoder":
-        """The base with what was `learned` laid over it; without, as it is."""
+        """The base with the `learned` weights added; unchanged without them."""
         with self._loading:
             parts, numbers = self._weights
         return Encoder(_graph(learned is not None), numbers | thin(parts, learned))
@@ -68,7 +68,7 @@ class MiniLM:
 
 
 class Encoder:
-    """A vector for each token."""
+    """Computes a vector for each token."""
 
     def __init__(self, graph: bytes, tensors: "Arrays") -> None:
         import onnxruntime  # type: ignore[import-untyped,unused-ignore]  # with the first text, like numpy

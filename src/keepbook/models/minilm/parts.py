@@ -1,8 +1,7 @@
-"""The base's weights, as a package brings them.
+"""Reads the base's weights out of the ONNX file that a package brings.
 
-Its ONNX file holds every matrix as int8 with a scale per column. Nothing of the graph in it is used: the tensors are
-read out of the file by their names with a few lines of protobuf, and our own graph is given them. So nothing of the
-base is shipped twice.
+The file holds every matrix as int8 with a scale per column. Its graph is not used: the tensors are read out of the file
+by their names with a few lines of protobuf, and passed to our own graph. So nothing of the base is shipped twice.
 """
 
 from collections.abc import Iterator
@@ -47,12 +46,12 @@ class BaseWeights:
         return whole.astype("f4") * scale
 
     def whole(self, name: str) -> "tuple[Array, Array]":
-        """A matrix as it is held: whole numbers, and a scale for each column."""
+        """A matrix in its stored form: integers, and a scale for each column."""
         at = self._matrices[name]
         return self._held[f"{at}_q"], self._held[f"{at}_scale"]
 
     def table(self, name: str) -> "tuple[Array, Array]":
-        """The vectors of `word` or `position`: whole numbers, and a scale for each row."""
+        """The vectors of `word` or `position`: integers, and a scale for each row."""
         at = f"embeddings.{name}_embeddings.weight"
         return self._held[f"{at}_q"], self._held[f"{at}_scale"]
 

@@ -38,12 +38,12 @@ _NORMS = {"norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm"}
 
 
 def rank(name: str, adapted: bool) -> int:
-    """How thin the product beside a matrix is; 0: there is none."""
+    """The rank of the product beside a matrix; 0 means that there is none."""
     return (RANK * len(PRODUCTS[name][1]) if adapted else 0) + (len(ASIDE) if name in STREAM else 0)
 
 
 def shapes(adapted: bool) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """The tensors that a graph is opened with: kind and shape by name."""
+    """The tensors that a graph needs: kind and shape by name."""
     found: dict[str, tuple[str, tuple[int, ...]]] = {}
     for table, rows in (("word", _WORDS), ("position", _PLACES)):
         found[f"{table}.q"], found[f"{table}.scale"] = ("i1", (rows, WIDTH)), ("f4", (rows, 1))
@@ -63,7 +63,7 @@ def shapes(adapted: bool) -> dict[str, tuple[str, tuple[int, ...]]]:
 
 
 def all_tensors(base: "BaseWeights") -> "Arrays":
-    """What both are opened with."""
+    """The tensors that embedder and reader share."""
     found: Arrays = {}
     for table in ("word", "position"):
         found[f"{table}.q"], found[f"{table}.scale"] = base.table(table)
@@ -78,7 +78,7 @@ def all_tensors(base: "BaseWeights") -> "Arrays":
 
 
 def thin(base: "BaseWeights", learned: "Arrays | None" = None) -> "Arrays":
-    """What each is opened with besides: the base's own, with what was `learned` laid over it."""
+    """The tensors that differ between embedder and reader: the base's own, with the `learned` weights added."""
     import numpy as np  # with the first text, like the model
 
     def vector(name: str) -> "Array":

@@ -1,6 +1,6 @@
-"""The base's files, as two packages bring them.
+"""The base's files, which two packages bring.
 
-They are a stranger's upload of a known model (MiniLM-L6, int8), so they are taken by size and checksum only.
+They are a stranger's upload of a known model (MiniLM-L6, int8), so they are accepted only by size and checksum.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ NEEDED = ("numpy", "onnxruntime", "tokenizers")
 
 
 class PinnedFile(NamedTuple):
-    """A file of a package, taken only as it was when it was looked at."""
+    """A file of a package, accepted only with its known size and checksum."""
 
     package: str
     file: str
@@ -20,7 +20,7 @@ class PinnedFile(NamedTuple):
     sha256: str
 
     def path(self) -> Path | None:
-        """Where it is, without running anything of the package."""
+        """The path of the file, found without running anything of the package."""
         found = importlib.util.find_spec(self.package)
         if found is None or not found.submodule_search_locations:
             return None
@@ -38,7 +38,7 @@ WORDS = PinnedFile(
 
 
 class Base(NamedTuple):
-    """Weights and words, with the checksums that they must have."""
+    """Weights and vocabulary, with the checksums that they must have."""
 
     weights: Path
     words: Path
@@ -46,13 +46,13 @@ class Base(NamedTuple):
 
 
 def find_base() -> Base | None:
-    """The base, where it and what runs it are installed."""
+    """The base, if it and what runs it are installed."""
     weights, words = WEIGHTS.path(), WORDS.path()
     return Base(weights, words) if weights and words and not missing_packages() else None
 
 
 def missing_packages() -> list[str]:
-    """What would have to be installed before any model of this kind could run."""
+    """The packages that are missing to run any model of this kind."""
     return [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
 

@@ -1,4 +1,4 @@
-"""What a person says without a model: read, decided, done and answered in the person's own words.
+"""The notebook: reads, carries out and answers a person's turn without a model, in the person's own words.
 
 `turn` takes a turn as one unit of work; `extract` reads a chat that closes; titles and summaries quote too.
 """

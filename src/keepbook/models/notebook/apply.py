@@ -1,4 +1,4 @@
-"""Steps carried out, with the turn that asked for them and in its transaction; all of them or, on a conflict, none.
+"""Carries out steps in the transaction that stores their turn: all of them or, on a conflict, none.
 
 What the reader chose is written as extracted, with its score; what the person ordered or changed of their own word is
 theirs. Each step becomes a deed: what the ledger says was done, or why it was not.
@@ -37,12 +37,12 @@ OFF = "off"
 
 
 class Stale(Exception):
-    """A line has another version than the one a step was decided on."""
+    """Raised if a line has another version than the one a step was decided on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Where and in whose name: the chat, the turn that says it, the preset in force, how many questions there were."""
+    """Where and as whom deeds are written: the chat, the turn, the preset in force, how many questions there were."""
 
     tx: Tx
     preset: Preset
@@ -53,12 +53,12 @@ class Writer:
     asked: int = 0
 
     def person(self, target: Target | None = None) -> Origin:
-        """As the person. What was typed by them stays that."""
+        """The origin for writes as the person. What they typed keeps that source."""
         own = target is not None and target.protected
         return Origin("person", self.door, self.thread_id, source=None if own else "chat")
 
     def reader(self) -> Origin:
-        """As the reader of this chat."""
+        """The origin for writes as the reader of this chat."""
         return Origin("extractor", self.door, self.thread_id, source="extracted")
 
     @property
@@ -67,7 +67,7 @@ class Writer:
 
 
 def apply(writer: Writer, steps: Sequence[TurnStep]) -> list[Deed]:
-    """The deeds of some steps. `Stale` where a line has changed since they were decided."""
+    """Carry out some steps and return their deeds. Raises `Stale` if a line has changed since they were decided."""
     deeds: list[Deed] = []
     for step in steps:
         asked = writer.asked + sum(deed.asked for deed in deeds)

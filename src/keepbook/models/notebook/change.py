@@ -1,7 +1,7 @@
 """What the next version of a line says, and when the one before ends. Pure.
 
-In this order: the new clause where it stands alone and the old line says nothing beyond the value in question; the old
-line with the value exchanged, in a bracket; else the new clause beside the old line, and a question.
+The first that fits: the new clause, if it can stand alone and the old line says nothing beyond the value in question;
+the old line with the value exchanged, in a bracket; the new clause beside the old line, and a question.
 """
 
 from dataclasses import dataclass, replace
@@ -20,8 +20,8 @@ from keepbook.patterns import regex
 
 @dataclass(frozen=True, slots=True)
 class NextVersion:
-    """The words of the next version: a quotation, or an exchange and what the line says after it. `certain`: nothing is
-    lost by writing it. `beside`: the old line says more, so the new words do not take its place."""
+    """The words of the next version: a quotation, or an exchange and the content after it. `certain`: nothing is lost
+    by writing it. `beside`: the old line says more, so the new words do not replace it."""
 
     quotation: QuotedLine | None = None
     exchange: tuple[tuple[int, int], Span] | None = None
@@ -38,7 +38,7 @@ def end_of(scene: Scene, clause: Clause) -> str:
 
 
 def next_version(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> NextVersion | None:
-    """What the line would say; None where neither clause nor exchange makes a line."""
+    """The next version of a line; None if neither clause nor exchange makes one."""
     line = quotation(scene, clause)
     exchange = exchange_value(scene, clause, old, bars)
     if line is None or not has_frame(clause):
@@ -58,7 +58,8 @@ _MENDING = frozenset(map(stem, word_set("""
 
 
 def says_more_than_a_value(line: QuotedLine) -> bool:
-    """ "Sorry, 65k" says nothing alone: it has words of a statement, or the question it answers."""
+    """Whether a clause can stand alone: it has words of a statement, or the question it answers. "Sorry, 65k" has
+    neither."""
     if len(line.spans) > 1:
         return True
     words = [word for word in content_words(line.content) if not word[0].isdigit()]
@@ -72,7 +73,7 @@ _WORDING = frozenset(
 
 
 def wording_start(text: str) -> int | None:
-    """Where the new wording begins in an answer that announces it; None where it does not."""
+    """Where the new wording begins in an answer that announces it, or None."""
     head, colon, rest = text.partition(":")
     if not rest.strip() or fold_text(head).strip() not in _WORDING:
         return None
@@ -108,8 +109,8 @@ def is_of_a_part(clause: Clause, old: Target) -> bool:
 
 
 def is_related(clause: Clause, old: Target, bars: MoveBars) -> bool:
-    """Whether it is worth asking if a clause changes a line: a fragment, words of the same matter, or surely meant and
-    about the same person."""
+    """Whether it is worth asking if a clause changes a line: it is a fragment, has words of the same matter, or surely
+    means the line and is about the same person."""
     start, end, _ = clause.move.old.get(old.id, (0, 0, 0.0))
     rest = set(content_words(f"{old.content[:start]} {old.content[end:]}"))
     if is_fragment(clause.text) or rest & set(_around_value(clause)):
@@ -153,7 +154,7 @@ def _with_article(text: str, start: int, gone: str) -> int:
 
 
 def is_same_value(scene: Scene, clause: Clause, old: Target) -> bool:
-    """Whether the value that would take a place is the one that stands there: the line is only said again."""
+    """Whether the new value is the one that stands there: then the line is only said again."""
     place, new = clause.move.old.get(old.id), clause.move.new
     if place is None or new is None:
         return False
@@ -183,7 +184,7 @@ def offered_anew(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> Q
 
 
 def repair_slip(scene: Scene, slip: Clause, mend: Clause) -> QuotedLine | None:
-    """A clause of this turn with a value exchanged by a later clause of the same turn."""
+    """The quotation of a clause whose value a later clause of the same turn corrects ("on Monday, no, Tuesday")."""
     line = quotation(scene, slip)
     if line is None or mend.move.new is None:
         return None

@@ -7,7 +7,7 @@ from keepbook.models.notebook.values import Scene, TurnStep
 
 
 def compatible_steps(steps: Sequence[TurnStep], scene: Scene) -> list[TurnStep]:
-    """The steps of a turn, without those that another one makes needless or forbids."""
+    """The steps of a turn, without those that another step makes needless or forbids."""
     return [step for step in _once_each(steps) if _may_stand_beside(step, steps, scene)]
 
 

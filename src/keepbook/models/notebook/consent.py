@@ -1,4 +1,4 @@
-"""The person's word on what the last reply asked: a turn that is nothing but an answer, by closed lists."""
+"""Turns that are nothing but an answer to what the last reply asked, recognised by closed lists."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from keepbook.models.notebook.values import Scene, TurnStep
 
 
 def answer_steps(scene: Scene, said: TurnAnswer | None) -> list[TurnStep] | None:
-    """The steps that an answer asks for; None where the turn is no answer, or there is nothing to answer."""
+    """The steps that an answer asks for; None if the turn is no answer, or there is nothing to answer."""
     if said is None:
         named = _by_label(scene)
         return [_step(scene, named[0], named[1])] if named is not None else None
@@ -63,8 +63,8 @@ def _chosen(questions: Sequence[Proposal], said: TurnAnswer) -> list[tuple[Propo
 
 
 def numbered(questions: Sequence[Proposal]) -> list[tuple[Proposal, str]]:
-    """What each number of a reply chooses: every answer to a question about lines that are there, then, of several
-    questions, one number for the yes to each offer."""
+    """What each number in a reply chooses: first every answer to a question about existing lines, then, if there are
+    several questions, one number for the yes to each offer."""
     if len(questions) == 1:
         return [(questions[0], one.choice) for one in _choices(questions[0])]
     about = [one for one in questions if one.question != "keep"]

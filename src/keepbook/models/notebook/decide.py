@@ -1,8 +1,8 @@
 """What the clauses of a turn do to the book. Pure: nothing is read or written here.
 
-Done is what is surely an act, surely about a line, and loses nothing. Where one of these is missing the new words stand
-beside what is there, or are offered, and the person is asked. Two lines that disagree, each with its day, are honest; a
-true line that vanished is not.
+A step is carried out only if the act is sure, its target is sure, and nothing is lost by it. Otherwise the new words
+are kept beside the old line, or offered, and the person is asked. Two dated lines that disagree are honest; a true line
+that vanished is not.
 """
 
 from collections.abc import Sequence

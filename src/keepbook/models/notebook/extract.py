@@ -1,7 +1,7 @@
-"""A closing chat read without a model: the turns that nobody kept at once, each decided as if it were said now.
+"""Reads a closing chat without a model: the turns that were not kept at once, each decided as if it were said now.
 
-Lines are quotations. What is sure is a candidate to keep, what is likely one to propose, and what a turn does to a line
-of the book, or of this very chat, is done here in thought: closing judges each candidate once more and writes.
+Lines are quotations. What is sure is a candidate to keep, what is likely one to propose. What a turn does to a line of
+the book, or of this chat, becomes a candidate too: closing checks each candidate once more and writes.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ def extract(
 
 
 def extract_ordered(reading: ClosingChat) -> list[Candidate]:
-    """What the person asked to remember in so many words, and no tool has written."""
+    """What the person explicitly asked to remember, and no tool has written."""
     written = {fold_text(line) for lines in reading.written.values() for line in lines}
     asked = [one for one in extract(reading) if one.ordered and one.op == "add"]
     return [one for one in asked if fold_text(one.content) not in written]

@@ -1,4 +1,5 @@
-"""With a model, the model goes first: a sure order that nothing has carried out is asked about under its turn."""
+"""With a model, the model goes first: for a sure order that nothing has carried out, a question is left under its
+turn."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """The open questions of a chat, each beside the turn that raised it, as every door shows them.
 
-A question is a proposal that waits. Where a preset saves silently, and past the third of a chat, it waits in Review
-alone. A number answers like a button: of one question the choice, of several questions the one that gets a yes.
+A question is a waiting proposal. Where a preset saves silently, and past the third of a chat, it waits in Review alone.
+A number answers like a button: with one question it is the choice, with several the question that gets a yes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -62,7 +62,7 @@ class OpenQuestion:
 
 
 def choice_of_number(questions: Sequence[OpenQuestion], number: int) -> tuple[OpenQuestion, str] | None:
-    """What a number alone answers, out of the questions of one reply."""
+    """The choice that a number alone makes among the questions of one reply."""
     if len(questions) == 1:
         choices = questions[0].choices
         return (questions[0], choices[number - 1].choice) if 0 < number <= len(choices) else None
@@ -72,13 +72,13 @@ def choice_of_number(questions: Sequence[OpenQuestion], number: int) -> tuple[Op
 
 
 def choice_to_keep(question: OpenQuestion) -> str | None:
-    """The answer that keeps what was said; None where the question is another one."""
+    """The answer that keeps what was said; None if the question has no such answer."""
     names = [one.choice for one in question.choices]
     return next((name for name in ("keep", BOTH) if name in names), None)
 
 
 def choice_to_refuse(question: OpenQuestion) -> str:
-    """The answer after which all stays as it is."""
+    """The answer that changes nothing."""
     return NO[question.question]
 
 
@@ -151,6 +151,6 @@ def _open_question(one: Proposal, lines: Mapping[str, str]) -> OpenQuestion:
 
 
 def last_asked(questions: Sequence[OpenQuestion], messages: Sequence[Message]) -> list[OpenQuestion]:
-    """Of the open questions those of the person's last turn."""
+    """The open questions of the person's last turn."""
     turns = [one.turn for one in current_messages(messages) if one.role == "user"]
     return questions_of_turn(questions, turns[-1]) if turns else []

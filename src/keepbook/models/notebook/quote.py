@@ -1,8 +1,8 @@
-"""From a clause to a quotation: the person's letters, what they cannot stand without, and since when they hold.
+"""Makes a quotation of a clause: the person's letters, the context they need, and since when they hold.
 
-A quotation begins and ends at a word and is never worded anew. What it needs to be understood (whom it speaks of, the
-question it answers) is taken along as a stretch of its own, unless that is secret, withdrawn or of a topic that is
-never kept.
+A quotation begins and ends at a word and is never reworded. What it needs to be understood (whom it speaks of, the
+question it answers) is added as a stretch of its own, unless that is secret, withdrawn or of a topic that is never
+kept.
 """
 
 from collections.abc import Sequence
@@ -104,7 +104,7 @@ def _word_start(text: str, start: int, end: int) -> int:
 
 
 def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> QuotedLine | None:
-    """The line that a clause becomes; None where nothing is left of it."""
+    """The line that a clause becomes; None if nothing is left of it."""
     turn = scene.turn
     start, end = trim(turn.text, clause.start, clause.end)
     if start >= end:
@@ -135,7 +135,7 @@ def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> QuotedL
 
 
 def is_shred(line: QuotedLine) -> bool:
-    """Whether a few words have neither a statement's frame nor anything taken along: they mean nothing alone."""
+    """Whether a few words have neither the words of a statement nor added context: they mean nothing alone."""
     return len(line.spans) == 1 and len(line.content.split()) <= FEW_WORDS and is_fragment(line.content)
 
 
@@ -175,7 +175,7 @@ def _beginning(own: Span, texts: dict[int, str]) -> tuple[tuple[Span, ...], str,
 
 
 def is_fragment(text: str) -> bool:
-    """Whether words name a value and nothing that it is the value of: "around 48k a year"."""
+    """Whether words have a value and nothing that it is the value of: "around 48k a year"."""
     return not _SPEAKING & set(tokens(text))
 
 
@@ -244,7 +244,7 @@ def _shown_before(scene: Scene) -> int:
 
 
 def question_span(turn: ChatTurn) -> Span | None:
-    """The last question of a reply, where it is one sentence and short."""
+    """The last question of a reply, if it is one short sentence."""
     if _is_notebooks(turn):
         return None
     asked = [(start, end) for start, end in sentences(turn.text) if turn.text[start:end].rstrip().endswith("?")]
@@ -258,7 +258,7 @@ def question_span(turn: ChatTurn) -> Span | None:
 
 @lru_cache(maxsize=8)  # every stretch of a turn is held against them
 def secrets_of_turn(text: str) -> tuple[tuple[int, int], ...]:
-    """Where secrets lie in a person's own words, as far as a turn is understood: nothing else is ever quoted."""
+    """The places of secrets in a person's own words, as far as a turn is read: nothing else is ever quoted."""
     found = []
     for start, end in own_words(text):
         found += [(start + one.start, start + one.end) for one in find_secrets(text[start:end])]
@@ -266,7 +266,7 @@ def secrets_of_turn(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def may_stand(scene: Scene, span: Span) -> bool:
-    """Whether a stretch may stand in the book: nothing secret, withdrawn, hushed, or of a topic never kept."""
+    """Whether a stretch may be stored: it is not secret, withdrawn, kept out of this chat, or of a topic never kept."""
     text = scene.texts[span.turn]
     words = text[span.start : span.end]
     taken = scene.withdrawn.get(span.turn, ())
@@ -287,6 +287,6 @@ def _tells_secret(text: str, span: Span, start: int, end: int) -> bool:
 
 
 def is_hushed(scene: Scene, words: str) -> bool:
-    """Whether a stretch speaks of a matter that the person wanted left out of this chat."""
+    """Whether a stretch speaks of a matter that the person wanted kept out of this chat."""
     said = set(content_words(words))
     return any(set(content_words(matter)) <= said for matter in scene.hushed if content_words(matter))

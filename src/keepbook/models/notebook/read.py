@@ -1,7 +1,7 @@
-"""The clauses of a turn: where they lie, whether they are worth keeping, and what each does to the book.
+"""Reads the clauses of a turn: where they lie, whether they are worth keeping, and what each does to the book.
 
-English is learned: the reader cuts and judges, the move reader says what a clause does. In the other languages of the
-closed lists a turn is cut into sentences, which are offered as they stand; elsewhere nothing is offered.
+For English the reader was trained: it cuts and judges, the move reader says what a clause does. In the other languages
+of the closed lists a turn is cut into sentences, which are offered as they stand; elsewhere nothing is offered.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A turn as it was read. `unread`: some of its own words were too many to be understood."""
+    """A turn as it was read. `unread`: it had more own words than are read."""
 
     clauses: tuple[Clause, ...]
     language: str
@@ -71,8 +71,8 @@ def understand(
     reader: ChatReader | None = None,
     moves: MoveReader | None = None,
 ) -> Understood:
-    """What the last turn of a scene says, clause by clause. Of a chat that has gone on, what was said `later` tells
-    whether it is worth keeping."""
+    """Read the last turn of a scene, clause by clause. In a chat that has gone on, what was said `later` tells whether
+    it is worth keeping."""
     turn = scene.turn
     own = read_own_words(turn.text)
     texts = [turn.text[start:end] for start, end in own.spans]
@@ -134,7 +134,7 @@ def turn_language(text: str) -> str:
 
 
 def as_read(turn: ChatTurn) -> ReaderTurn:
-    """A turn as the reader is shown it."""
+    """A turn in the reader's form."""
     return ReaderTurn(turn.role, PLAIN_WORD if turn.speaker == NOTEBOOK else turn.text)
 
 

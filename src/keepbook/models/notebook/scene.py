@@ -1,6 +1,6 @@
-"""What a turn is read against, gathered in one reading of the book.
+"""Loads what a turn is read against, in one transaction.
 
-The lines that a clause may point at are those that recall brings for the turn, those that this chat wrote or offered,
+The lines that a clause may point at are those that recall finds for the turn, those that this chat wrote or offered,
 and what was said last and nobody kept: the same few, however large the book.
 """
 
@@ -64,7 +64,7 @@ EDITING = regex(r"^The (?:person|user) wants to change the memory (?P<id>[A-Za-z
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """A chat and what the book has for its newest turn; all of it is of one instant."""
+    """A chat and everything of the book that its newest turn is read against, all from one transaction."""
 
     thread: Thread
     messages: tuple[Message, ...]
@@ -85,7 +85,7 @@ class TurnContext:
 
 
 def load_context(book: Book, thread_id: str, text: str, *, before: int | None = None) -> TurnContext:
-    """All that a new turn is read against; with `before` as if the chat had ended before that turn."""
+    """Everything that a new turn is read against; with `before` as if the chat had ended before that turn."""
     query = " ".join(text.split())[:ASKED_LETTERS]
     if book.meaning is not None and query:
         book.meaning.direction(query)  # embedded before a transaction is open
@@ -141,7 +141,7 @@ def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, 
 
 
 def may_ask(text: str) -> bool:
-    """Whether a turn may put a question: only then is looked for what answers it."""
+    """Whether a turn may be a question: only then recall is asked for answers."""
     return "?" in text or "？" in text or bool(_ASKING & set(tokens(text)[:FIRST_WORDS]))
 
 
@@ -155,7 +155,7 @@ def _chat_turn(message: Message) -> ChatTurn:
 
 
 def target_of(memory: Memory) -> Target:
-    """A memory as something to point at."""
+    """A memory as a target that a clause may point at."""
     spans = spans_of(memory.spans)
     return Target(
         memory.id, memory.content, "memory", memory.version, is_protected(memory.source, memory), memory.quoted, spans,

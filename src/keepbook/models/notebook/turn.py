@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TurnTaken:
-    """A stored turn, what it did, what it was read against, and orders that are left to the model that answers."""
+    """A stored turn, what it did, what it was read against, and the orders left to the answering model."""
 
     message: Message
     deeds: tuple[Deed, ...]
@@ -158,7 +158,7 @@ def record_turn(
 
 
 def read_again(book: Book, chat: Chat, message: Message) -> TurnTaken:
-    """A stored turn as it was taken, to be answered anew."""
+    """A stored turn as it was taken, for a new answer."""
     loaded = load_context(book, chat.id, message.text, before=message.turn)
     read = NOTHING
     if loaded.remembers and is_persons(message.parts):
@@ -170,7 +170,7 @@ def read_again(book: Book, chat: Chat, message: Message) -> TurnTaken:
 
 
 def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
-    """What the notebook answers from."""
+    """The input of the notebook's reply."""
     loaded, text = taken.loaded, taken.message.text
     asks = any(clause.move.act == "ask" for clause in taken.read.clauses) or "?" in text
     turns = tuple(hit for hit in loaded.chat_hits if hit.thread_id != loaded.thread.id)
@@ -206,7 +206,7 @@ def _update_title(tx: Tx, loaded: TurnContext, message: Message, deeds: Sequence
 
 
 def for_model(deeds: Sequence[Deed]) -> str | None:
-    """What a model is told of what was done before it answers: statements, never instructions."""
+    """What was done before a model answers, in words for the model: statements, never instructions."""
     lines = [line for deed in deeds if (line := _statement(deed))]
     return "\n".join(lines) or None
 

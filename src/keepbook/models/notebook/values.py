@@ -1,8 +1,8 @@
-"""What the notebook makes of a turn: steps that are decided, deeds that are done.
+"""The values of the notebook: steps that are decided, deeds that are done.
 
-A `Scene` is all that a turn is read against. Deciding turns its clauses into `TurnStep`s and writes nothing; applying
-turns steps into `Deed`s, in the transaction that stores the turn. Deeds are stored with the turn as JSON, so that the
-next turn, closing, titles and pages know what it did.
+A `Scene` is everything that a turn is read against. Deciding turns its clauses into `TurnStep`s and writes nothing;
+applying turns steps into `Deed`s, in the transaction that stores the turn. Deeds are stored with the turn as JSON, so
+that the next turn, closing, titles and pages know what it did.
 """
 
 from collections.abc import Mapping, Sequence
@@ -93,7 +93,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class QuotedLine:
-    """A line in the person's own words. `standing` is False where it cannot be understood alone."""
+    """A line in the person's own words. `standing` is False if it cannot be understood alone."""
 
     spans: tuple[Span, ...]
     content: str
@@ -109,7 +109,7 @@ class QuotedLine:
 
 @dataclass(frozen=True, slots=True)
 class TurnStep:
-    """One thing to do. `question` names what the person is asked instead of, or after, doing it."""
+    """One step to carry out. `question` names what the person is asked instead of, or after, doing it."""
 
     act: StepAct
     start: int
@@ -176,8 +176,8 @@ class Deed:
 
 
 def deeds_to_parts(deeds: Sequence[Deed], *, kept: bool) -> dict[str, Any]:
-    """As a message stores deeds. `kept` says that its lines were kept at once, so closing reads it for the summary
-    only."""
+    """Deeds in the form that a message stores. `kept` says that its lines were kept at once, so closing reads it for
+    the summary only."""
     return {"deeds": [_deed_to_json(one) for one in deeds], "kept": kept}
 
 
@@ -186,7 +186,7 @@ def _deed_to_json(deed: Deed) -> dict[str, Any]:
 
 
 def from_parts(parts: Any) -> tuple[Deed, ...]:
-    """The deeds of a stored message; none where it has none."""
+    """The deeds of a stored message; none if it has none."""
     rows = parts.get("deeds", ()) if isinstance(parts, Mapping) else ()
     return tuple(_deed(row) for row in rows)
 
@@ -202,8 +202,8 @@ def _deed(row: Mapping[str, Any]) -> Deed:
 
 
 def is_persons(parts: Any) -> bool:
-    """Whether a turn is one that the person said at a door of ours; the others were recorded from elsewhere, or said by
-    an agent. Nobody's key but ours writes this mark."""
+    """Whether the person said a turn at a door of ours. Other turns were recorded from elsewhere, or said by an agent.
+    Only our own code writes this mark."""
     return isinstance(parts, Mapping) and "deeds" in parts
 
 
@@ -222,7 +222,7 @@ def standing_deeds(deeds: Mapping[int, tuple[Deed, ...]]) -> dict[int, tuple[Dee
 
 
 def withdrawn_spans(deeds: Mapping[int, tuple[Deed, ...]]) -> dict[int, tuple[tuple[int, int], ...]]:
-    """By turn, the letters that standing deeds took back."""
+    """The letters that standing deeds took back, by turn."""
     spans: dict[int, list[tuple[int, int]]] = {}
     for some in deeds.values():
         for deed in some:

@@ -2,9 +2,9 @@
 
 The rule for a trade is a breakout. The last close above the highest high of the 20 bars before it is LONG, below their
 lowest low SHORT, anything else WAIT. The stop is two average ranges away, the target four; the conviction grows with
-how far the close is beyond the range. Looking again, conviction runs from what was stated at the entry to 0 at the stop
-and 100 at the target. Without bars it waits, or changes nothing, and says so. For other cards it has no opinion: it
-fills them with what the bars show, and says that too.
+how far the close is beyond the range. At a second look, conviction runs from what was stated at the entry to 0 at the
+stop and 100 at the target. Without bars it waits, or changes nothing, and says so. For other cards it has no opinion:
+it fills them with what the bars show, and says that too.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class SymbolBars:
 
     @property
     def high(self) -> float:
-        """Of the bars before the last."""
+        """The highest high of the bars before the last."""
         return max(self.highs[-RANGE - 1 : -1])
 
     @property
@@ -81,7 +81,7 @@ class SymbolBars:
 
 
 async def agent_reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
-    """Answer the last prompt with a card of the form that is wanted."""
+    """Answer the last prompt with a card of the requested type."""
     play = _Play(conversation, tools)
     # A tool reads the database and may wait its turn there; others go on meanwhile.
     text = await asyncio.to_thread(play.answer)
@@ -206,13 +206,13 @@ def second_look(earlier: Mapping[str, Any], bars: SymbolBars | None, named: str 
 
 
 def advice(score: int, choices: Sequence[str]) -> str:
-    """Of the trade's words by the score; of others the first, since nothing is known of what they mean."""
+    """The advice for a score, in the words of a trade; for other words the first, since their meaning is not known."""
     wanted = "CLOSE" if score < CLOSE_UNDER else "SCALE" if score > SCALE_OVER else "HOLD"
     return wanted if not choices or wanted in choices else choices[0]
 
 
 def read_bars(bars: SymbolBars | None, named: str | None, known: Sequence[str] = ()) -> str:
-    """What the bars show, in words; where nothing with bars is named, what the book says."""
+    """What the bars show, in words; if no symbol with bars is named, what the book says."""
     if bars is None:
         return f"There are no bars for {named}, so there is no read." if named else _from_the_book(known)
     recent = bars.closes[-RANGE:]
@@ -232,7 +232,7 @@ def _from_the_book(known: Sequence[str]) -> str:
 
 
 def fill_card(form: CardType, text: str, now: datetime) -> dict[str, Any]:
-    """A card of any type that is valid and claims nothing but `text`."""
+    """A valid card of any type that claims nothing but `text`."""
     return {slot.name: _value(slot, text, now) for slot in form.slots if slot.required and not slot.empty_when}
 
 

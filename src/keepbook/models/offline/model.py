@@ -1,4 +1,5 @@
-"""The offline model: every part of a model, made of rules. Always there, costs nothing, needs no key and no network."""
+"""The offline model: every method of a model, made of rules. Always there, costs nothing, needs no key and no
+network."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -24,7 +25,7 @@ NAME = "offline"
 
 
 class OfflineModel:
-    """It holds nothing, so any thread and any event loop may use it."""
+    """A model made of rules. It has no state, so any thread and any event loop may use it."""
 
     name = NAME
 
@@ -32,7 +33,7 @@ class OfflineModel:
         return f"<model {self.name}>"
 
     def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
-        """Answer the last message, calling tools on the way; where a card is wanted, as an agent."""
+        """Answer the last message, calling tools on the way; as an agent if a card is requested."""
         return (
             compose.notebook_reply(conversation, tools)
             if conversation.card is None
@@ -49,7 +50,7 @@ class OfflineModel:
         return await asyncio.to_thread(summary.summarise, previous, turns), Usage()
 
     async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
-        """The matter of the first exchange."""
+        """A title from the matter of the first exchange."""
         return await asyncio.to_thread(chat_title, turns), Usage()
 
 

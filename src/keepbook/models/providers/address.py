@@ -1,4 +1,4 @@
-"""Where a remote model is: its name as settings write it (`openai:gpt-…`), as people read it, and how to reach it."""
+"""The address of a remote model: its name in the settings (`openai:gpt-…`), its name for people, and its endpoint."""
 
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -33,12 +33,12 @@ class Address:
 
     @property
     def called(self) -> str:
-        """Its name for a person, with whose it is: `llama3.2:3b (Ollama)`."""
+        """Its name for a person, with its server: `llama3.2:3b (Ollama)`."""
         return f"{self.model} ({self.server})"
 
     @property
     def server(self) -> str:
-        """Who serves it: a provider, a program of this machine by where it listens, else the machine's name."""
+        """Who serves it: a provider, a program of this machine by its port, else the machine's name."""
         if self.base_url is None:
             return PROVIDERS[self.kind]
         there, said = urlsplit(self.base_url), ollama_host()
@@ -60,7 +60,7 @@ class Address:
 
     @property
     def place(self) -> str:
-        """Where it is, in words that may be shown: a base URL can carry a password or a key."""
+        """Its place in words that may be shown: a base URL can hold a password or a key."""
         if self.base_url is None:
             return "its provider"
         parts = urlsplit(self.base_url)
@@ -81,7 +81,7 @@ def parse_model_name(name: str) -> tuple[ProviderKind, str]:
 
 
 def own_name(name: str) -> str:
-    """A model's name without where it is, for a person: of one that was asked once, and may be elsewhere by now."""
+    """A model's name for a person, without its place: it was used once, and may be elsewhere by now."""
     kind, _, own = name.partition(":")
     return (own if kind in PROVIDERS else own.capitalize()) or name
 

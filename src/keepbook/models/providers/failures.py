@@ -1,7 +1,7 @@
-"""Whatever goes wrong with a remote model, as one sentence that names the model and the cause.
+"""Turns any error of a remote model into one sentence that names the model and the cause.
 
-Never a key and never a word of the chat: what a provider sends along with an error may quote both, so none of it is
-repeated. `details["cause"]` is a word that programs may rely on.
+Never a key and never a word of the chat: what a provider sends with an error may quote both, so none of it is repeated.
+`details["cause"]` is a word that programs may rely on.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ _CAUSES: tuple[tuple[type[AgentRunError], str, str], ...] = (
 
 @contextmanager
 def failing(address: Address) -> Iterator[None]:
-    """Whatever is raised inside becomes `ModelFailed`."""
+    """Turn whatever is raised inside into `ModelFailed`."""
     try:
         yield
     except KeepbookError:

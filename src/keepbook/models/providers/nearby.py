@@ -1,7 +1,7 @@
-"""Model servers on this machine: Ollama, LM Studio and llama.cpp, each known by where it listens.
+"""Finds model servers on this machine: Ollama, LM Studio and llama.cpp, each by its port.
 
-All three list their models at the address that OpenAI's clients ask, so one question finds any of them. Nothing but
-that list is asked for, no redirect is followed, and what is no such list is nobody.
+All three list their models at the address that OpenAI's clients ask, so one request finds any of them. Nothing but that
+list is asked for, no redirect is followed, and any other answer counts as none.
 """
 
 import json
@@ -20,7 +20,7 @@ MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One that answered, the models it has, and the address for a model's settings."""
+    """A server that answered, its models, and the address for a model's settings."""
 
     name: str
     base_url: str
@@ -28,7 +28,7 @@ class Server:
 
 
 def find_servers(ollama_host: str | None) -> list[Server]:
-    """Those that answer: at Ollama's own variable where it is set, else at the usual ports of this machine."""
+    """The servers that answer: at the address of Ollama's own variable if it is set, else at the usual ports."""
     if ollama_host:
         places = [(OLLAMA, ollama_address(ollama_host))]
     else:

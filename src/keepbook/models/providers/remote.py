@@ -1,7 +1,7 @@
-"""A model over the network, in our own terms.
+"""A model over the network, in our own types.
 
-A reply is a loop: the model speaks, asks for tools, is answered, and speaks again, a bounded number of times; the
-last time it may only speak. Reading a chat is one call, and one more only to repair an answer that does not fit.
+A reply is a loop: the model speaks, asks for tools, gets their answers, and speaks again, a bounded number of times;
+the last time it may only speak. Reading a chat is one call, and one more only to repair an answer that does not fit.
 """
 
 import asyncio
@@ -91,14 +91,14 @@ class RemoteModel:
         return Extraction(answer.candidates, answer.summary or reading.summary or "", self.name, session.usage)
 
     async def summarise(self, previous: str | None, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
-        """The summary of a chat so far, for what a long chat no longer sends in full."""
+        """The summary of a chat so far, for the part of a long chat that is not sent in full any more."""
         chat = sheets.chat_part(turns, tokens=self.context_tokens)
         data = "\n\n".join(filter(None, [sheets.summary_part(previous), chat]))
         text, usage = await self._ask(sheets.SUMMARISE, data)
         return text.strip()[: sheets.SUMMARY_CHARS], usage
 
     async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
-        """Three to five words for a chat."""
+        """A title for a chat, three to five words."""
         return await self._ask(sheets.TITLE, sheets.chat_part(turns[:4], tokens=1_000), sheets.clean_title)
 
     async def _ask(self, system: str, data: str, clean: Callable[[str], str] = str.strip) -> tuple[str, Usage]:

@@ -1,8 +1,8 @@
-"""One open line to a remote model, and the only module that speaks the provider library's language.
+"""One open session with a remote model, and the only module that uses the provider library's types.
 
-What is sent is made by one function from our own values, in the loop of a reply and when the chat goes on later, so
-the bytes of what came before never change: tools in the order given, arguments as one canonical JSON, call ids as they
-were, no times. Nothing is retried behind our back, and nothing is traced.
+What is sent is made by one function from our own values, in the loop of a reply and when the chat goes on later, so the
+bytes of what came before never change: tools in the order given, arguments as one canonical JSON, call ids as they
+were, no times. Nothing is retried by the library, and nothing is traced.
 """
 
 import json
@@ -48,7 +48,7 @@ NO_KEY = "none"
 
 @asynccontextmanager
 async def open_session(address: Address) -> AsyncIterator["ModelSession"]:
-    """A session for one piece of work. Connections end with it: they belong to the event loop that made them."""
+    """A session for one piece of work. Its connections end with it: they belong to the event loop that made them."""
     if address.key is None and address.base_url is None:
         variable = f"{address.kind.upper()}_API_KEY"
         raise ModelFailed(f"the model {address.name} needs a key; set {variable}", cause="key")
@@ -99,7 +99,7 @@ def _ssl_context() -> ssl.SSLContext:
 
 
 def to_library_messages(said: Sequence[PromptMessage]) -> list[ModelMessage]:
-    """Messages as the library takes them; an assistant's rounds of calls come apart as they were made."""
+    """Messages in the library's types; an assistant's rounds of calls are separate messages, as they were made."""
     messages: list[ModelMessage] = []
     for one in said:
         if one.role == "user":
@@ -143,7 +143,7 @@ def tool_answers(calls: Sequence[ToolCall]) -> ModelRequest:
 
 
 def canonical_arguments(arguments: Mapping[str, Any]) -> str:
-    """One text for the same arguments, whatever a model wrote or a database gave back; ValueError if JSON has none."""
+    """One JSON text for the same arguments, whoever wrote them; raises ValueError if they are not JSON."""
     text = json.dumps(arguments, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
     text.encode()  # half of a surrogate pair could be written as an escape, and never be sent again
     return text
@@ -153,8 +153,8 @@ _UNFIT_FOR_TOOL = regex(r"[^A-Za-z0-9_-]")
 
 
 def provider_safe_name(name: str) -> str:
-    """A tool's name or a call's id in the letters that all providers take: models invent names, and chats move on to
-    other models."""
+    """A tool's name or a call's id in the letters that all providers accept: models invent names, and a chat may go on
+    with another model."""
     return _UNFIT_FOR_TOOL.sub("_", name)[:64] or "unknown"
 
 
@@ -181,7 +181,7 @@ class ToolRequest:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """As a mapping; empty where what was written is none, which the tool itself answers for."""
+        """The arguments as a mapping; empty if they are not one, which the tool itself reports."""
         try:
             read = json.loads(self.written)
             return json.loads(canonical_arguments(read)) if isinstance(read, dict) else {}
@@ -190,7 +190,8 @@ class ToolRequest:
 
 
 class ModelSession:
-    """An open model. `ask` for one whole answer, `exchange` for a reply with tools; `usage` is what all that cost."""
+    """An open model. `ask` for one whole answer, `exchange` for a reply with tools; `usage` is the cost of all of
+    it."""
 
     def __init__(self, address: Address, model: LibraryModel[Any], chatting: ModelSettings | None = None) -> None:
         self.address = address
@@ -203,7 +204,7 @@ class ModelSession:
         return ModelExchange(self, conversation, tools)
 
     async def ask(self, system: str, said: Sequence[PromptMessage], schema: Mapping[str, Any] | None = None) -> str:
-        """One answer to these messages, as JSON of this schema where the endpoint can promise that."""
+        """One answer to these messages, as JSON of this schema if the endpoint can guarantee that."""
         messages = to_library_messages(said)
         parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=system)])
         try:
@@ -236,7 +237,7 @@ class ModelSession:
 
 
 class ModelExchange:
-    """A reply in the making: what has been sent and answered so far."""
+    """A reply in progress: what has been sent and answered so far."""
 
     def __init__(self, session: ModelSession, conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> None:
         self._session = session
@@ -249,7 +250,7 @@ class ModelExchange:
         self.asked: list[ToolRequest] = []
 
     async def round(self, *, may_call: bool) -> AsyncGenerator[str, None]:
-        """One request: its text as it comes, and afterwards the calls it `asked` for."""
+        """One request: yields its text as it comes; afterwards `asked` has the calls it asks for."""
         session = self._session
         settings = ModelSettings(**session.chatting, first_event_timeout=session.address.timeout)
         if not may_call:
@@ -311,14 +312,14 @@ def _as_sent(part: ModelResponsePart) -> ModelResponsePart:
 
 
 def finished_response(response: ModelResponse, address: Address) -> ModelResponse:
-    """The response, if it came to an end: one that stops without a reason was cut off."""
+    """The response, if it is complete: one that stops without a reason was cut off."""
     if response.finish_reason is None and not (response.provider_details or {}).get("finish_reason"):
         raise ModelFailed(f"the model {address.name} broke off in the middle of its answer", cause="garbage")
     return response
 
 
 def usage_of(response: ModelResponse, system: str, messages: Sequence[ModelMessage]) -> Usage:
-    """What the provider counted, or characters / 4 where it counts nothing."""
+    """The tokens that the provider counted, or characters / 4 if it counts none."""
     counted = response.usage
     if counted.input_tokens or counted.output_tokens:
         return Usage(counted.input_tokens, counted.output_tokens)

@@ -1,8 +1,7 @@
-"""Trying a model before it is chosen: whether it answers, calls tools, and reads a chat for what is worth keeping.
+"""Tries a model before it is chosen: whether it answers, calls tools, and reads a chat for what is worth keeping.
 
-Two small pieces of work with a made-up person, through the same code that a chat and its closing use; nothing of
-anybody's book is sent. What a month would take is reckoned from the size of the real prompt, and priced only where the
-price is known.
+Two small tasks with a made-up person, through the same code that a chat and its closing use; nothing of anybody's book
+is sent. The tokens of a month are estimated from the size of the real prompt, and priced only if the price is known.
 """
 
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ ASKS = (
 
 @dataclass(frozen=True, slots=True)
 class TrialCheck:
-    """One thing that was tried, and how it went, in a sentence."""
+    """One check of the trial and its result, in a sentence."""
 
     good: bool
     words: str
@@ -108,7 +107,7 @@ def _month(prompt: int, closing: Usage) -> Usage:
 
 
 def price_of(address: Address, month: Usage) -> Decimal | None:
-    """What that many tokens cost in dollars at their provider, where the price is known; nothing is asked for it."""
+    """The price of that many tokens in dollars, if it is known; nothing is asked over the network."""
     try:
         # Comes with the models' extra, and holds every price there is.
         from genai_prices import Usage as Priced

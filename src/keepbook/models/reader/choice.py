@@ -1,6 +1,6 @@
-"""Which readers there are: the encoders where their packages and their base are installed, else the linear ones.
+"""Chooses the readers: the encoders if their packages and their base are installed, else the linear ones.
 
-Each is made once for a process: it changes nothing, and the encoder's weights are large.
+Each is made once for a process: it is immutable, and the encoder's weights are large.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
-"""The reader that has learned meaning: MiniLM-L6 with adapters of our own.
+"""The encoder reader: MiniLM-L6 with adapters of our own.
 
-Only what was learned is in the package; the base is the one that the embedder's extra brings. A turn in a script that
-the base does not know is left to the linear reader: it would see nothing but blanks. Elsewhere the linear reader is a
-second opinion: it errs in other places, and the two together are surer than either.
+Only the adapters are in the package; the base is the one that the embedder's extra brings. A turn in a script that the
+base does not know is left to the linear reader: the encoder would see nothing but blanks. Elsewhere the linear reader
+is a second opinion: it errs in other places, and the two together are surer than either.
 """
 
 import io

@@ -1,8 +1,8 @@
-"""What the linear reader sees of a piece: its words, and those round it, as numbers below a bound.
+"""The features of the linear reader: the words of a piece and those round it, hashed to numbers below a bound.
 
-No vocabulary is kept: a feature is a name hashed to a row of the weights. The words of the piece and their pairs count
-by themselves; the end of what was said before (often a question), the neighbours and the later turns count with a mark
-of their own, as does a word of the piece that comes again later, which is how a correction looks from here.
+No vocabulary is stored: a feature is a name hashed to a row of the weights. The words of the piece and their pairs
+count by themselves; the end of what was said before (often a question), the neighbours and the later turns count with a
+mark of their own, as does a word of the piece that is repeated later, which is how a correction looks from here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _FIGURE = regex(r"\d+")
 
 
 class Setting(NamedTuple):
-    """What stands round a piece, as words."""
+    """The words round a piece."""
 
     said: Sequence[str]
     """The end of what somebody else said before it."""
@@ -53,7 +53,7 @@ Offsets = tuple[int, int]
 def of_chat(
     turns: Sequence[ReaderTurn], pieces: Mapping[int, Sequence[Offsets]]
 ) -> Iterator[tuple[int, Offsets, list[int]]]:
-    """The rows of every piece of a chat, given where the pieces of the user's turns lie."""
+    """The rows of every piece of a chat; the places of the pieces in the user's turns are given."""
     said: list[str] = []
     earlier: set[str] = set()
     users = [at for at, turn in enumerate(turns) if turn.role == "user"]
@@ -121,7 +121,7 @@ SUPPOSING = frozenset({
 
 
 def places(text: str) -> Iterator[tuple[int, list[int]]]:
-    """Where a piece could begin, each with the rows that say whether one does."""
+    """The places where a piece could begin, each with the rows that say whether it does."""
     found = [(one.start(), one.end()) for one in WORDS.finditer(text)]
     told = [_FIGURE.sub("#", text[start:end].lower()) for start, end in found]
     breaks = set(sentence_starts(text))

@@ -1,7 +1,7 @@
 """The reader that needs nothing installed: a linear model on hashed word features, in plain Python.
 
-It was trained by the same script on the same chats as the encoder and answers to the same contract. It understands
-less, so its bars are higher: it keeps fewer things and proposes more.
+It was trained by the same script on the same chats as the encoder and has the same interface. It understands less, so
+its thresholds are higher: it keeps fewer things and proposes more.
 """
 
 import json
@@ -25,7 +25,8 @@ OUTPUTS = len(LABELS) + sum(map(len, CATEGORIES.values())) + len(ACTS)
 
 
 class Weights:
-    """A line of JSON, then a row of int8 for each hashed feature of a piece, then one number for each of a place."""
+    """A weights file: a line of JSON, then a row of int8 for each hashed feature of a piece, then one number for each
+    of a place."""
 
     def __init__(self, file: bytes) -> None:
         line, _, rest = file.partition(b"\n")
@@ -61,18 +62,18 @@ class LinearReader:
     def score_pieces(
         self, turns: Sequence[ReaderTurn], cut: Mapping[int, Sequence[tuple[int, int]]]
     ) -> list[list[float]]:
-        """What speaks for each label, for pieces that another reader has cut: the second opinion."""
+        """The scores of each label for pieces that another reader has cut: the second opinion."""
         return [self.scores(rows)[: len(LABELS)] for _, _, rows in features.of_chat(turns, cut)]
 
     def cut(self, text: str) -> list[tuple[int, int]]:
-        """Where the pieces of a turn lie."""
+        """The pieces of a turn."""
         w = self._weights
         bar = (w.cut_bar - w.cut_bias) / w.cut_scale
         found = (start for start, rows in features.places(text) if sum(w.cuts[row] for row in rows) > bar)
         return covering(found, len(text))
 
     def scores(self, rows: Sequence[int]) -> list[float]:
-        """What speaks for each output."""
+        """The score of each output."""
         w = self._weights
         held = (w.rows[row * OUTPUTS : row * OUTPUTS + OUTPUTS] for row in rows)
         size = math.sqrt(len(rows))

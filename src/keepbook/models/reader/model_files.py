@@ -1,4 +1,4 @@
-"""The files of the reader that come with the package, taken only as training left them."""
+"""The reader's files in the package, checked by checksum."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from keepbook.models.reader.values import KeepThresholds, TrainedChoice
 
 
 def read_pinned(name: str) -> bytes:
-    """A file's bytes; `ModelFailed` where they are not the ones that were pinned."""
+    """A file's bytes; raises `ModelFailed` if the checksum is wrong."""
     data = files("keepbook.models.reader").joinpath("weights", name).read_bytes()
     if hashlib.sha256(data).hexdigest() != SHA256[name]:
         raise ModelFailed(f"{name} of the reader is not the file it should be; install keepbook anew", code="weights")
@@ -21,14 +21,14 @@ def read_pinned(name: str) -> bytes:
 
 
 def thresholds_of(reader: str) -> TrainedChoice:
-    """What training chose for this reader."""
+    """The thresholds that training chose for this reader."""
     row = json.loads(read_pinned("bars.json"))[reader]
     return TrainedChoice(KeepThresholds(**row.pop("bars")), **row)
 
 
 class ChosenMoves(NamedTuple):
-    """What training chose for a reader of moves: the bars, what makes its answers calibrated, and what a deed is
-    trusted by (`move_doubt`)."""
+    """The settings that training chose for a move reader: the thresholds, the calibration of its answers, and how far a
+    deed is trusted (`move_doubt`)."""
 
     bars: MoveBars
     heat: Heat

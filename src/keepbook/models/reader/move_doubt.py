@@ -1,9 +1,9 @@
 """How far a deed can be trusted: whether act and lines together are right, given all that was read.
 
-An act may be sure and the line too, and yet "rent IS 850" changes nothing. This looks at the deed as a whole: how far
-act and line stand out from the next best, whether old and new value were found, what words the clause and the line
-share, and words that make a statement less than one ("nearly", "if", "hers"). It was fitted on the readings of left-out
-hands, so it knows how the encoder errs with strangers.
+An act may be sure and the line too, and yet "rent IS 850" changes nothing. This model sees the deed as a whole: by how
+much act and line lead the next best, whether old and new value were found, what words the clause and the line share,
+and words that make a statement less than one ("nearly", "if", "hers"). It was fitted on the readings of left-out
+writers, so it knows how the encoder errs with strangers.
 """
 
 import math
@@ -42,7 +42,7 @@ EVEN = 0.5
 
 
 def deed(move: Move) -> tuple[str, tuple[str, ...]] | None:
-    """What would be done: the likeliest act that does something, and the lines it means."""
+    """The likeliest act that does something, and the lines it means."""
     act = max(DEEDS, key=lambda name: move.acts[name])
     ranked = sorted(move.points, key=lambda name: -move.points[name])
     lines = [name for name in ranked if "/" not in name]
@@ -60,7 +60,7 @@ def deed(move: Move) -> tuple[str, tuple[str, ...]] | None:
 
 
 def doubt_features(asked: MoveRequest, which: int, move: Move, act: str, lines: Sequence[str]) -> list[float]:
-    """The numbers that speak for or against a deed."""
+    """The features that speak for or against a deed."""
     names = [line.id for line in asked.lines] + [f"{asked.at}:{start}" for start, _ in asked.pieces]
     ranked = sorted(move.points, key=lambda name: -move.points[name])
     seen = dict(zip(names, move_features(asked, range(len(asked.pieces)), [which])[0], strict=True))
@@ -117,7 +117,7 @@ def _log_odds(chance: float) -> float:
 
 
 def scale_features(numbers: Sequence[float], act: str, fitted: Mapping[str, Sequence[float]]) -> list[float]:
-    """The numbers on one scale, the act itself, and the first of them once more for this act alone."""
+    """The features on one scale, the act itself, and the first features once more for this act alone."""
     scaled = [
         max(-4.0, min(4.0, (one - middle) / wide))
         for one, middle, wide in zip(numbers, fitted["middle"], fitted["wide"], strict=True)
@@ -129,7 +129,7 @@ def scale_features(numbers: Sequence[float], act: str, fitted: Mapping[str, Sequ
 
 
 def doubt(asked: MoveRequest, which: int, move: Move, fitted: Mapping[str, Sequence[float]]) -> float:
-    """The probability that doing it would be wrong."""
+    """The probability that the deed would be wrong."""
     found = deed(move)
     if found is None:
         return 1.0

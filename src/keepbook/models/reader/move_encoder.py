@@ -1,4 +1,4 @@
-"""The reader of moves that has learned meaning: MiniLM-L6 with adapters of its own.
+"""The encoder for moves: MiniLM-L6 with adapters of its own.
 
 A turn is read twice. First all its pieces in one window; then every piece that seems to do more than state something,
 in a window of its own, where the model knows which piece is asked about. Most turns end with the first.

@@ -1,6 +1,6 @@
-"""From the vectors of a window's tokens to moves: the heads of the reader of moves, in numpy.
+"""The heads of the move reader, in numpy: from the vectors of a window's tokens to moves.
 
-Training reads left-out hands through the same functions, so what was measured is what runs.
+Training reads left-out writers through the same functions, so what was measured is what runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class MoveHeads:
         self._key = weights["head.key.weight"].shape[0] // (2 * len(STRETCHES))
 
     def read(self, asked: MoveRequest, window: MoveWindow, hidden: "Floats") -> list[tuple[int, Move]]:
-        """The moves of the pieces that a window judges, each with which piece it is."""
+        """The moves of the pieces that a window judges, each with its piece."""
         import numpy as np  # loaded by now
 
         pools = [_pool_tokens(hidden, tokens) for _, tokens in window.pieces]
@@ -204,7 +204,7 @@ def _letters(
 
 
 def need_tokens(window: MoveWindow, piece: int) -> list[int]:
-    """Where a need may lie: in the person's words but for the piece itself."""
+    """The tokens where a need may lie: the person's words except the piece itself."""
     begin, end = window.pieces[piece][1]
     others = {turn for _, turn in window.asked}
     return [

@@ -1,7 +1,7 @@
-"""The reader of moves that needs nothing installed: a linear model on hashed word features, in plain Python.
+"""The move reader that needs nothing installed: a linear model on hashed word features, in plain Python.
 
-It hears the explicit orders and finds what they name by shared words. It does not understand enough to change or end a
-line: it says how likely that is, and its bars for it are out of reach, so that it is asked about at most.
+It recognises explicit orders and finds what they name by shared words. It does not understand enough to change or end a
+line: it says how likely that is, but its thresholds for it are out of reach, so that at most a question is asked.
 """
 
 import json
@@ -50,7 +50,7 @@ class LinearMoveReader:
         return [self._move(asked, which) for which in range(len(pieces))]
 
     def scores(self, rows: Sequence[int]) -> list[float]:
-        """What speaks for each output."""
+        """The score of each output."""
         bias, scale, table = self._weights
         size = math.sqrt(len(rows))
         columns = zip(*(table[at * OUTPUTS : at * OUTPUTS + OUTPUTS] for at in rows), strict=True)
@@ -67,8 +67,8 @@ class LinearMoveReader:
 
 
 def points_by_words(asked: MoveRequest, which: int) -> dict[str, float]:
-    """How likely each line is meant: by the share of its words, or of the piece's, that both have. Where the piece has
-    no content word of its own ("scrap that"), what was said last is meant."""
+    """How likely each line is meant: by the share of its words, or of the piece's, that both have. If the piece has no
+    content word of its own ("scrap that"), what was said last is meant."""
     text = asked.words(which)
     own = content_stems(text) - _ORDERING
     found = {}

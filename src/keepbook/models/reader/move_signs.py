@@ -1,7 +1,7 @@
-"""What a clause and a line have in common, seen without a model: shared words, place and kind.
+"""Features of a clause and a line, computed without a model: shared words, place and kind.
 
-The reader of moves is given these numbers beside the vectors: a small encoder is slow to learn that "the Volvo" is in
-one of ten lines, and here it can be read off.
+The move reader gets these numbers beside the vectors: a small encoder is slow to learn that "the Volvo" is in one of
+ten lines, and here it can be read off.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ LETTERS = 2000
 
 
 class MoveRequest(NamedTuple):
-    """The turn that is read, its pieces, and the lines that they may mean."""
+    """The input of the move reader: a turn, its pieces, and the lines that the pieces may refer to."""
 
     turns: Sequence[ReaderTurn]
     at: int
@@ -41,7 +41,7 @@ def content_stems(text: str) -> frozenset[str]:
 
 
 def move_features(asked: MoveRequest, shown: Sequence[int], judged: Sequence[int]) -> list[list[list[float]]]:
-    """For every judged piece and every mark (the lines, then the pieces shown) the numbers."""
+    """The features of every pair of a judged piece and a candidate (the lines first, then the pieces in `shown`)."""
     before = _Before(asked)
     texts = [line.content for line in asked.lines] + [asked.words(piece) for piece in shown]
     kinds = [_kind(line) for line in asked.lines] + [[0.0] * len(KINDS)] * len(shown)

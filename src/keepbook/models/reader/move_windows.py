@@ -2,7 +2,7 @@
 
 A window is the lines, each after its kind, then earlier turns after their role, shortened, then the turn itself (token
 type 1). A turn that is longer than `CORE` is read in several windows, each with a few words of the turn on either side.
-`places` tells for every token which letters it stands for, so that a stretch of tokens is a stretch of a text again.
+`places` has the characters of every token, so that a stretch of tokens can be mapped back to a text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ UNREADABLE = 0.3
 
 
 class TokenPlace(NamedTuple):
-    """The letters that a token stands for. `turn` is -1 for a token of a line, and of no text at all `start` is -1."""
+    """The characters a token stands for. `turn` is -1 for a token of a line; `start` is -1 for a special token."""
 
     turn: int
     start: int
@@ -83,7 +83,7 @@ class MoveCoder:
         lines: Sequence[MoveLine],
         only: Sequence[int],
     ) -> list[MoveWindow]:
-        """For each of some pieces a window in which it alone is judged: it costs more, and tells more."""
+        """For each of some pieces a window in which it alone is judged: slower, and more accurate."""
         return list(self._windows(turns, at, pieces, lines, only))
 
     def _windows(

@@ -1,8 +1,8 @@
-"""What a person's clause does to the book: its act, the lines it means, and the words that change places.
+"""The interface of the move readers: what a person's clause does to the book.
 
-A reader of moves is given a turn that is cut into pieces and the lines that a clause may point at, and says of every
-piece what it does, with how likely each answer is. It decides nothing: `MoveBars` holds from where on an answer counts
-as sure or as likely, chosen by training on hands that it had not read.
+A move reader is given a turn that is cut into pieces and the lines that a clause may point at. It says for every piece
+its act, the lines it means and the words that are exchanged, with how likely each answer is. It decides nothing:
+`MoveBars` has the thresholds from which an answer counts as sure or as likely, chosen by training on left-out writers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ RESTS = ("stays", "falls", "ask")
 
 @dataclass(frozen=True, slots=True)
 class MoveLine:
-    """Something a clause may point at."""
+    """A line that a clause may point at."""
 
     id: str
     """A memory, a proposal, or `turn:start` of a piece said in this chat; of a choice `question/choice`."""
@@ -32,7 +32,7 @@ class MoveLine:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Words that a piece cannot stand without; in an assistant's turn: its question is needed."""
+    """Words that a piece cannot be understood without. In an assistant's turn: its question is needed."""
 
     turn: int
     start: int
@@ -80,7 +80,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveVerdict:
-    """What is to come of a move: `done`, `asked` about, or `nothing`."""
+    """What becomes of a move: `done`, `asked` about, or `nothing`."""
 
     how: str
     act: str
@@ -90,7 +90,7 @@ class MoveVerdict:
 
 @dataclass(frozen=True, slots=True)
 class MoveBars:
-    """From where on an answer counts, chosen on hands that were not read."""
+    """Thresholds from which an answer counts, chosen on left-out writers."""
 
     sure: Mapping[str, float]
     """By act: it may be done."""
@@ -108,7 +108,7 @@ class MoveBars:
     """From here on nothing is done without asking."""
 
     def verdict(self, move: Move) -> MoveVerdict:
-        """Done where act and pointer are sure, asked where the act is likely and something is missing."""
+        """`done` if act and pointer are sure, `asked` if the act is likely and something is missing."""
         act = max(DEEDS, key=lambda name: move.acts[name])
         lines = self.lines_meant(move, act)
         if move.acts[act] >= self.sure[act] and move.unsure < self.unsure_most and self._certain(move, act):
@@ -145,7 +145,7 @@ DEEDS = ("change", "end", "withdraw", "never", "keep", "undo", "answer", "off")
 
 
 class Heat(NamedTuple):
-    """What makes the scores mean what they say: above 1 they were too timid."""
+    """The calibration of the scores: above 1 they were too timid."""
 
     act: float = 1.0
     point: float = 1.0
@@ -155,7 +155,7 @@ class Heat(NamedTuple):
 
 
 class MoveReader(Protocol):
-    """Both readers of moves answer to this; `moves` is a function of its arguments alone."""
+    """The interface of both move readers; `moves` is a function of its arguments alone."""
 
     name: str
 
@@ -174,7 +174,7 @@ MOST_LINES = 16
 
 
 def idle_move(start: int, end: int) -> Move:
-    """A piece without a word: it does nothing."""
+    """The move of a piece without a word: it does nothing."""
     acts = dict.fromkeys(MOVES, 0.0) | {"talk": 1.0}
     rest = dict.fromkeys(RESTS, 1 / len(RESTS))
     return Move(start, end, acts, {}, 0.0, 0.0, 0.0, 0.0, rest, {}, None, (), None)

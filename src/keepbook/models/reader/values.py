@@ -1,8 +1,8 @@
-"""What goes into the reader and what comes out: turns, and the pieces their words fall into.
+"""The input and output of the reader: turns, and the pieces they are cut into.
 
 A person's turn is cut into pieces, each with one of ten labels; the pieces of a turn joined are the turn, letter for
 letter. `verdict` is the reader's whole judgement in one word: what it is sure of is kept, what is likely is proposed,
-the rest is left. The bars between the three are data that training chose on writers it had not read.
+the rest is left. The thresholds between the three are data that training chose on left-out writers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,8 @@ class ReaderPiece:
 
 @dataclass(frozen=True, slots=True)
 class KeepThresholds:
-    """From where on a piece is kept or proposed. `risk` is the most that the harmful labels together may have."""
+    """Score thresholds: from which score on a piece is kept or proposed. `risk` is the highest allowed sum of the
+    harmful labels."""
 
     sure: float
     risk: float
@@ -71,10 +72,10 @@ class KeepThresholds:
 
 @dataclass(frozen=True, slots=True)
 class TrainedChoice:
-    """What training chose for one reader on writers it had not read.
+    """The settings that training chose for one reader, on writers outside its training set.
 
-    `own` is how much its own word counts (above 1: it was too timid), `beside` how much the linear reader's, and
-    `ties` as `own` for ties.
+    `own` scales the reader's own scores (above 1: it was too timid), `beside` is the weight of the linear reader,
+    `ties` scales the scores of ties.
     """
 
     bars: KeepThresholds
@@ -84,7 +85,7 @@ class TrainedChoice:
 
 
 class ChatReader(Protocol):
-    """Both readers answer to this; `read` is a function of its arguments alone."""
+    """The interface of both readers; `read` is a function of its arguments alone."""
 
     name: str
 
@@ -94,8 +95,8 @@ class ChatReader(Protocol):
         ...
 
     def tie(self, earlier: str, later: str, before: str = "") -> Mapping[str, float] | None:
-        """How `later` stands to an earlier statement or known line; `before` is what was said just before it.
+        """The relation of `later` to an earlier statement or known line; `before` is what was said just before it.
 
-        None from a reader that has not learned it.
+        None from a reader that was not trained for it.
         """
         ...

@@ -38,7 +38,7 @@ class CodedTurn(NamedTuple):
 
 
 class WindowRun(NamedTuple):
-    """A stretch of one user turn in a window: its tokens from `first` stand at `at` and following."""
+    """Tokens of one user turn inside a window. Token `first` of the turn is at position `at` of the window."""
 
     turn: int
     first: int
@@ -53,7 +53,7 @@ class Window(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two statements beside each other: `earlier` and `later` are where their tokens stand."""
+    """Two statements beside each other: `earlier` and `later` are the places of their tokens."""
 
     ids: list[int]
     types: list[int]
@@ -162,7 +162,7 @@ def _end(unit: WindowRun, places: list[int]) -> int:
 
 
 def piece_starts(text: str, coded: CodedTurn, run: WindowRun, chances: Sequence[float]) -> list[int]:
-    """The tokens of the run (counted in the turn) with which a piece begins."""
+    """The tokens of the run (counted in the turn) at which a piece begins."""
     breaks = set(coded.breaks)
     found = [run.first]
     for step in range(1, run.size):
@@ -174,7 +174,7 @@ def piece_starts(text: str, coded: CodedTurn, run: WindowRun, chances: Sequence[
 
 
 class PieceStretch(NamedTuple):
-    """A piece: its tokens in the window (from `first` on, before `until`), and its letters in the turn."""
+    """One piece: its tokens in the window (`first` to before `until`) and its characters in the turn."""
 
     first: int
     until: int
@@ -183,7 +183,7 @@ class PieceStretch(NamedTuple):
 
 
 def stretches(text: str, coded: CodedTurn, run: WindowRun, chances: Sequence[float]) -> list[PieceStretch]:
-    """The pieces of a run: their letters lie side by side, and those of all runs of a turn make up its text."""
+    """The pieces of a run. Their letters lie side by side, and those of all runs of a turn make up its text."""
     starts = piece_starts(text, coded, run, chances)
     last = run.first + run.size
     letters = [0 if token == 0 else coded.offsets[token][0] for token in starts]
@@ -211,7 +211,7 @@ def starts_word(text: str, at: int) -> bool:
 
 
 def covering(starts: Iterable[int], length: int) -> list[tuple[int, int]]:
-    """Beginnings as stretches that cover 0 to length."""
+    """Stretches from 0 to length that begin at these places."""
     if not length:
         return []
     begins = sorted({0, *(at for at in starts if 0 < at < length)})

@@ -1,1 +1,1 @@
-"""The book as it was: `as_of` gives it at two instants, `traces` what its past has left."""
+"""The book as it was: `as_of` gives it at two instants, `traces` what else is known of its past."""

@@ -26,7 +26,7 @@ ColumnCondition = Callable[[Column[Any]], ColumnElement[bool]]
 
 
 class Cut(NamedTuple):
-    """How much of the book is known: up to an instant, or what an injection knew."""
+    """How much of the book is known: everything up to an instant, or what an injection knew."""
 
     by: str
     values: Mapping[str, Any]
@@ -43,7 +43,7 @@ def before_injection(seq: int, nth: int) -> Cut:
 
 
 class PastMemory(NamedTuple):
-    """A memory as it stood: its state, the version that held, its injections so far."""
+    """A memory at a past instant: its state, the version that held, its injections so far."""
 
     id: str
     state: State
@@ -54,19 +54,19 @@ class PastMemory(NamedTuple):
 
     @property
     def guess(self) -> bool:
-        """Whether somebody else had worded it and the person had not taken it over."""
+        """Whether somebody else had worded it and the person had not made it their own."""
         return self.state.confidence == "inferred" and not self.version.quoted
 
     def to_json_fields(self, now: str, preset: Preset) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON object of the memory."""
         return told_memory(
             self.state, self.version, self.references, id=self.id, updated_at=self.changed_at, now=now, preset=preset
         )
 
 
 def past_memories(tx: Tx, cut: Cut, valid: str, only: Sequence[str] | None = None) -> list[PastMemory]:
-    """Every memory known by then and holding in the world at `valid`, oldest first; forgotten ones too. With `only`
-    those of these ids."""
+    """Every memory that was known by `cut` and valid at `valid`, oldest first, forgotten ones included. `only` limits
+    it to these ids."""
     asked, values = _queries(cut.by), {"owner": tx.owner, **cut.values}
 
     def rows(what: str) -> Iterable[Any]:
@@ -87,13 +87,13 @@ def past_memories(tx: Tx, cut: Cut, valid: str, only: Sequence[str] | None = Non
 
 
 def as_of(tx: Tx, preset: Preset, known: str, valid: str) -> list[Memory]:
-    """The active memories as they were known at `known` and held at `valid`."""
+    """The active memories that were known at `known` and true at `valid`."""
     known_then = past_memories(tx, by_instant(known), valid)
     return [as_memory(past.to_json_fields(valid, preset)) for past in known_then if past.state.name == "active"]
 
 
 def past_entries(tx: Tx, cut: Cut, valid: str, in_scope: Any) -> Iterable[BlockEntry]:
-    """What the block of then chooses from."""
+    """The memories that the block of that time is chosen from."""
     for past in past_memories(tx, cut, valid):
         if past.state.name == "active" and in_scope(past.state.scope):
             yield block_entry(past.id, past.state, past.version, past.references[1], past.injection_knew)

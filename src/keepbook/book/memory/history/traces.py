@@ -1,6 +1,6 @@
-"""The traces a book's past has left: when it was written to, and which chats were given a memory.
+"""Reads for pages that show history: when the book was written to, and which chats were given a memory.
 
-For whoever shows history; nothing here writes. Each function takes the book and reads in one transaction.
+Nothing here writes. Each function takes the book and reads in one transaction.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from keepbook.storage.tables.memory import injected
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """A session whose block showed a memory. `thread_id` is empty where no chat of it is kept here (any more)."""
+    """A session whose block showed a memory. `thread_id` is empty if its chat is not stored here (any more)."""
 
     session: str
     thread_id: str | None
@@ -37,7 +37,7 @@ class Sighting:
 
 
 class ChatName(NamedTuple):
-    """What a chat is called, and whether it lies in the trash. Its session tells where it was spoken."""
+    """The title of a chat, and whether it lies in the trash. Its session tells where it was spoken."""
 
     title: str
     in_trash: bool
@@ -45,7 +45,7 @@ class ChatName(NamedTuple):
 
 
 class MemoryState(NamedTuple):
-    """A memory as it stood at some time."""
+    """A memory as it was at some time."""
 
     id: str
     words: str
@@ -56,8 +56,9 @@ class MemoryState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BookState:
-    """A book at two instants: of every memory that stood, oldest first, a sign that is another one where it said
-    something else; the first of them in words; and the block of a chat that began then."""
+    """A book at a pair of instants (known, valid). `signs` has a fingerprint of each memory that was active, oldest
+    first; two fingerprints differ if the memory said something else. The first memories are there in full, and the
+    block that a chat started at that time would have been given."""
 
     signs: Mapping[str, int]
     first: Sequence[MemoryState]
@@ -81,16 +82,16 @@ _PASTS: dict[tuple[Any, ...], _KnownState] = {}
 
 
 def instants(book: OpenBook) -> Sequence[str]:
-    """When each entry of the ledger was written, as stamps, oldest first: entry n is at n - 1."""
+    """The instant of each ledger entry, as stamps, oldest first: entry n is at index n - 1."""
     with book.reading() as (tx, _, _):
         query = select(ledger.c.at).where(ledger.c.owner == tx.owner).order_by(ledger.c.seq)
         return tx.conn.execute(query).scalars().all()
 
 
 def book_state(book: OpenBook, known: str | None = None, valid: str | None = None) -> BookState:
-    """`as_of` and `rendered` of the same instants, or of now, at less than the cost of one of them: while the ledger's
-    last hash and the last injection stay the same, what is needed of every memory is worked out once, of the present
-    once a minute."""
+    """The same answer as `as_of` and `rendered` at these instants (default: now), but cached. The cached part stays
+    valid while the ledger's last hash and the last injection are unchanged; for the present it is renewed once a
+    minute."""
     with book.reading() as (tx, preset, now):
         at, true_at = instant(known, field="known") or now, instant(valid, field="valid") or now
         told = (known and at) or now[:16], (valid and true_at) or now[:16]
@@ -133,7 +134,7 @@ def _entries(stood: Sequence[as_of.PastMemory]) -> list[BlockEntry]:
 
 
 def sessions_that_saw(book: OpenBook, memory_id: str) -> Sequence[Sighting]:
-    """The sessions that were given a memory, the latest first, with how many replies came out of each."""
+    """The sessions that were given a memory, the latest first, with the number of replies in each since."""
     same = or_(
         and_(injected.c.space == CHAT, threads.c.id == injected.c.session),
         and_(injected.c.space == OUTSIDE, threads.c.session == injected.c.session),
@@ -164,7 +165,7 @@ def sessions_that_saw(book: OpenBook, memory_id: str) -> Sequence[Sighting]:
 
 
 def chats_named(book: OpenBook, ids: Iterable[str]) -> dict[str, ChatName]:
-    """Those of these chats that are still here, if only in the trash."""
+    """Those of these chats that are still stored, also in the trash."""
     wanted = sorted(set(ids))
     found: dict[str, ChatName] = {}
     with book.reading() as (tx, _, _):

@@ -1,2 +1,2 @@
-"""Two lines compared: which a new one repeats, resembles or contradicts (`similar`), and what saying one again does
-(`repeats`)."""
+"""Compares lines: which memories a new one repeats, resembles or contradicts (`similar`), and what saying a memory
+again does (`repeats`)."""

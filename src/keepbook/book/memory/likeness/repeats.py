@@ -1,5 +1,5 @@
-"""What is said again: a line that holds is confirmed and learns what is new in the saying, a line that has ended begins
-anew. Neither adds a memory.
+"""What happens when something is said again: a line that holds is confirmed and gets what is new, a line that has ended
+begins anew. Neither adds a memory.
 
 The person who says it again confirms it. What the reader of a chat finds again is recorded again, so that its fading
 starts anew; it is not confirmed, since only the person's own act makes it their word.
@@ -21,12 +21,12 @@ MERGED = ("summary", "body", "metadata", "tags", "valid_from", "valid_until")
 
 
 def adopts(source: str, new_source: str) -> bool:
-    """Whether who says it again makes it their own word."""
+    """Whether a repetition makes the memory the speaker's own word."""
     return new_source in ("profile", "chat") and _RANK[new_source] > _RANK[source]
 
 
 def merge_bodies(old: str | None, new: str | None) -> str | None:
-    """Both details, neither twice."""
+    """Both bodies, without saying anything twice."""
     if old is None or new is None or new in old:
         return old if new is None or old is not None else new
     return new if old in new else f"{old}\n{new}"
@@ -45,14 +45,15 @@ def merge_metadata(old: str | None, new: str | None) -> str | None:
 
 
 def merge_beginnings(valid_from: str, recorded_at: str, given: str | None) -> str:
-    """A beginning that nobody gave yields to one that was given; of two given ones it is the earlier."""
+    """The beginning of a line that was said twice: a given one rather than a default, and the earlier of two given
+    ones."""
     if given is None:
         return valid_from
     return given if valid_from == recorded_at else min(valid_from, given)
 
 
 def merged_text(change: Change, text: VersionText, given_from: str | None) -> VersionText:
-    """The line as it stands with what is new in the saying. Its words stay, unless they become another's word."""
+    """The line with what is new in the repetition. Its words stay, unless they become another's word."""
     row = change.row
     base = VersionText(**{name: getattr(row, name) for name in TEXT_FIELDS})
     if adopts(row.source, text.source):
@@ -75,14 +76,14 @@ def merged_text(change: Change, text: VersionText, given_from: str | None) -> Ve
 
 
 def is_same_saying(change: Change, text: VersionText) -> bool:
-    """Whether the very turn that the line was made of is written once more: it was said once."""
+    """Whether the turn that the line was made of is written once more: then nothing was repeated."""
     if text.thread_id is None or text.turn_ids == "[]":
         return False
     return bool(text.thread_id == change.row.thread_id and text.turn_ids == change.row.turn_ids)
 
 
 def may_reword(change: Change, source: str) -> bool:
-    """Whether who says it again could also change the line."""
+    """Whether the one who repeats a line could also change it."""
     try:
         change.refuse_overruling(source)
         change.refuse_over_person()
@@ -99,8 +100,8 @@ def confirm_repeat(
     change: Change, text: VersionText, *, given_from: str | None = None, importance: float | None = None,
     subject: str | None = None,
 ) -> Written:  # fmt: skip
-    """A line that holds is said again. `unchanged` where nothing but the confirmation happened; then `event` takes
-    the confirmation back, and is empty where whoever says it confirms nothing (an agent, an import)."""
+    """Confirm a memory that was said again. The result is `unchanged` if nothing else was new; `event` then undoes the
+    confirmation. Agents and imports do not confirm, so for them `event` is empty."""
     row, before = change.row, change.before
     if before is None or text.source == "imported" or not may_reword(change, text.source):
         return change.unchanged()
@@ -131,14 +132,14 @@ def confirm_repeat(
 
 
 def by_person(change: Change) -> bool:
-    """The person says it, or a tool at their own turn does what they said."""
+    """Whether the person says it, or a tool that carries out their own turn."""
     says = change.origin.actor == "person" and change.origin.source != "imported"
     return says or change.origin.for_person
 
 
 def begin_anew(change: Change, text: VersionText, after: State) -> Written | None:
-    """A line that has ended is said again: the same memory, from then on. None where who says it may not touch that
-    line (it is the person's own), or where it says no more than the line did (an older file)."""
+    """Begin a line that has ended anew, as the same memory. None if the speaker may not touch that line (it is the
+    person's own), or if nothing new is said (an older file)."""
     row = change.row
     if not may_reword(change, text.source):
         return None

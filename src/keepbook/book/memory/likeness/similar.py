@@ -1,7 +1,7 @@
-"""Memories that a new one may repeat, resemble or contradict.
+"""Finds memories that a new one may repeat, resemble or contradict.
 
-Only what holds counts as known: a line whose end has passed may be said again. No embeddings: writes wait for nothing.
-The keys of `word_index.likeness_keys` find all of them by look-up alone.
+Only memories that hold count: a line whose end has passed may be said again. There are no embeddings, so that writes
+wait for nothing. The keys of `word_index.likeness_keys` find all of them by look-up alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,13 +40,13 @@ class SimilarRows:
 
 
 def has_ended(row: Any, now: str) -> bool:
-    """What begins later is known already; what has ended is not known any more."""
+    """Whether a memory has ended. What begins later is known already; what has ended is not known any more."""
     return row.valid_until is not None and row.valid_until <= now
 
 
 def same_subject(content: str, one: str | None, other: str | None) -> bool:
-    """Whether a line is about the same one under both subjects. None is the person, unless the words name who it is:
-    "Anna is allergic to nuts" needs no subject, "Is allergic to nuts" does."""
+    """Whether two subjects mean the same for a line. None is the person, unless the words name who it is: "Anna is
+    allergic to nuts" needs no subject, "Is allergic to nuts" does."""
     if one is not None and other is not None:
         return fold_text(one) == fold_text(other)
     named = one or other
@@ -54,7 +54,7 @@ def same_subject(content: str, one: str | None, other: str | None) -> bool:
 
 
 def bare_words(content: str) -> str:
-    """What two lines have in common that say the same: their words, without the marks of a quotation."""
+    """The words of a line without the marks of a quotation: equal for two lines that say the same."""
     return fold_text(text_without_marks(content)) or fold_text(content)
 
 
@@ -71,8 +71,8 @@ def find_alike(
     *,
     apart_from: str | None = None,
 ) -> SimilarRows:
-    """What the book has that says the same, nearly the same, or the opposite, apart from one memory. What other
-    readers never see (another scope) is nothing of that to them."""
+    """The memories that say the same, nearly the same, or the opposite, except one. Memories of another scope, which
+    other readers never see, do not count."""
     rows = [row for row in _sharing(tx, content, category) if row.scope == scope and row.id != apart_from]
     about = [row for row in rows if same_subject(content, subject, row.subject)]
     holding = [row for row in about if not has_ended(row, now)]
@@ -91,7 +91,7 @@ def find_alike(
 
 
 def is_said(tx: Tx, content: str, scope: str | None) -> bool:
-    """Whether an active memory of this scope has these words, whomever it is about."""
+    """Whether an active memory of this scope has these words, about whomever."""
     return any(
         row.scope == scope and fold_text(row.content) == fold_text(content) for row in _sharing(tx, content, None)
     )

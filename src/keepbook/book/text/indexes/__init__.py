@@ -1,1 +1,1 @@
-"""Which line and which turn says which word."""
+"""The word indexes: which memory and which turn says which word."""

@@ -1,9 +1,8 @@
-"""The word index of chats: which turn says which term. Hidden context and incognito chats stay out of it.
+"""The word index of chats: which turn says which term. Hidden context and incognito chats are not indexed.
 
 Beside its words each turn has marks, in the same table: how much it says, whether it asks, whether it says how things
-are to be always, who speaks, and the day.
-A mark begins with a sign no analysed word can begin with, so that the two never meet. Whoever is named nowhere goes
-by the role: `~user`, `~assistant`.
+are to be always, who speaks, and the day. A mark begins with a sign that no analysed word can begin with, so that the
+two never clash. A speaker without a name has the role as mark: `~user`, `~assistant`.
 """
 
 import re
@@ -39,7 +38,7 @@ def speaker_marks(speaker: str | None, role: str) -> list[str]:
 
 
 def turn_marks(text: str, role: str, speaker: str | None, at: str) -> dict[str, float]:
-    """What the index knows of a turn beside its words."""
+    """The marks of a turn."""
     says = sum(word not in STOP_WORDS for word in tokens(text))
     known = dict.fromkeys([*speaker_marks(speaker, role), *day_terms(at)], 1.0)
     known |= {ASKS: 1.0} if "?" in text else {}
@@ -60,7 +59,7 @@ _FOR_GOOD = regex(
 
 
 def turn_weights(text: str, role: str, speaker: str | None, at: str) -> dict[str, float]:
-    """All that the index says of a turn."""
+    """The words and marks of a turn with their weights."""
     return term_weights(IndexedText(None, None, text, None, None)) | turn_marks(text, role, speaker, at)
 
 

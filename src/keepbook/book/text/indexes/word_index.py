@@ -1,10 +1,9 @@
 """The word index: which active memory says which term, and how strongly.
 
-A term's weight is its saturated frequency, damped a little in long texts; it is fixed when the memory is
-written, so reading needs no statistics but how rare the term is in this owner's book. A compound also stands there
-backwards, to be found by its last word. Beside the terms stand a few keys by which near-duplicates find each other.
-Only what is active is indexed: what is forgotten is out in the same transaction, and found again for that by analysing
-the same text once more.
+A term's weight is its saturated frequency, damped a little in long texts; it is fixed when the memory is written, so
+reading needs no statistics but how rare the term is in this owner's book. A compound is also indexed backwards, to be
+found by its last word. A few more keys let near-duplicates find each other. Only active memories are indexed: the terms
+of a forgotten one are removed in the same transaction, and found for that by analysing its text again.
 """
 
 import hashlib
@@ -31,7 +30,7 @@ BODY_SHARE = 0.5
 
 
 class IndexedText(NamedTuple):
-    """What of a memory is indexed."""
+    """The indexed texts of a memory."""
 
     category: str | None
     subject: str | None
@@ -55,17 +54,17 @@ def term_weights(said: IndexedText) -> dict[str, float]:
 
 
 def backwards(word: str) -> str:
-    """A compound as it stands in the index beside itself, so that those with one end stand together."""
+    """The backwards form of a compound in the index, so that compounds with the same end stand together."""
     return BACKWARDS + word[::-1]
 
 
 @lru_cache(maxsize=256)
 def likeness_keys(content: str, category: str | None) -> tuple[str, ...]:
-    """Keys of which any two near-duplicates of a category share one, and the same words or opposites in any category
-    the last.
+    """Keys by which near-duplicates find each other: any two of a category share one. Texts with the same words, and
+    opposites, share the last key in any category.
 
-    With the words of two texts in one fixed order: if four fifths are common, one is among the first fifth
-    and one of each. A key also holds what must be equal anyway; long words come first since they are rarer.
+    With the words of two texts in one fixed order: if four fifths are common, one is among the first fifth and one of
+    each. A key also holds what must be equal anyway; long words come first since they are rarer.
     """
     words = sorted(set(tokens(content)), key=lambda word: (-len(word), word)) or [fold_text(content)]
     first = len(words) - -(-4 * len(words) // 5) + 1
@@ -88,7 +87,8 @@ def put_words(tx: Tx, memory_id: str, said: IndexedText) -> None:
 
 
 def take_words(tx: Tx, memory_id: str, said: IndexedText) -> None:
-    """The same text gives the same terms, so what was put is found without an index by memory."""
+    """Remove the terms of a text from the index. The same text gives the same terms, so no index by memory is
+    needed."""
     for statement, words in (
         (_TAKE_TERM, sorted(term_weights(said))),
         (_TAKE_KEY, likeness_keys(said.content, said.category)),
@@ -98,7 +98,7 @@ def take_words(tx: Tx, memory_id: str, said: IndexedText) -> None:
 
 
 def take_vectors(tx: Tx, kind: str, item: str) -> None:
-    """With the words of a memory or a chat go its vectors, in every space."""
+    """Remove the vectors of a memory or a chat, in every space."""
     mine = and_(vectors.c.owner == tx.owner, vectors.c.kind == kind, vectors.c.item == item)
     for (space,) in _SPACES.tuples(tx.conn, {"owner": tx.owner}):
         if tx.conn.execute(delete(vectors).where(mine, vectors.c.space == space)).rowcount:
@@ -110,8 +110,8 @@ def take_vectors(tx: Tx, kind: str, item: str) -> None:
 
 
 def counts_up_to(tx: Tx, wanted: Sequence[str], most: int) -> dict[str, int]:
-    """How many active memories have each term, counted no further than `most`: a common word costs no more
-    than a rare one."""
+    """How many active memories have each term, counted no further than `most`: a common word costs no more than a rare
+    one."""
     asked = {"owner": tx.owner, "most": most}
     return {term: int(_COUNT.first(tx.conn, {**asked, "term": term}).count) for term in wanted}
 

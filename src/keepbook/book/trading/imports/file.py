@@ -1,7 +1,7 @@
-"""A file on its way in: what kind it is, how its cells are read, and what each of its rows is.
+"""A file to import: its kind, how its cells are read, and what each of its rows is.
 
-The format is told, or known by its columns, or made of a mapping; what none fits is a question to the person. Every row
-is then read once, fills get the key they are known by, and stand in the order of time.
+The format is given, or recognised by its columns, or made of a mapping; if none fits, the person is asked. Every row is
+then read once, and fills get their key and are put in the order of time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ SQLITE = b"SQLite format 3\x00"
 
 @dataclass(slots=True)
 class FileImport:
-    """A file on its way in."""
+    """A file that is being imported."""
 
     format: FileFormat
     table: FileTable
@@ -82,7 +82,7 @@ def prepare_import(
     text: str, now: datetime, *, format: str | None, columns: Mapping[str, str] | None, zone: str,
     symbol: str | None, multipliers: Mapping[str, float],
 ) -> FileImport:  # fmt: skip
-    """The table and how to read it; `Invalid` asks for a mapping where no format fits."""
+    """The table and how to read it; raises `Invalid`, which asks for a mapping, if no format fits."""
     theirs = {name.strip().lower() for name in (columns or {}).values()}
 
     def known(names: Sequence[str]) -> bool:
@@ -110,8 +110,8 @@ def prepare_import(
 
 @dataclass(frozen=True, slots=True)
 class FilePreview:
-    """A file at first sight: the format it was recognised as, its columns with their first cells, and which of ours
-    each is by its name, where it is no format that is known."""
+    """A first look at a file: the format it was recognised as, its columns with their first cells, and, for an unknown
+    format, which of ours each column is by its name."""
 
     format: str | None
     title: str
@@ -121,7 +121,7 @@ class FilePreview:
 
 
 def preview_file(source: Any, columns: Mapping[str, str] | None = None) -> FilePreview:
-    """What there is to choose from when a file is brought in; `columns` are ours to theirs as far as they are known."""
+    """The choices when a file is imported; `columns` maps ours to theirs as far as they are known."""
     theirs = {name.strip().lower() for name in (columns or {}).values()}
     found = table.read_table(
         table.decode_file(source),
@@ -160,7 +160,7 @@ def _looks_like_time(cell: str) -> bool:
 
 
 def take_in(work: FileImport) -> None:
-    """Read every row; fills get a key and stand in the order of time."""
+    """Read every row. Fills get a key and are put in the order of time."""
     reads: list[ReadRow] = list(work.format.read(work.table, work.reader))
     for rows, one in reads:
         if isinstance(one, Invalid):

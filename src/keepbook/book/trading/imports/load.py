@@ -1,9 +1,9 @@
-"""A file of somebody else's into the book: recognised, read, paired, and every row accounted for.
+"""Imports a broker's file into the book: recognised, read, paired, and every row accounted for.
 
 Each row ends in exactly one place: added (a fill that is open), paired into round trips, unchanged (known from an
-earlier file), or refused with a reason. Fills are kept, so that what is open is completed by later files and what
-overlaps counts once: by its id, else as the n-th identical row. Files are loaded in the order of time; a fill older
-than what is paired already would have changed that, and is refused.
+earlier file), or refused with a reason. Fills are stored, so that later files complete what is open and what overlaps
+counts once: by its id, else as the n-th identical row. Files are loaded in the order of time; a fill older than what is
+paired already would have changed that, and is refused.
 """
 
 from collections import Counter
@@ -94,8 +94,8 @@ def import_trades(
     multipliers: Mapping[str, float] | None = None, dry_run: bool = False, create: Any = None,
     origin: Origin | None = None, progress: Progress | None = None,
 ) -> ImportedTrades:  # fmt: skip
-    """Take in a file of trades or fills, or show what would come of it. A mapping with a name of its own is kept.
-    `progress` hears how much of it is kept; what it raises ends the load, and nothing of it stays."""
+    """Import a file of trades or fills, or show the result. A mapping with a name of its own is stored. `progress` is
+    called with how much is stored; an exception from it ends the load, and nothing of it stays."""
     if columns and format is not None and format not in NAMES:
         columns = mapping.check_mapping(columns) if dry_run else mapping.store_mapping(tx, format, columns)
         format = None

@@ -1,4 +1,4 @@
-"""Mappings of columns, kept by name: said once, and known the next time that such a file comes."""
+"""Mappings of columns, stored by name: given once, and used again for the next such file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ from keepbook.storage.tables.trading import mappings
 
 
 def check_mapping(told: Mapping[str, str]) -> dict[str, str]:
-    """Ours to theirs, as it is kept."""
+    """A mapping of ours to theirs, checked, in the stored form."""
     cleaned = {clean_line(ours, "map", 1, 40): clean_line(theirs, "map", 1, 200) for ours, theirs in told.items()}
     plain_table.format_of_mapping(cleaned)
     return cleaned
 
 
 def parse_pairs(told: Sequence[str], field: str) -> dict[str, str]:
-    """`NAME=VALUE`, as a command line and an address say it."""
+    """Pairs from `NAME=VALUE`, as in a command line or an address."""
     found = [one.partition("=") for one in told]
     if any(not mark or not name.strip() or not value.strip() for name, mark, value in found):
         raise Invalid(f"{field} is written NAME=VALUE", field=field)

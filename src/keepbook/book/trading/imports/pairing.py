@@ -1,8 +1,8 @@
-"""Fills into round trips: first in, first out, for each symbol; pure, and exact in its quantities.
+"""Pairs fills into round trips: first in, first out, for each symbol; pure, and exact in its quantities.
 
-A fill that goes the same way as what is open adds to it. One that goes against it closes the oldest first, in part
-where it is smaller, and what is left of it opens the other side: a reversal. Fees travel with the quantity they were
-paid for, and funding is charged to what is open when it comes.
+A fill in the direction of the open position adds to it. A fill against it closes the oldest first, in part if it is
+smaller, and what is left of it opens the other side: a reversal. Fees stay with the quantity they were paid for, and
+funding is charged to what is open when it comes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -67,7 +67,8 @@ class Trip(NamedTuple):
 
 @dataclass(slots=True)
 class PairedFills:
-    """What came of a symbol's fills. `open` are the lots that are left, oldest first, those of before among them."""
+    """The result of pairing a symbol's fills. `open` are the lots that are left, oldest first, earlier ones
+    included."""
 
     trips: list[Trip] = field(default_factory=list)
     open: list[Fill] = field(default_factory=list)
@@ -78,7 +79,7 @@ class PairedFills:
 
 
 def pair_fills(opened: Sequence[Fill], coming: Iterable[Fill]) -> PairedFills:
-    """Fills of one symbol, in the order of time, after the lots that were open."""
+    """Pair the fills of one symbol, in the order of time, with the lots that were open."""
     found = PairedFills(open=list(opened))
     for fill in coming:
         if fill.side == FUNDING:

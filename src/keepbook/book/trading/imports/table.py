@@ -1,8 +1,8 @@
-"""Any table as rows by column name: commas, semicolons or tabs, a preamble before the header, JSON, XML, HTML reports.
+"""Reads any table into rows by column name: commas, semicolons or tabs, a preamble, JSON, XML, HTML reports.
 
-Nothing is thrown away: a line that is no row of the table comes as what is wrong with it. The header is the first line
-that a known format recognises, else the first with the most cells. Of columns with the same name the second is called
-`Price (2)`. What is no text at all is refused by its kind.
+Nothing is dropped: a line that is no row of the table comes with what is wrong with it. The header is the first line
+that a known format recognises, else the first with the most cells. A second column of the same name is called `Price
+(2)`. A file that is no text is refused by its kind.
 """
 
 import csv
@@ -81,7 +81,7 @@ _HTML = regex(r"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 
 
 def read_table(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
-    """`known` says whether these column names are a header that some format recognises."""
+    """The table of a file. `known` says whether these column names are a header that some format recognises."""
     start = text.lstrip("\ufeff \r\n\t")
     if not start:
         raise Invalid("this file is empty", field="file")

@@ -1,8 +1,9 @@
-"""What brokers' files brought, load by load, and how one is taken back.
+"""The imports of brokers' files, and how one is taken back.
 
-A load adds trades and fills and uses up what earlier fills left open. Taken back, its trades are former from then on
-(asked as of an earlier instant they are still there), its fills are kept in its own row, and what it used up is open
-again: the same file may be loaded anew. Only the newest load of a deployment can go: later ones are paired with it.
+A load adds trades and fills and uses up what earlier fills left open. When it is taken back, its trades are former from
+then on (as of an earlier instant they are still there), its fills are stored in its own row, and what it used up is
+open again: the same file may be loaded anew. Only the newest load of a deployment can go: later ones are paired with
+it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -91,5 +92,5 @@ def _take_trades(tx: Tx, place: str, batches: Sequence[int], now: str) -> set[tu
 
 
 def list_trade_loads(tx: Tx, limit: int = 100) -> list[Load]:
-    """The newest first."""
+    """The loads of trades, newest first."""
     return [rows.load_of(one) for one in rows.list_loads(tx, limit, what=TRADES)]

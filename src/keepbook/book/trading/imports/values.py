@@ -1,8 +1,8 @@
-"""What cells of other people's files mean: numbers of any country, times of any clock, symbols of any exchange.
+"""Parses cells of other programs' files: numbers of any country, times of any clock, symbols of any exchange.
 
 A number is read by what the whole file shows of its decimal mark, never cell by cell: `1.000` is a thousand beside
-`1.000,5` and one beside `2.5`. A time told in digits is seconds, milli-, micro- or nanoseconds by its range. What could
-mean two things is refused with a question.
+`1.000,5` and one beside `2.5`. A time in digits is seconds, milli-, micro- or nanoseconds by its range. What could mean
+two things is refused with a question.
 """
 
 import math
@@ -49,7 +49,7 @@ _DOT_THOUSANDS = regex(r"\d\.\d{3}(?!\d)")
 
 
 def decimal_mark(texts: Iterable[str], *, semicolons: bool = False) -> str:
-    """`.` or `,`: what stands before the decimals in a file. A lone comma before three digits tells nothing."""
+    """The decimal mark of a file, `.` or `,`. A lone comma before three digits tells nothing."""
     unsure = False
     for text in texts:
         dots, commas = text.count("."), text.count(",")
@@ -73,7 +73,7 @@ _AROUND_AMOUNT = regex(r"[\s'\u00a0\u202f$€£]")
 
 
 def decimal(text: Any, name: str, mark: str = ".") -> Decimal:
-    """A number as it is written there, exactly; brackets and a true minus sign are taken as what they mean."""
+    """An exact number from its text; brackets and a true minus sign mean a negative one."""
     if isinstance(text, bool):
         raise Invalid(f"{name} is a number, not {text}", field=name)
     if isinstance(text, int | float):
@@ -200,7 +200,7 @@ def split_symbol(text: Any) -> tuple[str, str]:
 
 
 def symbol(text: Any) -> str:
-    """As the book writes it: `BTC/USDT`."""
+    """A symbol in the book's spelling: `BTC/USDT`."""
     base, quote = split_symbol(text)
     if not base or len(base) + len(quote) > 39:
         raise Invalid(f"symbol is missing or too long: {str(text)[:40]!r}", field="symbol")

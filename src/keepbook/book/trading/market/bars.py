@@ -1,9 +1,9 @@
-"""Prices that everybody shares: bars, loaded from files, read by whoever follows a decision.
+"""Bars: prices that everybody shares, loaded from files, and read to follow decisions.
 
-A bar is known by symbol, timeframe and the instant it begins. Loading the same file twice changes nothing; a bar that
-comes with other figures is corrected, since the last one of a download is often still in the making, and what it said
-before is kept. Asked as of an instant, a bar counts from its end on, as prices are public, and a correction from when
-it came. There may be very many of them: every question is answered by a few looks into the index, never by a scan.
+A bar is identified by symbol, timeframe and the instant it begins. Loading the same file twice changes nothing. A bar
+that comes with other figures is corrected, since the last one of a download is often incomplete, and its old figures
+are kept. As of an instant, a bar counts from its end on, as prices are public, and a correction from when it came.
+There may be very many bars: every query is a few look-ups in the index, never a scan.
 """
 
 import heapq
@@ -71,7 +71,7 @@ class Bar(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def seconds(timeframe: str) -> int:
-    """How long a timeframe is (a month counts as 30 days): what finer and coarser are judged by."""
+    """The length of a timeframe in seconds (a month counts as 30 days), to compare finer and coarser ones."""
     amount, unit = _parts(timeframe)
     return amount * (30 * 86_400 if unit == "M" else _UNITS[unit])
 
@@ -87,7 +87,7 @@ def bar_end(bar: Bar) -> str:
 
 
 def is_stale(over: str, timeframe: str, at: str) -> bool:
-    """Whether the last bar ended so long ago that it says nothing of now: more than five of its periods."""
+    """Whether the last bar ended too long ago to say anything of now: more than five of its periods."""
     return parse_stamp(at) - parse_stamp(over) > timedelta(seconds=STALE * seconds(timeframe))
 
 
@@ -99,9 +99,9 @@ def _parts(timeframe: str) -> tuple[int, str]:
 
 
 def bar_reader() -> Callable[[RowValues], RowValues]:
-    """What turns the rows of one file into bars; `Invalid` says what is wrong with one.
+    """A function from the rows of one file to bars; it raises `Invalid` if a row is wrong.
 
-    Names and days repeat from row to row, so that of most rows only the prices have to be looked at.
+    Names and days repeat from row to row, so for most rows only the prices have to be read.
     """
     times = Times()
     names: dict[str, str] = {}
@@ -184,7 +184,7 @@ def load_bars(
     timeframe: str | None = None,
     progress: Progress | None = None,
 ) -> LoadedFile:
-    """Keep the bars of a file; `progress` hears how many rows were read so far."""
+    """Load the bars of a file; `progress` is called with how many rows were read so far."""
     named = batches.source_name(source)
 
     def keep_rows(rows: list[RowValues]) -> KeptCounts:
@@ -196,14 +196,14 @@ def load_bars(
 
 
 def keep_bars(conn: Connection, given: Sequence[RowValues], *, source: str, now: str) -> KeptCounts:
-    """Add what is new, correct what changed; a row is a `Bar`."""
+    """Add new bars and correct changed ones; a row is a `Bar`."""
     return batches.keep_rows(conn, GOODS, source, now, given)
 
 
 def remove_bars(
     conn: Connection, symbol: str, timeframe: str, *, source: str, now: str, since: str = "", until: str = "9"
 ) -> int:
-    """Take bars out of what is known from now on, those that begin from one instant on and before another."""
+    """Remove bars from what is known from now on: those that begin from one instant on and before another."""
     within = (bars.c.symbol == sought(symbol), bars.c.timeframe == sought(timeframe))
     query = select(bars).where(*within, bars.c.time >= since, bars.c.time < until).order_by(bars.c.time)
     removed = 0
@@ -216,7 +216,7 @@ def remove_bars(
 
 
 def recent(conn: Connection, symbol: str, now: str, *, timeframe: str | None = None, limit: int = 60) -> Sequence[Bar]:
-    """The last bars that are complete by `now`, oldest first; of the finest timeframe there is, if none is named."""
+    """The last bars that are complete by `now`, oldest first; of the finest timeframe if none is named."""
     timeframe = timeframe or next(iter(timeframes(conn, symbol)), None)
     if timeframe is None:
         return []
@@ -231,7 +231,7 @@ def recent(conn: Connection, symbol: str, now: str, *, timeframe: str | None = N
 def close_at(
     conn: Connection, symbol: str, timeframe: str, instant: str, known_at: str | None = None
 ) -> tuple[str, float] | None:
-    """When the last bar ended that was over by an instant, and where it closed; as it was known at another."""
+    """The end and the close of the last bar that was over by an instant, as it was known at another."""
     amount, unit = _parts(timeframe)
     shortest = amount * (28 * 86_400 if unit == "M" else _UNITS[unit])
     try:
@@ -252,7 +252,7 @@ def close_at(
 
 
 def bars_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> Iterator[RowValues]:
-    """What stands in the place of these bars; by stretches of a series, since files hold whole ones."""
+    """The stored bars with the same keys as `rows`, read by ranges of a series, because files hold whole series."""
     series: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         series.setdefault((row[0], row[1]), []).append(row[2])
@@ -264,16 +264,16 @@ def bars_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> Iterator[Ro
 
 
 def timeframes(conn: Connection, symbol: str) -> list[str]:
-    """Which there are of a symbol, the finest first."""
+    """The timeframes of a symbol, the finest first."""
     found = conn.execute(_TIMEFRAMES, {"symbol": sought(symbol)}).scalars()
     return sorted(found, key=lambda name: (seconds(name), name))
 
 
 def following_bars(tx: Tx, symbol: str, begins: str, until: str, now: str) -> Iterator[Bar]:
-    """The bars to follow something on, one after the other: each begins where the last one ended, or later.
+    """The bars to follow a decision on, one after the other: each begins where the last one ended, or later.
 
-    Of several that begin together the finest is taken. None ends after `until`, and none is still in the making. What
-    is taken depends on nothing that comes after it.
+    Of several that begin together the finest is taken. None ends after `until`, and none is incomplete. The choice
+    depends on nothing that comes after it.
     """
     latest = min(until, now)
     within = (bars.c.symbol == sought(symbol), bars.c.time >= begins, bars.c.time < latest)

@@ -1,8 +1,8 @@
-"""Batches: how bars and events came in, a chain for each source, so that what everybody shares can be proved too.
+"""Batches: how bars and events came in, as a chain for each source, so that shared data can be verified too.
 
-Some thousands of rows of a file are one batch (book/ledger/batch.py), which stands on the batch before it from the same
-source. Rows have no digests of their own: prices come by the million, and a look at each would cost more than storing
-it. A batch also says which symbols it touched, and when: what was decided on them is then followed anew.
+Some thousands of rows of a file are one batch (book/ledger/batch.py), which is chained to the batch before it from the
+same source. Rows have no digests of their own: prices come by the million, and a digest of each would cost more than
+storing it. A batch also names the symbols and times it touched: decisions on them are then followed anew.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ CHAINED = ("previous", "source", "link", "nth", "what", "at", "came", "went", "s
 
 
 class PriceSpan(NamedTuple):
-    """From which instant to which a batch touched the prices of a symbol."""
+    """The time span in which a batch touched the prices of a symbol."""
 
     symbol: str
     first: str
@@ -38,7 +38,7 @@ class PriceSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Goods:
-    """What everybody shares of one kind; `known` finds rows by their keys, `spans` says what rows touch."""
+    """One kind of shared data; `known` finds rows by their keys, `spans` says what rows touch."""
 
     what: str
     kind: BatchTables
@@ -51,7 +51,7 @@ class Goods:
 
 
 def source_name(source: object) -> str:
-    """What a chain is named by: the file's name, wherever it lies."""
+    """The name of a chain: the file's name, wherever it lies."""
     return Path(source).name[:200] or SENT if isinstance(source, str | PathLike) else SENT
 
 
@@ -63,7 +63,7 @@ def batch_hash(row: Mapping[str, Any]) -> str:
 
 
 def keep_rows(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[RowValues]) -> KeptCounts:
-    """Add what is new, correct what changed; of rows with the same key the last one stands."""
+    """Add new rows and correct changed ones; of rows with the same key the last one counts."""
     width = goods.kind.key
     rows = in_order(given, width)
     many, nth = len(rows), _next(conn)
@@ -81,7 +81,7 @@ def keep_rows(conn: Connection, goods: Goods, source: str, now: str, given: Sequ
 
 
 def remove_rows(conn: Connection, goods: Goods, source: str, now: str, rows: Sequence[RowValues]) -> int:
-    """Take rows of the table, as they stand, out of what is known from now on."""
+    """Remove rows of the table from what is known from now on."""
     nth, columns = _next(conn), list(goods.kind.table.primary_key.columns)
     for row in rows:
         conn.execute(goods.kind.table.delete().where(*(one == part for one, part in zip(columns, row, strict=False))))
@@ -136,7 +136,7 @@ def _span_by_symbol(spans: Iterable[PriceSpan]) -> list[PriceSpan]:
 
 
 def mark_settled(conn: Connection, through: int) -> None:
-    """Every decision that these batches touch has been folded anew."""
+    """Record that every decision touched by these batches has been checked anew."""
     conn.execute(update(batches).where(batches.c.nth <= through, batches.c.settled == 0).values(settled=1))
 
 
@@ -144,7 +144,8 @@ def mark_settled(conn: Connection, through: int) -> None:
 
 
 def unsettled_spans(conn: Connection) -> tuple[int, list[PriceSpan]]:
-    """Up to which batch something came in that decisions may not know of yet, and what it touched."""
+    """The last batch whose bars or events decisions have not been checked against, and the symbols and times it
+    touched."""
     rows = conn.execute(select(batches.c.nth, batches.c.spans).where(batches.c.settled == 0).order_by(batches.c.nth))
     last, spans = 0, list[PriceSpan]()
     for nth, told in rows:
@@ -154,7 +155,7 @@ def unsettled_spans(conn: Connection) -> tuple[int, list[PriceSpan]]:
 
 
 def find_breaks(conn: Connection, kinds: Sequence[Goods]) -> Iterator[str]:
-    """What does not hold, a sentence each: chains first, then what stands in the tables."""
+    """What does not hold, a sentence each: the chains first, then the rows of the tables."""
     of: dict[int, Any] = {}
     for source, some in groupby(conn.execute(_IN_CHAINS), key=lambda row: row.source):
         previous = ""

@@ -51,7 +51,7 @@ def event_names_of(symbol: str) -> tuple[str, ...]:
 
 
 def touches(event: Event, symbol: str) -> bool:
-    """Whether a position in a symbol is one that the event may move."""
+    """Whether the event may move a position in this symbol."""
     return EVERYTHING in event.symbols or not set(event_names_of(symbol)).isdisjoint(event.symbols)
 
 
@@ -70,7 +70,7 @@ def _asked_for(event: Event, kinds: Collection[str], symbols: Collection[str]) -
 
 
 def to_event(row: RowValues, times: Times) -> RowValues:
-    """A row of a file as the columns hold it; `Invalid` says what is wrong with it."""
+    """A row of a file in the form of the columns; raises `Invalid` if it is wrong."""
     refuse_missing(LAYOUT, row)
     id, kind, time, importance, title, symbols, known_at = row
     share = number(importance, "importance", low=0)
@@ -98,7 +98,7 @@ def _event_bytes(rows: Sequence[RowValues]) -> tuple[bytes, bytes]:
 
 
 def load_events(database: Database, source: Source, *, progress: Progress | None = None) -> LoadedFile:
-    """Keep the events of a file; one that comes with other figures is taken over."""
+    """Load the events of a file; an event with other figures is updated."""
     times = Times()
 
     named = batches.source_name(source)
@@ -127,7 +127,7 @@ def _links(rows: Iterable[Any]) -> Iterator[tuple[str, ...]]:
 
 
 def events_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> list[RowValues]:
-    """What stands in the place of these events."""
+    """The stored events with the same keys as these."""
     ids, found = [row[0] for row in rows], list[RowValues]()
     for start in range(0, len(ids), 500):
         query = select(market_events).where(market_events.c.id.in_(ids[start : start + 500]))
@@ -191,7 +191,7 @@ def _former(conn: Connection, known_at: str) -> dict[str, Event]:
 
 
 def strays(conn: Connection) -> Iterator[str]:
-    """Where the index by symbol does not say what the events do."""
+    """Where the index by symbol differs from the events."""
     told = set(_links(conn.execute(select(market_events))))
     if told != {tuple(row) for row in conn.execute(select(event_symbols))}:
         yield "events by symbol are not what the events say: rows were added, altered or removed by hand"

@@ -1,4 +1,4 @@
-"""What the whole installation knows of prices and events: `kb.market`."""
+"""The shared prices and events of an installation: `kb.market`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -46,8 +46,8 @@ class Market:
         return bars.load_bars(self._database, source, symbol=symbol, timeframe=timeframe, progress=progress)
 
     def remove(self, symbol: str, timeframe: str, *, since: Moment = None, until: Moment = None) -> int:
-        """Take bars back that were wrong, from one instant up to another; answers how many. What they said stays
-        readable as of before, and decisions are followed anew without them."""
+        """Remove wrong bars, from one instant up to another; returns how many. They stay readable as of before, and
+        decisions are followed anew without them."""
         within = {"since": instant(since, field="since") or "", "until": instant(until, field="until") or "9"}
         names = clean_line(symbol, "symbol", 1, 40), clean_line(timeframe, "timeframe", 1, 10)
         with self._database.unscoped(writes=True, turn=batches.MARKET) as conn:
@@ -70,13 +70,13 @@ class Market:
             return bars.recent(conn, symbol, stamp(self._database.clock()), timeframe=timeframe, limit=limit)
 
     def symbols(self) -> Sequence[str]:
-        """Those there are bars of."""
+        """The symbols that have bars."""
         with self._database.unscoped() as conn:
             return bars.symbols(conn)
 
     def verify(self, anchor: str | Path | None = None) -> MarketVerification:
-        """Hold every bar and event against the chain of the file that brought it. `anchor` is a file that notes the
-        newest hash of each chain: held against them, then extended."""
+        """Verify every bar and event against the chain of the file that brought it. `anchor` is a file with the newest
+        hash of each chain: it is compared, then extended."""
         noted = [] if anchor is None else anchors.read_anchors(Path(anchor))
         with self._database.unscoped() as conn:
             why = [*batches.find_breaks(conn, (bars.GOODS, events.GOODS)), *events.strays(conn)]

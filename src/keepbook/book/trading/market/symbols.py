@@ -1,7 +1,7 @@
-"""What a symbol means: `BTC`, `BTCUSDT` and `BTC/USDT` are one thing where the bars know one of them.
+"""Resolves symbols: `BTC`, `BTCUSDT` and `BTC/USDT` are the same if there are bars of one of them.
 
-The bars' own spelling always means itself. Else the same letters without signs between them; else a coin or a share
-without its currency, where there is one pair of it, or the other way round. Several are told apart by whoever asks.
+The bars' own spelling always means itself. Else the same letters without signs between them count; else a coin or a
+share without its currency, if there is one pair of it, or the other way round. If several fit, the caller decides.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ SHOWN = 6
 
 
 def split_currency(symbol: str) -> tuple[str, str | None]:
-    """What is traded, and the currency it is priced in, where the symbol names one."""
+    """The traded base, and the currency it is priced in, if the symbol names one."""
     name = symbol.strip().upper()
     first, *rest = _SIGNS.split(name, maxsplit=1)
     if rest:
@@ -34,7 +34,7 @@ def split_currency(symbol: str) -> tuple[str, str | None]:
 
 
 def matching(symbol: str, known: Sequence[str]) -> list[str]:
-    """Which of the known symbols it may mean: the nearest kind of likeness that there is."""
+    """The known symbols that it may mean, by the closest kind of match that there is."""
     letters, (base, currency) = _letters(symbol), split_currency(symbol)
     likenesses = (
         lambda one: one == symbol,
@@ -56,13 +56,13 @@ def _letters(symbol: str) -> str:
 
 
 def resolve_symbol(conn: Connection, symbol: str) -> str:
-    """The name under which the bars are; the symbol itself where none or several fit."""
+    """The name under which the bars are stored; the symbol itself if none or several fit."""
     found = _matching_symbols(conn, symbol)
     return found[0] if len(found) == 1 else symbol
 
 
 def resolve_unambiguous(conn: Connection, symbol: str) -> str:
-    """`resolve_symbol`, for a card that is being made: where several fit, whoever makes it has to say which."""
+    """`resolve_symbol` for a new card: if several fit, it raises, and the author has to say which."""
     found = _matching_symbols(conn, symbol)
     if len(found) > 1:
         choices = ", ".join(found[:SHOWN]) + (f" and {len(found) - SHOWN} more" if len(found) > SHOWN else "")

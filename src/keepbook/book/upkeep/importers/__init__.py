@@ -1,2 +1,2 @@
-"""What other programs kept, on its way into a book: one module for each source that is known by looking at its file,
-one shape for what comes in (`incoming.py`), one piece that writes it (`write.py`)."""
+"""Importers for other programs' files: one module for each source, whose format is recognised, one form for what comes
+in (`incoming.py`), one module that writes it (`write.py`)."""

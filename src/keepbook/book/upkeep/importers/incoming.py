@@ -1,7 +1,7 @@
-"""What comes in from elsewhere, whatever program kept it: memories, chats, whose they are, and what must stay out.
+"""What an importer reads, whatever program kept it: memories, chats, whose they are, and what must stay out.
 
-A source says as much as it knows; nothing here has met a book yet. Whoever a thing belongs to there is `who`, and
-`portions` answers into whose book it goes here: people are never poured into one book because nobody said otherwise.
+A source says as much as it knows; no book is read here. `who` is the person a thing belongs to there, and `portions`
+says into whose book it goes here: people are never merged into one book because nobody said otherwise.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from keepbook.errors import Conflict, Invalid
 
 
 class Enough(Exception):
-    """Raised by whoever watches an import: what has come in stays, the rest is left."""
+    """Raised to stop an import: what has come in stays, the rest is left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What a memory said for a while, and since when."""
+    """A former wording of a memory, and since when it held."""
 
     text: str
     since: str | None = None
@@ -30,7 +30,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncomingMemory:
-    """A memory that comes in. `key` is its name there, so that a second import knows it again."""
+    """A memory to import. `key` is its name in the source, by which a second import recognises it."""
 
     text: str
     key: str
@@ -55,7 +55,7 @@ class IncomingMemory:
 
 @dataclass(frozen=True, slots=True)
 class IncomingTurn:
-    """One thing said in a chat that comes in."""
+    """One turn of a chat to import."""
 
     role: str
     text: str
@@ -64,7 +64,7 @@ class IncomingTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncomingChat:
-    """A chat that comes in, with its own times."""
+    """A chat to import, with its own times."""
 
     key: str
     turns: tuple[IncomingTurn, ...]
@@ -84,7 +84,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A whole file from elsewhere, in one shape."""
+    """A whole file of another program, in one form."""
 
     source: str
     memories: tuple[IncomingMemory, ...] = ()
@@ -95,14 +95,14 @@ class Incoming:
 
     @property
     def people(self) -> tuple[str | None, ...]:
-        """Whose things it holds, as they are called there; None for what names nobody. Where only one person is named,
-        what names nobody is theirs too."""
+        """The people whose things it holds, by their names there; None for things that name nobody. If only one person
+        is named, those are theirs too."""
         found = {*(one.who for one in self.memories), *(one.who for one in self.chats)}
         named = sorted(who for who in found if who is not None)
         return tuple(named) if len(named) == 1 or None not in found else (*named, None)
 
     def only_of(self, people: Sequence[str | None]) -> "Incoming":
-        """Only what belongs to these."""
+        """Only the things of these people."""
         if set(people) == set(self.people):
             return self
         return replace(
@@ -127,13 +127,13 @@ def program_name(source: str) -> str:
 
 
 def source_of_session(session: str | None) -> str | None:
-    """Which program a chat came from, told by its session; None for one that began here or with an agent."""
+    """The program that a chat came from, by its session; None for a chat that began here or with an agent."""
     source, mark, _ = (session or "").partition(":")
     return source if mark and source in NAMES else None
 
 
 def portions(incoming: Incoming, owner: str, owner_map: Mapping[str, str]) -> dict[str, Incoming]:
-    """What goes into whose book: everything into the owner's where the file knows one person at most, else as the map
+    """What goes into whose book: everything into the owner's if the file knows one person at most, else as the map
     says. `""` in the map means what names nobody; a person mapped to nothing stays out."""
     people = incoming.people
     strange = sorted(set(owner_map) - {who or "" for who in people})
@@ -164,12 +164,12 @@ def who_text(who: str | None) -> str:
 
 
 def content_key(*parts: object) -> str:
-    """A name for what has none there: made of what it says, so that the same is the same again."""
+    """A key for a thing without a name in its source, made of its content, so that a second import recognises it."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
 def list_in_source(value: Any, name: str) -> Sequence[Any]:
-    """A list of the source's, or nothing where there is none; anything else is refused by its name there."""
+    """A list of the source, or an empty one if there is none; anything else is refused by its name there."""
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -178,12 +178,12 @@ def list_in_source(value: Any, name: str) -> Sequence[Any]:
 
 
 def text_or_none(value: Any) -> str | None:
-    """A title, where it is one."""
+    """The value if it is a text, such as a title; else None."""
     return value if isinstance(value, str) and value.strip() else None
 
 
 def parse_source_time(value: Any) -> str | None:
-    """The source's own date as an instant: ISO text, or seconds since 1970. Empty is none; anything else is refused."""
+    """The source's own date as an instant: ISO text, or seconds since 1970. Empty is None; anything else is refused."""
     if value is None or value == "" or isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -195,7 +195,7 @@ def parse_source_time(value: Any) -> str | None:
 
 
 def parse_texts(values: Any) -> tuple[str, ...]:
-    """The words of a list that holds words, or of one text with commas."""
+    """The texts of a list of texts, or of one text with commas."""
     if isinstance(values, str):
         values = values.split(",")
     if not isinstance(values, list | tuple):
@@ -204,7 +204,7 @@ def parse_texts(values: Any) -> tuple[str, ...]:
 
 
 def plain_values(told: Any, *without: str) -> dict[str, str]:
-    """The entries of a map that are words, numbers or yes and no, as words."""
+    """The entries of a map that are texts, numbers or booleans, as texts."""
     if not isinstance(told, Mapping):
         return {}
     return {

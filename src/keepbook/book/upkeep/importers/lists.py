@@ -32,7 +32,7 @@ _HEADING = regex(r"^\s*#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$|^\s*[-=*_]{3,}\s*$")
 
 
 def read(found: SourceFile) -> Incoming | None:
-    """Anything else that holds texts; the last to be asked."""
+    """The texts of any other file; the last importer to be asked."""
     if found.records:
         return _of_records(found.records)
     if found.name.lower().endswith((".csv", ".tsv")) or _is_table(found.text):

@@ -1,4 +1,5 @@
-"""What lies at a place: a text, a database, an archive, or a folder of notes; read once, as the sources ask for it."""
+"""A file to import: a text, a database, an archive, or a folder of notes. It is read once, when a source asks for
+it."""
 
 import io
 import json
@@ -19,7 +20,7 @@ UNFOLDED = 500_000_000
 
 
 class SourceFile:
-    """A file or folder from elsewhere. `path` is None for a text that came over the wire or out of an archive."""
+    """A file, folder or text to import. `path` is None for an upload or a member of an archive."""
 
     def __init__(self, name: str, *, path: Path | None = None, raw: bytes | None = None) -> None:
         self.name, self.path, self._raw = name, path, raw
@@ -53,7 +54,7 @@ class SourceFile:
 
     @cached_property
     def text(self) -> str:
-        """The file as text; empty for what is none."""
+        """The file as text; empty if it is no text."""
         if self.is_folder or self.is_database or self.members:
             return ""
         try:
@@ -87,12 +88,12 @@ class SourceFile:
             raise Invalid(f"{self.name} is a damaged archive ({error}); nothing was imported", field="file") from None
 
     def member(self, name: str) -> "SourceFile | None":
-        """The file of this name, wherever it lies in the archive or folder; the file itself where it is called so."""
+        """The file of this name, wherever it lies in the archive or folder; the file itself if it has this name."""
         return next((one for path, one in self.members.items() if PurePosixPath(path).name == name), None)
 
     @cached_property
     def value(self) -> Any:
-        """The file as one JSON value; None where it is not one."""
+        """The file as one JSON value; None if it is not JSON."""
         head = self.text.lstrip()[:1]
         if not head or head not in '[{"':
             return None
@@ -103,8 +104,8 @@ class SourceFile:
 
     @cached_property
     def records(self) -> list[tuple[str, Any]]:
-        """The items of a list, of an object that holds one, or of lines, each with where it stands; empty where the
-        file is no JSON at all. The first line that is none among lines that are is named."""
+        """The items of a list, of an object that holds a list, or of JSON lines, each with its place; empty if the file
+        is no JSON at all. Among JSON lines, the first line that is not JSON is an error that names it."""
         whole = self.value
         if isinstance(whole, dict):
             whole = next((whole[name] for name in LISTS if isinstance(whole.get(name), list)), [whole])

@@ -1,4 +1,4 @@
-"""Which program a file comes from, known by looking at it. The first source that knows its own reads it."""
+"""Recognises which program a file comes from. The first source that recognises its own format reads it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,12 +34,12 @@ SOURCES: dict[str, Callable[[SourceFile], Incoming | None]] = {
 
 
 def read_path(path: Path) -> Incoming:
-    """What a file or folder holds, in the one shape."""
+    """The contents of a file or folder, in the one form."""
     return detect_source(SourceFile.from_path(path))
 
 
 def read_text(text: str, name: str = "file") -> Incoming:
-    """What a text holds that came over the wire or from stdin."""
+    """The contents of a text that was uploaded or came from stdin."""
     return detect_source(SourceFile(name, raw=text.encode()))
 
 

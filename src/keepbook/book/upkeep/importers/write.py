@@ -1,11 +1,11 @@
-"""The one piece that writes what comes in from elsewhere into a book.
+"""Writes what an importer has read into a book.
 
-A memory comes in as `imported` with the source's date as the time it holds from; when it was recorded is the import's
-own instant. What the person never wants kept and what is a secret stays out and is told. A second import of the same
-file changes nothing, also where the person has changed or forgotten what came in; what the source has worded anew since
-becomes the next version; what went when a load was taken back comes in again. A chat keeps its own times and is left
-open: reading it for memories is asked for apart (`upkeep/chat_reading.py`), and no model is asked because a file came
-in.
+A memory comes in as `imported` with the source's date as the time it holds from; the time it was recorded is that of
+the import. Secrets, and what the person never wants kept, stay out and are reported. A second import of the same file
+changes nothing, also where the person has changed or forgotten what came in; what the source has worded anew since
+becomes the next version; what was removed with a load that was taken back comes in again. A chat keeps its own times
+and is left open: reading it for memories is a step of its own (`upkeep/chat_reading.py`), and no model is asked because
+a file came in.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -64,7 +64,7 @@ class ImportedItem:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import from elsewhere did in one book."""
+    """What the import of another program's file did in one book."""
 
     came: tuple[ImportedItem, ...]
     refused: tuple[LeftOut, ...]
@@ -87,8 +87,8 @@ def write_incoming(
     progress: Progress = lambda _: None,
     looks: bool = False,
 ) -> ImportResult:
-    """Bring one person's things into their book, in the caller's transaction. Where `progress` raises `Enough`, what
-    has come in until then stays and the rest is left."""
+    """Write one person's things into their book, in the caller's transaction. If `progress` raises `Enough`, what has
+    come in until then stays and the rest is left."""
     choices = get_choices(tx)
     if incoming.memories and not choices.memory:
         raise NotAllowed("memory is switched off in this book; switch it on to import memories", code="memory_off")

@@ -1,7 +1,7 @@
-"""The web app's pages put together: routers, files, and what a person sees where something is refused.
+"""Puts the web app's pages together: routers, files, and the page for a refusal.
 
 An error on a page is a page with one sentence and a way on; the API and scripts get the same error as a problem
-document. Whoever has no token yet is asked for one, and comes back to where they wanted to go.
+document. A visitor without a token is asked for one, and comes back to where they wanted to go.
 """
 
 from collections.abc import Awaitable, Callable
@@ -104,7 +104,7 @@ def _or_page(otherwise: Handler) -> Handler:
 
 
 async def refusal_response(scope: Scope, error: KeepbookError) -> Response:
-    """What the gate turns away, as the one who asked can read it."""
+    """The answer of the gate to a refused request, as a page or a problem document."""
     request = Request(scope)
     return await run_in_threadpool(_page, request, error) if _is_reading(request) else problems.response(error)
 

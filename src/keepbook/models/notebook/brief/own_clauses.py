@@ -1,8 +1,7 @@
-"""What a person said in a chat, clause by clause in their own words, without what may not be passed on.
+"""The clauses that a person said in a chat, in their own words, without those that may not be passed on.
 
 Left out are pasted and quoted text, what was withdrawn, sentences with a secret, orders to the memory, and what such an
-order keeps out although nobody carried it out, as in a chat that came in from elsewhere. Titles and summaries are made
-of what is left.
+order keeps out although nobody carried it out, as in an imported chat. Titles and summaries are made of what is left.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ _EDGES = " \t\n,;:–—-*•"
 
 
 class OwnClause(NamedTuple):
-    """A stretch of a person's turn: the number of the turn in the chat, and where it lies in it."""
+    """A stretch of a person's turn: the number of the turn in the chat, and its place in the turn."""
 
     turn: int
     start: int
@@ -72,8 +71,8 @@ def _withheld(text: str, read: _Read) -> Iterator[Offsets]:
 
 
 def _spans_left_out(turns: Sequence[DialogueTurn], read: Sequence[_Read]) -> dict[int, list[Offsets]]:
-    """What orders keep out that nobody may have carried out: what was said last, or the sentences that have all words
-    of what is named."""
+    """The characters of each turn that an order wants left out, whether or not the order was carried out: the statement
+    before the order, or every sentence that has all words it names."""
     out: dict[int, list[Offsets]] = {}
     for at, one in enumerate(read):
         for order in one.orders:

@@ -1,7 +1,7 @@
 """Running summary of a chat without a model: the person's own clauses, quoted in their order, never reworded.
 
-When it grows past its bound the lightest go first, so that a long chat costs what a short one does. What may not be
-passed on (secrets, what was withdrawn or hushed, pasted text) is not in it.
+When it is longer than its bound, the least important clauses are dropped, so that a long chat costs what a short one
+does. What may not be passed on (secrets, withdrawn or kept-out matters, pasted text) is not in it.
 """
 
 import re

@@ -1,7 +1,7 @@
 """A chat's title without a model: at most six words in a row of the person's first statement or question.
 
 The words stand letter for letter as they were said. Greetings and what only leads to the matter ("can you", "help me")
-are passed over, and a cut lies neither inside a name or a number nor behind a word that leads on.
+are skipped, and a cut lies neither inside a name or a number nor behind a word that leads on.
 """
 
 from collections.abc import Sequence

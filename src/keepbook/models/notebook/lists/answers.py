@@ -1,7 +1,7 @@
-"""A turn that is nothing but an answer to a question of the notebook, by closed lists.
+"""Recognises a turn that is nothing but an answer to a question of the notebook, by closed lists.
 
-Letters' case, accents' absence, marks, pictures and politeness around a form change nothing; any other word makes the
-turn something said, not an answer. Which questions it answers is the caller's to know.
+Case, missing accents, marks, pictures and politeness around a form change nothing; any other word makes the turn
+something said, not an answer. The caller knows which questions it answers.
 """
 
 import tomllib
@@ -27,7 +27,7 @@ FormWords = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class TurnAnswer:
-    """What a turn answers; `number` only where it is that of a choice."""
+    """The answer that a turn is; `number` is set only if it is the number of a choice."""
 
     kind: AnswerKind
     number: int | None = None
@@ -42,7 +42,7 @@ class _Lists(NamedTuple):
 
 
 def whole_answer(text: str) -> TurnAnswer | None:
-    """The answer that a turn is, in whichever of the languages; None for anything else, and where two disagree."""
+    """The answer that a turn is, in any of the languages; None for anything else, and if two disagree."""
     if len(text) > MOST_LETTERS:
         return None
     words = tuple(_words(text))
@@ -51,7 +51,7 @@ def whole_answer(text: str) -> TurnAnswer | None:
 
 
 def answer_forms(language: str) -> list[tuple[str, AnswerKind]]:
-    """The forms that a language has."""
+    """The forms of a language."""
     data = _data()[language]
     return [(form, kind) for kind in get_args(AnswerKind) for form in data[kind]]
 

@@ -1,4 +1,4 @@
-"""Which lines an order in so many words names: by the words that they share with it."""
+"""Which lines an explicit order names: by the words that they share with it."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from keepbook.models.notebook.values import Target
 
 
 def lines_named(order: Order | None, matter: str, targets: Sequence[Target]) -> list[Target]:
-    """The lines that have every word of what an explicit order to take something back names."""
+    """The lines that have every word that an explicit order to take something back names."""
     words = set(content_words(matter))
     if order is None or order.act != "withdraw" or not words:
         return []

@@ -1,8 +1,8 @@
-"""Orders to the memory in so many words, by the closed forms of `orders.toml`.
+"""Recognises explicit orders to the memory, by the closed forms of `orders.toml`.
 
-An order speaks to whoever keeps the notes, so it stands at the head of a sentence, behind politeness at most, or is its
+An order addresses whoever keeps the notes, so it stands at the head of a sentence, behind politeness at most, or is its
 tail ("…, off the record"). "I forget things" and "don't forget the milk" are none; "forget it, I'll take the tram" may
-be one and is heard as talk. What is found here is a hint for the learned reader, and all that the reader without an
+be one and is read as talk. What is found here is a hint for the trained reader, and all that the reader without an
 embedder has.
 """
 
@@ -55,8 +55,8 @@ _VERBS = frozenset([
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order in `text[start:end]`; what it names or tells is `text[rest_start:rest_end]`, empty where it points at
-    what was said before. `ahead`: it keeps out what follows in the same breath."""
+    """An order in `text[start:end]`. What it names or tells is `text[rest_start:rest_end]`, empty if it points at what
+    was said before. `ahead`: it keeps out what follows in the same sentence."""
 
     act: OrderAct
     start: int
@@ -122,7 +122,7 @@ def explicit_orders(text: str, spans: Sequence[tuple[int, int]]) -> list[Order]:
 
 @lru_cache(maxsize=8)  # of one turn it is asked more than once
 def orders_of_turn(text: str) -> tuple[Order, ...]:
-    """The orders in a person's own words, as far as a turn is understood: what was pasted orders nothing."""
+    """The orders in a person's own words, as far as a turn is read: pasted text orders nothing."""
     found = []
     for start, end in own_words(text):
         words = text[start:end]
@@ -131,7 +131,7 @@ def orders_of_turn(text: str) -> tuple[Order, ...]:
 
 
 def is_standing(text: str) -> bool:
-    """Whether a clause begins as a wish that is to hold from now on: "from now on", "always"."""
+    """Whether a clause begins as a wish that holds from now on: "from now on", "always"."""
     tokens = _tokens(text, 0, len(text))
     return any(
         _longest(tokens, _past_politeness(tokens, lists, 0)[0], lists.standing) > 0 for lists in _languages().values()
@@ -144,7 +144,7 @@ def _shift_order(order: Order, by: int) -> Order:
 
 
 def order_forms(language: str) -> list[str]:
-    """The forms that a language has."""
+    """The forms of a language."""
     data = _data()[language]
     return [form for kind in _ACTS for form in data[kind]]
 

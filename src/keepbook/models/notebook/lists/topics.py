@@ -1,4 +1,4 @@
-"""The topic that an order names: a shipped group where it names one, else the person's own words."""
+"""The topic that an order names: a shipped group if it names one, else the person's own words."""
 
 from keepbook.book.text.topics import group_named, topics_named_in
 from keepbook.book.text.words import tokens, word_set
@@ -14,7 +14,7 @@ _POINTS = word_set("it that this them those these everything anything all me")
 
 
 def topics_of(matter: str) -> tuple[str, ...]:
-    """The topics that a matter names: groups by their names, else the words themselves; none where it only points."""
+    """The topics that a matter names: groups by their names, else the words themselves; none if it only points."""
     groups = tuple(dict.fromkeys(filter(None, [group_named(bare(matter)), *topics_named_in(matter)])))
     if groups:
         return groups
@@ -29,7 +29,7 @@ def topic_groups_of(matter: str) -> tuple[str, ...]:
 
 
 def bare(matter: str) -> str:
-    """A matter without the words that lead to it and those that trail it."""
+    """A matter without its leading and trailing function words."""
     words = matter.strip(" .,!?:;\"“”'").split()
     while words and _first_token(words[0]) in _LEADS:
         words.pop(0)

@@ -1,2 +1,2 @@
-"""What the notebook says: what a turn did and what it asked, answers from recall, figures of trading. `compose` puts a
-reply together."""
+"""The notebook's replies: what a turn did and asked, answers from recall, figures of trading. `compose` puts a reply
+together."""

@@ -1,8 +1,7 @@
 """The tools of a chat by what the preset says they do, never by their names.
 
-A preset of one's own may call its tools and their arguments as it likes. Trading tools have the same names
-everywhere. Every
-call is kept as it was made, in its own round.
+A preset of your own may give its tools and their arguments any names. Trading tools have the same names everywhere.
+Every call is stored as it was made, in its own round.
 """
 
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ class _Bound(NamedTuple):
 
 
 class Abilities:
-    """What can be done in this chat. `made` are the calls so far."""
+    """The tools that can be called in this chat. `made` are the calls so far."""
 
     def __init__(self, tools: Toolbox | None, preset: Preset | None, turn: int) -> None:
         self._tools = tools
@@ -40,12 +39,12 @@ class Abilities:
         return operation in self._by_operation
 
     def has(self, name: str) -> bool:
-        """Whether there is a tool of this very name."""
+        """Whether there is a tool of this name."""
         return name in self._by_name
 
     @property
     def trades(self) -> bool:
-        """Whether there are tools that know of trading."""
+        """Whether there are trading tools."""
         return any(map(self.has, ("get_skill_performance", "get_my_deployments", "get_upcoming_events")))
 
     @property
@@ -54,7 +53,7 @@ class Abilities:
 
     @property
     def silent(self) -> bool:
-        """Where the preset keeps without a word about it."""
+        """Whether the preset keeps memories without saying so."""
         return self.preset is not None and self.preset.consent == "silent"
 
     @property
@@ -62,7 +61,7 @@ class Abilities:
         return self.preset is not None and self.preset.consent == "ask"
 
     def do(self, operation: str, **told: Any) -> ToolAnswer:
-        """Call the tool that does this, with what it takes of what is told."""
+        """Call the tool that does this, with those of the arguments that it takes."""
         tool = self._by_operation[operation]
         named = {tool.arguments[argument]: value for argument, value in told.items() if argument in tool.arguments}
         return self.use(tool.name, **{name: value for name, value in named.items() if value is not None})

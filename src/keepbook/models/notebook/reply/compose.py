@@ -1,7 +1,7 @@
-"""A reply of the notebook: what the turn did, what it asked, and where it ends for a notebook.
+"""Composes a reply of the notebook: what the turn did, what it asked, and where a notebook cannot help.
 
 What was done comes first, then answers about trading, decisions and the book; small talk gets a small word. For
-everything else one line points to Settings → Model, not twice in a row. What it is, it says once per chat.
+everything else one line points to Settings → Model, not twice in a row. Once per chat it says that it is a notebook.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ async def notebook_reply(conversation: Conversation, tools: Toolbox | None) -> A
 
 
 def compose_answer(talk: ReplyContext) -> str:
-    """The whole reply; what the notebook is stands at the end of the first that is no order's and no figure's."""
+    """The whole reply. The first that is not about an order or a figure ends with what the notebook is."""
     text = _answer_parts(talk)
     return f"{text}\n{talk.say('intro')}" if _introduces(talk, text) else text
 
@@ -125,7 +125,7 @@ def _small(talk: ReplyContext) -> str | None:
 
 @cache
 def small_talk() -> dict[str, str]:
-    """By whole turn, in small letters and without marks, the key of what is said to it."""
+    """The key of the reply to small talk, by the whole turn in small letters and without marks."""
     listed = tomllib.loads((Path(__file__).parent / "small_talk.toml").read_text(encoding="utf-8"))
     return {" ".join(tokens(form)): key for key, forms in listed.items() for form in forms}
 

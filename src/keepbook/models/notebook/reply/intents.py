@@ -1,4 +1,4 @@
-"""Questions about trading, known by their words; everything else is not read here."""
+"""Recognises questions about trading by their words; everything else is not read here."""
 
 import re
 from typing import NamedTuple
@@ -55,7 +55,7 @@ def tickers(text: str) -> set[str]:
 
 
 def about_markets(text: str) -> bool:
-    """Whether anything in it is of trading, a market or a time."""
+    """Whether a sentence has a word of trading, a market or a time."""
     return bool(ABOUT_TRADING.search(text) or _MARKETS.search(text) or _WHEN.search(text) or tickers(text))
 
 
@@ -73,7 +73,7 @@ _DEFINITION = regex(
 
 
 def trading_intents(text: str, tongue: str) -> list[Intent]:
-    """The questions about trading in a message, sentence by sentence; all of each is the matter."""
+    """The questions about trading in a message, sentence by sentence; the matter is the whole sentence."""
     found = (_intent_of(text[start:end], tongue) for start, end in sentences(text))
     return [intent for intent in found if intent is not None]
 

@@ -1,7 +1,7 @@
-"""Questions to the notebook, answered through recall: the best hit first, ended lines after those that hold.
+"""Answers questions to the notebook through recall: the best hit first, ended lines after those that hold.
 
-Below a floor that was found on questions without an answer, the notebook says that it has nothing. What is only offered
-is said to be offered.
+Below a floor that was found on questions without an answer, the notebook says that it has nothing. A line that is only
+offered is called so.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _OF_THE_BOOK = frozenset(map(stem, word_set("""
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """What a question finds. `everything`: it asked for all there is."""
+    """What a question finds. `everything`: it asked for all memories."""
 
     lines: tuple[Memory, ...] = ()
     ended: tuple[Memory, ...] = ()
@@ -70,7 +70,7 @@ def find_answers(
     *,
     meaning: bool,
 ) -> LookupResult:
-    """What answers a question, out of what recall brought for it."""
+    """The hits that answer a question, from those that recall found."""
     about = [hit for hit in hits if hit.relevance >= FLOOR[meaning] and is_about(hit, question)]
     lines, ended = (
         rank_hits([hit for hit in about if hit.current]),
@@ -82,7 +82,7 @@ def find_answers(
 
 
 def rank_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Best first; of those that are near the best the newest first, and the others left out."""
+    """The hits near the best one, newest first; the others are left out."""
     best = max((hit.relevance for hit in hits), default=0.0)
     near = [hit for hit in hits if hit.relevance >= best - NEAR]
     return tuple(sorted(near, key=lambda hit: hit.recorded_at, reverse=True))

@@ -1,5 +1,4 @@
-"""Words as data, by language: questions about trading that are understood (`en.toml` and its siblings), and what is
-said."""
+"""Phrases as data, by language: questions about trading (`en.toml` and its siblings), and sentences of the notebook."""
 
 import re
 import tomllib
@@ -26,7 +25,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class LanguagePhrases:
-    """One language: its questions about trading, and what only opens a sentence."""
+    """The phrases of one language: its questions about trading, and words that only open a sentence."""
 
     trading: tuple[Phrase, ...]
     openers: re.Pattern[str]
@@ -35,7 +34,7 @@ class LanguagePhrases:
 
 @cache
 def phrases_of(tongue: str) -> LanguagePhrases:
-    """The words of a language; English for one that has none."""
+    """The phrases of a language; English for a language without any."""
     if tongue not in TRADED:
         english = phrases_of("en")
         return replace(english, says=english.says | _sayings().get(tongue, {}))
@@ -61,7 +60,7 @@ def _sayings() -> dict[str, dict[str, str]]:
 
 
 def phrase(tongue: str, key: str, **told: object) -> str:
-    """A sentence of ours."""
+    """A sentence of the notebook."""
     said = phrases_of(tongue).says.get(key) or phrases_of("en").says[key]
     return said.format(**told)
 

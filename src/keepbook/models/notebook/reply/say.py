@@ -1,7 +1,7 @@
-"""What the notebook says: composed from the entries that the turn has written, after they are written.
+"""Words what a turn did, from the entries that it has written.
 
-One short line each, and never a promise that is not kept. What it is, it says once per chat; for what is beyond it, one
-line points to Settings → Model, not twice in a row.
+One short line each, and never a promise that is not kept. Once per chat it says that it is a notebook; where it cannot
+help, one line points to Settings → Model, not twice in a row.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """In which language, and how openly: a `silent` preset says nothing of what it keeps, one that `asks` asks."""
+    """The language of a reply, and how openly it speaks: a `silent` preset does not say what it keeps, one that `asks`
+    asks."""
 
     language: str
     silent: bool = False
@@ -29,12 +30,12 @@ class Voice:
 
 
 def in_marks(words: str) -> str:
-    """Words as they are quoted in a reply."""
+    """Words in quotation marks."""
     return f"“{words.replace('“', '‘').replace('”', '’')}”"
 
 
 def describe_deeds(deeds: Sequence[Deed], voice: Voice) -> str:
-    """What a turn did, line by line; then what it asks, numbered through, as an answer counts it."""
+    """What a turn did, line by line; then its questions, with the numbers that an answer uses."""
     kept = [deed.content for deed in deeds if deed.act == "keep" and not deed.failed]
     lines = [voice.say("kept", lines=_quote_lines(kept))] if kept and not voice.silent else []
     others = [deed for deed in deeds if deed.act not in ("keep", "offer", "which")]
@@ -156,7 +157,7 @@ def _question(deed: Deed, voice: Voice, first: int) -> str:
 
 
 def describe_answer(found: LookupResult, voice: Voice) -> str:
-    """What a question found."""
+    """The result of a question, in words."""
     if found.empty:
         return voice.say("nothing") if not found.everything else voice.say("empty")
     lines = []

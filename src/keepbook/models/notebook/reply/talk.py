@@ -1,7 +1,7 @@
-"""One reply in the making: what was said, the tools, and what is known, as values.
+"""The context of one reply: what was said, the tools, and what is known, as values.
 
 All state of the notebook is the conversation itself. What the book says and what the turn did come with it as values;
-nothing is read back out of the prompt.
+nothing is parsed out of the prompt.
 """
 
 from dataclasses import replace
@@ -51,5 +51,5 @@ class ReplyContext:
 
 
 def refusal_in_words(answer: ToolAnswer) -> str:
-    """What a tool refused, in its own words and without its advice to a model."""
+    """A tool's refusal in its own words, without its advice to a model."""
     return str(answer.data["message"]) if isinstance(answer.data, dict) and "message" in answer.data else answer.text

@@ -1,9 +1,9 @@
-"""What is told of trading: the skills, how they did, and what their trades taught.
+"""Replies about trading: the skills, their results, and the lessons of their trades.
 
-Every figure comes from a tool's data, as it stands there; what has no figure is left out. A skill is found by the words
-of its name, and where several fit, or none, that is said and they are named. A sentence that turns out to be about
-something else is handed back (None), to be read as anything else. Tools of the same names with data of another shape
-are told in their own words.
+Every figure comes unchanged from a tool's data; what has no figure is left out. A skill is found by the words of its
+name; if several fit, or none, the reply says so and names them. For a sentence that turns out to be about something
+else these functions return None, and it is read as anything else. Tools of the same names with data of another shape
+are shown in their own words.
 """
 
 import re
@@ -93,7 +93,7 @@ class NamedTarget(NamedTuple):
 
 
 def known_names(talk: ReplyContext) -> list[NamedTarget] | None:
-    """The skills and then the deployments; None where nothing tells them."""
+    """The skills and then the deployments; None if no tool lists them."""
     if not talk.tools.has("list_my_skills"):
         return None
     data = talk.tools.use("list_my_skills").data
@@ -107,7 +107,7 @@ def _words(text: str) -> set[str]:
 
 
 def targets_named_in(text: str, known: Sequence[NamedTarget]) -> list[NamedTarget]:
-    """Those whose names the sentence speaks of, the best fit alone; a symbol that no such name has rules it out."""
+    """The best fit among those whose names the sentence has words of; a symbol that is in no such name rules it out."""
     asked, symbols = _words(text), {stem(word) for word in tickers(text)}
     scored = []
     for each in known:
@@ -127,7 +127,7 @@ def is_target_named(subject: str, known: Sequence[NamedTarget]) -> bool:
 
 
 def may_be_ours(talk: ReplyContext, what: str) -> bool:
-    """Whether it is of trading, by its words or as somebody's own name for a skill; names are looked up last."""
+    """Whether a sentence is about trading, by its words or by a skill's name; names are looked up last."""
     return about_markets(what) or (bool(_OWNED.search(what)) and bool(targets_named_in(what, known_names(talk) or ())))
 
 
@@ -151,7 +151,7 @@ def _resolve_target(talk: ReplyContext, text: str, known: Sequence[NamedTarget])
 
 
 def answer_which(talk: ReplyContext) -> str | None:
-    """The answer to our question which one is meant: the question before it, asked again about that one."""
+    """Handle the answer to our question which one is meant: the question before it is asked again about that one."""
     asked = talk.previous
     if asked is None or len(talk.text.split()) > 8 or trading_intents(talk.text, talk.tongue):
         return None
@@ -165,7 +165,7 @@ def answer_which(talk: ReplyContext) -> str | None:
 
 
 def performance(talk: ReplyContext, intent: Intent) -> str | None:
-    """How a skill or a deployment does."""
+    """The results of a skill or a deployment."""
     text = intent.sentence or talk.text
     if not talk.tools.trades:
         return _answer_without_trading(talk, intent)
@@ -357,7 +357,7 @@ def _trade_line(trade: Mapping[str, Any], unit: str | None, zone: str) -> str:
 
 
 def lessons_reply(talk: ReplyContext, intent: Intent) -> str | None:
-    """What the trades taught; asked about losses, what taught by losing alone."""
+    """The lessons of the trades; for a question about losses only those of losing trades."""
     text = intent.sentence
     if (told := _LEARNED_OF.search(text)) and not may_be_ours(talk, told["what"]):
         return None

@@ -1,7 +1,7 @@
-"""What lies ahead: events that are coming and what they may do to what is open, what is open, and drafts of what to do.
+"""Replies about what lies ahead: coming events and what they may do to open positions, open positions, and drafts.
 
-Nothing is carried out here: a draft is words, and its person does it or leaves it. What is told comes from the data of
-the tools; a sentence that is about something else is handed back (None).
+Nothing is carried out here: a draft is words, and its person does it or leaves it. Everything comes from the data of
+the tools; for a sentence that is about something else these functions return None.
 """
 
 import re
@@ -74,7 +74,7 @@ _SIDE = regex(r"\b(?P<side>long|short)s?\b", re.IGNORECASE)
 
 
 def upcoming(talk: ReplyContext, intent: Intent) -> str | None:
-    """What is coming, and what it may do to what is open."""
+    """The coming events, and what they may do to open positions."""
     if not talk.tools.has("get_upcoming_events"):
         return talk.say("no_trading")
     text = intent.sentence or talk.text
@@ -158,7 +158,7 @@ def _exposure(talk: ReplyContext, name: str, row: Mapping[str, Any]) -> str:
 
 
 def positions_reply(talk: ReplyContext, _: Intent) -> str | None:
-    """What is open, wherever it is."""
+    """The open positions of all deployments."""
     if not talk.tools.has("get_my_deployments"):
         return None
     return "\n".join(_position_lines(talk, _deployments(talk)))

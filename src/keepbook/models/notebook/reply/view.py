@@ -1,4 +1,4 @@
-"""What a reply of the notebook is made from beside the words: what the turn did, and what recall brought for it."""
+"""What a reply of the notebook is made from beside the words: what the turn did, and what recall found for it."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from keepbook.models.notebook.values import Deed
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A turn and what the book has for it, of one instant. `asks`: it puts a question to the notebook."""
+    """A turn and what the book has for it, from one transaction. `asks`: the turn is a question to the notebook."""
 
     deeds: tuple[Deed, ...] = ()
     hits: tuple[Hit, ...] = ()

@@ -1,4 +1,4 @@
-"""The formats that are known by their columns, one module each; the first that fits a file is taken."""
+"""The known formats, recognised by their columns, one module each; the first that fits a file is used."""
 
 from collections.abc import Sequence
 
@@ -39,5 +39,5 @@ def format_named(name: str) -> FileFormat:
 
 
 def recognise_format(columns: Sequence[str]) -> FileFormat | None:
-    """The format whose columns these are."""
+    """The format that has these columns."""
     return next((one for one in KNOWN if one.knows(columns)), None)

@@ -1,7 +1,8 @@
-"""What every format is made of: the columns it is known by, those it reads, and how a row becomes a fill or a trade.
+"""What every format consists of: the columns it is recognised by, those it reads, and how a row becomes a fill or a
+trade.
 
-A format yields for each row, or for several that belong together, what it is: a fill, a whole round trip, or an
-`Invalid` that says why it is neither. Which columns it reads it says, so that others with figures can be named.
+For each row, or several that belong together, a format yields a fill, a whole round trip, or an `Invalid` that says why
+it is neither. It names the columns that it reads, so that others with figures can be reported.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,7 +22,7 @@ ReadRow = tuple[tuple[int, ...], Fill | Trip | Invalid]
 
 @dataclass(slots=True)
 class CellReader:
-    """How the cells of one file are read. `symbol` and `multipliers` are told where the file does not say."""
+    """Reads the cells of one file. `symbol` and `multipliers` are given if the file does not say them."""
 
     now: datetime
     mark: str = "."
@@ -34,7 +35,7 @@ class CellReader:
     """What round trips paid in a coin of its own, by their key: how much, the coin, and the currency of the price."""
 
     def number(self, line: FileRow, *columns: str) -> Decimal:
-        """The first of these columns that says something."""
+        """The first of these columns that is not empty, as a number."""
         name = first_filled(line, *columns)
         return values.decimal(line.cells[name], name, self.mark)
 
@@ -82,7 +83,7 @@ def first_filled(line: FileRow, *columns: str) -> str:
 def row_by_row(
     row: Callable[[FileRow, CellReader], Fill | Trip],
 ) -> Callable[[FileTable, CellReader], Iterator[ReadRow]]:
-    """A format whose rows stand for themselves."""
+    """A format that reads each row by itself."""
 
     def read(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
         for line in table.lines:
@@ -112,7 +113,7 @@ def make_fill(
     fees: tuple[tuple[Decimal, str], ...] = (),
     **more: Any,
 ) -> Fill:
-    """A fill, its quantity and price checked. What was paid in the coin that was bought came out of it."""
+    """A fill, with quantity and price checked. A fee paid in the coin that was bought is taken out of the quantity."""
     base = values.split_symbol(symbol)[0]
     bought = sum(fee for fee, coin in fees if coin == base and side == "buy")
     size = abs(quantity) - (bought if 0 < bought < abs(quantity) else 0)

@@ -1,6 +1,6 @@
-"""Which model answers: what is offered, what a form asked for, trying it, and taking it on.
+"""The choice of the model: what is offered, what a form asked for, trying it, and using it.
 
-Keys and addresses are taken only from the person whose machine this is (`Visit.keeps_house`) and go into the config
+Keys and addresses are accepted only from the person whose machine this is (`Visit.keeps_house`) and go into the config
 file, which nobody else may read. No page ever shows a key again.
 """
 
@@ -36,7 +36,7 @@ _FOUND: dict[str, str] = {}
 
 
 class Wishes(BaseModel):
-    """What the form says. Of several servers found each has its own list of models, all under one name."""
+    """The fields of the form. Each server that was found has its own list of models, all under one name."""
 
     name: str = ""
     zone: str = ""
@@ -76,7 +76,7 @@ class TrialResult:
 
     @property
     def works(self) -> str:
-        """A digit for each thing that was tried: it answers, calls tools, reads chats."""
+        """A digit for each check: it answers, calls tools, reads chats."""
         return "".join("1" if check.good else "0" for check in self.trial.checks)
 
     @property
@@ -89,7 +89,7 @@ def offer() -> Offer:
 
 
 def changes(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
-    """What the config file is to say, by what was wished for; nothing where all stays as it is."""
+    """The changes to the config file for a choice; none if everything stays."""
     match wishes.model:
         case "" | "keep":
             return {}
@@ -123,7 +123,7 @@ def _find_server(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
 
 
 def serves(server: Server, known: Settings) -> bool:
-    """Whether the model that answers now is one of this server's."""
+    """Whether the current model is one of this server's."""
     name = known.model.removeprefix("openai:")
     return known.openai_base_url == server.base_url and known.model != name and name in server.models
 
@@ -156,8 +156,8 @@ def _allow(visit: Visit) -> None:
 
 
 def take_on(visit: Visit, wishes: Wishes, works: str) -> None:
-    """The model that was wished for, from now on. `works` is what its trial found: where it cannot read chats, the
-    notebook does."""
+    """Use the chosen model from now on. `works` is the result of its trial: if it cannot read chats, the notebook
+    does."""
     known = visit.kb.settings
     changed = dict(changes(wishes, known))
     if (changed or works) and known.reader_model in (None, OFFLINE):
@@ -169,7 +169,7 @@ def take_on(visit: Visit, wishes: Wishes, works: str) -> None:
 
 
 async def test(visit: Visit, wishes: Wishes) -> TrialResult | None:
-    """What works with the model that was wished for; None for the notebook, of which there is nothing to try."""
+    """Try the chosen model; None for the notebook, which needs no trial."""
     _allow(visit)
     settings = visit.kb.settings.but(**changes(wishes, visit.kb.settings))
     limited = settings.but(model_timeout=min(TRIAL_SECONDS, settings.model_timeout))
@@ -192,13 +192,13 @@ def _mark(settings: Settings) -> str:
 
 
 def last_trial_of(settings: Settings) -> str:
-    """What the last trial here found of the model of these settings; nothing where none was made."""
+    """The result of the last trial of the model of these settings in this process, if any."""
     return _FOUND.get(_mark(settings), "")
 
 
 def found_before(visit: Visit, wishes: Wishes) -> str | None:
-    """What a trial on this page found of the model that is wished for; "" where there is nothing to try, None where it
-    was not tried."""
+    """The result of a trial of the chosen model on this page; "" if there is nothing to try, None if it was not
+    tried."""
     changed = changes(wishes, visit.kb.settings)
     if changed.get("model") == OFFLINE or not visit.keeps_house or in_environment(OURS):
         return ""

@@ -1,4 +1,4 @@
-"""Who answers, as a step: one of the first ones, and by itself at `/settings/model`."""
+"""The choice of who answers, as a step: one of the first steps, and by itself at `/settings/model`."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -69,7 +69,7 @@ def _stopped_server(visit: Visit, offer: Offer | None, wishes: Wishes, wrong: Ke
 
 
 async def try_model(visit: Visit, wishes: Wishes, page: PageFunction) -> Response | None:
-    """The page again with what a trial found, or with what is running by now; None where neither was asked for."""
+    """The page again with the result of a trial, or with the servers running by now; None if neither was asked for."""
     if wishes.do == "look":  # what was typed stays
         return await run_in_threadpool(page, visit, wishes)
     if wishes.do != "test":
@@ -86,8 +86,8 @@ async def try_model(visit: Visit, wishes: Wishes, page: PageFunction) -> Respons
 
 
 async def prove_model(visit: Visit, wishes: Wishes, page: PageFunction) -> tuple[str, Response | None]:
-    """What works of the model that is about to be taken on, tried now unless it was on this page. Where it does not
-    answer, the page says so, once: who goes on from there was told."""
+    """Try the model that is about to be used, unless it was tried on this page. If it does not answer, the page says so
+    once; whoever goes on from there was told."""
     try:
         works = await run_in_threadpool(connect.found_before, visit, wishes) if wishes.do != "skip" else ""
         if works is not None:
@@ -108,13 +108,13 @@ def model_toast(called: str, works: str) -> str:
 
 
 def not_answering(visit: Visit) -> str:
-    """The program of this machine that serves the model, where it does not answer now."""
+    """The program of this machine that serves the model, if it does not answer now."""
     there = visit.kb.settings.openai_base_url
     return visit.model_here if visit.keeps_house and there and not answers_at(there) else ""
 
 
 def able(settings: Settings) -> str:
-    """What the last trial of the model that answers now found, for as long as this process remembers it."""
+    """The result of the last trial of the current model, for as long as this process remembers it."""
     return ABLE.get(connect.last_trial_of(settings)[1:], "")
 
 

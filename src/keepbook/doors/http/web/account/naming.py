@@ -1,4 +1,4 @@
-"""What the person is called: a choice that the pages go by, and a memory for whoever answers them."""
+"""The person's name: a choice for the pages, and a memory for the models."""
 
 from keepbook.book.book import Book
 from keepbook.errors import Ambiguous, Conflict, NotAllowed, NotFound
@@ -7,7 +7,7 @@ NAMED = "Is called {name}"
 
 
 def call_me(book: Book, name: str | None) -> None:
-    """Take on a name, here and in what agents are told; nothing changes that."""
+    """Set the person's name, here and in what agents are told."""
     name, before = " ".join((name or "").split()), book.choices.name
     if not name or name == before:
         return

@@ -61,7 +61,7 @@ class AgentForm(BaseModel):
         return [row for row in found if any(row.values())]
 
     def agent_fields(self) -> dict[str, Any]:
-        """As the book takes it."""
+        """The fields in the form that the book takes."""
         plain = self.model_dump(
             exclude={"team_name", "team_instructions", "team_model", "when", "at", "do", "template"}
         )
@@ -98,7 +98,7 @@ class RunRehearsal:
 
 
 def rehearse_run(visit: Visit, written: AgentForm) -> RunRehearsal:
-    """A run without its end: nothing is stored, nobody is asked but the rules on this machine."""
+    """A dry run: nothing is stored, and only the rules on this machine are asked."""
     book = visit.book
     block = book.rendered() if written.use_block and book.choices.memory else None
     card = book.agents.cards.types.get(written.card_type)

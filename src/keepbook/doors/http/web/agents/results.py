@@ -157,7 +157,7 @@ def number_of(text: str) -> int:
 
 
 def whole_percent(value: float | None) -> str:
-    """Of 1, in whole percent; a dash where there are too few to say."""
+    """A fraction in whole percent; a dash if there are too few to say."""
     return "—" if value is None else f"{100 * value:.0f}\N{NO-BREAK SPACE}%"
 
 

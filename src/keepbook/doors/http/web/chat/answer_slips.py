@@ -1,7 +1,7 @@
-"""What the answers to questions wrote, beside the turns that asked.
+"""What the answers to questions wrote, for the slips beside the turns that asked.
 
-An answer by button is no turn of the chat, and a line that it ends or changes may come from elsewhere; the ledger says
-what was written when the question was decided.
+An answer by button is no turn of the chat, and a line that it ends or changes may come from another chat; the ledger
+says what was written when the question was decided.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,8 @@ from keepbook.book.memory.proposals import Proposal
 
 
 def answered_events(book: Book, thread_id: str, entries: Sequence[Entry], known: set[int]) -> dict[int, list[int]]:
-    """By turn, the entries that answers to its questions wrote, but for those `known` to be a turn's own."""
+    """The ledger entries that answers to a turn's questions wrote, by turn, without those `known` to be the turn's
+    own."""
     found: dict[int, list[int]] = {}
     for one in book.proposals.list("accepted"):
         if one.thread_id != thread_id or one.decided_at is None or not (one.turn_ids and one.turn_ids[-1].isdecimal()):

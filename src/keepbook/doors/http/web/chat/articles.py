@@ -1,8 +1,8 @@
-"""The turns of a chat as pieces of its page, most of them made once.
+"""The turns of a chat as HTML, most of them cached.
 
-A turn never changes. One that nothing hangs on (no slip, no pencil, no version, nothing to press but what each has)
-looks the same whenever it is shown, so what was made of it is kept for the next time; a chat of two hundred turns then
-costs hardly more than one of two. What an incognito chat says is kept nowhere.
+A turn never changes. If nothing is attached to it (no slip, no pencil, no version, only the usual buttons), it looks
+the same whenever it is shown, so its HTML is cached; a chat of two hundred turns then costs hardly more than one of
+two. An incognito chat is never cached.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ _MADE: dict[tuple[Any, ...], str] = {}
 
 
 def turns_of(visit: Visit, talked: ChatView, shown: Sequence[TurnView], seen: Any, refused: int) -> Markup:
-    """The pieces of these turns, the last of the chat, with the days that begin among them."""
+    """The HTML of these turns, the last of the chat, with the days that begin among them."""
     article, day_of = _articles(visit, talked, seen, refused), templates.get_template("chat_day.html")
     earlier = talked.turns[: len(talked.turns) - len(shown)]
     last = in_zone(earlier[-1].message.at, visit.zone).date() if earlier else None

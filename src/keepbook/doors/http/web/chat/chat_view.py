@@ -1,4 +1,4 @@
-"""A whole chat as its page shows it: the turns that hold, each with what it kept and what it took the place of."""
+"""The view of a whole chat: the current turns, each with what it kept and what it replaced."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ from keepbook.presets import Preset
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """A message as the page shows it: with what it kept and asks, and its note where it was bookmarked."""
+    """The view of a message: what it kept and asks, and its note if it was bookmarked."""
 
     message: Message
     slips: list[Slip]
@@ -57,7 +57,7 @@ class TurnView:
 
 @dataclass(frozen=True, slots=True)
 class ChatView:
-    """A whole chat as the page shows it."""
+    """The view of a whole chat."""
 
     thread: Thread | None
     turns: list[TurnView]
@@ -87,16 +87,16 @@ class ChatView:
 
     @property
     def silent(self) -> bool:
-        """Whether its preset keeps without a word: then what was kept stands in the panel."""
+        """Whether its preset keeps memories without saying so: then they stand in the panel."""
         return self.preset is not None and self.preset.consent == "silent"
 
     @property
     def elsewhere(self) -> str | None:
-        """What the program is called that this chat was brought in from, where it was."""
+        """The name of the program that this chat was imported from, if it was."""
         return program_of_chat(self.thread) if self.thread is not None else None
 
     def same_lines(self, slips: Iterable[Slip]) -> set[int]:
-        """The turns whose cards tell of the same memories."""
+        """The turns whose cards show the same memories."""
         meant = {slip.memory_id for slip in slips}
         return {turn.number for turn in self.turns if any(slip.memory_id in meant for slip in turn.slips)}
 
@@ -106,7 +106,7 @@ class ChatView:
 
     @property
     def signed(self) -> str:
-        """Who answered last; who would, where nobody has."""
+        """Who answered last; who would answer, if nobody has."""
         return next((turn.by for turn in reversed(self.turns) if turn.message.role == "assistant"), self.agent)
 
     @property
@@ -138,8 +138,8 @@ class ChatView:
 
     @property
     def unread(self) -> bool:
-        """Whether leaving this chat now gives closing something to read. What it could not read waits: that was told,
-        and is tried again in its time."""
+        """Whether leaving this chat now gives closing something to read. What closing could not read does not count:
+        that was shown, and is tried again later."""
         return self.thread is not None and has_news(self.thread) and not self.thread.failures
 
 
@@ -162,8 +162,8 @@ def _by_model(visit: Visit, agent: Agent | None) -> bool:
 
 
 def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> ChatView:
-    """The chat as its page shows it, with the version of a turn that `at` belongs to; with `pencil` it is read for what
-    closing would keep, which may take its time."""
+    """The view of a chat's page. `at` chooses the version of a replaced turn. With `pencil` the chat is also read for
+    what closing would keep, which can take seconds."""
     book = visit.book
     chat = book.threads.get(id)
     thread = chat.thread

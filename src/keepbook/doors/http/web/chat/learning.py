@@ -1,7 +1,7 @@
-"""Learning, as a chat's page shows it: the lines in pencil, what closing makes of each, and what the person left out.
+"""The pencil lines of a chat's page: what closing makes of each, and what the person left out.
 
 Reading a long chat for the first time takes seconds, so no page waits for it: script asks for the pencil once the page
-stands; without script a link does, and the answer to a form brings it along, since saying something has read the chat.
+stands; without script a link does, and the answer to a form includes it, since saying something has read the chat.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from keepbook.presets import Preset
 
 
 class PencilLine(NamedTuple):
-    """One line in pencil. `before` is what it would take the place of; `out` when the person left it out."""
+    """One line in pencil. `before` is what it would replace; `out` is when the person left it out."""
 
     key: str
     turn: int
@@ -37,7 +37,7 @@ class PencilLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChatLearning:
-    """What closing would make of a chat. Until it was `read`, that is not known."""
+    """What closing would make of a chat; not known until it was `read`."""
 
     lines: Sequence[PencilLine] = ()
     read: bool = True
@@ -62,7 +62,7 @@ class ChatLearning:
         return sum(line.out is not None for line in self.lines)
 
     def of(self, turn: int) -> list[PencilLine]:
-        """The lines beside a turn; what is offered there is asked as a question."""
+        """The lines beside a turn; an offered line is asked as a question."""
         return [line for line in self.lines if line.turn == turn and not line.offered] if self.beside else []
 
     def groups(self, preset: Preset) -> list[tuple[str, list[PencilLine]]]:
@@ -84,7 +84,7 @@ def is_open(visit: Visit, thread: Thread) -> bool:
 
 
 def chat_learning(visit: Visit, thread: Thread, preset: Preset) -> ChatLearning:
-    """The chat, read: seconds for a long one that nobody has read yet."""
+    """Read a chat for its pencil lines: seconds for a long one that was not read yet."""
     if not is_open(visit, thread):
         return ChatLearning()
     proposes = preset.on_close == "propose"
@@ -111,7 +111,7 @@ def _line_of(visit: Visit, memory: str | None) -> str | None:
 
 
 def order_result(message: Message) -> str:
-    """What an order did where no slip shows it: with a model the person would read nothing of it."""
+    """What an order did, if no slip shows it: with a model the person would read nothing of it."""
     deeds = from_parts(message.parts) if message.role == "user" else ()
     unseen = [deed for deed in deeds if not (deed.event or deed.withdrawn or deed.proposal)]
     return describe_deeds(unseen, Voice("en"))

@@ -1,7 +1,7 @@
-"""What was said, as it is shown: paragraphs, lists, tables, quotes, code and links, as models write them.
+"""Renders messages as HTML: paragraphs, lists, tables, quotes, code and links, as models write them.
 
 Everything is escaped first and nothing of it is markup: tags come from here alone, and a link leads nowhere but to the
-web or to a mailbox. What is not understood stays as it was written.
+web or to a mailbox. What is not recognised stays as it was written.
 """
 
 import re
@@ -78,8 +78,8 @@ def prose(text: str) -> Markup:
 
 
 def of_notebook(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> Markup:
-    """A reply of the notebook: what it quotes stays as people wrote it, what it says of a model has the way to choose
-    one and come back, and earlier chats that it names (`chats`: title and id) have the way there."""
+    """A reply of the notebook. What it quotes stays as people wrote it; what it says of a model links to the choice of
+    one; earlier chats that it names (`chats`: title and id) are links."""
     said = Markup(prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK))  # noqa: S704 prose escapes
     words = Markup("Settings → Model")
     said = said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
@@ -93,7 +93,7 @@ def of_notebook(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> 
 
 
 def person_markup(text: str) -> Markup:
-    """What a person wrote: as it is, but for the files and the code that they put in."""
+    """A person's message: unchanged, except for the files and the code that they put in."""
     lines, made, held = text.strip().split("\n"), Markup(), list[str]()
     at = 0
     while at < len(lines):

@@ -1,7 +1,7 @@
 """What one reply saw: the lines of the block, what it recalled and looked up, and what that cost.
 
-All of it is read back from what was stored with the reply and from the block the chat was given: what a model was sent,
-not what the book says by now.
+All of it is read from what was stored with the reply and from the block the chat was given: what a model was sent, not
+what the book says by now.
 """
 
 import json
@@ -53,7 +53,7 @@ class LookedUp:
 
 @dataclass(frozen=True, slots=True)
 class ReplySources:
-    """All that a reply was made from."""
+    """Everything that a reply was made from."""
 
     message: Message
     block: ChatBlock | None
@@ -150,7 +150,7 @@ def _cost(visit: Visit, message: Message) -> str:
 
 
 def cost_in_words(cost: float) -> str:
-    """Money in as many places as it needs; what is less is said to be less."""
+    """An amount of money with as many places as it needs; a smaller one is called smaller."""
     if cost < LEAST:
         return f"less than {LEAST:.4f}"
     return f"{cost:.2f}" if cost >= 0.1 else f"{cost:.4f}"

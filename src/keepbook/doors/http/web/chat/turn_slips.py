@@ -1,6 +1,6 @@
-"""The slip under a turn: what it changed in the book, what stands of that now, and the way back.
+"""The slip under a turn: what it changed in the book, what of that still holds, and its undo.
 
-A write is told by its entry in the ledger and the two wordings around it, so the slip says the same after a reload, in
+A slip is made from the entry in the ledger and the two wordings around it, so it says the same after a reload, in
 another tab, and after somebody else has undone it.
 """
 
@@ -22,7 +22,7 @@ KINDS = {"remember": "New", "update": "Changed", "end": "Ended", "forget": "Arch
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """One write. `undone` says that it was taken back; `touched` is the newer entry that stands on it."""
+    """One write. `undone` says that it was undone; `touched` is the newer entry on the same thing."""
 
     event: int
     kind: str
@@ -59,7 +59,7 @@ class Slip:
 
     @property
     def stands(self) -> bool:
-        """Whether what it did holds: of a line that came in, that the book still has it."""
+        """Whether what it did still holds; for a new line, whether the book still has it."""
         return not self.undone and (self.took_out or self.in_book)
 
 

@@ -1,7 +1,7 @@
-"""Versions of what was said or answered anew, and the chat as it stands with one of them.
+"""Versions of a turn that was said or answered again, and the chat with one of them.
 
-Only what was said last is said anew, so a version that no longer holds is the end of the chat as it stood then; what
-came later goes on after it.
+Only the last turn can be said again, so an old version is the end of the chat as it was then; what came later goes on
+after it.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from keepbook.book.chats.threads import Message, current_messages
 
 
 class TurnVersion(NamedTuple):
-    """Which version a turn is, of how many, with the turns to the left and right of it."""
+    """The position of a turn among its versions ("2 of 3"), and the turns of the previous and next version."""
 
     number: int
     total: int
@@ -20,7 +20,7 @@ class TurnVersion(NamedTuple):
 
 
 def messages_with_version(messages: Sequence[Message], at: int) -> list[Message]:
-    """The chat as it stands; where turn `at` was replaced, with the version that it belongs to."""
+    """The messages of the chat; if turn `at` was replaced, with the version that it belongs to."""
     stands = current_messages(messages)
     if at not in {one.turn for one in messages} or any(one.turn == at for one in stands):
         return stands
@@ -40,7 +40,7 @@ def _turn_replacing(messages: Sequence[Message], turn: int) -> int:
 
 
 def versions_by_turn(messages: Sequence[Message], shown: Sequence[Message]) -> dict[int, TurnVersion]:
-    """By turn, for those of which there are several; a reply without others has those of what it answers."""
+    """The versions by turn, for turns that have several; a reply without others has those of the turn it answers."""
     by_turn = {one.turn: one for one in messages}
     later = {one.instead_of: one.turn for one in messages if one.instead_of}
     if not later:

@@ -1,7 +1,7 @@
-"""The geometry of the pictures: numbers and dates in, places in a drawing out.
+"""The geometry of the charts: numbers and dates in, places in a drawing out.
 
-Pure and without markup; `parts/charts.html` draws what stands here. Across, a place is a share of the width in percent,
-so that a picture fills its column without a script; down, it is pixels, so that type and strokes keep their size.
+Pure and without markup; `parts/charts.html` draws it. x is a share of the width in percent, so that a chart fills its
+column without a script; y is in pixels, so that type and strokes keep their size.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,8 @@ from keepbook.book.ground.when import in_zone
 
 
 class Tick(NamedTuple):
-    """A mark on the time axis. `wide` ones are left out where there is little room; `anchor` is how its text hangs."""
+    """A mark on the time axis. `wide` ones are left out if there is little room; `anchor` is the alignment of its
+    text."""
 
     x: float
     label: str
@@ -23,7 +24,7 @@ class Tick(NamedTuple):
 
 
 class Spell(NamedTuple):
-    """A version on both clocks: when it is true in the world, and when the book kept it. No end means still."""
+    """A version on both clocks: when it is true in the world, and when the book held it. No end means still."""
 
     name: str
     said: str
@@ -34,7 +35,8 @@ class Spell(NamedTuple):
 
 
 class ChartLane(NamedTuple):
-    """How one version lies on the picture; `lag` is the run from being true to being told, if there is one."""
+    """One version as a bar of the timeline chart. `lag` is the stretch between becoming true and being recorded, if
+    any."""
 
     name: str
     said: str
@@ -81,7 +83,7 @@ class ChartCurve(NamedTuple):
 
 
 class HistoryDot(NamedTuple):
-    """A place in a history: across in percent, down in pixels, its figure, where that is written, and the day below."""
+    """A point of a history chart: x in percent, y in pixels, its value, the label's position, and the day below it."""
 
     x: float
     y: float
@@ -92,7 +94,7 @@ class HistoryDot(NamedTuple):
 
 
 class HistoryChart(NamedTuple):
-    """What was said over time, one figure after the other, and a second line beside it, which may begin later."""
+    """A value over time, and a second line beside it, which may begin later."""
 
     levels: Sequence[int]
     line: str
@@ -102,7 +104,7 @@ class HistoryChart(NamedTuple):
 
 
 class EquityChart(NamedTuple):
-    """What there was on each day over a start level, and below it on the same time how far under the peak it stood.
+    """The equity of each day over a start level, and below it, on the same time axis, the drawdown.
 
     `line` and `under` run in a box 1000 wide and as high as their part; `start` is where the start level lies.
     """
@@ -117,7 +119,7 @@ class EquityChart(NamedTuple):
 
 
 class CalibrationPoint(NamedTuple):
-    """A group of decisions: what was stated across, what came right up, with the ends of its interval."""
+    """A group of decisions: x is what was stated, y the share that came right, with the ends of its interval."""
 
     x: float
     y: float
@@ -136,14 +138,14 @@ class Reliability(NamedTuple):
 
 
 class Axis:
-    """A stretch of time laid over the width."""
+    """A time axis over the width."""
 
     def __init__(self, first: datetime, last: datetime) -> None:
         self.first, self.last = first, last
         self._length = max((last - first).total_seconds(), 1.0)
 
     def position_of(self, moment: datetime) -> float:
-        """The place of a moment, in percent; what lies outside is put at the edge."""
+        """The place of a moment, in percent; a moment outside is put at the edge."""
         share = (moment - self.first).total_seconds() / self._length
         return round(100 * min(max(share, 0.0), 1.0), 2)
 
@@ -161,7 +163,7 @@ MOST_BARS = 180
 
 
 def clocks(spells: Sequence[Spell], now: datetime, zone: tzinfo) -> Clocks:
-    """The lanes of all versions. Of a fact that is far older than the book knows it, only the near end is drawn."""
+    """The lanes of all versions. Of a fact that is far older than its record, only the near end is drawn."""
     axis = _axis(spells, now)
     lanes = [_lane(spell, axis, number, now) for number, spell in enumerate(spells)]
     height = TOP + LANE * len(spells) + 4
@@ -265,8 +267,8 @@ def _by_months(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]
 
 
 def strip(counts: Mapping[date, int], axis: Axis, zone: tzinfo, until: datetime) -> Strip:
-    """Entries per day; of a long time several days make one bar. Bars up to `until` lie in the past of that instant.
-    A bar grows with the root of its count, so that a day of importing does not flatten all others."""
+    """Entries per day; over a long time several days make one bar. Bars up to `until` lie in the past of that instant.
+    A bar's height is the root of its count, so that a day of importing does not flatten all others."""
     begins, ends = in_zone(axis.first, zone).date(), in_zone(axis.last, zone).date()
     per_bar = ceil(((ends - begins).days + 1) / MOST_BARS)
     heaps: dict[int, int] = {}
@@ -302,7 +304,7 @@ _FEW = 4
 
 
 def history_chart(said: Sequence[tuple[str, float, float | None]]) -> HistoryChart:
-    """Of days with a figure from 0 to 100 and a second one, where there is one; at equal distances, in their order."""
+    """The chart of days with a figure from 0 to 100 and an optional second one; at equal distances, in order."""
     figures = [one for _, first, second in said for one in (first, second) if one is not None]
     low, high = max(0, 10 * floor(min(figures) / 10) - 10), min(100, 10 * ceil(max(figures) / 10) + 10)
     step = 10 if high - low <= 60 else 20
@@ -343,8 +345,8 @@ FLAT = 1e-4
 def equity_chart(
     days: Sequence[tuple[date, float, float]], start: float, zone: tzinfo, *, last: str, room: float = 0.01
 ) -> EquityChart:
-    """Of days with their equity at the end of each and how far under the peak it stood; the first is the start.
-    The levels are round ones around all of it, a share of the start apart at least: a quiet week is no mountain."""
+    """The chart of days with equity and drawdown at the end of each; the first is the start. The levels are round
+    numbers around all of it, at least a share of the start apart: a quiet week is no mountain."""
     values = [value for _, value, _ in days]
     levels = _levels(min(*values, start), max(*values, start), max(abs(start) * room, 1e-9))
     top, height = levels[0], levels[0] - levels[-1]
@@ -390,8 +392,8 @@ SQUARE, LEFT, HEAD = 300, 34, 14
 
 
 def reliability(groups: Sequence[tuple[float, float, tuple[float, float], int]]) -> Reliability:
-    """Of groups (stated 0 to 100, share that came right, its interval, count), in the order of what was stated.
-    A point's area grows with its count, from a size that can be seen to one that hides no other."""
+    """The chart of groups (stated 0 to 100, share that came right, its interval, count), in the order of what was
+    stated. A point's area grows with its count, from a size that can be seen to one that hides no other."""
     points = [
         CalibrationPoint(
             _across(stated / 100),

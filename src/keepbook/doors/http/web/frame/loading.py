@@ -1,7 +1,7 @@
-"""A file that is on its way into the book while its page is sent piece by piece.
+"""An import in progress while its page is sent piece by piece.
 
-It goes on in a thread of its own when the page is left. That it is under way is marked by an empty file which every
-worker of this server sees; whoever says Stop takes the mark away, and the load ends at its next step.
+It goes on in a thread of its own when the page is left. An empty file, which every worker of this server sees, marks it
+as running; Stop removes the mark, and the load ends at its next step.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ STOP_SECONDS = 30.0
 
 
 class LoadUnderWay:
-    """One load under way. `outcome` is what came of it, or why nothing did; whoever has the key may stop it.
+    """One load in progress. `outcome` is its result or its error; whoever has the key may stop it.
 
-    `work` is called with what hears how far it is, which raises `Enough` once somebody has said Stop.
+    `work` is called with a function to report progress to, which raises `Enough` once somebody has said Stop.
     """
 
     def __init__(self, owner: str, total: int, work: Callable[[Callable[[int], None]], Any]) -> None:
@@ -68,7 +68,7 @@ class LoadUnderWay:
             self._told.put(None)
 
     def steps(self) -> Iterator[int]:
-        """How far it is, as long as it goes on."""
+        """The progress, for as long as it goes on."""
         while (step := self._told.get()) is not None:
             yield step
 
@@ -78,7 +78,7 @@ _HERE: dict[str, LoadUnderWay] = {}
 
 
 def stop_load(owner: str, key: str) -> LoadUnderWay | None:
-    """End a load where it is; answers it where it ran in this process, once it has ended."""
+    """Stop a load; returns it if it ran in this process, once it has ended."""
     mark, load = _mark(owner, key), _HERE.get(key)
     mine = load is not None and load.owner == owner
     if not mine and not mark.exists():

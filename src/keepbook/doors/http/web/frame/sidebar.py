@@ -1,4 +1,4 @@
-"""What stands around every page: the sidebar with the chats, what waits for review, and the toast after a write."""
+"""The frame of every page: the sidebar with the chats, what waits for review, and the toast after a write."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -136,13 +136,13 @@ def address_without_toast(visit: Visit) -> str:
 
 
 def program_of_chat(chat: Thread) -> str | None:
-    """What the program is called that a chat was brought in from, where it was."""
+    """The name of the program that a chat was imported from, if it was."""
     source = source_of_session(chat.session)
     return source and program_name(source)
 
 
 def stand_around(pages: Environment) -> None:
-    """Gives every page what its shell shows."""
+    """Give every page the context of its frame."""
     pages.globals.update(
         side=sidebar_view,
         places=PLACES,

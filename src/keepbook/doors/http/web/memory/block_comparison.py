@@ -23,7 +23,7 @@ class ComparedLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """A line then and now: `same`, `changed`, `gone` or `new`. A side that has none is empty."""
+    """One line of two blocks side by side: `same`, `changed`, `gone` or `new`. The missing side is empty."""
 
     kind: str
     of: str  # a heading, a memory, or text around them

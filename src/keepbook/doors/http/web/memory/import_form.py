@@ -5,7 +5,7 @@ person in it is me, somebody I know, whose lines come in with their name as subj
 chosen wait under an address of their own (`uploads`), so that Back and a reload show them again. While it loads
 the page is sent piece by piece, so that the count moves without script, and "Stop here" ends it: what has come in
 stays. A few chats are read for what to remember in the same step. It ends by leading to the page of the load
-(`brought_in`), where one button takes it back.
+(`import_page`), where one button takes it back.
 """
 
 import io

@@ -45,7 +45,7 @@ WHO = {"person": "You", "agent": "An agent", "extractor": "Closing a chat", "job
 
 @dataclass(frozen=True, slots=True)
 class VersionView:
-    """A version as the page tells it: beside the one before it, with how late it was told."""
+    """The view of a version: beside the one before it, with how late it was recorded."""
 
     version: Version
     before: str | None
@@ -75,7 +75,8 @@ def one(visit: Visiting, id: str, edit: str = "") -> Response:
 
 
 def purged_page(visit: Visit, id: str) -> Response:
-    """Deleted for good: the text is nowhere any more, the ledger's blank lines still say when. Else: never here."""
+    """The page of a memory that was deleted for good: its text is gone, the ledger's blank lines still say when. Else
+    404."""
     entries = visit.book.ledger(memory=id, limit=None)
     purged = next((entry for entry in entries if entry.action == "purge" and entry.memory_id == id), None)
     if purged is None:
@@ -122,7 +123,7 @@ def memory_page(
 
 @router.get("/memory/{id}/times.txt")
 def times(visit: Visiting, id: str) -> Response:
-    """Every instant of it to the microsecond, as text: a tooltip cannot be copied on a phone."""
+    """Every instant of a memory to the microsecond, as text: a tooltip cannot be copied on a phone."""
     memory = visit.book.get(id)
     lines = [f"memory {memory.id}", f"created {stamp(memory.created_at)}", f"last changed {stamp(memory.updated_at)}"]
     for version in memory.versions:
@@ -167,7 +168,7 @@ def spells(memory: MemoryDetail) -> list[Spell]:
 
 
 def gist(versions: Sequence[Version], number: int) -> str:
-    """What is its own about a version, in a few words: what the next one struck, or what it brought."""
+    """What is special about a version, in a few words: what the next one struck, or what it added."""
     content = versions[number].content or ""
     if number > 0:
         kind, pieces = "new", word_diff(versions[number - 1].content or "", content)

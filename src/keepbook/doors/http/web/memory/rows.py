@@ -1,8 +1,8 @@
-"""The rows of the memory page, most of them as they were when it was last shown.
+"""The rows of the memory page, most of them cached from its last showing.
 
-After a write one row of a hundred has changed, and the others look as they did. A piece is found by all that it shows,
-so it can only ever stand for the same words. Held are the rows of the last showing and no others: what is deleted is
-gone from here when the page is looked at again.
+After a write one row of a hundred has changed. The key of a cached row is everything that it shows, so it can never
+show anything else. Only the rows of the last showing are held: what is deleted is gone from here when the page is shown
+again.
 """
 
 from typing import Any, NamedTuple
@@ -38,7 +38,7 @@ class RowCache:
         self._asked: _Key | None = None
 
     def cached_row(self, memory: Memory, group: tuple[str, int] | None) -> Markup | None:
-        """The row as it was; None where it has changed, or was not there. `group` is named in the first of its rows."""
+        """The cached row; None if it has changed, or was not there. `group` is named in the first of its rows."""
         line, teller = self._teller.line(memory), self._teller
         ahead = line.since is not None and line.since > teller.now
         told = (
@@ -53,7 +53,7 @@ class RowCache:
         return found
 
     def keep(self, row: Markup) -> Markup:
-        """The row that was just asked for, now that it is written."""
+        """Store the row that was just asked for, now that it is rendered."""
         if self._asked is not None:
             self._now[self._asked] = row
         return row

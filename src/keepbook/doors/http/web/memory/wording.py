@@ -1,7 +1,7 @@
-"""How a memory is told on a page: its mark, whether the next chat is given it, when it is true, where it was said.
+"""The wording of a memory on a page: its mark, whether the next chat is given it, when it is true, where it was said.
 
-Pure: `Teller` knows what the whole book says once (its chats, the block, the owner's zone) and answers for each
-memory in words. Times stay instants; the template writes them.
+Pure: `Teller` reads what concerns the whole book once (its chats, the block, the owner's zone) and then words each
+memory. Times stay instants; the template writes them.
 """
 
 import math
@@ -36,7 +36,7 @@ class SourceMark(NamedTuple):
 
 
 class ChatPlace(NamedTuple):
-    """The chat something was said in; without an address where it is not here any more."""
+    """The chat something was said in; without an address if it is not stored any more."""
 
     title: str
     address: str | None
@@ -44,7 +44,7 @@ class ChatPlace(NamedTuple):
 
 
 class MemoryFootnote(NamedTuple):
-    """All that stands under a memory, worked out at once: a list has many."""
+    """Everything shown under a memory, computed once because a list shows many."""
 
     mark: SourceMark
     place: str
@@ -88,12 +88,13 @@ def mark_of(said: Memory | Version, confidence: str, score: float | None) -> Sou
 
 
 def shown_score(score: float | None) -> str:
-    """Whole percents: more would pretend to know. Cut, not rounded: .699 must not pass for a floor of .70."""
+    """A score in whole percents: more would pretend to know. Cut, not rounded: .699 must not pass for a floor of
+    .70."""
     return "" if score is None else f"{math.floor(score * 100 + 1e-9)}\u00a0% sure"
 
 
 def kind_of(memory: Brief) -> str:
-    """What the line at the head of the page counts it as: said, found or inferred, as `mark_of` says it."""
+    """The kind that the head of the page counts a memory as: said, found or inferred, as `mark_of` says it."""
     if memory.said:
         return "said"
     return "found" if memory.found else "inferred"
@@ -118,7 +119,8 @@ def fades_on(memory: Memory, preset: Preset) -> datetime | None:
 
 
 class QuestionKind(NamedTuple):
-    """Questions of one kind: what holds for all of them, and what becomes of them unanswered."""
+    """One kind of question in Review: its name, its explanation with what happens if it is not answered, and its
+    questions."""
 
     name: str
     words: str
@@ -126,7 +128,7 @@ class QuestionKind(NamedTuple):
 
 
 def asked_by_kind(asked: Sequence[ReviewQuestion], preset: Preset) -> list[QuestionKind]:
-    """What waits for an answer, under headings that are true of all that stands under them."""
+    """The waiting questions by kind, under headings that are true of all of them."""
     fades = "Unanswered, it fades and then leaves new chats." if preset.floor else "Unanswered, it stays."
     kinds = {
         "conflict": ("Against your word", "A chat said it otherwise. Your word stands unless you say Yes; the question "
@@ -157,7 +159,7 @@ def _kind_of(one: ReviewQuestion) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Teller:
-    """What a page knows of the whole book when it tells of one memory."""
+    """What a page knows of the whole book to word one memory."""
 
     preset: Preset
     all: Overview
@@ -199,7 +201,7 @@ class Teller:
         return fate is not None and fate.place == "in_block"
 
     def true_from(self, memory: Memory) -> datetime | None:
-        """Only where it is not simply the day it was told."""
+        """Since when it is true, unless that is simply the day it was recorded."""
         since, told = memory.valid_from, memory.recorded_at
         return None if since == told or self.day(since) == self.day(told) else since
 
@@ -225,7 +227,7 @@ class Teller:
         return ChatPlace(f"{chat.title} (in the trash)" if chat.in_trash else chat.title, place, turn)
 
     def only_said(self, said: SourcedText) -> bool:
-        """Whether its date is when it was said, in a chat from elsewhere, and not since when it is true."""
+        """Whether its date is when it was said, in an imported chat, and not since when it is true."""
         chat = self.chats.get(said.thread_id or "")
         return chat is not None and source_of_session(chat.session) is not None
 
