@@ -19,6 +19,7 @@ from typing import Any
 import keepbook
 from keepbook.adapters import __doc__ as adapters_words
 from keepbook.book.chats.face import Chat, Chats, Journal
+from keepbook.book.ground.argument_docs import ARGUMENTS
 from keepbook.book.owners.spending import Spending
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,6 +33,8 @@ _FENCE = re.compile(r"^```(?P<language>\w+)(?P<marks> [^\n`]+)$", re.MULTILINE)
 _ITEM = re.compile(r"\[(?P<title>[^\]]+)\]\((?P<page>[^)#]+\.md)\)")
 ROOMS: dict[str, type] = {"book.threads": Chats, "a chat": Chat, "book.notes": Journal, "book.spending": Spending}
 """What hangs on a book and is called often."""
+_EXPLAINED = re.compile(r"(?P<name>[a-z_]+): (?P<words>.+)")
+"""A line of a docstring that explains a parameter; a paragraph of such lines becomes a table."""
 
 
 # Pages
@@ -73,7 +76,7 @@ def reference() -> str:
     for name in keepbook.__all__:
         lines += _told(name, getattr(keepbook, name), level=2)
     for name, room in ROOMS.items():
-        lines += [f"## `{name}`", "", inspect.getdoc(room) or "", "", *_methods(room)]
+        lines += [f"## `{name}`", "", *_words(room), *_methods(room)]
     lines += ["## Adapters", "", adapters_words or "", ""]
     return "\n".join(lines)
 
@@ -136,8 +139,25 @@ def _kind(kind: Any) -> str:
 
 
 def _words(thing: Any) -> list[str]:
-    words = inspect.getdoc(thing)
-    return [words, ""] if words else []
+    """The docstring, and its parameters as a table."""
+    prose, explained = [], {}
+    for paragraph in (inspect.getdoc(thing) or "").split("\n\n"):
+        lines = [_EXPLAINED.fullmatch(line) for line in paragraph.strip().splitlines()]
+        if all(lines):
+            explained |= {line["name"]: line["words"] for line in lines if line and line["name"] not in explained}
+        else:
+            prose += [paragraph, ""]
+    if inspect.isfunction(thing):
+        taken = [name for name in inspect.signature(thing).parameters if name != "self"]
+        explained = {name: explained.get(name) or ARGUMENTS[name] for name in taken}
+    return [*prose, *_table(explained)]
+
+
+def _table(explained: dict[str, str]) -> list[str]:
+    if not explained:
+        return []
+    rows = [f"| `{name}` | {words.replace('|', chr(92) + '|')} |" for name, words in explained.items()]
+    return ["| argument | what it is |", "|---|---|", *rows, ""]
 
 
 # The site

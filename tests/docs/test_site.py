@@ -1,6 +1,7 @@
 """The documentation as a site: strict, whole, in the order of its front page, without a request to anywhere else."""
 
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -92,6 +93,19 @@ def test_the_reference_has_every_public_name_and_every_method_of_a_book(script: 
     assert all(f"## `{name}`" in told for name in keepbook.__all__)
     assert all(f"### `Book.{name}`" in told for name in ("remember", "recall", "import_", "undo", "inject"))
     assert "remember(\n    content: str,\n    *,\n" in told
+
+
+def test_the_reference_explains_every_argument_of_a_method_in_a_table(script: ModuleType) -> None:
+    parts = [part[2:] for part in re.split(r"^##", script.reference(), flags=re.MULTILINE) if part.startswith("# `")]
+    explained = {part.split("`")[1]: re.findall(r"^\| `(\w+)` \| \S.* \|$", part, re.MULTILINE) for part in parts}
+    classes = [value for name in keepbook.__all__ if inspect.isclass(value := getattr(keepbook, name))]
+    methods = {kind.__name__: kind for kind in [*classes, *script.ROOMS.values()]}
+    for name, rows in explained.items():
+        kind, _, method = name.partition(".")
+        taken = list(inspect.signature(getattr(methods[kind], method)).parameters)
+        assert rows == [one for one in taken if one != "self"], name
+    assert explained["Book.remember"][:2] == ["content", "category"]
+    assert not any(re.search(r"^(content|limit|ref|owner): ", part, re.MULTILINE) for part in parts)
 
 
 def test_a_block_that_does_not_run_says_why(script: ModuleType) -> None:
