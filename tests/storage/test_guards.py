@@ -31,6 +31,7 @@ from keepbook.book.text.quotation import Span
 from keepbook.presets import load_preset
 from keepbook.settings import Settings
 from keepbook.storage import tables
+from keepbook.storage.tables.agents import RESULT
 
 SQLITE = "sqlite"
 ADMIN = "postgresql-as-admin"
@@ -1096,7 +1097,7 @@ def put_any_row(book: Attacked, table: str, owner: str) -> None:
 
 @pytest.mark.parametrize("book", [SQLITE, ADMIN], indirect=True)
 def test_erasing_a_whole_book_leaves_no_row_and_no_other_book_touched(book: Attacked) -> None:
-    result = ", ".join(tables.RESULT)
+    result = ", ".join(RESULT)
     book.raw.run(  # a guard watches these
         f"INSERT INTO former_results (owner, run_id, nth, known_at, until, {result}) "
         f"SELECT owner, run_id, 1, known_at, '2027', {result} FROM decisions WHERE state <> 'open'"

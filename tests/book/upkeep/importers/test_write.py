@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.book.upkeep.elsewhere.test_sources import GOLDEN, SAMPLES
+from tests.book.upkeep.importers.test_sources import GOLDEN, SAMPLES
 
 from keepbook import Conflict, Invalid, NotAllowed
 from keepbook.book.ground.when import stamp
