@@ -16,7 +16,6 @@ def grows_in_step(work: Callable[[int], object], size: int) -> bool:
 
 
 def _spent(work: Callable[[int], object], size: int) -> float:
-    gc.collect()
     gc.disable()  # what else the process holds is not this work's
     try:
         began = time.process_time()
