@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from keepbook import Keepbook
+from keepbook.demo import story
 from keepbook.demo.packed_story import open_story
 from keepbook.demo.stage import ENDS, OWNER, demo_settings
 from keepbook.demo.story import ZONE, tell
@@ -311,22 +312,36 @@ def test_the_same_seed_tells_the_story_that_is_packed_whatever_this_machine_has_
 ) -> None:
     monkeypatch.setenv("KEEPBOOK_MODEL", "openai:costly")
     monkeypatch.setenv("KEEPBOOK_OWNER", "somebody")
-
-    def exported(told: Keepbook) -> str:
-        with told, io.StringIO() as lines:
-            told.book(OWNER).export(lines)
-            return lines.getvalue()
-
-    # Ids and salts are random on purpose; with the same dice the rest must be the same too.
-    dice = random.Random(1)
-    monkeypatch.setattr(secrets, "randbelow", dice.randrange)
-    monkeypatch.setattr(secrets, "token_hex", lambda size: dice.randbytes(size).hex())
+    _throw_the_same_dice(monkeypatch)
     anew = tell(NOW)
     assert (anew.settings.model, anew.settings.owner) == ("offline", OWNER)
     assert anew.owners() == [OWNER]
     told = words(exported(anew))
     assert told == words(exported(open_story())), "the story has changed: run scripts/story.py, which packs it"
-    assert told != words(exported(tell(NOW, seed=8)))
+
+
+def test_another_seed_has_another_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(story, "CHAPTERS", [lambda calendar: list(story.chat_steps(calendar))[:2]])
+
+    def begun(**seed: int) -> list[list[Any]]:
+        _throw_the_same_dice(monkeypatch)
+        return words(exported(tell(NOW, **seed)))
+
+    assert [line[0] for line in begun()].count("message") > 3
+    assert begun() == begun(seed=story.SEED) != begun(seed=8)
+
+
+def _throw_the_same_dice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids and salts are random on purpose; with the same dice the rest must be the same too."""
+    dice = random.Random(1)
+    monkeypatch.setattr(secrets, "randbelow", dice.randrange)
+    monkeypatch.setattr(secrets, "token_hex", lambda size: dice.randbytes(size).hex())
+
+
+def exported(told: Keepbook) -> str:
+    with told, io.StringIO() as lines:
+        told.book(OWNER).export(lines)
+        return lines.getvalue()
 
 
 def words(lines: str) -> list[list[Any]]:
