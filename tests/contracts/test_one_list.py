@@ -22,7 +22,7 @@ from keepbook.doors.cli.commands import memory_write
 from keepbook.doors.http.api.memory_bodies import ChangedMemory, NewMemory
 from keepbook.doors.http.web.routes import ROUTERS
 from keepbook.presets import load_preset
-from keepbook.storage.tables import BY_HAND, DECLARED
+from keepbook.storage.tables import DECLARED
 from keepbook.storage.tables.declare import Word, metadata, rules_of
 from keepbook.storage.tables.memory import versions
 from keepbook.tools.memory import forget
@@ -45,14 +45,6 @@ def test_every_table_stands_in_a_room() -> None:
     assert set(metadata.tables) == {table.name for table in DECLARED}, "name its module in ROOMS of storage/tables"
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-def test_an_erasure_takes_every_table_of_an_owner(engine: str) -> None:
-    sql = (GUARDS / f"{engine}.sql").read_text(encoding="utf-8")
-    emptied = set(re.findall(r"DELETE FROM (\w+) WHERE owner = NEW\.owner;", sql))
-    owned = {table.name for table in DECLARED if "owner" in table.c} - (set(BY_HAND) - {"armed"})
-    assert emptied == owned, f"empty it in erasures_take_the_book of guards/{engine}.sql"
-
-
 # A field of a memory
 
 KEPT_BY_A_PURGE = {
@@ -64,15 +56,15 @@ KEPT_BY_A_PURGE = {
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 def test_a_purge_blanks_every_text_of_a_version(engine: str) -> None:
-    sql = (GUARDS / f"{engine}.sql").read_text(encoding="utf-8")
+    sql = (GUARDS / f"core_{engine}.sql").read_text(encoding="utf-8")
     texts = {column.name for column in versions.c if column.type is Word} - KEPT_BY_A_PURGE
     (blanked,) = re.findall(r"UPDATE versions SET ([^;]*?= NULL)\s*WHERE", sql)
     assert set(re.findall(r"(\w+) = NULL", blanked)) == texts, (
-        f"blank it in erasures_take_a_memory of guards/{engine}.sql, or name it in KEPT_BY_A_PURGE with good reason"
+        f"blank it in erasures_take_a_memory of guards/core_{engine}.sql, or name it in KEPT_BY_A_PURGE"
     )
     never = sql.partition("versions_never_change")[2].partition("is never rewritten")[0]
     held = {column.name for column in versions.c if not re.search(rf"\bNEW\.{column.name}\b", never)}
-    assert not held, f"say in versions_never_change of guards/{engine}.sql what may happen to it"
+    assert not held, f"say in versions_never_change of guards/core_{engine}.sql what may happen to it"
 
 
 def test_a_row_gives_each_field_its_own_column() -> None:

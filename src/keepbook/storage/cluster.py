@@ -15,18 +15,13 @@ from typing import Any
 from sqlalchemy import Connection, Table, text
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
+from keepbook.storage.guard_rules import whole_rights
 from keepbook.storage.statements import split
-from keepbook.storage.tables import AT_HOME
+from keepbook.storage.tables import AT_HOME, DECLARED
 from keepbook.storage.tables.declare import metadata
 
 SETTING = "citus.propagate_set_commands"
 """Without it the nodes are not told whom a transaction serves, and then show and take nothing."""
-
-# A shard has the rights of its table, never those of single columns. So on a cluster the role may update these tables,
-# and what of them may change is held by their triggers alone.
-WHOLE_RIGHTS = """
-GRANT UPDATE ON seals, versions, injections, runs, decisions, lessons, fills, loads, batches TO keepbook_app;
-"""
 
 A_WORKER = "this is a worker of a Citus cluster; give the address of its coordinator"
 
@@ -157,7 +152,7 @@ def distribute(conn: Connection, shards: int) -> Spread:
         if place == "owner":
             first = first or table.name
         done[place].append(table.name)
-    for statement in split(WHOLE_RIGHTS):
+    for statement in split(whole_rights(DECLARED)):
         conn.execute(text(statement))
     return Spread(nodes, shards_of(conn), tuple(done["owner"]), tuple(done["everywhere"]), settled)
 

@@ -20,12 +20,13 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.storage import cluster, schema
+from keepbook.storage.guard_rules import is_scoped
 from keepbook.storage.prepared_statement import driver_of
-from keepbook.storage.tables import OWNED
+from keepbook.storage.tables import DECLARED
 
 APP_ROLE = "keepbook_app"
 
-SCOPED = {table.name for table in OWNED} - {"due"}
+SCOPED = {table.name for table in DECLARED if is_scoped(table)}
 """The tables that row-level security guards; `due` holds no personal text."""
 
 # Every way in which the role could see more than one owner: its own might, a role it may become, a table it owns

@@ -19,7 +19,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepbook.errors import Conflict
 from keepbook.storage.cover_rules import noticing
+from keepbook.storage.guard_rules import postgresql_guards, sqlite_guards, with_erasing
 from keepbook.storage.statements import split
+from keepbook.storage.tables import DECLARED
 from keepbook.storage.tables.declare import metadata
 
 if TYPE_CHECKING:
@@ -34,8 +36,24 @@ PINNED: dict[str, str] = {}
 
 def guards(engine: str) -> str:
     """Every trigger, function, policy and right: first those that note a change, then those that refuse a change."""
-    refusing = (resources.files("keepbook.storage") / "guards" / f"{engine}.sql").read_text(encoding="utf-8")
-    return f"-- Each row that is touched is noted, for the ledger to cover it.\n{noticing(engine)}\n{refusing}"
+    refusing = sqlite_guards(DECLARED) if engine == "sqlite" else postgresql_guards(DECLARED)
+    return "\n".join(
+        [
+            "-- Each row that is touched is noted, for the ledger to cover it.",
+            noticing(engine),
+            with_erasing(_guard_file("core", engine), DECLARED),
+            "-- What follows from how each table is declared.",
+            refusing,
+            _guard_file("agents", engine),
+            _guard_file("trading", engine),
+            *([_guard_file("last", engine)] if engine == "postgresql" else []),
+        ]
+    )
+
+
+def _guard_file(room: str, engine: str) -> str:
+    """The rules of a room that no declaration can say."""
+    return (resources.files("keepbook.storage") / "guards" / f"{room}_{engine}.sql").read_text(encoding="utf-8")
 
 
 def frozen(revision: str, engine: str) -> str:

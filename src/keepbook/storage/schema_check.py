@@ -15,7 +15,9 @@ from sqlalchemy import Connection, create_engine, text
 from keepbook.patterns import regex, words_regex
 from keepbook.storage import cluster, schema
 from keepbook.storage.database import is_postgresql
+from keepbook.storage.guard_rules import whole_rights
 from keepbook.storage.statements import split
+from keepbook.storage.tables import DECLARED
 
 Catalogue = dict[str, str]
 """`trigger ledger_appends` → its definition, spelled in one way."""
@@ -163,7 +165,7 @@ def _differences_on_a_server(address: str) -> list[str]:
             found = _read_catalogue(conn, home)
             conn.execute(text(f"CREATE SCHEMA {ASIDE}"))
             conn.execute(text(f"SET LOCAL search_path = {ASIDE}"))
-            written = schema.schema_sql("postgresql") + (cluster.WHOLE_RIGHTS if spread else "")
+            written = schema.schema_sql("postgresql") + (whole_rights(DECLARED) if spread else "")
             for statement in split(written):
                 conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
             expected = _read_catalogue(conn, ASIDE)

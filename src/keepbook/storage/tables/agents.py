@@ -13,7 +13,13 @@ armed = declare_table(
     PrimaryKeyConstraint("owner", "agent_id"),
     unexported="a mark of this installation",
     uncovered="a mark of this installation",
+    may_go=True,
 )
+
+LOOKED_AT_IT = """id IN (
+  SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
+  WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id)"""
+"""The agents of which a run was given the memory that is purged."""
 
 # An agent of one owner. `session` is its one shared session, moved by each run that succeeds under Active Memory:
 # `step` counts those, `epoch` counts fresh starts, so that a run that began before a reset moves nothing after it.
@@ -52,7 +58,15 @@ agents = declare_table(
     exported="agent",
     covered=True,
     passing=("turn_until", "turn_by"),
+    blanked=("compressed",),
+    blanked_where=LOOKED_AT_IT,
 )
+
+RUNNING = (
+    "status", "adapter", "model", "card", "error", "session_before", "session_after", "epoch", "step", "tokens_in",
+    "tokens_out", "started_at", "finished_at",
+)  # fmt: skip
+"""What of a run is written while it runs."""
 
 # One execution of an agent, here or, where it was only recorded, elsewhere: `made_at` says when it was made, `key` is
 # the name under which it was sent, `link` where more of it stands. Once it has succeeded or failed its row never
@@ -103,6 +117,8 @@ runs = declare_table(
     CheckConstraint("session_after IS NULL OR (step IS NOT NULL AND status = 'succeeded')", name="success_moves"),
     exported="run",
     covered=True,
+    may_change=RUNNING,
+    own=("insert", "update"),
 )
 Index("runs_by_agent", runs.c.owner, runs.c.agent_id, runs.c.created_at, runs.c.id)
 Index("runs_by_creation", runs.c.owner, runs.c.created_at, runs.c.id)
@@ -131,7 +147,15 @@ transcripts = declare_table(
     ForeignKeyConstraint(["owner", "run_id"], ["runs.owner", "runs.id"]),
     exported="line",
     covered=True,
+    may_change=(),
+    own=("insert",),
 )
+
+RESULT = (
+    "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price",
+    "result_r", "result_pct", "note",
+)  # fmt: skip
+"""What the bars, or somebody, say of a decision; the rest is the card's."""
 
 # How a run's card turned out. The first half is what the card said and never changes (`claim` is what it took to be so,
 # with this `probability`, where it is a forecast; `recorded_at`: when it came in from outside); the second follows the
@@ -177,15 +201,11 @@ decisions = declare_table(
     ),
     exported="decision",
     covered=True,
+    may_change=(*RESULT, "known_at"),
+    own=("insert", "update"),
 )
 Index("decisions_by_state", decisions.c.owner, decisions.c.state, decisions.c.decided_at)
 Index("decisions_by_agent", decisions.c.owner, decisions.c.agent_id, decisions.c.decided_at)
-
-RESULT = (
-    "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price",
-    "result_r", "result_pct", "note",
-)  # fmt: skip
-"""What the bars, or somebody, say of a decision; the rest is the card's."""
 
 # How a decision had turned out as far as was known from `known_at` to `until`, when bars came late or were corrected.
 former_results = declare_table(
@@ -200,4 +220,6 @@ former_results = declare_table(
     ForeignKeyConstraint(["owner", "run_id"], ["decisions.owner", "decisions.run_id"]),
     exported="former_result",
     covered=True,
+    may_change=(),
+    own=("insert",),
 )

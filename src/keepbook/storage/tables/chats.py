@@ -37,6 +37,7 @@ threads = declare_table(
     exported="thread",
     covered=True,
     passing=("closing_until", "closing_by"),
+    may_go=True,
 )
 _outside = threads.c.session.isnot(None)
 partial_index("threads_by_session", threads.c.owner, threads.c.session, unique=True, where=_outside)
@@ -63,6 +64,9 @@ messages = declare_table(
     ForeignKeyConstraint(["owner", "thread_id"], ["threads.owner", "threads.id"]),
     exported="message",
     covered=True,
+    may_change=(),
+    may_go=True,
+    own=("insert",),
 )
 
 # The word index of what was said in chats, as `terms` is of memories.
@@ -75,6 +79,8 @@ turn_terms = declare_table(
     Column("weight", Number, nullable=False),
     PrimaryKeyConstraint("owner", "term", "thread_id", "turn"),
     **DERIVED,
+    may_change=(),
+    may_go=True,
 )
 
 notes = declare_table(
@@ -89,4 +95,5 @@ notes = declare_table(
     PrimaryKeyConstraint("owner", "id"),
     exported="note",
     covered=True,
+    may_go=True,
 )

@@ -39,6 +39,7 @@ proposals = declare_table(
     exported="proposal",
     covered=True,
     younger=("question", "choices", "valid_until", "quoted", "spans", "said_on"),
+    may_go=True,
 )
 Index("proposals_by_status", proposals.c.owner, proposals.c.status, proposals.c.created_at)
 
@@ -51,4 +52,5 @@ choices = declare_table(
     PrimaryKeyConstraint("owner", "name"),
     exported="choice",
     covered=True,
+    may_go=True,
 )

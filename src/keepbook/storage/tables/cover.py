@@ -20,6 +20,8 @@ covers = declare_table(
     exported="cover",
     exported_last=True,
     uncovered="it is the chain",
+    may_change=(),
+    own=("insert", "update"),
 )
 
 # What else the book holds is sealed: one row here for each state that a covered row was in. `was` is the seal before it
@@ -38,6 +40,8 @@ seals = declare_table(
     exported="seal",
     exported_last=True,
     uncovered="they are what covers",
+    may_change=("salt",),
+    own=("insert", "update"),
 )
 Index("seals_by_number", seals.c.owner, seals.c.nth, unique=True)
 
@@ -51,4 +55,6 @@ touched = declare_table(
     PrimaryKeyConstraint("owner", "what", "key"),
     unexported="empty between transactions",
     uncovered="what is yet to be sealed",
+    may_change=(),
+    may_go=True,
 )

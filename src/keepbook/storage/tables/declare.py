@@ -24,11 +24,19 @@ Number: TypeEngine[Any] = Double().with_variant(REAL(), "sqlite")
 class RowRules:
     """What the house does with the rows of a table.
 
-    `exported` is the word of their lines in an export, and `unexported` says why they have none. `exported_last` lines
-    stand behind those of all other tables. `covered` rows are sealed by the ledger, and `uncovered` says why they are
-    not. No seal speaks of the columns in `passing`. Where `covered_where` is given, only those rows are sealed.
-    `younger` columns came after books had been sealed: where a row says nothing in them, it is sealed as if they were
-    not there. A table that is at `home` stays on the coordinator of a cluster.
+    exported: the word of their lines in an export. unexported: the reason why they have none.
+    exported_last: whether their lines stand behind those of all other tables.
+    covered: whether the ledger seals them. uncovered: the reason why it does not.
+    passing: columns that no seal covers. covered_where: which rows are sealed, where not all are.
+    younger: columns that came after books had been sealed. A row that is empty there is sealed without them.
+    may_change: the only columns that may change; all of them, where it is None.
+    may_go: whether rows may be deleted. The others go with the whole book, or with their memory.
+    of_memory: the column that names a memory. The row goes when that memory is purged.
+    blanked: columns that a purge empties, in the rows for which `blanked_where` holds.
+    bulk: whether rows come by the thousand, so that no trigger looks at each that is inserted.
+    open: whether every transaction sees the rows of every owner.
+    home: whether the table stays on the coordinator of a cluster.
+    own: which of insert, update and delete are guarded by SQL of the table's own, in `guards/`.
     """
 
     exported: str = ""
@@ -39,7 +47,15 @@ class RowRules:
     passing: tuple[str, ...] = ()
     covered_where: str = ""
     younger: tuple[str, ...] = ()
+    may_change: tuple[str, ...] | None = None
+    may_go: bool = False
+    of_memory: str = ""
+    blanked: tuple[str, ...] = ()
+    blanked_where: str = ""
+    bulk: bool = False
+    open: bool = False
     home: bool = False
+    own: tuple[str, ...] = ()
 
 
 DERIVED: dict[str, Any] = {"unexported": "made anew on import", "uncovered": "made anew from what is covered"}

@@ -13,6 +13,8 @@ owners = declare_table(
     PrimaryKeyConstraint("owner"),
     exported="owner",
     covered=True,
+    may_go=True,
+    open=True,
 )
 
 ledger = declare_table(
@@ -38,5 +40,7 @@ ledger = declare_table(
     PrimaryKeyConstraint("owner", "seq"),
     exported="entry",
     uncovered="it is the chain",
+    may_change=(),
+    own=("insert", "update"),
 )
 Index("ledger_by_memory", ledger.c.owner, ledger.c.memory_id, ledger.c.seq)

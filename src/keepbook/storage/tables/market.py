@@ -23,6 +23,7 @@ batches = declare_table(
     Column("hash", Word, nullable=False),
     Column("settled", Integer, CheckConstraint("settled IN (0, 1)"), nullable=False),
     PrimaryKeyConstraint("nth"),
+    may_change=("settled",),
 )
 Index("batches_by_source", batches.c.source, batches.c.link, unique=True)
 partial_index("batches_to_settle", batches.c.nth, where=batches.c.settled == 0)
@@ -48,6 +49,7 @@ bars = declare_table(
     *_bar_columns(),
     PrimaryKeyConstraint("symbol", "timeframe", "time"),
     CheckConstraint("low <= open AND low <= close AND high >= open AND high >= close", name="within_its_range"),
+    may_go=True,
 )
 
 # Bars as they were before the batch `went` corrected or removed them: what was known until then.
@@ -57,6 +59,7 @@ former_bars = declare_table(
     Column("went", Integer, nullable=False),
     Column("until", Word, nullable=False),
     PrimaryKeyConstraint("symbol", "timeframe", "time", "went"),
+    may_change=(),
 )
 
 
@@ -85,6 +88,7 @@ former_events = declare_table(
     Column("went", Integer, nullable=False),
     Column("until", Word, nullable=False),
     PrimaryKeyConstraint("id", "went"),
+    may_change=(),
 )
 
 # The same events by what they touch, so that earlier ones of a kind are found without a look at the others.
@@ -95,4 +99,6 @@ event_symbols = declare_table(
     Column("time", Word, nullable=False),
     Column("event_id", Word, nullable=False),
     PrimaryKeyConstraint("symbol", "kind", "time", "event_id"),
+    may_change=(),
+    may_go=True,
 )

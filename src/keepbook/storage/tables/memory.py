@@ -29,6 +29,7 @@ memories = declare_table(
     exported="memory",
     covered=True,
     covered_where="purged_at IS NOT NULL",
+    own=("insert", "update"),
 )
 partial_index("memories_by_subject", memories.c.owner, memories.c.subject_key, where=memories.c.subject_key.isnot(None))
 Index("memories_by_creation", memories.c.owner, memories.c.created_at, memories.c.id)
@@ -75,6 +76,8 @@ versions = declare_table(
     covered=True,
     covered_where="content IS NULL",
     younger=("quoted", "spans", "said_on"),
+    may_change=("retired_at",),
+    own=("insert", "update"),
 )
 
 links = declare_table(
@@ -93,6 +96,7 @@ links = declare_table(
     CheckConstraint("from_id <> to_id", name="joins_two"),
     exported="link",
     uncovered="held by the entries of the ledger",
+    own=("insert", "update", "delete"),
 )
 _standing = links.c.removed_at.is_(None)
 partial_index(
@@ -120,6 +124,8 @@ injections = declare_table(
     exported="injection",
     covered=True,
     younger=("lines",),
+    may_change=("at", "seq", "nth", "block", "lines"),
+    own=("insert", "update"),
 )
 
 # One row for each memory in an injected block. `nth` counts a memory's injections, so its newest row holds
@@ -140,6 +146,8 @@ injected = declare_table(
     ForeignKeyConstraint(["owner", "memory_id"], ["memories.owner", "memories.id"]),
     exported="injected",
     covered=True,
+    may_change=(),
+    own=("insert",),
 )
 Index("injections_by_number", injections.c.owner, injections.c.nth, unique=True)
 Index("injected_by_session", injected.c.owner, injected.c.space, injected.c.session)
@@ -154,6 +162,8 @@ erasures = declare_table(
     exported="erasure",
     covered=True,
     covered_where="memory_id <> '*'",
+    may_change=(),
+    own=("insert", "update"),
 )
 
 # The word index: the analysed terms of each active memory's current version, in plain rows, so that both
@@ -166,6 +176,9 @@ terms = declare_table(
     Column("weight", Number, nullable=False),
     PrimaryKeyConstraint("owner", "term", "memory_id"),
     **DERIVED,
+    may_change=(),
+    may_go=True,
+    of_memory="memory_id",
 )
 
 # A few keys for each active memory, such that any two near-duplicates share one (see book/memory/likeness/similar.py).
@@ -176,6 +189,9 @@ likeness = declare_table(
     Column("memory_id", Word, nullable=False),
     PrimaryKeyConstraint("owner", "key", "memory_id"),
     **DERIVED,
+    may_change=(),
+    may_go=True,
+    of_memory="memory_id",
 )
 
 # One key for each tag and each metadata pair that a memory's current version has, in whatever state the memory is: what
@@ -187,4 +203,7 @@ labels = declare_table(
     Column("memory_id", Word, nullable=False),
     PrimaryKeyConstraint("owner", "key", "memory_id"),
     **DERIVED,
+    may_change=(),
+    may_go=True,
+    of_memory="memory_id",
 )

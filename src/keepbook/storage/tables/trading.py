@@ -32,6 +32,8 @@ skill_fields = declare_table(
     ForeignKeyConstraint(["owner", "skill_id"], ["skills.owner", "skills.id"]),
     exported="field",
     covered=True,
+    may_change=(),
+    own=("insert",),
 )
 
 # A skill at work on an account.
@@ -70,6 +72,7 @@ positions = declare_table(
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
     exported="position",
     covered=True,
+    bulk=True,
 )
 
 # What a deployment closed. `pnl` is net of fees; `known_at` is when the trade was known to be over.
@@ -99,6 +102,9 @@ trades = declare_table(
     CheckConstraint("entry_time <= exit_time AND exit_time <= known_at", name="entered_left_and_known"),
     exported="trade",
     uncovered="sealed batch by batch",
+    bulk=True,
+    may_go=True,
+    own=("delete",),
 )
 
 # Trades as they were until the batch `went` corrected them.
@@ -111,6 +117,8 @@ former_trades = declare_table(
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
     exported="former_trade",
     uncovered="sealed batch by batch",
+    bulk=True,
+    may_change=(),
 )
 Index("former_trades_by_end", former_trades.c.owner, former_trades.c.deployment_id, former_trades.c.until)
 
@@ -129,6 +137,7 @@ trade_days = declare_table(
     PrimaryKeyConstraint("owner", "deployment_id", "day"),
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
     **DERIVED,
+    may_go=True,
 )
 
 # What brokers' files told, execution by execution: `remaining` is what of it is open, written exactly, with the `fee`
@@ -151,6 +160,10 @@ fills = declare_table(
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
     exported="fill",
     covered=True,
+    bulk=True,
+    may_change=("remaining", "fee"),
+    may_go=True,
+    own=("delete",),
 )
 Index("fills_by_time", fills.c.owner, fills.c.deployment_id, fills.c.symbol, fills.c.time)
 
@@ -179,6 +192,8 @@ loads = declare_table(
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
     exported="load",
     covered=True,
+    may_change=("undone_at", "gone"),
+    own=("update",),
 )
 
 # Which columns of a file are which of ours, by a name of the owner's.
@@ -190,6 +205,8 @@ mappings = declare_table(
     PrimaryKeyConstraint("owner", "name"),
     exported="mapping",
     covered=True,
+    may_change=(),
+    may_go=True,
 )
 
 # The figures behind one version of a lesson, which is a memory: only whether they still hold may change.
@@ -221,5 +238,8 @@ lessons = declare_table(
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
     exported="lesson",
     covered=True,
+    may_change=("withdrawn_at",),
+    of_memory="memory_id",
+    own=("insert",),
 )
 Index("lessons_by_skill", lessons.c.owner, lessons.c.skill_id, lessons.c.finding)

@@ -17,6 +17,7 @@ meter = declare_table(
     PrimaryKeyConstraint("owner", "month", "operation", "model"),
     exported="meter",
     uncovered="a count that changes with every call",
+    may_go=True,
 )
 
 # Due work, without personal text, so that a job finds whom to serve before it serves anyone.
@@ -29,6 +30,8 @@ due = declare_table(
     PrimaryKeyConstraint("owner", "work", "id"),
     exported="due",
     uncovered="made anew from what is due",
+    may_go=True,
+    open=True,
 )
 Index("due_by_time", due.c.at, due.c.owner)
 
@@ -45,6 +48,8 @@ vectors = declare_table(
     Column("vector", LargeBinary, nullable=False),
     PrimaryKeyConstraint("owner", "space", "kind", "item", "part"),
     **DERIVED,
+    may_change=(),
+    may_go=True,
 )
 Index("vectors_by_number", vectors.c.owner, vectors.c.space, vectors.c.kind, vectors.c.nth)
 
@@ -59,6 +64,7 @@ vector_spaces = declare_table(
     Column("through", Integer, nullable=False),
     PrimaryKeyConstraint("owner", "space"),
     **DERIVED,
+    may_go=True,
 )
 
 # Keys to the doors; only a token's hash is kept. A service token names its owner with each request and has none of
@@ -94,6 +100,7 @@ page_sessions = declare_table(
     Column("expires_at", Word, nullable=False),
     PrimaryKeyConstraint("hash"),
     home=True,
+    may_go=True,
 )
 Index("page_sessions_by_token", page_sessions.c.token_id)
 
@@ -105,6 +112,7 @@ leases = declare_table(
     Column("until", Word, nullable=False),
     PrimaryKeyConstraint("name"),
     home=True,
+    may_go=True,
 )
 
 # What a write with an idempotency key was answered, so that it can be sent again: kept in the transaction of the write
@@ -120,4 +128,6 @@ answers = declare_table(
     PrimaryKeyConstraint("owner", "key"),
     unexported="an answer of this installation, for a day",
     uncovered="an answer of this installation, for a day",
+    may_change=(),
+    may_go=True,
 )

@@ -1414,22 +1414,15 @@ BEGIN
 END $$;
 CREATE TRIGGER ledger_never_changes BEFORE UPDATE ON ledger FOR EACH ROW EXECUTE FUNCTION keepbook_ledger_never_changes();
 
--- Deleting: only when the whole book goes; a link also goes with either of its ends.
+-- Deleting: only when the whole book goes, or the memory that a column names; a link also goes with either of its ends.
 CREATE FUNCTION keepbook_never_vanishes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NOT keepbook_erased(OLD.owner, '*') THEN
+  IF NOT keepbook_erased(OLD.owner, '*')
+    AND (TG_NARGS = 0 OR NOT keepbook_erased(OLD.owner, to_jsonb(OLD) ->> TG_ARGV[0])) THEN
     PERFORM keepbook_refuse('nothing is deleted from ' || TG_TABLE_NAME || ' but by an erasure');
   END IF;
   RETURN OLD;
 END $$;
-CREATE TRIGGER ledger_never_shrinks BEFORE DELETE ON ledger FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER covers_never_vanish BEFORE DELETE ON covers FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER seals_never_vanish BEFORE DELETE ON seals FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER memories_never_vanish BEFORE DELETE ON memories FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER versions_never_vanish BEFORE DELETE ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER injections_never_vanish BEFORE DELETE ON injections FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER injected_never_vanishes BEFORE DELETE ON injected FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER erasures_never_vanish BEFORE DELETE ON erasures FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 
 CREATE FUNCTION keepbook_links_never_vanish() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1443,15 +1436,6 @@ CREATE TRIGGER links_never_vanish BEFORE DELETE ON links FOR EACH ROW EXECUTE FU
 -- TRUNCATE fires no row trigger.
 CREATE FUNCTION keepbook_never_truncated() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN PERFORM keepbook_refuse(TG_TABLE_NAME || ' is append-only'); RETURN NULL; END $$;
-CREATE TRIGGER ledger_never_truncated BEFORE TRUNCATE ON ledger EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER covers_never_truncated BEFORE TRUNCATE ON covers EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER seals_never_truncated BEFORE TRUNCATE ON seals EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER memories_never_truncated BEFORE TRUNCATE ON memories EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER versions_never_truncated BEFORE TRUNCATE ON versions EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER links_never_truncated BEFORE TRUNCATE ON links EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER injections_never_truncated BEFORE TRUNCATE ON injections EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER injected_never_truncated BEFORE TRUNCATE ON injected EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER erasures_never_truncated BEFORE TRUNCATE ON erasures EXECUTE FUNCTION keepbook_never_truncated();
 
 -- Memories: a change comes with a newer ledger entry about this memory, and automation never drops a person's word.
 CREATE FUNCTION keepbook_memories_begin() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -1597,13 +1581,12 @@ CREATE TRIGGER injections_never_change BEFORE UPDATE ON injections FOR EACH ROW 
 
 CREATE FUNCTION keepbook_injected_appends() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('injections are append-only'); END IF;
   IF NEW.nth <> 1 + coalesce((SELECT max(nth) FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id), 0) THEN
     PERFORM keepbook_refuse('injections are counted without gaps');
   END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER injected_appends BEFORE INSERT OR UPDATE ON injected FOR EACH ROW EXECUTE FUNCTION keepbook_injected_appends();
+CREATE TRIGGER injected_appends BEFORE INSERT ON injected FOR EACH ROW EXECUTE FUNCTION keepbook_injected_appends();
 
 -- Erasures: naming what goes is what makes it go. The application's role cannot blank or delete by itself;
 -- this function can, for exactly what the new row names.
@@ -1637,62 +1620,61 @@ BEGIN
         id IN (SELECT thread_id FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
         OR id IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'chat')
         OR session IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'outside'));
-    UPDATE agents SET compressed = NULL
-      WHERE owner = NEW.owner AND compressed IS NOT NULL AND id IN (
-        SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
-        WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
     DELETE FROM proposals WHERE owner = NEW.owner AND (memory_id = NEW.memory_id OR strpos(choices, NEW.memory_id) > 0);
     DELETE FROM answers WHERE owner = NEW.owner;
-    DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+UPDATE agents SET compressed = NULL WHERE owner = NEW.owner AND (compressed IS NOT NULL) AND id IN (
+  SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
+  WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
+DELETE FROM labels WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
-    DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
-    DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
-    DELETE FROM labels WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     UPDATE vector_spaces SET removed = removed + 1 WHERE owner = NEW.owner AND EXISTS (
       SELECT 1 FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id);
     DELETE FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id;
     UPDATE memories SET subject = NULL, subject_key = NULL, category = NULL, scope = NULL, purged_at = NEW.at
       WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
   ELSE
-    DELETE FROM answers WHERE owner = NEW.owner;
-    DELETE FROM lessons WHERE owner = NEW.owner;
-    DELETE FROM armed WHERE owner = NEW.owner;
-    DELETE FROM mappings WHERE owner = NEW.owner;
-    DELETE FROM loads WHERE owner = NEW.owner;
-    DELETE FROM fills WHERE owner = NEW.owner;
-    DELETE FROM trade_days WHERE owner = NEW.owner;
-    DELETE FROM former_trades WHERE owner = NEW.owner;
-    DELETE FROM trades WHERE owner = NEW.owner;
-    DELETE FROM positions WHERE owner = NEW.owner;
-    DELETE FROM deployments WHERE owner = NEW.owner;
-    DELETE FROM skill_fields WHERE owner = NEW.owner;
-    DELETE FROM skills WHERE owner = NEW.owner;
-    DELETE FROM former_results WHERE owner = NEW.owner;
-    DELETE FROM decisions WHERE owner = NEW.owner;
-    DELETE FROM transcripts WHERE owner = NEW.owner;
-    DELETE FROM runs WHERE owner = NEW.owner;
-    DELETE FROM agents WHERE owner = NEW.owner;
-    DELETE FROM vectors WHERE owner = NEW.owner;
-    DELETE FROM vector_spaces WHERE owner = NEW.owner;
-    DELETE FROM turn_terms WHERE owner = NEW.owner;
-    DELETE FROM messages WHERE owner = NEW.owner;
-    DELETE FROM threads WHERE owner = NEW.owner;
-    DELETE FROM notes WHERE owner = NEW.owner;
-    DELETE FROM proposals WHERE owner = NEW.owner;
-    DELETE FROM choices WHERE owner = NEW.owner;
-    DELETE FROM meter WHERE owner = NEW.owner;
-    DELETE FROM due WHERE owner = NEW.owner;
-    DELETE FROM terms WHERE owner = NEW.owner;
-    DELETE FROM likeness WHERE owner = NEW.owner;
-    DELETE FROM labels WHERE owner = NEW.owner;
-    DELETE FROM injected WHERE owner = NEW.owner;
-    DELETE FROM injections WHERE owner = NEW.owner;
-    DELETE FROM links WHERE owner = NEW.owner;
-    DELETE FROM versions WHERE owner = NEW.owner;
-    DELETE FROM memories WHERE owner = NEW.owner;
-    DELETE FROM ledger WHERE owner = NEW.owner;
-    DELETE FROM covers WHERE owner = NEW.owner;
-    DELETE FROM seals WHERE owner = NEW.owner;
+DELETE FROM seals WHERE owner = NEW.owner;
+DELETE FROM covers WHERE owner = NEW.owner;
+DELETE FROM lessons WHERE owner = NEW.owner;
+DELETE FROM mappings WHERE owner = NEW.owner;
+DELETE FROM loads WHERE owner = NEW.owner;
+DELETE FROM fills WHERE owner = NEW.owner;
+DELETE FROM trade_days WHERE owner = NEW.owner;
+DELETE FROM former_trades WHERE owner = NEW.owner;
+DELETE FROM trades WHERE owner = NEW.owner;
+DELETE FROM positions WHERE owner = NEW.owner;
+DELETE FROM deployments WHERE owner = NEW.owner;
+DELETE FROM skill_fields WHERE owner = NEW.owner;
+DELETE FROM skills WHERE owner = NEW.owner;
+DELETE FROM former_results WHERE owner = NEW.owner;
+DELETE FROM decisions WHERE owner = NEW.owner;
+DELETE FROM transcripts WHERE owner = NEW.owner;
+DELETE FROM runs WHERE owner = NEW.owner;
+DELETE FROM agents WHERE owner = NEW.owner;
+DELETE FROM armed WHERE owner = NEW.owner;
+DELETE FROM answers WHERE owner = NEW.owner;
+DELETE FROM vector_spaces WHERE owner = NEW.owner;
+DELETE FROM vectors WHERE owner = NEW.owner;
+DELETE FROM due WHERE owner = NEW.owner;
+DELETE FROM meter WHERE owner = NEW.owner;
+DELETE FROM choices WHERE owner = NEW.owner;
+DELETE FROM proposals WHERE owner = NEW.owner;
+DELETE FROM notes WHERE owner = NEW.owner;
+DELETE FROM turn_terms WHERE owner = NEW.owner;
+DELETE FROM messages WHERE owner = NEW.owner;
+DELETE FROM threads WHERE owner = NEW.owner;
+DELETE FROM labels WHERE owner = NEW.owner;
+DELETE FROM likeness WHERE owner = NEW.owner;
+DELETE FROM terms WHERE owner = NEW.owner;
+DELETE FROM injected WHERE owner = NEW.owner;
+DELETE FROM injections WHERE owner = NEW.owner;
+DELETE FROM links WHERE owner = NEW.owner;
+DELETE FROM versions WHERE owner = NEW.owner;
+DELETE FROM memories WHERE owner = NEW.owner;
+DELETE FROM ledger WHERE owner = NEW.owner;
     DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
     DELETE FROM erasures WHERE owner = NEW.owner;
     DELETE FROM touched WHERE owner = NEW.owner;
@@ -1704,13 +1686,414 @@ CREATE TRIGGER erasures_take AFTER INSERT ON erasures FOR EACH ROW EXECUTE FUNCT
 -- Chats: what was said is kept as it was said, until the whole chat goes.
 CREATE FUNCTION keepbook_messages_append() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('what was said in a chat is never rewritten'); END IF;
   IF NEW.turn <> 1 + coalesce((SELECT max(turn) FROM messages WHERE owner = NEW.owner AND thread_id = NEW.thread_id), 0) THEN
     PERFORM keepbook_refuse('the turns of a chat are numbered without gaps');
   END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER messages_append BEFORE INSERT OR UPDATE ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_messages_append();
+CREATE TRIGGER messages_append BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_messages_append();
+
+-- What follows from how each table is declared.
+GRANT SELECT, INSERT, UPDATE, DELETE ON owners TO keepbook_app;
+CREATE TRIGGER ledger_never_vanish BEFORE DELETE ON ledger
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER ledger_never_truncated BEFORE TRUNCATE ON ledger
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE ledger ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ledger FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON ledger USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON ledger TO keepbook_app;
+CREATE TRIGGER memories_never_vanish BEFORE DELETE ON memories
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER memories_never_truncated BEFORE TRUNCATE ON memories
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE memories ENABLE ROW LEVEL SECURITY;
+ALTER TABLE memories FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON memories USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ON memories TO keepbook_app;
+CREATE TRIGGER versions_never_vanish BEFORE DELETE ON versions
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER versions_never_truncated BEFORE TRUNCATE ON versions
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE versions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE versions FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON versions USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ("retired_at") ON versions TO keepbook_app;
+CREATE TRIGGER links_never_truncated BEFORE TRUNCATE ON links
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE links ENABLE ROW LEVEL SECURITY;
+ALTER TABLE links FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON links USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ON links TO keepbook_app;
+CREATE TRIGGER injections_never_vanish BEFORE DELETE ON injections
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER injections_never_truncated BEFORE TRUNCATE ON injections
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE injections ENABLE ROW LEVEL SECURITY;
+ALTER TABLE injections FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON injections USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ("at", "seq", "nth", "block", "lines") ON injections TO keepbook_app;
+CREATE FUNCTION keepbook_injected_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of injected is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER injected_never_change BEFORE UPDATE ON injected
+  FOR EACH ROW EXECUTE FUNCTION keepbook_injected_never_change();
+CREATE TRIGGER injected_never_vanish BEFORE DELETE ON injected
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER injected_never_truncated BEFORE TRUNCATE ON injected
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE injected ENABLE ROW LEVEL SECURITY;
+ALTER TABLE injected FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON injected USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON injected TO keepbook_app;
+CREATE TRIGGER erasures_never_vanish BEFORE DELETE ON erasures
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER erasures_never_truncated BEFORE TRUNCATE ON erasures
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE erasures ENABLE ROW LEVEL SECURITY;
+ALTER TABLE erasures FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON erasures USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON erasures TO keepbook_app;
+CREATE FUNCTION keepbook_terms_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of terms is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER terms_never_change BEFORE UPDATE ON terms
+  FOR EACH ROW EXECUTE FUNCTION keepbook_terms_never_change();
+ALTER TABLE terms ENABLE ROW LEVEL SECURITY;
+ALTER TABLE terms FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON terms USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON terms TO keepbook_app;
+CREATE FUNCTION keepbook_likeness_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of likeness is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER likeness_never_change BEFORE UPDATE ON likeness
+  FOR EACH ROW EXECUTE FUNCTION keepbook_likeness_never_change();
+ALTER TABLE likeness ENABLE ROW LEVEL SECURITY;
+ALTER TABLE likeness FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON likeness USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON likeness TO keepbook_app;
+CREATE FUNCTION keepbook_labels_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of labels is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER labels_never_change BEFORE UPDATE ON labels
+  FOR EACH ROW EXECUTE FUNCTION keepbook_labels_never_change();
+ALTER TABLE labels ENABLE ROW LEVEL SECURITY;
+ALTER TABLE labels FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON labels USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON labels TO keepbook_app;
+ALTER TABLE threads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE threads FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON threads USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE, DELETE ON threads TO keepbook_app;
+CREATE FUNCTION keepbook_messages_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of messages is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER messages_never_change BEFORE UPDATE ON messages
+  FOR EACH ROW EXECUTE FUNCTION keepbook_messages_never_change();
+ALTER TABLE messages ENABLE ROW LEVEL SECURITY;
+ALTER TABLE messages FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON messages USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON messages TO keepbook_app;
+CREATE FUNCTION keepbook_turn_terms_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of turn_terms is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER turn_terms_never_change BEFORE UPDATE ON turn_terms
+  FOR EACH ROW EXECUTE FUNCTION keepbook_turn_terms_never_change();
+ALTER TABLE turn_terms ENABLE ROW LEVEL SECURITY;
+ALTER TABLE turn_terms FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON turn_terms USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON turn_terms TO keepbook_app;
+ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE notes FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON notes USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE, DELETE ON notes TO keepbook_app;
+ALTER TABLE proposals ENABLE ROW LEVEL SECURITY;
+ALTER TABLE proposals FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON proposals USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE, DELETE ON proposals TO keepbook_app;
+ALTER TABLE choices ENABLE ROW LEVEL SECURITY;
+ALTER TABLE choices FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON choices USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE, DELETE ON choices TO keepbook_app;
+ALTER TABLE meter ENABLE ROW LEVEL SECURITY;
+ALTER TABLE meter FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON meter USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE, DELETE ON meter TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON due TO keepbook_app;
+CREATE FUNCTION keepbook_vectors_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of vectors is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER vectors_never_change BEFORE UPDATE ON vectors
+  FOR EACH ROW EXECUTE FUNCTION keepbook_vectors_never_change();
+ALTER TABLE vectors ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vectors FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON vectors USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON vectors TO keepbook_app;
+ALTER TABLE vector_spaces ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vector_spaces FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON vector_spaces USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE, DELETE ON vector_spaces TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON page_sessions TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON leases TO keepbook_app;
+CREATE FUNCTION keepbook_answers_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of answers is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER answers_never_change BEFORE UPDATE ON answers
+  FOR EACH ROW EXECUTE FUNCTION keepbook_answers_never_change();
+ALTER TABLE answers ENABLE ROW LEVEL SECURITY;
+ALTER TABLE answers FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON answers USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON answers TO keepbook_app;
+ALTER TABLE armed ENABLE ROW LEVEL SECURITY;
+ALTER TABLE armed FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON armed USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE, DELETE ON armed TO keepbook_app;
+CREATE TRIGGER agents_never_vanish BEFORE DELETE ON agents
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER agents_never_truncated BEFORE TRUNCATE ON agents
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE agents ENABLE ROW LEVEL SECURITY;
+ALTER TABLE agents FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON agents USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ON agents TO keepbook_app;
+CREATE TRIGGER runs_never_vanish BEFORE DELETE ON runs
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER runs_never_truncated BEFORE TRUNCATE ON runs
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE runs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE runs FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON runs USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ("status", "adapter", "model", "card", "error", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "started_at", "finished_at") ON runs TO keepbook_app;
+CREATE FUNCTION keepbook_transcripts_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of transcripts is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER transcripts_never_change BEFORE UPDATE ON transcripts
+  FOR EACH ROW EXECUTE FUNCTION keepbook_transcripts_never_change();
+CREATE TRIGGER transcripts_never_vanish BEFORE DELETE ON transcripts
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER transcripts_never_truncated BEFORE TRUNCATE ON transcripts
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE transcripts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE transcripts FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON transcripts USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON transcripts TO keepbook_app;
+CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER decisions_never_truncated BEFORE TRUNCATE ON decisions
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE decisions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE decisions FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON decisions USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ("state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "known_at") ON decisions TO keepbook_app;
+CREATE FUNCTION keepbook_former_results_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of former_results is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER former_results_never_change BEFORE UPDATE ON former_results
+  FOR EACH ROW EXECUTE FUNCTION keepbook_former_results_never_change();
+CREATE TRIGGER former_results_never_vanish BEFORE DELETE ON former_results
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER former_results_never_truncated BEFORE TRUNCATE ON former_results
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE former_results ENABLE ROW LEVEL SECURITY;
+ALTER TABLE former_results FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON former_results USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON former_results TO keepbook_app;
+CREATE FUNCTION keepbook_batches_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW."nth", NEW."source", NEW."link", NEW."what", NEW."at", NEW."came", NEW."went", NEW."spans", NEW."digest", NEW."previous", NEW."hash") IS NOT DISTINCT FROM (OLD."nth", OLD."source", OLD."link", OLD."what", OLD."at", OLD."came", OLD."went", OLD."spans", OLD."digest", OLD."previous", OLD."hash") THEN RETURN NEW; END IF;
+  PERFORM keepbook_refuse('a row of batches is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER batches_never_change BEFORE UPDATE ON batches
+  FOR EACH ROW EXECUTE FUNCTION keepbook_batches_never_change();
+GRANT SELECT, INSERT, UPDATE ("settled") ON batches TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON bars TO keepbook_app;
+CREATE FUNCTION keepbook_former_bars_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of former_bars is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER former_bars_never_change BEFORE UPDATE ON former_bars
+  FOR EACH ROW EXECUTE FUNCTION keepbook_former_bars_never_change();
+GRANT SELECT, INSERT ON former_bars TO keepbook_app;
+GRANT SELECT, INSERT, UPDATE ON market_events TO keepbook_app;
+CREATE FUNCTION keepbook_former_events_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of former_events is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER former_events_never_change BEFORE UPDATE ON former_events
+  FOR EACH ROW EXECUTE FUNCTION keepbook_former_events_never_change();
+GRANT SELECT, INSERT ON former_events TO keepbook_app;
+CREATE FUNCTION keepbook_event_symbols_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of event_symbols is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER event_symbols_never_change BEFORE UPDATE ON event_symbols
+  FOR EACH ROW EXECUTE FUNCTION keepbook_event_symbols_never_change();
+GRANT SELECT, INSERT, DELETE ON event_symbols TO keepbook_app;
+CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER skills_never_truncated BEFORE TRUNCATE ON skills
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE skills ENABLE ROW LEVEL SECURITY;
+ALTER TABLE skills FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON skills USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ON skills TO keepbook_app;
+CREATE FUNCTION keepbook_skill_fields_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of skill_fields is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER skill_fields_never_change BEFORE UPDATE ON skill_fields
+  FOR EACH ROW EXECUTE FUNCTION keepbook_skill_fields_never_change();
+CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER skill_fields_never_truncated BEFORE TRUNCATE ON skill_fields
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE skill_fields ENABLE ROW LEVEL SECURITY;
+ALTER TABLE skill_fields FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON skill_fields USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON skill_fields TO keepbook_app;
+CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER deployments_never_truncated BEFORE TRUNCATE ON deployments
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE deployments ENABLE ROW LEVEL SECURITY;
+ALTER TABLE deployments FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON deployments USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ON deployments TO keepbook_app;
+CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER positions_never_truncated BEFORE TRUNCATE ON positions
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE positions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE positions FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON positions USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ON positions TO keepbook_app;
+CREATE TRIGGER trades_never_truncated BEFORE TRUNCATE ON trades
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE trades ENABLE ROW LEVEL SECURITY;
+ALTER TABLE trades FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON trades USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE, DELETE ON trades TO keepbook_app;
+CREATE FUNCTION keepbook_former_trades_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of former_trades is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER former_trades_never_change BEFORE UPDATE ON former_trades
+  FOR EACH ROW EXECUTE FUNCTION keepbook_former_trades_never_change();
+CREATE TRIGGER former_trades_never_vanish BEFORE DELETE ON former_trades
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER former_trades_never_truncated BEFORE TRUNCATE ON former_trades
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE former_trades ENABLE ROW LEVEL SECURITY;
+ALTER TABLE former_trades FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON former_trades USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON former_trades TO keepbook_app;
+ALTER TABLE trade_days ENABLE ROW LEVEL SECURITY;
+ALTER TABLE trade_days FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON trade_days USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE, DELETE ON trade_days TO keepbook_app;
+CREATE FUNCTION keepbook_fills_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW."owner", NEW."deployment_id", NEW."key", NEW."symbol", NEW."side", NEW."time", NEW."quantity", NEW."price", NEW."multiplier", NEW."load") IS NOT DISTINCT FROM (OLD."owner", OLD."deployment_id", OLD."key", OLD."symbol", OLD."side", OLD."time", OLD."quantity", OLD."price", OLD."multiplier", OLD."load") THEN RETURN NEW; END IF;
+  PERFORM keepbook_refuse('a row of fills is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER fills_never_change BEFORE UPDATE ON fills
+  FOR EACH ROW EXECUTE FUNCTION keepbook_fills_never_change();
+CREATE TRIGGER fills_never_truncated BEFORE TRUNCATE ON fills
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE fills ENABLE ROW LEVEL SECURITY;
+ALTER TABLE fills FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON fills USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ("remaining", "fee"), DELETE ON fills TO keepbook_app;
+CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER loads_never_truncated BEFORE TRUNCATE ON loads
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE loads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE loads FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON loads USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ("undone_at", "gone") ON loads TO keepbook_app;
+CREATE FUNCTION keepbook_mappings_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of mappings is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER mappings_never_change BEFORE UPDATE ON mappings
+  FOR EACH ROW EXECUTE FUNCTION keepbook_mappings_never_change();
+ALTER TABLE mappings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE mappings FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON mappings USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON mappings TO keepbook_app;
+CREATE FUNCTION keepbook_lessons_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW."owner", NEW."memory_id", NEW."version", NEW."finding", NEW."skill_id", NEW."deployment_id", NEW."known_at", NEW."window_from", NEW."window_until", NEW."trades", NEW."wins", NEW."mean", NEW."median", NEW."low", NEW."high", NEW."p", NEW."tried") IS NOT DISTINCT FROM (OLD."owner", OLD."memory_id", OLD."version", OLD."finding", OLD."skill_id", OLD."deployment_id", OLD."known_at", OLD."window_from", OLD."window_until", OLD."trades", OLD."wins", OLD."mean", OLD."median", OLD."low", OLD."high", OLD."p", OLD."tried") THEN RETURN NEW; END IF;
+  PERFORM keepbook_refuse('a row of lessons is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER lessons_never_change BEFORE UPDATE ON lessons
+  FOR EACH ROW EXECUTE FUNCTION keepbook_lessons_never_change();
+CREATE TRIGGER lessons_never_vanish BEFORE DELETE ON lessons
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes('memory_id');
+CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE lessons ENABLE ROW LEVEL SECURITY;
+ALTER TABLE lessons FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON lessons USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ("withdrawn_at") ON lessons TO keepbook_app;
+CREATE TRIGGER covers_never_vanish BEFORE DELETE ON covers
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER covers_never_truncated BEFORE TRUNCATE ON covers
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE covers ENABLE ROW LEVEL SECURITY;
+ALTER TABLE covers FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON covers USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON covers TO keepbook_app;
+CREATE TRIGGER seals_never_vanish BEFORE DELETE ON seals
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER seals_never_truncated BEFORE TRUNCATE ON seals
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE seals ENABLE ROW LEVEL SECURITY;
+ALTER TABLE seals FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON seals USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, UPDATE ("salt") ON seals TO keepbook_app;
+CREATE FUNCTION keepbook_touched_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of touched is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER touched_never_change BEFORE UPDATE ON touched
+  FOR EACH ROW EXECUTE FUNCTION keepbook_touched_never_change();
+ALTER TABLE touched ENABLE ROW LEVEL SECURITY;
+ALTER TABLE touched FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON touched USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON touched TO keepbook_app;
 
 -- Agents: a run begins without a result and ends once; what came of it is never rewritten, by nobody's second look.
 CREATE FUNCTION keepbook_runs_begin() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -1742,13 +2125,12 @@ CREATE TRIGGER runs_end_once BEFORE UPDATE ON runs FOR EACH ROW EXECUTE FUNCTION
 
 CREATE FUNCTION keepbook_transcripts_append() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('what was said in a run is never rewritten'); END IF;
   IF NEW.turn <> 1 + coalesce((SELECT max(turn) FROM transcripts WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
     OR NOT EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND status IN ('queued', 'running'))
   THEN PERFORM keepbook_refuse('a transcript grows turn by turn, while its run lasts'); END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER transcripts_append BEFORE INSERT OR UPDATE ON transcripts FOR EACH ROW EXECUTE FUNCTION keepbook_transcripts_append();
+CREATE TRIGGER transcripts_append BEFORE INSERT ON transcripts FOR EACH ROW EXECUTE FUNCTION keepbook_transcripts_append();
 
 CREATE FUNCTION keepbook_decisions_begin() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1784,7 +2166,6 @@ CREATE TRIGGER decisions_close_once BEFORE UPDATE ON decisions FOR EACH ROW EXEC
 
 CREATE FUNCTION keepbook_former_results_append() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('a former result is never rewritten'); END IF;
   IF NEW.nth <> 1 + coalesce((SELECT max(nth) FROM former_results WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
     OR NOT EXISTS (
       SELECT 1 FROM decisions d WHERE d.owner = NEW.owner AND d.run_id = NEW.run_id AND d.state <> 'open'
@@ -1793,88 +2174,19 @@ BEGIN
   THEN PERFORM keepbook_refuse('a former result is what its decision said'); END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER former_results_append BEFORE INSERT OR UPDATE ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_former_results_append();
-CREATE TRIGGER former_results_never_vanish BEFORE DELETE ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER former_results_never_truncated BEFORE TRUNCATE ON former_results EXECUTE FUNCTION keepbook_never_truncated();
-
-CREATE FUNCTION keepbook_former_trades_stay() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM keepbook_refuse('a former trade is never rewritten');
-  RETURN NEW;
-END $$;
-CREATE TRIGGER former_trades_never_change BEFORE UPDATE ON former_trades FOR EACH ROW EXECUTE FUNCTION keepbook_former_trades_stay();
-CREATE TRIGGER former_trades_never_vanish BEFORE DELETE ON former_trades FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER former_trades_never_truncated BEFORE TRUNCATE ON former_trades EXECUTE FUNCTION keepbook_never_truncated();
-
-CREATE TRIGGER agents_never_vanish BEFORE DELETE ON agents FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER runs_never_vanish BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER transcripts_never_vanish BEFORE DELETE ON transcripts FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER agents_never_truncated BEFORE TRUNCATE ON agents EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER runs_never_truncated BEFORE TRUNCATE ON runs EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER transcripts_never_truncated BEFORE TRUNCATE ON transcripts EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER decisions_never_truncated BEFORE TRUNCATE ON decisions EXECUTE FUNCTION keepbook_never_truncated();
+CREATE TRIGGER former_results_append BEFORE INSERT ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_former_results_append();
 
 -- Trading: what a skill said stays as it was said, version by version; what was traded and learnt goes only with the book.
 CREATE FUNCTION keepbook_skill_fields_append() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'UPDATE' THEN PERFORM keepbook_refuse('what a skill said is never rewritten'); END IF;
   IF NEW.version <> 1 + coalesce((SELECT max(version) FROM skill_fields WHERE owner = NEW.owner AND skill_id = NEW.skill_id
                                     AND field = NEW.field), 0) THEN
     PERFORM keepbook_refuse('the versions of a field are numbered without gaps');
   END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER skill_fields_append BEFORE INSERT OR UPDATE ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_skill_fields_append();
+CREATE TRIGGER skill_fields_append BEFORE INSERT ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_skill_fields_append();
 
--- An execution keeps what it told, a batch what came with it: what is still open of the one, and whether the other is
--- settled, may change.
-CREATE FUNCTION keepbook_fills_stay() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF (NEW.owner, NEW.deployment_id, NEW.key, NEW.symbol, NEW.side, NEW.time, NEW.quantity, NEW.price, NEW.multiplier)
-    IS DISTINCT FROM
-      (OLD.owner, OLD.deployment_id, OLD.key, OLD.symbol, OLD.side, OLD.time, OLD.quantity, OLD.price, OLD.multiplier)
-  THEN PERFORM keepbook_refuse('an execution is never rewritten'); END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER fills_stay BEFORE UPDATE ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_fills_stay();
-
-CREATE FUNCTION keepbook_batches_stay() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF (NEW.nth, NEW.source, NEW.link, NEW.what, NEW.at, NEW.came, NEW.went, NEW.spans, NEW.digest, NEW.previous, NEW.hash)
-    IS DISTINCT FROM
-      (OLD.nth, OLD.source, OLD.link, OLD.what, OLD.at, OLD.came, OLD.went, OLD.spans, OLD.digest, OLD.previous, OLD.hash)
-  THEN PERFORM keepbook_refuse('a batch is never rewritten'); END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER batches_stay BEFORE UPDATE ON batches FOR EACH ROW EXECUTE FUNCTION keepbook_batches_stay();
-
-CREATE FUNCTION keepbook_lessons_keep_their_figures() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF (NEW.owner, NEW.memory_id, NEW.version, NEW.finding, NEW.skill_id, NEW.deployment_id, NEW.known_at, NEW.window_from,
-      NEW.window_until, NEW.trades, NEW.wins, NEW.mean, NEW.median, NEW.low, NEW.high, NEW.p, NEW.tried)
-    IS DISTINCT FROM
-      (OLD.owner, OLD.memory_id, OLD.version, OLD.finding, OLD.skill_id, OLD.deployment_id, OLD.known_at, OLD.window_from,
-       OLD.window_until, OLD.trades, OLD.wins, OLD.mean, OLD.median, OLD.low, OLD.high, OLD.p, OLD.tried)
-  THEN PERFORM keepbook_refuse('the figures of a lesson are never rewritten'); END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER lessons_keep_their_figures BEFORE UPDATE ON lessons FOR EACH ROW EXECUTE FUNCTION keepbook_lessons_keep_their_figures();
-
-CREATE FUNCTION keepbook_lessons_never_vanish() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF NOT keepbook_erased(OLD.owner, '*', OLD.memory_id) THEN
-    PERFORM keepbook_refuse('the figures of a lesson go only with it');
-  END IF;
-  RETURN OLD;
-END $$;
-CREATE TRIGGER lessons_never_vanish BEFORE DELETE ON lessons FOR EACH ROW EXECUTE FUNCTION keepbook_lessons_never_vanish();
-
-CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 
 CREATE FUNCTION keepbook_loads_are_taken_back_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1909,63 +2221,6 @@ BEGIN
   RETURN OLD;
 END $$;
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_trades_go_once_former();
-CREATE TRIGGER skills_never_truncated BEFORE TRUNCATE ON skills EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER skill_fields_never_truncated BEFORE TRUNCATE ON skill_fields EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER deployments_never_truncated BEFORE TRUNCATE ON deployments EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER positions_never_truncated BEFORE TRUNCATE ON positions EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER loads_never_truncated BEFORE TRUNCATE ON loads EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER fills_never_truncated BEFORE TRUNCATE ON fills EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER trades_never_truncated BEFORE TRUNCATE ON trades EXECUTE FUNCTION keepbook_never_truncated();
-CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons EXECUTE FUNCTION keepbook_never_truncated();
-
--- Row-level security: a transaction that has not said whom it serves sees and writes nothing.
-DO $$
-DECLARE a_table text;
-BEGIN
-  FOREACH a_table IN ARRAY ARRAY['ledger', 'covers', 'seals', 'touched', 'memories', 'versions', 'links', 'injections', 'injected', 'erasures', 'terms', 'likeness', 'labels',
-    'threads', 'messages', 'turn_terms', 'notes', 'proposals', 'choices', 'meter',
-    'vectors', 'vector_spaces', 'answers', 'agents', 'runs', 'transcripts', 'decisions', 'former_results', 'former_trades',
-    'skills', 'skill_fields', 'deployments', 'positions', 'fills', 'loads', 'mappings', 'trades', 'trade_days', 'lessons', 'armed'] LOOP
-    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', a_table);
-    EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', a_table);
-    EXECUTE format('CREATE POLICY one_owner ON %I USING (owner = current_setting(''keepbook.owner'', true)) '
-                   'WITH CHECK (owner = current_setting(''keepbook.owner'', true))', a_table);
-  END LOOP;
-END $$;
-
--- What the application's role may do. The role itself is made by `keepbook db upgrade`.
-GRANT SELECT, INSERT ON ledger, covers, seals, versions, injected, erasures TO keepbook_app;
-GRANT UPDATE (salt) ON seals TO keepbook_app;
-GRANT SELECT, INSERT, DELETE ON touched TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE ON memories, links, owners TO keepbook_app;
-GRANT SELECT, INSERT, DELETE ON terms, likeness, labels TO keepbook_app;
-GRANT SELECT, INSERT ON injections TO keepbook_app;
-GRANT UPDATE (at, seq, nth, block, lines) ON injections TO keepbook_app;
-GRANT UPDATE (retired_at) ON versions TO keepbook_app;
-GRANT DELETE ON owners TO keepbook_app;
-GRANT SELECT, INSERT, DELETE ON messages, turn_terms, vectors, answers TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON threads, notes, proposals, choices, meter, due, vector_spaces, leases, page_sessions, armed, trade_days TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE ON agents TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON bars TO keepbook_app;
-GRANT SELECT, INSERT ON batches, former_bars, former_events TO keepbook_app;
-GRANT UPDATE (settled) ON batches TO keepbook_app;
-GRANT SELECT, INSERT ON runs, transcripts, decisions, former_results, former_trades TO keepbook_app;
-GRANT UPDATE (status, adapter, model, card, error, session_before, session_after, epoch, step, tokens_in, tokens_out,
-  started_at, finished_at) ON runs TO keepbook_app;
-GRANT UPDATE (state, filled_at, fill_price, through, last_close, closed_at, closed_by, outcome, exit_price, result_r,
-  result_pct, note, known_at) ON decisions TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE ON market_events TO keepbook_app;
-GRANT SELECT, INSERT, DELETE ON event_symbols TO keepbook_app;
-GRANT SELECT, INSERT, UPDATE ON skills, deployments, positions, trades TO keepbook_app;
-GRANT DELETE ON trades TO keepbook_app;
-GRANT SELECT, INSERT, DELETE ON fills TO keepbook_app;
-GRANT SELECT, INSERT ON loads TO keepbook_app;
-GRANT UPDATE (undone_at, gone) ON loads TO keepbook_app;
-GRANT UPDATE (remaining, fee) ON fills TO keepbook_app;
-GRANT SELECT, INSERT, DELETE ON mappings TO keepbook_app;
-GRANT SELECT, INSERT ON skill_fields, lessons TO keepbook_app;
-GRANT UPDATE (withdrawn_at) ON lessons TO keepbook_app;
 
 -- Names mean this schema's tables and nothing else: a temporary table of the same name would come first otherwise,
 -- and a guard would look at that one. Whom to serve is said in every transaction and looks at no table.

@@ -1206,10 +1206,6 @@ BEGIN SELECT RAISE(ABORT, 'guard: a cover follows the link before it, in number 
 CREATE TRIGGER covers_never_change BEFORE UPDATE ON covers
 BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
 
-CREATE TRIGGER covers_never_vanish BEFORE DELETE ON covers
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
-
 -- Seals: numbered without gaps; only the salt may go, once the row is in another state.
 CREATE TRIGGER seals_append BEFORE INSERT ON seals
 WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0)
@@ -1223,10 +1219,6 @@ WHEN NOT (
 )
 BEGIN SELECT RAISE(ABORT, 'guard: a seal is never rewritten'); END;
 
-CREATE TRIGGER seals_never_vanish BEFORE DELETE ON seals
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: a seal is never taken off'); END;
-
 CREATE TRIGGER ledger_never_changes BEFORE UPDATE ON ledger
 WHEN NOT (
   EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id IN (OLD.memory_id, OLD.other_id))
@@ -1236,10 +1228,6 @@ WHEN NOT (
   AND NEW.memory_id IS OLD.memory_id AND NEW.other_id IS OLD.other_id AND NEW.link_id IS OLD.link_id
   AND NEW.link = OLD.link AND NEW.undoes IS OLD.undoes AND NEW.digest = OLD.digest AND NEW.previous = OLD.previous AND NEW.hash = OLD.hash
 )
-BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
-
-CREATE TRIGGER ledger_never_shrinks BEFORE DELETE ON ledger
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
 
 -- Memories: a change comes with a newer ledger entry about this memory.
@@ -1280,10 +1268,6 @@ WHEN NEW.purged_at IS NULL
     )
   )
 BEGIN SELECT RAISE(ABORT, 'guard: automation may not overrule a person'); END;
-
-CREATE TRIGGER memories_never_vanish BEFORE DELETE ON memories
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: a memory is forgotten or erased, never deleted'); END;
 
 -- Versions: numbered without gaps, each ending the one before it, nothing rewritten, and the person's word first.
 CREATE TRIGGER versions_follow_each_other BEFORE INSERT ON versions
@@ -1360,10 +1344,6 @@ WHEN NOT (
 )
 BEGIN SELECT RAISE(ABORT, 'guard: a version is never rewritten'); END;
 
-CREATE TRIGGER versions_never_vanish BEFORE DELETE ON versions
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: a version is never deleted'); END;
-
 -- Links: what they join stays; only standing or removed may change, with a ledger entry.
 CREATE TRIGGER links_begin_in_the_ledger BEFORE INSERT ON links
 WHEN NOT EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner AND seq = NEW.event AND link_id = NEW.id)
@@ -1405,21 +1385,10 @@ CREATE TRIGGER injections_happen_once BEFORE INSERT ON injections
 WHEN EXISTS (SELECT 1 FROM injections WHERE owner = NEW.owner AND space = NEW.space AND session = NEW.session)
 BEGIN SELECT RAISE(ABORT, 'guard: an injection is never rewritten'); END;
 
-CREATE TRIGGER injections_never_vanish BEFORE DELETE ON injections
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: injections are append-only'); END;
-
 CREATE TRIGGER injected_follow_each_other BEFORE INSERT ON injected
 WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id), 0)
   OR NOT EXISTS (SELECT 1 FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id)
 BEGIN SELECT RAISE(ABORT, 'guard: injections are counted without gaps'); END;
-
-CREATE TRIGGER injected_never_changes BEFORE UPDATE ON injected
-BEGIN SELECT RAISE(ABORT, 'guard: injections are append-only'); END;
-
-CREATE TRIGGER injected_never_vanishes BEFORE DELETE ON injected
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: injections are append-only'); END;
 
 -- Erasures: naming what goes is what makes it go.
 CREATE TRIGGER erasures_stand_in_the_ledger BEFORE INSERT ON erasures
@@ -1432,10 +1401,6 @@ WHEN EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.
 BEGIN SELECT RAISE(ABORT, 'guard: an erasure stands in the ledger; a job erases only what a person put in the trash'); END;
 
 CREATE TRIGGER erasures_never_change BEFORE UPDATE ON erasures
-BEGIN SELECT RAISE(ABORT, 'guard: an erasure is never taken back'); END;
-
-CREATE TRIGGER erasures_never_vanish BEFORE DELETE ON erasures
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: an erasure is never taken back'); END;
 
 CREATE TRIGGER erasures_take_a_memory AFTER INSERT ON erasures
@@ -1453,17 +1418,16 @@ BEGIN
       id IN (SELECT thread_id FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
       OR id IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'chat')
       OR session IN (SELECT session FROM injected WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND space = 'outside'));
-  UPDATE agents SET compressed = NULL
-    WHERE owner = NEW.owner AND compressed IS NOT NULL AND id IN (
-      SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
-      WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
   DELETE FROM proposals WHERE owner = NEW.owner AND (memory_id = NEW.memory_id OR instr(choices, NEW.memory_id) > 0);
   DELETE FROM answers WHERE owner = NEW.owner;
-  DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+DELETE FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+UPDATE agents SET compressed = NULL WHERE owner = NEW.owner AND (compressed IS NOT NULL) AND id IN (
+  SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
+  WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id);
+DELETE FROM labels WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
+DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   DELETE FROM links WHERE owner = NEW.owner AND (from_id = NEW.memory_id OR to_id = NEW.memory_id);
-  DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
-  DELETE FROM likeness WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
-  DELETE FROM labels WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
   UPDATE vector_spaces SET removed = removed + 1 WHERE owner = NEW.owner AND EXISTS (
     SELECT 1 FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id);
   DELETE FROM vectors WHERE owner = NEW.owner AND kind = 'memory' AND item = NEW.memory_id;
@@ -1474,57 +1438,171 @@ END;
 CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
 WHEN NEW.memory_id = '*'
 BEGIN
-  DELETE FROM answers WHERE owner = NEW.owner;
-  DELETE FROM lessons WHERE owner = NEW.owner;
-  DELETE FROM armed WHERE owner = NEW.owner;
-  DELETE FROM mappings WHERE owner = NEW.owner;
-  DELETE FROM loads WHERE owner = NEW.owner;
-  DELETE FROM fills WHERE owner = NEW.owner;
-  DELETE FROM trade_days WHERE owner = NEW.owner;
-  DELETE FROM former_trades WHERE owner = NEW.owner;
-  DELETE FROM trades WHERE owner = NEW.owner;
-  DELETE FROM positions WHERE owner = NEW.owner;
-  DELETE FROM deployments WHERE owner = NEW.owner;
-  DELETE FROM skill_fields WHERE owner = NEW.owner;
-  DELETE FROM skills WHERE owner = NEW.owner;
-  DELETE FROM former_results WHERE owner = NEW.owner;
-  DELETE FROM decisions WHERE owner = NEW.owner;
-  DELETE FROM transcripts WHERE owner = NEW.owner;
-  DELETE FROM runs WHERE owner = NEW.owner;
-  DELETE FROM agents WHERE owner = NEW.owner;
-  DELETE FROM vectors WHERE owner = NEW.owner;
-  DELETE FROM vector_spaces WHERE owner = NEW.owner;
-  DELETE FROM turn_terms WHERE owner = NEW.owner;
-  DELETE FROM messages WHERE owner = NEW.owner;
-  DELETE FROM threads WHERE owner = NEW.owner;
-  DELETE FROM notes WHERE owner = NEW.owner;
-  DELETE FROM proposals WHERE owner = NEW.owner;
-  DELETE FROM choices WHERE owner = NEW.owner;
-  DELETE FROM meter WHERE owner = NEW.owner;
-  DELETE FROM due WHERE owner = NEW.owner;
-  DELETE FROM terms WHERE owner = NEW.owner;
-  DELETE FROM likeness WHERE owner = NEW.owner;
-  DELETE FROM labels WHERE owner = NEW.owner;
-  DELETE FROM injected WHERE owner = NEW.owner;
-  DELETE FROM injections WHERE owner = NEW.owner;
-  DELETE FROM links WHERE owner = NEW.owner;
-  DELETE FROM versions WHERE owner = NEW.owner;
-  DELETE FROM memories WHERE owner = NEW.owner;
-  DELETE FROM ledger WHERE owner = NEW.owner;
-  DELETE FROM covers WHERE owner = NEW.owner;
-  DELETE FROM seals WHERE owner = NEW.owner;
+DELETE FROM seals WHERE owner = NEW.owner;
+DELETE FROM covers WHERE owner = NEW.owner;
+DELETE FROM lessons WHERE owner = NEW.owner;
+DELETE FROM mappings WHERE owner = NEW.owner;
+DELETE FROM loads WHERE owner = NEW.owner;
+DELETE FROM fills WHERE owner = NEW.owner;
+DELETE FROM trade_days WHERE owner = NEW.owner;
+DELETE FROM former_trades WHERE owner = NEW.owner;
+DELETE FROM trades WHERE owner = NEW.owner;
+DELETE FROM positions WHERE owner = NEW.owner;
+DELETE FROM deployments WHERE owner = NEW.owner;
+DELETE FROM skill_fields WHERE owner = NEW.owner;
+DELETE FROM skills WHERE owner = NEW.owner;
+DELETE FROM former_results WHERE owner = NEW.owner;
+DELETE FROM decisions WHERE owner = NEW.owner;
+DELETE FROM transcripts WHERE owner = NEW.owner;
+DELETE FROM runs WHERE owner = NEW.owner;
+DELETE FROM agents WHERE owner = NEW.owner;
+DELETE FROM armed WHERE owner = NEW.owner;
+DELETE FROM answers WHERE owner = NEW.owner;
+DELETE FROM vector_spaces WHERE owner = NEW.owner;
+DELETE FROM vectors WHERE owner = NEW.owner;
+DELETE FROM due WHERE owner = NEW.owner;
+DELETE FROM meter WHERE owner = NEW.owner;
+DELETE FROM choices WHERE owner = NEW.owner;
+DELETE FROM proposals WHERE owner = NEW.owner;
+DELETE FROM notes WHERE owner = NEW.owner;
+DELETE FROM turn_terms WHERE owner = NEW.owner;
+DELETE FROM messages WHERE owner = NEW.owner;
+DELETE FROM threads WHERE owner = NEW.owner;
+DELETE FROM labels WHERE owner = NEW.owner;
+DELETE FROM likeness WHERE owner = NEW.owner;
+DELETE FROM terms WHERE owner = NEW.owner;
+DELETE FROM injected WHERE owner = NEW.owner;
+DELETE FROM injections WHERE owner = NEW.owner;
+DELETE FROM links WHERE owner = NEW.owner;
+DELETE FROM versions WHERE owner = NEW.owner;
+DELETE FROM memories WHERE owner = NEW.owner;
+DELETE FROM ledger WHERE owner = NEW.owner;
   DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
   DELETE FROM erasures WHERE owner = NEW.owner;
   DELETE FROM touched WHERE owner = NEW.owner;
 END;
 
 -- Chats: what was said is kept as it was said, until the whole chat goes.
-CREATE TRIGGER messages_never_change BEFORE UPDATE ON messages
-BEGIN SELECT RAISE(ABORT, 'guard: what was said in a chat is never rewritten'); END;
-
 CREATE TRIGGER messages_follow_each_other BEFORE INSERT ON messages
 WHEN NEW.turn <> 1 + coalesce((SELECT max(turn) FROM messages WHERE owner = NEW.owner AND thread_id = NEW.thread_id), 0)
 BEGIN SELECT RAISE(ABORT, 'guard: the turns of a chat are numbered without gaps'); END;
+
+-- What follows from how each table is declared.
+CREATE TRIGGER ledger_never_vanish BEFORE DELETE ON ledger
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from ledger but by an erasure'); END;
+CREATE TRIGGER memories_never_vanish BEFORE DELETE ON memories
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from memories but by an erasure'); END;
+CREATE TRIGGER versions_never_vanish BEFORE DELETE ON versions
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from versions but by an erasure'); END;
+CREATE TRIGGER injections_never_vanish BEFORE DELETE ON injections
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from injections but by an erasure'); END;
+CREATE TRIGGER injected_never_change BEFORE UPDATE ON injected
+BEGIN SELECT RAISE(ABORT, 'guard: a row of injected is never rewritten'); END;
+CREATE TRIGGER injected_never_vanish BEFORE DELETE ON injected
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from injected but by an erasure'); END;
+CREATE TRIGGER erasures_never_vanish BEFORE DELETE ON erasures
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from erasures but by an erasure'); END;
+CREATE TRIGGER terms_never_change BEFORE UPDATE ON terms
+BEGIN SELECT RAISE(ABORT, 'guard: a row of terms is never rewritten'); END;
+CREATE TRIGGER likeness_never_change BEFORE UPDATE ON likeness
+BEGIN SELECT RAISE(ABORT, 'guard: a row of likeness is never rewritten'); END;
+CREATE TRIGGER labels_never_change BEFORE UPDATE ON labels
+BEGIN SELECT RAISE(ABORT, 'guard: a row of labels is never rewritten'); END;
+CREATE TRIGGER messages_never_change BEFORE UPDATE ON messages
+BEGIN SELECT RAISE(ABORT, 'guard: a row of messages is never rewritten'); END;
+CREATE TRIGGER turn_terms_never_change BEFORE UPDATE ON turn_terms
+BEGIN SELECT RAISE(ABORT, 'guard: a row of turn_terms is never rewritten'); END;
+CREATE TRIGGER vectors_never_change BEFORE UPDATE ON vectors
+BEGIN SELECT RAISE(ABORT, 'guard: a row of vectors is never rewritten'); END;
+CREATE TRIGGER answers_never_change BEFORE UPDATE ON answers
+BEGIN SELECT RAISE(ABORT, 'guard: a row of answers is never rewritten'); END;
+CREATE TRIGGER agents_are_not_replaced BEFORE INSERT ON agents
+WHEN EXISTS (SELECT 1 FROM agents WHERE "owner" = NEW."owner" AND "id" = NEW."id")
+BEGIN SELECT RAISE(ABORT, 'guard: a row of agents is never replaced'); END;
+CREATE TRIGGER agents_never_vanish BEFORE DELETE ON agents
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from agents but by an erasure'); END;
+CREATE TRIGGER runs_never_vanish BEFORE DELETE ON runs
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from runs but by an erasure'); END;
+CREATE TRIGGER transcripts_never_change BEFORE UPDATE ON transcripts
+BEGIN SELECT RAISE(ABORT, 'guard: a row of transcripts is never rewritten'); END;
+CREATE TRIGGER transcripts_never_vanish BEFORE DELETE ON transcripts
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from transcripts but by an erasure'); END;
+CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from decisions but by an erasure'); END;
+CREATE TRIGGER former_results_never_change BEFORE UPDATE ON former_results
+BEGIN SELECT RAISE(ABORT, 'guard: a row of former_results is never rewritten'); END;
+CREATE TRIGGER former_results_never_vanish BEFORE DELETE ON former_results
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_results but by an erasure'); END;
+CREATE TRIGGER batches_never_change BEFORE UPDATE ON batches
+WHEN NOT (NEW."nth" IS OLD."nth" AND NEW."source" IS OLD."source" AND NEW."link" IS OLD."link" AND NEW."what" IS OLD."what" AND NEW."at" IS OLD."at" AND NEW."came" IS OLD."came" AND NEW."went" IS OLD."went" AND NEW."spans" IS OLD."spans" AND NEW."digest" IS OLD."digest" AND NEW."previous" IS OLD."previous" AND NEW."hash" IS OLD."hash")
+BEGIN SELECT RAISE(ABORT, 'guard: a row of batches is never rewritten'); END;
+CREATE TRIGGER former_bars_never_change BEFORE UPDATE ON former_bars
+BEGIN SELECT RAISE(ABORT, 'guard: a row of former_bars is never rewritten'); END;
+CREATE TRIGGER former_events_never_change BEFORE UPDATE ON former_events
+BEGIN SELECT RAISE(ABORT, 'guard: a row of former_events is never rewritten'); END;
+CREATE TRIGGER event_symbols_never_change BEFORE UPDATE ON event_symbols
+BEGIN SELECT RAISE(ABORT, 'guard: a row of event_symbols is never rewritten'); END;
+CREATE TRIGGER skills_are_not_replaced BEFORE INSERT ON skills
+WHEN EXISTS (SELECT 1 FROM skills WHERE "owner" = NEW."owner" AND "id" = NEW."id")
+BEGIN SELECT RAISE(ABORT, 'guard: a row of skills is never replaced'); END;
+CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from skills but by an erasure'); END;
+CREATE TRIGGER skill_fields_never_change BEFORE UPDATE ON skill_fields
+BEGIN SELECT RAISE(ABORT, 'guard: a row of skill_fields is never rewritten'); END;
+CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from skill_fields but by an erasure'); END;
+CREATE TRIGGER deployments_are_not_replaced BEFORE INSERT ON deployments
+WHEN EXISTS (SELECT 1 FROM deployments WHERE "owner" = NEW."owner" AND "id" = NEW."id")
+BEGIN SELECT RAISE(ABORT, 'guard: a row of deployments is never replaced'); END;
+CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from deployments but by an erasure'); END;
+CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from positions but by an erasure'); END;
+CREATE TRIGGER former_trades_never_change BEFORE UPDATE ON former_trades
+BEGIN SELECT RAISE(ABORT, 'guard: a row of former_trades is never rewritten'); END;
+CREATE TRIGGER former_trades_never_vanish BEFORE DELETE ON former_trades
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_trades but by an erasure'); END;
+CREATE TRIGGER fills_never_change BEFORE UPDATE ON fills
+WHEN NOT (NEW."owner" IS OLD."owner" AND NEW."deployment_id" IS OLD."deployment_id" AND NEW."key" IS OLD."key" AND NEW."symbol" IS OLD."symbol" AND NEW."side" IS OLD."side" AND NEW."time" IS OLD."time" AND NEW."quantity" IS OLD."quantity" AND NEW."price" IS OLD."price" AND NEW."multiplier" IS OLD."multiplier" AND NEW."load" IS OLD."load")
+BEGIN SELECT RAISE(ABORT, 'guard: a row of fills is never rewritten'); END;
+CREATE TRIGGER loads_are_not_replaced BEFORE INSERT ON loads
+WHEN EXISTS (SELECT 1 FROM loads WHERE "owner" = NEW."owner" AND "nth" = NEW."nth")
+BEGIN SELECT RAISE(ABORT, 'guard: a row of loads is never replaced'); END;
+CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from loads but by an erasure'); END;
+CREATE TRIGGER mappings_never_change BEFORE UPDATE ON mappings
+BEGIN SELECT RAISE(ABORT, 'guard: a row of mappings is never rewritten'); END;
+CREATE TRIGGER lessons_never_change BEFORE UPDATE ON lessons
+WHEN NOT (NEW."owner" IS OLD."owner" AND NEW."memory_id" IS OLD."memory_id" AND NEW."version" IS OLD."version" AND NEW."finding" IS OLD."finding" AND NEW."skill_id" IS OLD."skill_id" AND NEW."deployment_id" IS OLD."deployment_id" AND NEW."known_at" IS OLD."known_at" AND NEW."window_from" IS OLD."window_from" AND NEW."window_until" IS OLD."window_until" AND NEW."trades" IS OLD."trades" AND NEW."wins" IS OLD."wins" AND NEW."mean" IS OLD."mean" AND NEW."median" IS OLD."median" AND NEW."low" IS OLD."low" AND NEW."high" IS OLD."high" AND NEW."p" IS OLD."p" AND NEW."tried" IS OLD."tried")
+BEGIN SELECT RAISE(ABORT, 'guard: a row of lessons is never rewritten'); END;
+CREATE TRIGGER lessons_never_vanish BEFORE DELETE ON lessons
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id IN ('*', OLD.memory_id))
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from lessons but by an erasure'); END;
+CREATE TRIGGER covers_never_vanish BEFORE DELETE ON covers
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from covers but by an erasure'); END;
+CREATE TRIGGER seals_never_vanish BEFORE DELETE ON seals
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from seals but by an erasure'); END;
+CREATE TRIGGER touched_never_change BEFORE UPDATE ON touched
+BEGIN SELECT RAISE(ABORT, 'guard: a row of touched is never rewritten'); END;
 
 -- Agents: a run begins without a result and ends once; what came of it is never rewritten, by nobody's second look.
 CREATE TRIGGER runs_begin BEFORE INSERT ON runs
@@ -1550,29 +1628,10 @@ WHEN NOT (
 )
 BEGIN SELECT RAISE(ABORT, 'guard: the result of a run is never changed'); END;
 
-CREATE TRIGGER runs_never_vanish BEFORE DELETE ON runs
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from runs but by an erasure'); END;
-
-CREATE TRIGGER agents_are_not_replaced BEFORE INSERT ON agents
-WHEN EXISTS (SELECT 1 FROM agents WHERE owner = NEW.owner AND id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'guard: an agent is changed, never replaced'); END;
-
-CREATE TRIGGER agents_never_vanish BEFORE DELETE ON agents
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from agents but by an erasure'); END;
-
 CREATE TRIGGER transcripts_append BEFORE INSERT ON transcripts
 WHEN NEW.turn <> 1 + coalesce((SELECT max(turn) FROM transcripts WHERE owner = NEW.owner AND run_id = NEW.run_id), 0)
   OR NOT EXISTS (SELECT 1 FROM runs WHERE owner = NEW.owner AND id = NEW.run_id AND status IN ('queued', 'running'))
 BEGIN SELECT RAISE(ABORT, 'guard: a transcript grows turn by turn, while its run lasts'); END;
-
-CREATE TRIGGER transcripts_never_change BEFORE UPDATE ON transcripts
-BEGIN SELECT RAISE(ABORT, 'guard: what was said in a run is never rewritten'); END;
-
-CREATE TRIGGER transcripts_never_vanish BEFORE DELETE ON transcripts
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from transcripts but by an erasure'); END;
 
 CREATE TRIGGER decisions_begin BEFORE INSERT ON decisions
 WHEN EXISTS (SELECT 1 FROM decisions WHERE owner = NEW.owner AND run_id = NEW.run_id)
@@ -1608,17 +1667,6 @@ WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM former_results WHERE owner = 
       AND d.exit_price IS NEW.exit_price AND d.result_r IS NEW.result_r AND d.state <> 'open')
 BEGIN SELECT RAISE(ABORT, 'guard: a former result is what its decision said'); END;
 
-CREATE TRIGGER former_results_never_change BEFORE UPDATE ON former_results
-BEGIN SELECT RAISE(ABORT, 'guard: a former result is never rewritten'); END;
-
-CREATE TRIGGER former_results_never_vanish BEFORE DELETE ON former_results
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_results but by an erasure'); END;
-
-CREATE TRIGGER decisions_never_vanish BEFORE DELETE ON decisions
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from decisions but by an erasure'); END;
-
 -- Trading: what a skill said stays as it was said, version by version; what was traded and learnt goes only with the book.
 CREATE TRIGGER skill_fields_follow_each_other BEFORE INSERT ON skill_fields
 WHEN NEW.version <> 1 + coalesce((SELECT max(version) FROM skill_fields WHERE owner = NEW.owner AND skill_id = NEW.skill_id
@@ -1626,77 +1674,10 @@ WHEN NEW.version <> 1 + coalesce((SELECT max(version) FROM skill_fields WHERE ow
   OR NOT EXISTS (SELECT 1 FROM skills WHERE owner = NEW.owner AND id = NEW.skill_id)
 BEGIN SELECT RAISE(ABORT, 'guard: the versions of a field are numbered without gaps'); END;
 
-CREATE TRIGGER skill_fields_never_change BEFORE UPDATE ON skill_fields
-BEGIN SELECT RAISE(ABORT, 'guard: what a skill said is never rewritten'); END;
-
 CREATE TRIGGER lessons_are_not_replaced BEFORE INSERT ON lessons
 WHEN EXISTS (SELECT 1 FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND version = NEW.version)
   OR NOT EXISTS (SELECT 1 FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND version = NEW.version)
 BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson are never rewritten'); END;
-
--- An execution keeps what it told, a batch what came with it: what is still open of the one, and whether the other is
--- settled, may change.
-CREATE TRIGGER fills_stay BEFORE UPDATE ON fills
-WHEN NOT (
-  NEW.owner = OLD.owner AND NEW.deployment_id = OLD.deployment_id AND NEW.key = OLD.key AND NEW.symbol = OLD.symbol
-  AND NEW.side = OLD.side AND NEW.time = OLD.time AND NEW.quantity = OLD.quantity AND NEW.price = OLD.price
-  AND NEW.multiplier = OLD.multiplier
-)
-BEGIN SELECT RAISE(ABORT, 'guard: an execution is never rewritten'); END;
-
-CREATE TRIGGER batches_stay BEFORE UPDATE ON batches
-WHEN NOT (
-  NEW.nth = OLD.nth AND NEW.source = OLD.source AND NEW.link = OLD.link AND NEW.what = OLD.what AND NEW.at = OLD.at
-  AND NEW.came = OLD.came AND NEW.went = OLD.went AND NEW.spans = OLD.spans AND NEW.digest = OLD.digest
-  AND NEW.previous = OLD.previous AND NEW.hash = OLD.hash
-)
-BEGIN SELECT RAISE(ABORT, 'guard: a batch is never rewritten'); END;
-
-CREATE TRIGGER lessons_keep_their_figures BEFORE UPDATE ON lessons
-WHEN NOT (
-  NEW.owner = OLD.owner AND NEW.memory_id = OLD.memory_id AND NEW.version = OLD.version AND NEW.finding = OLD.finding
-  AND NEW.skill_id = OLD.skill_id AND NEW.deployment_id IS OLD.deployment_id AND NEW.known_at = OLD.known_at
-  AND NEW.window_from IS OLD.window_from AND NEW.window_until IS OLD.window_until AND NEW.trades = OLD.trades
-  AND NEW.wins = OLD.wins AND NEW.mean = OLD.mean AND NEW.median = OLD.median AND NEW.low = OLD.low
-  AND NEW.high = OLD.high AND NEW.p = OLD.p AND NEW.tried = OLD.tried
-)
-BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson are never rewritten'); END;
-
-CREATE TRIGGER lessons_never_vanish BEFORE DELETE ON lessons
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id IN ('*', OLD.memory_id))
-BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson go only with it'); END;
-
-CREATE TRIGGER skills_are_not_replaced BEFORE INSERT ON skills
-WHEN EXISTS (SELECT 1 FROM skills WHERE owner = NEW.owner AND id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'guard: a skill is changed, never replaced'); END;
-
-CREATE TRIGGER deployments_are_not_replaced BEFORE INSERT ON deployments
-WHEN EXISTS (SELECT 1 FROM deployments WHERE owner = NEW.owner AND id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'guard: a deployment is changed, never replaced'); END;
-
-CREATE TRIGGER skills_never_vanish BEFORE DELETE ON skills
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from skills but by an erasure'); END;
-
-CREATE TRIGGER skill_fields_never_vanish BEFORE DELETE ON skill_fields
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from skill_fields but by an erasure'); END;
-
-CREATE TRIGGER deployments_never_vanish BEFORE DELETE ON deployments
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from deployments but by an erasure'); END;
-
-CREATE TRIGGER positions_never_vanish BEFORE DELETE ON positions
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from positions but by an erasure'); END;
-
-CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from loads but by an erasure'); END;
-
-CREATE TRIGGER loads_are_not_replaced BEFORE INSERT ON loads
-WHEN EXISTS (SELECT 1 FROM loads WHERE owner = NEW.owner AND nth = NEW.nth)
-BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
 
 CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads
 WHEN NOT (
@@ -1711,13 +1692,6 @@ CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
   AND NOT EXISTS (SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.load AND undone_at IS NOT NULL)
 BEGIN SELECT RAISE(ABORT, 'guard: a fill goes with its load, or by an erasure'); END;
-
-CREATE TRIGGER former_trades_never_change BEFORE UPDATE ON former_trades
-BEGIN SELECT RAISE(ABORT, 'guard: a former trade is never rewritten'); END;
-
-CREATE TRIGGER former_trades_never_vanish BEFORE DELETE ON former_trades
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_trades but by an erasure'); END;
 
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')

@@ -1,0 +1,158 @@
+# ruff: noqa: S608  names of our own tables
+"""The guards that follow from how a table is declared, as SQL: what never changes, what never goes, who may do what.
+
+Rules of its own a table has in `guards/`, written by hand for each engine. Where that SQL says `--: purge` or
+`--: erase`, the statements stand that take the rows of every table with a memory, or with a whole book.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sqlalchemy import Table
+
+from keepbook.storage.tables.declare import rules_of
+
+PURGE, ERASE = "--: purge\n", "--: erase\n"
+LEFT_TO_THE_LAST = ("erasures", "touched")
+"""Emptied by the guards themselves, behind all others: what is deleted is noted, and needs its erasure."""
+
+
+def is_owned(table: Table) -> bool:
+    """Whether each row belongs to one owner."""
+    return "owner" in table.primary_key.columns
+
+
+def is_scoped(table: Table) -> bool:
+    """Whether a transaction sees only the rows of the owner it serves."""
+    return is_owned(table) and not rules_of(table).open
+
+
+def is_kept(table: Table) -> bool:
+    """Whether rows go by an erasure alone."""
+    return is_owned(table) and not rules_of(table).may_go and "delete" not in rules_of(table).own
+
+
+def has_fixed_columns(table: Table) -> bool:
+    """Whether something of its rows never changes, without SQL of the table's own that says so."""
+    return rules_of(table).may_change is not None and "update" not in rules_of(table).own
+
+
+def fixed_columns(table: Table) -> list[str]:
+    """The columns of a row that never change; none where all may."""
+    may_change = rules_of(table).may_change
+    return [] if may_change is None else [column.name for column in table.c if column.name not in may_change]
+
+
+def with_erasing(sql: str, tables: Sequence[Table]) -> str:
+    """The guards with the statements that take rows away, tables that depend on others first."""
+    children_first = [table for table in reversed(tables) if is_owned(table)]
+    return sql.replace(PURGE, "".join(_purging(children_first))).replace(ERASE, "".join(_erasing(children_first)))
+
+
+def _purging(tables: Iterable[Table]) -> Iterator[str]:
+    for table in tables:
+        rules = rules_of(table)
+        if rules.of_memory:
+            yield f"DELETE FROM {table.name} WHERE owner = NEW.owner AND {rules.of_memory} = NEW.memory_id;\n"
+        if rules.blanked:
+            emptied = ", ".join(f"{name} = NULL" for name in rules.blanked)
+            full = " OR ".join(f"{name} IS NOT NULL" for name in rules.blanked)
+            yield f"UPDATE {table.name} SET {emptied} WHERE owner = NEW.owner AND ({full}) AND {rules.blanked_where};\n"
+
+
+def _erasing(tables: Iterable[Table]) -> Iterator[str]:
+    for table in tables:
+        if table.name not in (*LEFT_TO_THE_LAST, "owners"):
+            yield f"DELETE FROM {table.name} WHERE owner = NEW.owner;\n"
+
+
+# SQLite
+
+
+def sqlite_guards(tables: Iterable[Table]) -> str:
+    return "\n".join(line for table in tables for line in _sqlite(table)) + "\n"
+
+
+def _sqlite(table: Table) -> Iterator[str]:
+    rules, name = rules_of(table), table.name
+    if is_kept(table) and not rules.bulk and "insert" not in rules.own:
+        same = " AND ".join(f'"{column.name}" = NEW."{column.name}"' for column in table.primary_key.columns)
+        # INSERT OR REPLACE deletes without firing delete triggers.
+        yield f"CREATE TRIGGER {name}_are_not_replaced BEFORE INSERT ON {name}"
+        yield f"WHEN EXISTS (SELECT 1 FROM {name} WHERE {same})"
+        yield _refusing(f"a row of {name} is never replaced")
+    if has_fixed_columns(table):
+        same = " AND ".join(f'NEW."{column}" IS OLD."{column}"' for column in fixed_columns(table))
+        yield f"CREATE TRIGGER {name}_never_change BEFORE UPDATE ON {name}"
+        if rules.may_change:
+            yield f"WHEN NOT ({same})"
+        yield _refusing(f"a row of {name} is never rewritten")
+    if is_kept(table):
+        gone = f"IN ('*', OLD.{rules.of_memory})" if rules.of_memory else "= '*'"
+        yield f"CREATE TRIGGER {name}_never_vanish BEFORE DELETE ON {name}"
+        yield f"WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id {gone})"
+        yield _refusing(f"nothing is deleted from {name} but by an erasure")
+
+
+def _refusing(why: str) -> str:
+    return f"BEGIN SELECT RAISE(ABORT, 'guard: {why}'); END;"
+
+
+# PostgreSQL
+
+
+def postgresql_guards(tables: Sequence[Table]) -> str:
+    """The triggers of each table, row-level security, and the rights of the application's role. The role itself is made
+    by `keepbook db upgrade`."""
+    return (
+        "\n".join(line for table in tables for line in (*_postgresql(table), *_security(table), *_rights(table))) + "\n"
+    )
+
+
+def _postgresql(table: Table) -> Iterator[str]:
+    rules, name = rules_of(table), table.name
+    if has_fixed_columns(table):
+        yield f"CREATE FUNCTION keepbook_{name}_never_change() RETURNS trigger LANGUAGE plpgsql AS $$"
+        yield "BEGIN"
+        if rules.may_change:
+            new, old = (", ".join(f'{row}."{column}"' for column in fixed_columns(table)) for row in ("NEW", "OLD"))
+            yield f"  IF ({new}) IS NOT DISTINCT FROM ({old}) THEN RETURN NEW; END IF;"
+        yield f"  PERFORM keepbook_refuse('a row of {name} is never rewritten');"
+        yield "  RETURN NULL;"
+        yield "END $$;"
+        yield f"CREATE TRIGGER {name}_never_change BEFORE UPDATE ON {name}"
+        yield f"  FOR EACH ROW EXECUTE FUNCTION keepbook_{name}_never_change();"
+    if is_kept(table):
+        given = f"'{rules.of_memory}'" if rules.of_memory else ""
+        yield f"CREATE TRIGGER {name}_never_vanish BEFORE DELETE ON {name}"
+        yield f"  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes({given});"
+    if is_owned(table) and (is_kept(table) or "delete" in rules.own):
+        yield f"CREATE TRIGGER {name}_never_truncated BEFORE TRUNCATE ON {name}"
+        yield "  EXECUTE FUNCTION keepbook_never_truncated();"
+
+
+def _security(table: Table) -> Iterator[str]:
+    """A transaction that has not said whom it serves sees and writes nothing."""
+    if is_scoped(table):
+        served = "owner = current_setting('keepbook.owner', true)"
+        yield f"ALTER TABLE {table.name} ENABLE ROW LEVEL SECURITY;"
+        yield f"ALTER TABLE {table.name} FORCE ROW LEVEL SECURITY;"
+        yield f"CREATE POLICY one_owner ON {table.name} USING ({served}) WITH CHECK ({served});"
+
+
+def _rights(table: Table) -> Iterator[str]:
+    rules = rules_of(table)
+    rights = ["SELECT", "INSERT"]
+    if rules.may_change is None:
+        rights.append("UPDATE")
+    elif rules.may_change:
+        rights.append("UPDATE ({})".format(", ".join(f'"{name}"' for name in rules.may_change)))
+    if rules.may_go:
+        rights.append("DELETE")
+    yield f"GRANT {', '.join(rights)} ON {table.name} TO keepbook_app;"
+
+
+def whole_rights(tables: Iterable[Table]) -> str:
+    """A shard has the rights of its table, never those of single columns. So on a cluster the role may update these
+    tables, and what of them may change is held by their triggers alone."""
+    some = ", ".join(table.name for table in tables if rules_of(table).may_change)
+    return f"GRANT UPDATE ON {some} TO keepbook_app;"
