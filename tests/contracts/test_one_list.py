@@ -2,8 +2,10 @@
 
 import importlib
 import inspect
+import io
 import re
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,6 +14,7 @@ import typer
 from fastapi import APIRouter
 
 import keepbook
+from keepbook import Keepbook, to_json
 from keepbook.book.book import Book
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.memories import OF_STATE, OF_VERSION, REASONS, Memory
@@ -19,16 +22,17 @@ from keepbook.book.memory.memory_json import memory_to_json
 from keepbook.book.memory.write_path import VersionText
 from keepbook.doors.cli import _PARTS
 from keepbook.doors.cli.commands import memory_write
+from keepbook.doors.cli.sheets.memory import memory_sheet
+from keepbook.doors.cli.terminal.paper import Paper
 from keepbook.doors.http.api.memory_bodies import ChangedMemory, NewMemory
 from keepbook.doors.http.web.routes import ROUTERS
 from keepbook.presets import load_preset
 from keepbook.storage.tables import DECLARED
 from keepbook.storage.tables.declare import Word, metadata, rules_of
-from keepbook.storage.tables.memory import versions
+from keepbook.storage.tables.memory import WORDS, versions
 from keepbook.tools.memory import forget
 
 SOURCE = Path(keepbook.__file__).parent
-GUARDS = SOURCE / "storage" / "guards"
 
 
 # Tables
@@ -54,17 +58,71 @@ KEPT_BY_A_PURGE = {
 """Columns of text that hold no words of the person's: a purge leaves them."""
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-def test_a_purge_blanks_every_text_of_a_version(engine: str) -> None:
-    sql = (GUARDS / f"core_{engine}.sql").read_text(encoding="utf-8")
-    texts = {column.name for column in versions.c if column.type is Word} - KEPT_BY_A_PURGE
-    (blanked,) = re.findall(r"UPDATE versions SET ([^;]*?= NULL)\s*WHERE", sql)
-    assert set(re.findall(r"(\w+) = NULL", blanked)) == texts, (
-        f"blank it in erasures_take_a_memory of guards/core_{engine}.sql, or name it in KEPT_BY_A_PURGE"
-    )
-    never = sql.partition("versions_never_change")[2].partition("is never rewritten")[0]
-    held = {column.name for column in versions.c if not re.search(rf"\bNEW\.{column.name}\b", never)}
-    assert not held, f"say in versions_never_change of guards/core_{engine}.sql what may happen to it"
+def test_every_text_of_a_version_is_words_or_stays_with_good_reason() -> None:
+    texts = {column.name for column in versions.c if column.type is Word}
+    assert texts == {*WORDS, *KEPT_BY_A_PURGE}, "name it in WORDS of storage/tables/memory.py, or in KEPT_BY_A_PURGE"
+
+
+GIVEN: dict[str, Any] = {
+    "content": "Lives in Oslo", "category": "profile", "subject": "home", "summary": "Oslo", "body": "Since the move",
+    "metadata": {"source": "crm"}, "tags": ["place"], "confidence": "asserted", "importance": 0.7,
+    "valid_from": "2026-01-01T00:00:00.000000Z", "valid_until": "2030-01-01T00:00:00.000000Z", "scope": "team",
+    "thread_id": "chat-1", "turn_ids": ["3"], "force": True,
+}  # fmt: skip
+OTHERWISE: dict[str, Any] = {
+    "content": "Lives in Bergen", "category": "fact", "subject": "flat", "summary": "Bergen", "body": "By the harbour",
+    "metadata": {"source": "mail"}, "tags": ["town"], "confidence": "inferred", "importance": 0.2,
+    "valid_from": "2026-02-01T00:00:00.000000Z", "valid_until": "2031-01-01T00:00:00.000000Z", "thread_id": "chat-2",
+    "turn_ids": ["4"],
+}  # fmt: skip
+"""For every field of a `Statement` a value, and another one."""
+ABOUT_THE_SAYING = {"valid_from", "thread_id", "turn_ids", "importance", "confidence"}
+"""What alone makes no new version: when, where and how surely the same was said."""
+
+
+def _told(memory: Any) -> dict[str, Any]:
+    return {name: to_json(getattr(memory, name)) for name in GIVEN if name != "force"}
+
+
+def test_what_is_said_of_a_memory_is_kept_in_every_way_it_goes(kb: Keepbook) -> None:
+    assert set(GIVEN) == SAID, "give a new field of Statement two values above"
+    book = kb.book("alice")
+    kept = book.remember(**GIVEN)
+    assert _told(kept) == {name: value for name, value in GIVEN.items() if name != "force"}, "see next_version_text"
+    for name in OTHERWISE.keys() - ABOUT_THE_SAYING - {"content"}:
+        changed = book.update(kept.id, **{"content": "Lives in Oslo", name: OTHERWISE[name]})
+        assert to_json(getattr(changed, name)) == OTHERWISE[name], f"{name}: see next_version_text and says_the_same"
+    filled = {**{name: OTHERWISE[name] for name in WORDS if name in OTHERWISE}, "content": "Plays the cello"}
+    bare = book.remember("Plays the cello", category="fact")
+    again = book.remember(**filled, category="fact")
+    assert again.id == bare.id
+    assert {name: to_json(getattr(again, name)) for name in filled} == filled, "see likeness/repeats.py"
+
+
+def test_what_is_said_of_a_memory_comes_along_with_an_export(kb: Keepbook) -> None:
+    kept = kb.book("alice").remember(**{**GIVEN, "scope": None})
+    lines = io.StringIO()
+    kb.book("alice").export(lines)
+    kb.book("bob").remember("Has a dog")
+    kb.book("bob").import_(io.StringIO(lines.getvalue()), merge=True)
+    (merged,) = [one for one in kb.book("bob").list() if one.content == kept.content]
+    for name in (*WORDS, "valid_from", "valid_until", "category", "subject", "importance"):
+        assert getattr(merged, name) == getattr(kept, name), f"{name}: see _active of book/upkeep/transfer.py"
+
+
+def test_the_sheet_of_a_memory_shows_all_its_words(kb: Keepbook, capsys: pytest.CaptureFixture[str]) -> None:
+    detail = kb.book("alice").get(kb.book("alice").remember(**GIVEN).id)
+    memory_sheet(Paper(zone=lambda: "UTC", now=datetime(2026, 11, 18, tzinfo=UTC)), detail, {})
+    shown = capsys.readouterr().out
+    for name in (*WORDS, "subject"):
+        missing = [piece for piece in _pieces(getattr(detail, name)) if piece not in shown]
+        assert not missing, f"{name}: see _facts of doors/cli/sheets/memory.py"
+
+
+def _pieces(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return [value] if isinstance(value, str) else [str(one) for one in value]
 
 
 def test_a_row_gives_each_field_its_own_column() -> None:

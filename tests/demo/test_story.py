@@ -18,6 +18,7 @@ from keepbook.demo.packed_story import open_story
 from keepbook.demo.stage import ENDS, OWNER, demo_settings
 from keepbook.demo.story import ZONE, tell
 from keepbook.demo.trades import DOLLARS, FIRST, MAIN, QUICK
+from keepbook.models.minilm.inference import Encoder
 
 NOW = ENDS
 
@@ -285,8 +286,25 @@ def test_no_chat_failed_to_be_read(book: Any) -> None:
     assert [chat.title for chat in book.threads.list(limit=1000) if chat.failure] == []
 
 
-@pytest.mark.parametrize("now", ["2027-01-01T00:05:00+00:00", "2028-02-29T12:00:00+00:00", "2026-10-25T01:30:00+00:00"])
-def test_it_can_be_told_on_any_day(now: str) -> None:
+ODD_DAYS = ("2027-01-01T00:05:00+00:00", "2028-02-29T12:00:00+00:00", "2026-10-25T01:30:00+00:00")
+
+
+def test_it_can_be_told_on_any_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    encode, read = Encoder.__call__, {}
+
+    def read_once(self: Encoder, ids: list[int], types: list[int]) -> Any:
+        """The same words are said on each of the days."""
+        key = (id(self), *ids, *types)
+        if key not in read:
+            read[key] = encode(self, ids, types)
+        return read[key]
+
+    monkeypatch.setattr(Encoder, "__call__", read_once)
+    for now in ODD_DAYS:
+        _holds_when_told(now)
+
+
+def _holds_when_told(now: str) -> None:
     told = tell(datetime.fromisoformat(now))
     book = told.book(OWNER)
     assert book.verify().ok

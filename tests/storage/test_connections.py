@@ -122,3 +122,13 @@ def test_a_beginning_that_is_refused_leaves_the_connection_to_others(kb: Any, bo
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
         )
         assert open_ones.fetchone() == (0,)
+
+
+@ON_A_SERVER
+def test_a_connection_that_comes_back_after_closing_is_closed(book_url: str) -> None:
+    kb: Any = Keepbook(book_url)
+    with kb._database.read("alice") as tx:
+        driver: Any = driver_of(tx.conn)
+        kb.close()
+        assert not driver.closed  # whoever is at work ends it
+    assert driver.closed

@@ -2,14 +2,18 @@
 """The guards that follow from how a table is declared, as SQL: what never changes, what never goes, who may do what.
 
 Rules of its own a table has in `guards/`, written by hand for each engine. Where that SQL says `--: purge` or
-`--: erase`, the statements stand that take the rows of every table with a memory, or with a whole book.
+`--: erase`, the statements stand that take the rows of every table with a memory, or with a whole book. Of a version it
+names columns together: its `words`, what was `said`, and the `rest` beside its words.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from sqlalchemy import Table
 
+from keepbook.patterns import regex
 from keepbook.storage.tables.declare import rules_of
+from keepbook.storage.tables.memory import BOOKKEEPING, WORDS, versions
 
 PURGE, ERASE = "--: purge\n", "--: erase\n"
 LEFT_TO_THE_LAST = ("erasures", "touched")
@@ -63,6 +67,31 @@ def _erasing(tables: Iterable[Table]) -> Iterator[str]:
     for table in tables:
         if table.name not in (*LEFT_TO_THE_LAST, "owners"):
             yield f"DELETE FROM {table.name} WHERE owner = NEW.owner;\n"
+
+
+# Columns of a version, named together
+
+_COLUMNS = {
+    "words": WORDS,
+    "said": tuple(column.name for column in versions.c if column.name not in BOOKKEEPING),
+    "rest": tuple(column.name for column in versions.c if column.name not in (*WORDS, "retired_at")),
+}
+_TOGETHER = regex(r"<<(\w+) (?:(become null)|(?:is|are) null in (\w+)|(?:is|are) equal in (\w+) and (\w+))>>")
+
+
+def with_columns(sql: str, engine: str) -> str:
+    """The guards with each column of a version where they name several together."""
+    same = "IS" if engine == "sqlite" else "IS NOT DISTINCT FROM"
+
+    def spelled(found: re.Match[str]) -> str:
+        names, become, empty, one, other = _COLUMNS[found[1]], *found.groups()[1:]
+        if become:
+            return ", ".join(f"{name} = NULL" for name in names)
+        if empty:
+            return " AND ".join(f"{empty}.{name} IS NULL" for name in names)
+        return " AND ".join(f"{one}.{name} {same} {other}.{name}" for name in names)
+
+    return _TOGETHER.sub(spelled, sql)
 
 
 # SQLite

@@ -11,11 +11,11 @@ connection is still alive shows there too: on a lost connection nothing was done
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.sql import SQL, Composable
-from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
@@ -97,6 +97,8 @@ class Postgres:
             pool_timeout=busy_seconds,
             isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
         )
+        self._closed = False
+        event.listen(self._engine, "checkin", self._close_late_one)
 
     def prepare(self) -> None:
         with self.unscoped(writes=False) as conn:
@@ -206,7 +208,13 @@ class Postgres:
         }
 
     def close(self) -> None:
+        self._closed = True
         self._engine.dispose()
+
+    def _close_late_one(self, driver: Any, _: object) -> None:
+        """Close a connection that comes back after the database was closed: nobody would ask for it again."""
+        if self._closed and driver is not None:
+            driver.close()
 
 
 def upgrade_server(address: str) -> list[str]:

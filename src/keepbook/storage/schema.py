@@ -19,7 +19,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepbook.errors import Conflict
 from keepbook.storage.cover_rules import noticing
-from keepbook.storage.guard_rules import postgresql_guards, sqlite_guards, with_erasing
+from keepbook.storage.guard_rules import postgresql_guards, sqlite_guards, with_columns, with_erasing
 from keepbook.storage.statements import split
 from keepbook.storage.tables import DECLARED
 from keepbook.storage.tables.declare import metadata
@@ -41,7 +41,7 @@ def guards(engine: str) -> str:
         [
             "-- Each row that is touched is noted, for the ledger to cover it.",
             noticing(engine),
-            with_erasing(_guard_file("core", engine), DECLARED),
+            with_columns(with_erasing(_guard_file("core", engine), DECLARED), engine),
             "-- What follows from how each table is declared.",
             refusing,
             _guard_file("agents", engine),

@@ -24,7 +24,7 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.cover import covers
 from keepbook.storage.tables.ledger import ledger
-from keepbook.storage.tables.memory import versions
+from keepbook.storage.tables.memory import BOOKKEEPING, versions
 
 AUTOMATIC_ACTORS = ("extractor", "job")
 
@@ -102,8 +102,10 @@ VERSION_TEXT = (
     "valid_from", "valid_until", "restored_from", "correction",
 )  # fmt: skip
 """The columns of a version that its entry's digest covers."""
-VERSION_YOUNGER = ("metadata", "tags", "quoted", "spans", "said_on")
-"""These too, where a version has any: one without is spelled as before there were labels and quotations."""
+_UNDIGESTED = set(BOOKKEEPING) - {"restored_from", "correction"}
+VERSION_YOUNGER = tuple(column.name for column in versions.c if column.name not in (*VERSION_TEXT, *_UNDIGESTED))
+"""All other columns that say something, where a version says something in them: one that does not is spelled as before
+there were labels and quotations."""
 
 CHAINED = (
     "previous", "seq", "at", "actor", "door", "thread_id", "action", "memory_id", "other_id", "link_id",

@@ -34,7 +34,7 @@ from keepbook.errors import Conflict, Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.ledger import owners
-from keepbook.storage.tables.memory import versions
+from keepbook.storage.tables.memory import WORDS, versions
 
 # Values
 
@@ -126,13 +126,14 @@ def refuse_stale(row: Any, expected: int | None) -> None:
 
 def version_text(text: VersionText) -> str:
     """The texts of a version that count towards the owner's allowance."""
-    return "".join(part or "" for part in (text.content, text.body, text.metadata, text.tags))
+    counted = (name for name in WORDS if name not in ("summary", "spans"))
+    return "".join(getattr(text, name) or "" for name in counted)
 
 
 def says_the_same(row: Any, text: VersionText) -> bool:
     """Whether nothing new is said, and no person takes over what software had said."""
     adopted = row.source in AUTOMATIC and text.source not in AUTOMATIC
-    said = ("content", "summary", "body", "metadata", "tags", "valid_until")
+    said = (name for name in (*WORDS, "valid_until") if name != "spans")
     return not adopted and all(getattr(row, name) == getattr(text, name) for name in said)
 
 

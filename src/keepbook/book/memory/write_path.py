@@ -46,8 +46,8 @@ class VersionText:
     content: str
     summary: str | None
     body: str | None
-    metadata: str | None = None
-    tags: str | None = None
+    metadata: str | None
+    tags: str | None
     source: str
     score: float | None
     made_by: str | None

@@ -160,8 +160,8 @@ def _say(
     """A new lesson, or the next version of one, which brings it back where it had been withdrawn."""
     said = VersionText(
         content=clean_line(text, "content", 1, preset.content_max), summary=None, body=clean_body(finding.details),
-        source="inferred", score=None, made_by=None, thread_id=origin.thread_id, turn_ids=canonical_json([]),
-        valid_from=known_at, valid_until=None,
+        metadata=None, tags=None, source="inferred", score=None, made_by=None, thread_id=origin.thread_id,
+        turn_ids=canonical_json([]), valid_from=known_at, valid_until=None,
     )  # fmt: skip
     if id is None:  # not by `remember`, to which another finding may sound the same
         room_for_memory(tx, f"{text}{finding.details}")

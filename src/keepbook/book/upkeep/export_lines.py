@@ -17,6 +17,7 @@ from sqlalchemy import Column, Double, Integer, Table
 from keepbook.book.ledger.ledger import canonical_json
 from keepbook.errors import Invalid
 from keepbook.storage.tables import EXPORTED
+from keepbook.storage.tables.declare import rules_of
 
 FORMAT = 3
 BEFORE_QUOTES = 2
@@ -122,16 +123,8 @@ def sorted_by_kind(lines: Sequence[ExportLine]) -> dict[str, list[Any]]:
 
 
 SINCE_QUOTES: dict[str, dict[str, Any]] = {
-    "version": {"quoted": 0, "spans": None, "said_on": None},
-    "injection": {"lines": None},
-    "proposal": {
-        "question": None,
-        "choices": None,
-        "valid_until": None,
-        "quoted": 0,
-        "spans": None,
-        "said_on": None,
-    },
+    kind: {name: None if table.c[name].nullable else 0 for name in rules_of(table).younger}
+    for kind, table in EXPORTED.items()
 }
 """What the lines of older formats did not say yet, and what they meant."""
 
@@ -142,7 +135,7 @@ def _upgrade_line(format: int, value: dict[str, Any], numbers: dict[Any, int]) -
         return value
     kind = value["kind"]
     older = _since_covers(kind, value, numbers) if format == BEFORE_COVERS else {}
-    return {**value, **older, **SINCE_QUOTES.get(kind, {})}
+    return {**value, **older, **SINCE_QUOTES[kind]}
 
 
 def _since_covers(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:

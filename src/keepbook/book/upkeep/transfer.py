@@ -60,7 +60,7 @@ from keepbook.storage.tables import EXPORTED, WHOLE_BOOK
 from keepbook.storage.tables.agents import RESULT, agents, decisions, former_results, runs, transcripts
 from keepbook.storage.tables.cover import covers, seals, touched
 from keepbook.storage.tables.ledger import ledger, owners
-from keepbook.storage.tables.memory import erasures, injected, injections, links, memories, versions
+from keepbook.storage.tables.memory import WORDS, erasures, injected, injections, links, memories, versions
 from keepbook.storage.tables.upkeep import tokens
 
 _ROWS = {
@@ -201,11 +201,8 @@ def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
             continue
         version = current[row["id"], row["version"]]
         record = {name: row[name] for name in ("category", "subject", "scope", "importance") if row[name] is not None}
-        record |= {
-            name: version[name]
-            for name in ("content", "summary", "body", "valid_from", "valid_until")
-            if version[name] is not None
-        }
+        said = (*WORDS, "valid_from", "valid_until")
+        record |= {name: version[name] for name in said if version[name] is not None and name != "spans"}
         record |= {"metadata": told_metadata(version["metadata"]), "tags": told_tags(version["tags"])}
         records.append((row["created_at"], first_line + position, record))
     return [(number, record) for _, number, record in sorted(records, key=lambda item: item[:2])]

@@ -161,8 +161,7 @@ BEGIN
   THEN PERFORM keepbook_refuse('a version follows the one before it and stands in the ledger'); END IF;
   IF keepbook_erased(NEW.owner, NEW.memory_id) THEN
     -- What was erased comes in blank (a restored export), and no further than it went.
-    IF NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL OR NEW.metadata IS NOT NULL
-      OR NEW.tags IS NOT NULL OR NEW.spans IS NOT NULL OR NEW.version > book.version THEN
+    IF NOT (<<words are null in NEW>>) OR NEW.version > book.version THEN
       PERFORM keepbook_refuse('a version has content and is current until it is erased');
     END IF;
     RETURN NEW;
@@ -179,11 +178,7 @@ BEGIN
     AND NOT (who = 'person' AND EXISTS (
       SELECT 1 FROM versions r
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
-        AND (r.content, r.summary, r.body, r.metadata, r.tags, r.source, r.score, r.made_by, r.thread_id, r.turn_ids, r.valid_from, r.valid_until,
-             r.quoted, r.spans, r.said_on)
-          IS NOT DISTINCT FROM
-            (NEW.content, NEW.summary, NEW.body, NEW.metadata, NEW.tags, NEW.source, NEW.score, NEW.made_by, NEW.thread_id, NEW.turn_ids,
-             NEW.valid_from, NEW.valid_until, NEW.quoted, NEW.spans, NEW.said_on)))
+        AND <<said is equal in r and NEW>>))
   THEN PERFORM keepbook_refuse('automation may not overrule a person'); END IF;
   RETURN NEW;
 END $$;
@@ -201,19 +196,13 @@ CREATE TRIGGER versions_end_the_one_before AFTER INSERT ON versions
 CREATE FUNCTION keepbook_versions_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (
-    (NEW.owner, NEW.memory_id, NEW.version, NEW.source, NEW.score, NEW.made_by, NEW.thread_id, NEW.turn_ids,
-     NEW.valid_from, NEW.valid_until, NEW.recorded_at, NEW.restored_from, NEW.correction, NEW.event, NEW.quoted, NEW.said_on)
-      IS NOT DISTINCT FROM
-    (OLD.owner, OLD.memory_id, OLD.version, OLD.source, OLD.score, OLD.made_by, OLD.thread_id, OLD.turn_ids,
-     OLD.valid_from, OLD.valid_until, OLD.recorded_at, OLD.restored_from, OLD.correction, OLD.event, OLD.quoted, OLD.said_on)
+    <<rest is equal in NEW and OLD>>
     AND (
-      ((NEW.content, NEW.summary, NEW.body, NEW.metadata, NEW.tags, NEW.spans)
-         IS NOT DISTINCT FROM (OLD.content, OLD.summary, OLD.body, OLD.metadata, OLD.tags, OLD.spans)
+      (<<words are equal in NEW and OLD>>
        AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
        AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
                      AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
-      OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
-          AND NEW.metadata IS NULL AND NEW.tags IS NULL AND NEW.spans IS NULL
+      OR (<<words are null in NEW>>
           AND NEW.retired_at IS NOT DISTINCT FROM OLD.retired_at AND keepbook_erased(OLD.owner, OLD.memory_id))
     )
   ) THEN PERFORM keepbook_refuse('a version is never rewritten'); END IF;
@@ -279,7 +268,7 @@ CREATE TRIGGER erasures_begin BEFORE INSERT OR UPDATE ON erasures FOR EACH ROW E
 CREATE FUNCTION keepbook_erase() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   IF NEW.memory_id <> '*' THEN
-    UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL, spans = NULL
+    UPDATE versions SET <<words become null>>
       WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND content IS NOT NULL;
     UPDATE ledger SET before = NULL, after = NULL, salt = NULL
       WHERE owner = NEW.owner AND salt IS NOT NULL AND (memory_id = NEW.memory_id OR other_id = NEW.memory_id);

@@ -101,8 +101,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: a version follows the one before it and stands
 -- What was erased comes in blank (a restored export), and no further than it went.
 CREATE TRIGGER versions_say_something BEFORE INSERT ON versions
 WHEN CASE WHEN EXISTS (SELECT 1 FROM erasures WHERE owner = NEW.owner AND memory_id = NEW.memory_id)
-  THEN NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL
-    OR NEW.metadata IS NOT NULL OR NEW.tags IS NOT NULL OR NEW.spans IS NOT NULL
+  THEN NOT (<<words are null in NEW>>)
     OR NEW.version > (SELECT version FROM memories WHERE owner = NEW.owner AND id = NEW.memory_id)
   ELSE NEW.content IS NULL OR NEW.retired_at IS NOT NULL END
 BEGIN SELECT RAISE(ABORT, 'guard: a version has content and is current until it is erased'); END;
@@ -126,12 +125,7 @@ WHEN NEW.version > 1 AND NEW.content IS NOT NULL
     AND EXISTS (
       SELECT 1 FROM versions r
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
-        AND r.content = NEW.content AND r.summary IS NEW.summary AND r.body IS NEW.body
-        AND r.metadata IS NEW.metadata AND r.tags IS NEW.tags
-        AND r.source = NEW.source AND r.score IS NEW.score AND r.made_by IS NEW.made_by
-        AND r.thread_id IS NEW.thread_id AND r.turn_ids = NEW.turn_ids
-        AND r.valid_from = NEW.valid_from AND r.valid_until IS NEW.valid_until
-        AND r.quoted = NEW.quoted AND r.spans IS NEW.spans AND r.said_on IS NEW.said_on))
+        AND <<said is equal in r and NEW>>))
 BEGIN SELECT RAISE(ABORT, 'guard: automation may not overrule a person'); END;
 
 CREATE TRIGGER versions_read_by_software_are_inferred BEFORE INSERT ON versions
@@ -141,22 +135,13 @@ BEGIN SELECT RAISE(ABORT, 'guard: what software read is inferred until a person 
 
 CREATE TRIGGER versions_never_change BEFORE UPDATE ON versions
 WHEN NOT (
-  NEW.owner = OLD.owner AND NEW.memory_id = OLD.memory_id AND NEW.version = OLD.version
-  AND NEW.source = OLD.source AND NEW.score IS OLD.score AND NEW.made_by IS OLD.made_by
-  AND NEW.thread_id IS OLD.thread_id AND NEW.turn_ids = OLD.turn_ids
-  AND NEW.valid_from = OLD.valid_from AND NEW.valid_until IS OLD.valid_until
-  AND NEW.recorded_at = OLD.recorded_at AND NEW.restored_from IS OLD.restored_from
-  AND NEW.correction = OLD.correction AND NEW.event = OLD.event
-  AND NEW.quoted = OLD.quoted AND NEW.said_on IS OLD.said_on
+  <<rest is equal in NEW and OLD>>
   AND (
-    (NEW.content IS OLD.content
-     AND NEW.summary IS OLD.summary AND NEW.body IS OLD.body
-     AND NEW.metadata IS OLD.metadata AND NEW.tags IS OLD.tags AND NEW.spans IS OLD.spans
+    (<<words are equal in NEW and OLD>>
      AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
      AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
                    AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
-    OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
-        AND NEW.metadata IS NULL AND NEW.tags IS NULL AND NEW.spans IS NULL
+    OR (<<words are null in NEW>>
         AND NEW.retired_at IS OLD.retired_at
         AND EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = OLD.memory_id))
   )
@@ -225,7 +210,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: an erasure is never taken back'); END;
 CREATE TRIGGER erasures_take_a_memory AFTER INSERT ON erasures
 WHEN NEW.memory_id <> '*'
 BEGIN
-  UPDATE versions SET content = NULL, summary = NULL, body = NULL, metadata = NULL, tags = NULL, spans = NULL
+  UPDATE versions SET <<words become null>>
     WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND content IS NOT NULL;
   UPDATE ledger SET before = NULL, after = NULL, salt = NULL
     WHERE owner = NEW.owner AND salt IS NOT NULL AND (memory_id = NEW.memory_id OR other_id = NEW.memory_id);

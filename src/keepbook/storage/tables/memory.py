@@ -34,6 +34,12 @@ memories = declare_table(
 partial_index("memories_by_subject", memories.c.owner, memories.c.subject_key, where=memories.c.subject_key.isnot(None))
 Index("memories_by_creation", memories.c.owner, memories.c.created_at, memories.c.id)
 
+WORDS = ("content", "summary", "body", "metadata", "tags", "spans")
+"""What a version says: a purge blanks these columns, and leaves the others."""
+
+BOOKKEEPING = ("owner", "memory_id", "version", "recorded_at", "retired_at", "restored_from", "correction", "event")
+"""What the book notes of a version; the other columns are what was said, by whom and from when."""
+
 versions = declare_table(
     "versions",
     owner_column(),

@@ -6,15 +6,18 @@ starts anew; it is not confirmed, since only the person's own act makes it their
 """
 
 from dataclasses import replace
+from typing import Any
 
 from keepbook.book.memory.labels import clean_metadata, clean_tags, told_metadata, told_tags
 from keepbook.book.memory.memories import State, Written
 from keepbook.book.memory.write_path import TEXT_FIELDS, Change, VersionText, quoting, refuse_lesson
 from keepbook.errors import NotAllowed
+from keepbook.storage.tables.memory import WORDS
 
 _RANK = {"extracted": 0, "inferred": 0, "chat": 1, "imported": 1, "profile": 2}
 """Whose word outranks whose: what the person types is theirs, whoever had noted it before."""
-MERGED = ("summary", "body", "metadata", "tags", "valid_from", "valid_until")
+BESIDE_THE_LINE = tuple(name for name in WORDS if name not in ("content", "spans"))
+MERGED = (*BESIDE_THE_LINE, "valid_from", "valid_until")
 
 
 # Rules
@@ -44,6 +47,16 @@ def merge_metadata(old: str | None, new: str | None) -> str | None:
     return clean_metadata({**told_metadata(old), **told_metadata(new)})
 
 
+def merge_words(row: Any, text: VersionText) -> dict[str, Any]:
+    """What stands beside the line itself, of both: bodies, labels; of the others the new one, where there is one."""
+    merge = {"body": merge_bodies, "metadata": merge_metadata, "tags": merge_tags}
+    return {name: merge.get(name, _newer)(getattr(row, name), getattr(text, name)) for name in BESIDE_THE_LINE}
+
+
+def _newer(old: str | None, new: str | None) -> str | None:
+    return new or old
+
+
 def merge_beginnings(valid_from: str, recorded_at: str, given: str | None) -> str:
     """The beginning of a line that was said twice: a given one rather than a default, and the earlier of two given
     ones."""
@@ -64,10 +77,7 @@ def merged_text(change: Change, text: VersionText, given_from: str | None) -> Ve
         base = replace(base, score=max(row.score, text.score), made_by=text.made_by)
     return replace(
         base,
-        summary=text.summary or row.summary,
-        body=merge_bodies(row.body, text.body),
-        metadata=merge_metadata(row.metadata, text.metadata),
-        tags=merge_tags(row.tags, text.tags),
+        **merge_words(row, text),
         valid_from=merge_beginnings(row.valid_from, row.recorded_at, given_from),
         valid_until=text.valid_until or row.valid_until,
         restored_from=None,
@@ -145,11 +155,4 @@ def begin_anew(change: Change, text: VersionText, after: State) -> Written | Non
         return None
     if text.source == "imported" and text.valid_from < row.valid_until:
         return change.unchanged()
-    kept = replace(
-        text,
-        summary=text.summary or row.summary,
-        body=merge_bodies(row.body, text.body),
-        metadata=merge_metadata(row.metadata, text.metadata),
-        tags=merge_tags(row.tags, text.tags),
-    )
-    return change.to(after, kept)
+    return change.to(after, replace(text, **merge_words(row, text)))

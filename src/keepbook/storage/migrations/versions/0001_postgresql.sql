@@ -1490,8 +1490,7 @@ BEGIN
   THEN PERFORM keepbook_refuse('a version follows the one before it and stands in the ledger'); END IF;
   IF keepbook_erased(NEW.owner, NEW.memory_id) THEN
     -- What was erased comes in blank (a restored export), and no further than it went.
-    IF NEW.content IS NOT NULL OR NEW.summary IS NOT NULL OR NEW.body IS NOT NULL OR NEW.metadata IS NOT NULL
-      OR NEW.tags IS NOT NULL OR NEW.spans IS NOT NULL OR NEW.version > book.version THEN
+    IF NOT (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL AND NEW.metadata IS NULL AND NEW.tags IS NULL AND NEW.spans IS NULL) OR NEW.version > book.version THEN
       PERFORM keepbook_refuse('a version has content and is current until it is erased');
     END IF;
     RETURN NEW;
@@ -1508,11 +1507,7 @@ BEGIN
     AND NOT (who = 'person' AND EXISTS (
       SELECT 1 FROM versions r
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
-        AND (r.content, r.summary, r.body, r.metadata, r.tags, r.source, r.score, r.made_by, r.thread_id, r.turn_ids, r.valid_from, r.valid_until,
-             r.quoted, r.spans, r.said_on)
-          IS NOT DISTINCT FROM
-            (NEW.content, NEW.summary, NEW.body, NEW.metadata, NEW.tags, NEW.source, NEW.score, NEW.made_by, NEW.thread_id, NEW.turn_ids,
-             NEW.valid_from, NEW.valid_until, NEW.quoted, NEW.spans, NEW.said_on)))
+        AND r.content IS NOT DISTINCT FROM NEW.content AND r.summary IS NOT DISTINCT FROM NEW.summary AND r.body IS NOT DISTINCT FROM NEW.body AND r.metadata IS NOT DISTINCT FROM NEW.metadata AND r.tags IS NOT DISTINCT FROM NEW.tags AND r.source IS NOT DISTINCT FROM NEW.source AND r.score IS NOT DISTINCT FROM NEW.score AND r.made_by IS NOT DISTINCT FROM NEW.made_by AND r.thread_id IS NOT DISTINCT FROM NEW.thread_id AND r.turn_ids IS NOT DISTINCT FROM NEW.turn_ids AND r.valid_from IS NOT DISTINCT FROM NEW.valid_from AND r.valid_until IS NOT DISTINCT FROM NEW.valid_until AND r.quoted IS NOT DISTINCT FROM NEW.quoted AND r.spans IS NOT DISTINCT FROM NEW.spans AND r.said_on IS NOT DISTINCT FROM NEW.said_on))
   THEN PERFORM keepbook_refuse('automation may not overrule a person'); END IF;
   RETURN NEW;
 END $$;
@@ -1530,19 +1525,13 @@ CREATE TRIGGER versions_end_the_one_before AFTER INSERT ON versions
 CREATE FUNCTION keepbook_versions_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (
-    (NEW.owner, NEW.memory_id, NEW.version, NEW.source, NEW.score, NEW.made_by, NEW.thread_id, NEW.turn_ids,
-     NEW.valid_from, NEW.valid_until, NEW.recorded_at, NEW.restored_from, NEW.correction, NEW.event, NEW.quoted, NEW.said_on)
-      IS NOT DISTINCT FROM
-    (OLD.owner, OLD.memory_id, OLD.version, OLD.source, OLD.score, OLD.made_by, OLD.thread_id, OLD.turn_ids,
-     OLD.valid_from, OLD.valid_until, OLD.recorded_at, OLD.restored_from, OLD.correction, OLD.event, OLD.quoted, OLD.said_on)
+    NEW.owner IS NOT DISTINCT FROM OLD.owner AND NEW.memory_id IS NOT DISTINCT FROM OLD.memory_id AND NEW.version IS NOT DISTINCT FROM OLD.version AND NEW.source IS NOT DISTINCT FROM OLD.source AND NEW.score IS NOT DISTINCT FROM OLD.score AND NEW.made_by IS NOT DISTINCT FROM OLD.made_by AND NEW.thread_id IS NOT DISTINCT FROM OLD.thread_id AND NEW.turn_ids IS NOT DISTINCT FROM OLD.turn_ids AND NEW.valid_from IS NOT DISTINCT FROM OLD.valid_from AND NEW.valid_until IS NOT DISTINCT FROM OLD.valid_until AND NEW.recorded_at IS NOT DISTINCT FROM OLD.recorded_at AND NEW.restored_from IS NOT DISTINCT FROM OLD.restored_from AND NEW.correction IS NOT DISTINCT FROM OLD.correction AND NEW.quoted IS NOT DISTINCT FROM OLD.quoted AND NEW.said_on IS NOT DISTINCT FROM OLD.said_on AND NEW.event IS NOT DISTINCT FROM OLD.event
     AND (
-      ((NEW.content, NEW.summary, NEW.body, NEW.metadata, NEW.tags, NEW.spans)
-         IS NOT DISTINCT FROM (OLD.content, OLD.summary, OLD.body, OLD.metadata, OLD.tags, OLD.spans)
+      (NEW.content IS NOT DISTINCT FROM OLD.content AND NEW.summary IS NOT DISTINCT FROM OLD.summary AND NEW.body IS NOT DISTINCT FROM OLD.body AND NEW.metadata IS NOT DISTINCT FROM OLD.metadata AND NEW.tags IS NOT DISTINCT FROM OLD.tags AND NEW.spans IS NOT DISTINCT FROM OLD.spans
        AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
        AND EXISTS (SELECT 1 FROM versions WHERE owner = OLD.owner AND memory_id = OLD.memory_id
                      AND version = OLD.version + 1 AND recorded_at = NEW.retired_at))
-      OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL
-          AND NEW.metadata IS NULL AND NEW.tags IS NULL AND NEW.spans IS NULL
+      OR (NEW.content IS NULL AND NEW.summary IS NULL AND NEW.body IS NULL AND NEW.metadata IS NULL AND NEW.tags IS NULL AND NEW.spans IS NULL
           AND NEW.retired_at IS NOT DISTINCT FROM OLD.retired_at AND keepbook_erased(OLD.owner, OLD.memory_id))
     )
   ) THEN PERFORM keepbook_refuse('a version is never rewritten'); END IF;
