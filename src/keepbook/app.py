@@ -28,8 +28,8 @@ from keepbook.client.address import is_address
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
-from keepbook.storage.copies import copy as copy_database
-from keepbook.storage.copies import is_server, open_copy
+from keepbook.storage.backups import copy as copy_database
+from keepbook.storage.backups import is_server, open_copy
 from keepbook.storage.database import ClockFunction, Database
 from keepbook.storage.database import distribute as distribute_database
 from keepbook.storage.database import upgrade as upgrade_database

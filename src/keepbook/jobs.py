@@ -33,14 +33,14 @@ from keepbook.book.trading.market import batches
 from keepbook.book.upkeep import erase
 from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.settings import Settings
-from keepbook.storage.copies import copy, ending
+from keepbook.storage.backups import copy, ending
 from keepbook.storage.database import Database
 
 log = logging.getLogger(__name__)
 
 EMBED, FOLD_AGAIN = "embed", "fold_again"
-AT_ONCE = 4
-"""So many scheduled runs are carried out at a time."""
+MOST_RUNS_AT_ONCE = 4
+"""So many runs are carried out at a time: of those that are scheduled, and of those begun by hand over HTTP."""
 LOOKED_AFTER, EMBEDDED = 1000, 2000
 """Of so many owners, others each time where there are more, a sweep looks after the vectors; and so many it makes."""
 
@@ -149,7 +149,7 @@ def queue_runs(database: Database, open_book: Callable[[str], Book], swept: Swee
 
 async def perform_runs(queued: Sequence[QueuedRun], perform: Perform, swept: SweepResult) -> None:
     """Carry out queued runs, a few at once."""
-    room = asyncio.Semaphore(AT_ONCE)
+    room = asyncio.Semaphore(MOST_RUNS_AT_ONCE)
 
     async def one(each: QueuedRun) -> None:
         async with room:

@@ -1,4 +1,4 @@
-"""Keepbook inside other people's frameworks: each adapter is one file and needs only the framework it serves.
+"""Keepbook inside other people's frameworks: each adapter needs only the framework it serves.
 
 Adapters translate and decide nothing: what they keep are memories and chats of the book like any other, with versions,
 a ledger entry for every write, and undo. A framework that is not installed is named, with the line that installs it.

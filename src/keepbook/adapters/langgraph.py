@@ -20,13 +20,13 @@ from typing import Any
 from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
-from keepbook.book.ground.patterns import regex
 from keepbook.book.memory import named_texts
 from keepbook.book.memory.memories import BELOW, Memory
 from keepbook.book.owners.choices import heed
 from keepbook.book.recall.memories import Hit
 from keepbook.book.text.words import query_terms, terms
 from keepbook.errors import Invalid, NotAllowed
+from keepbook.patterns import regex
 
 try:
     from langgraph.store.base import (

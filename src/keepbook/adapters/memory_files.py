@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from keepbook.app import Keepbook
-from keepbook.book.ground.patterns import regex
 from keepbook.book.memory import named_texts
 from keepbook.book.memory.memories import Memory
 from keepbook.book.owners.choices import heed
 from keepbook.errors import KeepbookError
+from keepbook.patterns import regex
 
 ROOT = "/memories"
 SCOPE = "memory-tool"

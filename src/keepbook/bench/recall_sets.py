@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid, NotFound
+from keepbook.patterns import regex
 
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 """What LoCoMo's categories are; the fifth has no evidence to find."""

@@ -22,7 +22,7 @@ from datetime import datetime, time, timedelta
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 _MARK = regex(r"(I|A\*?): |([+~?-]) ")
 _WHEN = regex(r"(\w*)([+-]\d+) (\d\d):(\d\d)|now-(\d+)m", anchored=True)

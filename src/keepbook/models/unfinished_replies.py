@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from keepbook.book.chats.threads import Message
-from keepbook.book.ground.patterns import regex
 from keepbook.models.compress import ORDER, size
 from keepbook.models.model import Conversation, PromptMessage, ReplyFinished, TextDelta, ToolCall, ToolCalled, Usage
+from keepbook.patterns import regex
 
 Told = TypeVar("Told")
 

@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
-from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 from keepbook.presets import Argument
 
 Risk = Literal["low", "medium", "high"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.book.upkeep.test_admission_fuzz import Rows
+from tests.book.upkeep.test_import_checks_fuzz import Rows
 from tests.furnished import furnished
 from tests.traded import EVENTS, trade_lines
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from croniter import CroniterError, croniter
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import zone_named
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 FIELDS = 5
 LONGEST = 100

@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.stored_json import damaged_error
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 Moment = Any
 """A point in time as a caller may give it: ISO text (also partial), a date, a datetime."""

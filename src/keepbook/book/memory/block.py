@@ -16,9 +16,9 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.block_lines import HEAD, LINE, MORE, TITLE, BlockLine, block_text
 from keepbook.book.text.quotation import as_shown
+from keepbook.patterns import regex
 from keepbook.presets import Preset
 
 CHARACTERS_PER_TOKEN = 4

@@ -139,7 +139,7 @@ class Overview(NamedTuple):
     shown: int
     dropped: Mapping[str, int]
     """How many are archived, and how many in the trash."""
-    unsaid: Sequence[str]
+    unconfirmed: Sequence[str]
     """The ids of what was read and never confirmed, newest first."""
 
 
@@ -157,9 +157,9 @@ def overview(book: OpenBook) -> Overview:
                 for row in rows
             ]
             dropped = zip(("archived", "trash"), _DROPPED.tuples(tx.conn, {"owner": tx.owner})[0], strict=True)
-            unsaid = [row for row in rows if row[6] == "inferred" and row[12] is None]
-            unsaid.sort(key=itemgetter(10), reverse=True)
-            newest = [row[0] for row in unsaid]
+            unconfirmed = [row for row in rows if row[6] == "inferred" and row[12] is None]
+            unconfirmed.sort(key=itemgetter(10), reverse=True)
+            newest = [row[0] for row in unconfirmed]
             known = Overview(kept, rendered.fates, len(rendered.shown), dict(dropped), newest)
             if len(_GLANCES) >= MOST_GLANCES:
                 _GLANCES.clear()

@@ -14,12 +14,12 @@ from sqlalchemy import ColumnElement, and_, select
 
 from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.open_book import OpenBook
-from keepbook.book.ground.patterns import regex
 from keepbook.book.memory.likeness.similar import is_said
 from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory, in_or_below
 from keepbook.book.memory.memory_json import row_to_memory
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 from keepbook.storage.tables.memory import memories
 
 LONGEST_NAME = 200

@@ -68,36 +68,38 @@ def reopen_answered(book: OpenBook, proposal_id: str, answers: Sequence[str] = (
 _UNCONFIRMED = (
     IS_ACTIVE, in_scope(EVERY_SCOPE), memories.c.confidence == "inferred", memories.c.last_confirmed_at.is_(None),
 )  # fmt: skip
-_UNSAID, _ASKED = (
+_COUNT_UNCONFIRMED, _ASKED = (
     PreparedStatement(select(func.count()).select_from(table).where(table.c.owner == bindparam("owner"), *which))
     for table, which in ((memories, _UNCONFIRMED), (rows, (rows.c.status == "waiting",)))
 )
 _NAMED = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids), memories.c.purged_at.is_(None)))
 
 
-def count_waiting(book: OpenBook, unsaid: int | None = None) -> int:
-    """How many questions wait. `unsaid` is how many memories nobody has confirmed, if that was counted already."""
+def count_waiting(book: OpenBook, unconfirmed: int | None = None) -> int:
+    """How many questions wait. `unconfirmed` is how many memories nobody has confirmed, if that was counted already."""
     with book.reading() as (tx, _, now):
         asked: int = _ASKED.tuples(tx.conn, {"owner": tx.owner})[0][0] + len(_contradictions(tx, now))
-        return asked + (_UNSAID.tuples(tx.conn, {"owner": tx.owner})[0][0] if unsaid is None else unsaid)
+        return asked + (
+            _COUNT_UNCONFIRMED.tuples(tx.conn, {"owner": tx.owner})[0][0] if unconfirmed is None else unconfirmed
+        )
 
 
 def first(book: OpenBook, most: int) -> Sequence[ReviewQuestion]:
     """The first questions to answer: conflicts with the person's word, then proposals, then opposites, then readings,
     newest first. What is about somebody's health comes first of all, and first within its kind."""
-    unsaid = overview(book).unsaid[: max(most, LOOKED)]
+    unconfirmed = overview(book).unconfirmed[: max(most, LOOKED)]
     with book.reading() as (tx, preset, now):
         asked = sorted(proposals.list_proposals(tx), key=lambda one: one.nature != "conflict")
         about = [one.memory_id for one in asked if one.memory_id is not None]
-        named = {row.id: row for row in _NAMED.rows(tx.conn, [*about, *unsaid], {"owner": tx.owner})}
+        named = {row.id: row for row in _NAMED.rows(tx.conn, [*about, *unconfirmed], {"owner": tx.owner})}
         shown = {id: row_to_memory(row, now, preset) for id, row in named.items()}
         found = [ReviewQuestion(shown.get(one.memory_id or ""), one) for one in asked]
         for link, old, new in _contradictions(tx, now):
             found.append(
                 ReviewQuestion(row_to_memory(old, now, preset), against=row_to_memory(new, now, preset), link=link)
             )
-        found += [ReviewQuestion(shown[id]) for id in unsaid if id in shown]  # not what was deleted a moment ago
-        chosen = sorted(found, key=lambda one: not is_weighty(_words(one)))[:most]
+        found += [ReviewQuestion(shown[id]) for id in unconfirmed if id in shown]  # not what was deleted a moment ago
+        chosen = sorted(found, key=lambda one: not touches_health(_words(one)))[:most]
         return sorted(chosen, key=_kind)
 
 
@@ -128,7 +130,7 @@ def _kind(one: ReviewQuestion) -> int:
 
 
 @lru_cache(maxsize=4096)
-def is_weighty(text: str) -> bool:
+def touches_health(text: str) -> bool:
     """Whether a mistake in a line could hurt somebody."""
     return bool(find_topics(text, ("health",)))
 

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, and_, bindparam, insert, select, union, update
 
-from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement

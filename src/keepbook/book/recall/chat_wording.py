@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection, Sequence
 
-from keepbook.book.ground.patterns import regex, words_regex
 from keepbook.book.text.words import stem, tokens
+from keepbook.patterns import regex, words_regex
 
 
 def speaker_names(question: str) -> list[str]:

@@ -15,9 +15,9 @@ from typing import Any
 from sqlalchemy import and_, or_, select
 
 from keepbook.book.ground import stored_json
-from keepbook.book.ground.patterns import regex, words_regex
 from keepbook.book.memory.proposals import alike
 from keepbook.book.text.words import query_terms, stem, tokens
+from keepbook.patterns import regex, words_regex
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 from keepbook.storage.tables.choices import proposals

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from keepbook.book.ground import stored_json
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 HEAD, TITLE, LINE, MORE = "head", "title", "line", "more"
 """What a block says of itself, the title of a group, a memory, what it had no room for."""

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 UNKNOWN = "unknown"
 LANGUAGES = ("en", "de", "es", "nb", "fr")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 MOST = 8_000
 """Letters of a person's own words that are understood in one message."""

@@ -6,7 +6,7 @@ character of a script without spaces says as much as several letters.
 
 from itertools import groupby
 
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 PASSAGE = 360
 """So many bytes make a passage, some sixty words: enough to know what it is about."""

@@ -9,10 +9,10 @@ import re
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_date_words, parse_stamp, stamp
 from keepbook.book.text.language import language
 from keepbook.errors import KeepbookError
+from keepbook.patterns import regex
 
 
 class StatedPeriod(NamedTuple):

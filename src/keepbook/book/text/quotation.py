@@ -10,8 +10,8 @@ from datetime import date
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from keepbook.book.ground import stored_json
-from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 SpanKind = Literal["said", "along", "exchanged", "question"]
 KINDS: tuple[str, ...] = get_args(SpanKind)

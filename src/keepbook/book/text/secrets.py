@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS
+from keepbook.patterns import regex
 
 MARK = "[secret]"
 

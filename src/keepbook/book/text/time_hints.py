@@ -9,9 +9,9 @@ import re
 from datetime import timedelta
 from typing import NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_date_words, parse_stamp, stamp
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 DAY = "@"
 """What the mark of a day begins with: `@8`, `@may`, `@2023`."""

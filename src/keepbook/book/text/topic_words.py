@@ -15,8 +15,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import fold_text
+from keepbook.patterns import regex
 
 UNSPACED = regex(r"[぀-ヿ㐀-鿿฀-๿]")
 """Scripts without spaces: a word is looked for anywhere."""

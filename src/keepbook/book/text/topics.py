@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text import topic_meaning, topic_words
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import STOP_WORDS, fold_text, query_terms, stem, tokens
+from keepbook.patterns import regex
 
 OWN, ELSE = 0.26, 0.2
 """From here on a text is taken to be about a topic of one's own, by meaning alone; and below this not, though it has

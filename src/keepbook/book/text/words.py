@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text import contrast
+from keepbook.patterns import regex
 
 NEAR = 0.8
 """Share of common words from which on two texts are near-duplicates."""

@@ -23,8 +23,8 @@ from statistics import fmean, median
 from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import in_zone
+from keepbook.patterns import regex
 
 FEWEST = 6
 MOST = 500

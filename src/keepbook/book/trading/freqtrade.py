@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from keepbook.book.ground.foreign import columns_of, open_foreign_sqlite
+from keepbook.book.ground.foreign_sqlite import columns_of, open_foreign_sqlite
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp

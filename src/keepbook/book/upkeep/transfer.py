@@ -37,7 +37,7 @@ from keepbook.book.text.indexes.turn_index import INDEXED, put_turns
 from keepbook.book.text.indexes.word_index import put_words
 from keepbook.book.text.words import fold_text
 from keepbook.book.trading import days
-from keepbook.book.upkeep import admission
+from keepbook.book.upkeep import import_checks
 from keepbook.book.upkeep.export_lines import (
     BEFORE_COVERS,
     HEADER,
@@ -109,12 +109,12 @@ def import_lines(
     ours = of_ours(read_lines(texts))
     try:
         found = sorted_by_kind(ours)
-        admission.check_admission(found, hand)
+        import_checks.check_import(found, hand)
         _check_chain(found, ours[-1].value.get("hash"))
         if merge:
             return _merge(tx, origin, preset, _active(found))
         restored = _restore(tx, found, respell_lines(ours))
-        return replace(restored, to_arm=admission.disarm_agents(tx))
+        return replace(restored, to_arm=import_checks.disarm_agents(tx))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise altered_file(f"{type(error).__name__}: {error}") from error
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from keepbook.jobs import AT_ONCE
+from keepbook.jobs import MOST_RUNS_AT_ONCE
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ class BackgroundRuns:
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._room = asyncio.Semaphore(MOST_RUNS_AT_ONCE)
 
     def begin(self, work: Coroutine[Any, Any, Any], *, in_turn: bool = False) -> "asyncio.Task[Any]":
         """Start a run in the background; with `in_turn` only a few at once."""

@@ -17,10 +17,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
-from keepbook.book.ground.patterns import regex
 from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER, Caller, caller_for, is_local
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.errors import Invalid, KeepbookError, LimitReached, NotAllowed
+from keepbook.patterns import regex
 
 COOKIE = "keepbook_session"
 ANY_ADDRESS = "any address"

@@ -19,7 +19,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 HEADER = "X-Request-ID"
 _NAME = HEADER.lower().encode()

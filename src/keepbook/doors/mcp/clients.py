@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from keepbook.book.ground.patterns import regex
 from keepbook.errors import Conflict, Invalid, NotAllowed
+from keepbook.patterns import regex
 
 NAME = "keepbook"
 _MAC = "~/Library/Application Support"

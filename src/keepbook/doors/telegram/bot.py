@@ -34,11 +34,11 @@ from telegram.ext import Application, ApplicationBuilder, BaseRateLimiter, BaseU
 from telegram.request import HTTPXRequest
 
 from keepbook.app import Keepbook
-from keepbook.book.ground.patterns import regex
 from keepbook.doors.telegram import replies
 from keepbook.doors.telegram.correspondence import Correspondence
 from keepbook.doors.telegram.letter import Letter
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
+from keepbook.patterns import regex
 
 MOST_TRIES = 6
 LONGEST_WAIT = 300.0

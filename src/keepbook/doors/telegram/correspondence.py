@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from keepbook.app import Keepbook
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground.ids import new_id
-from keepbook.book.ground.patterns import regex
 from keepbook.doors.telegram import replies
 from keepbook.doors.telegram.letter import Letter
 from keepbook.errors import Conflict, KeepbookError, NotFound
@@ -21,6 +20,7 @@ from keepbook.models.chat import Notice, ReplyStored
 from keepbook.models.model import ToolCalled
 from keepbook.models.notebook.open_questions import OpenQuestion, choice_of_number, last_asked, open_questions
 from keepbook.models.notebook.values import NOTEBOOK
+from keepbook.patterns import regex
 
 if TYPE_CHECKING:
     from keepbook.book.chats.closing_result import ClosingResult

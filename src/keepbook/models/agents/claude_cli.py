@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
-from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid, LimitReached, ModelFailed, NotAllowed
 from keepbook.models.agents import prompts
 from keepbook.models.agents.adapter import Execution, ExecutionResult
 from keepbook.models.model import PromptMessage, ReplyEvent, TextDelta, Usage, with_hidden
+from keepbook.patterns import regex
 from keepbook.settings import private_folder
 
 SERVER = "keepbook"

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from keepbook.book.chats.learned_memories import TakenBack
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.proposals import alike
@@ -23,6 +22,7 @@ from keepbook.models.closing.grounding import is_grounded
 from keepbook.models.closing.rules import asks_to_forget, overlap
 from keepbook.models.model import Candidate, ClosingChat, DialogueTurn, Extraction, KnownMemory
 from keepbook.models.notebook.values import Deed
+from keepbook.patterns import regex
 
 OFFLINE = "offline"
 """Made by the reader, whose lines are the person's own clauses."""

@@ -54,7 +54,7 @@ from keepbook.storage.database import Database, Tx
 
 LEASE_SECONDS = 180.0
 """How long a closing may take at least; a model that may take longer gets a longer lease."""
-RETRY_MINUTES = 15.0
+FIRST_RETRY_MINUTES = 15.0
 log = logging.getLogger(__name__)
 
 
@@ -360,7 +360,7 @@ def _closing_failed(database: Database, owner: str, held: Claim, model: Model, e
         now = stamp(database.clock())
         if any(spent):
             spending.count_tokens(tx, now, "extract", model.name, *spent)
-        thread = threads.release_closing(tx, held, now, why, retry_minutes=RETRY_MINUTES)
+        thread = threads.release_closing(tx, held, now, why, retry_minutes=FIRST_RETRY_MINUTES)
     if thread is None:
         return ClosingResult(held.thread.id, "busy")
     tries = f"{thread.failures} of {threads.MOST_FAILURES} tries"

@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.language import same_language
 from keepbook.book.text.words import STOP_WORDS, numbers, stem, tokens
 from keepbook.models.model import Candidate, ClosingChat, DialogueTurn
+from keepbook.patterns import regex
 
 MOST = 0.5
 """The share of a line's content words that the turns must have."""

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import instant, zone_named
 from keepbook.book.text.quotation import as_shown
 from keepbook.book.text.words import terms
 from keepbook.errors import Invalid
 from keepbook.models.model import Candidate, ClosingChat, DialogueTurn, KnownMemory, Op, TurnId
+from keepbook.patterns import regex
 
 OPS = get_args(Op)
 KNOWN_CHARS = 16_000

@@ -14,7 +14,6 @@ from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.open_book import viewing
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory import listing, proposals
 from keepbook.book.memory.memories import Memory, is_protected
@@ -39,6 +38,7 @@ from keepbook.models.notebook.values import (
     standing_deeds,
     withdrawn_spans,
 )
+from keepbook.patterns import regex
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 

@@ -15,7 +15,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keepbook.book.agents.cards import RE_EXAMINATION, CardType, Slot
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp, zone_named
 from keepbook.book.text.block_lines import LINE
 from keepbook.models.model import (
@@ -28,6 +27,7 @@ from keepbook.models.model import (
     ToolCalled,
     Usage,
 )
+from keepbook.patterns import regex
 
 RANGE, AVERAGE = 20, 14
 STOP, TARGET = 2.0, 4.0

@@ -33,11 +33,11 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from keepbook.book.ground.patterns import regex
 from keepbook.errors import ModelFailed
 from keepbook.models.model import BREAK, Conversation, PromptMessage, ToolCall, Usage, with_hidden
 from keepbook.models.providers.address import Address
 from keepbook.models.providers.failures import failing
+from keepbook.patterns import regex
 
 OPENAI = "https://api.openai.com/v1"
 ANTHROPIC = "https://api.anthropic.com"

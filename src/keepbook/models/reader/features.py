@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
-from keepbook.book.ground.patterns import regex
 from keepbook.models.reader.values import ReaderTurn
 from keepbook.models.reader.windows import sentence_starts, starts_word
+from keepbook.patterns import regex
 
 ROWS = 1 << 15
 CUT_ROWS = 1 << 13

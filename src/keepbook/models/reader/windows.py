@@ -11,8 +11,8 @@ from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.models.reader.values import ReaderTurn
+from keepbook.patterns import regex
 
 SIZE = 320
 """Tokens of a window."""

@@ -1,6 +1,6 @@
 """Card types: what the answer of a run must hold, as data.
 
-A card type is one TOML file. Four ship with Keepbook; a folder of your own adds more and never replaces a shipped one.
+A card type is one TOML file. Some ship with Keepbook; a folder of your own adds more and never replaces a shipped one.
 A file that cannot be read is named with its line and its reason, and the others stand. What a run answered is read
 into the slots of its type, every one checked (see `answer`): a card that does not fit is no card.
 """

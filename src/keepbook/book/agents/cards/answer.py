@@ -12,9 +12,9 @@ from typing import Any
 
 from keepbook.book.agents.cards.types import CardType, Slot, When
 from keepbook.book.ground.limits import clean_text
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import instant, parse_stamp
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 TEXT_LIMIT = 20_000
 MOST_ITEMS = 50

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, NoReturn
 
-from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 from keepbook.strict_toml import Expecting, NotToml, TomlTable, Wrong, fit_to_shape, nearest_name, parse_toml
 
 RE_EXAMINATION = "re-examination"

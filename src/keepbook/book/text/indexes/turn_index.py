@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import delete, insert
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.indexes.word_index import IndexedText, take_vectors, term_weights
 from keepbook.book.text.time_hints import day_terms
 from keepbook.book.text.words import STOP_WORDS, tokens
+from keepbook.patterns import regex
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.chats import turn_terms

@@ -221,11 +221,11 @@ def _pair_all(work: FileImport, before: Mapping[str, list[Fill]]) -> dict[str, P
     for symbol in dict.fromkeys(one.symbol for one in work.fills):
         mine = [one for one in work.fills if one.symbol == symbol]
         results[symbol] = found = pairing.pair_fills(before.get(symbol, []), mine)
-        for one in found.homeless:
+        for one in found.unassigned:
             work.refuse(one.rows, "funding with nothing open to charge it to")
-        homeless = {one.key for one in found.homeless}
+        unassigned = {one.key for one in found.unassigned}
         for one in mine:
-            if one.key not in homeless:
+            if one.key not in unassigned:
                 (work.paired if one.key in found.touched else work.added).update(one.rows)
     return results
 
@@ -240,11 +240,11 @@ def _keep(
     progress: Progress,
 ) -> None:
     left = {lot.key: lot for found in results.values() for lot in found.open}
-    homeless = {one.key for found in results.values() for one in found.homeless}
+    unassigned = {one.key for found in results.values() for one in found.unassigned}
     fresh = {one.key for one in work.fills}
     rows = []
     for one in work.fills:
-        if one.key in homeless:
+        if one.key in unassigned:
             continue
         lot = left.get(one.key)
         remaining = Decimal(0) if lot is None else lot.left

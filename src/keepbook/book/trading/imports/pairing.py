@@ -74,7 +74,7 @@ class PairedFills:
     open: list[Fill] = field(default_factory=list)
     touched: set[str] = field(default_factory=set)
     """The keys of fills that became part of a round trip, or were charged to one."""
-    homeless: list[Fill] = field(default_factory=list)
+    unassigned: list[Fill] = field(default_factory=list)
     """Funding for which nothing was open."""
 
 
@@ -107,7 +107,7 @@ def _take(found: PairedFills, fill: Fill) -> None:
 def _charge(found: PairedFills, fill: Fill) -> None:
     whole = sum(lot.left for lot in found.open)
     if not whole:
-        found.homeless.append(fill)
+        found.unassigned.append(fill)
         return
     found.touched.add(fill.key)
     found.open = [replace(lot, fee=lot.fee + fill.fee * float(lot.left / whole)) for lot in found.open]

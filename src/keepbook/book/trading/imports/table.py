@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from keepbook.book.ground.patterns import regex
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 PREAMBLE = 30
 """So many lines may stand before the header."""

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import stamp, zone_named
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

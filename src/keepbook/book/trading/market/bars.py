@@ -21,7 +21,6 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, func, literal_column, select
 
 from keepbook.book.ground.limits import clean_line, sought
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.batch import BatchTables
 from keepbook.book.trading.files import (
@@ -38,6 +37,7 @@ from keepbook.book.trading.files import (
 from keepbook.book.trading.market import batches
 from keepbook.book.trading.market.batches import MARKET, Goods, PriceSpan
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.trading.market import bars
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 CURRENCIES = ("USDT", "USDC", "FDUSD", "BUSD", "USD", "DAI", "EUR", "GBP", "JPY", "CHF", "TRY", "BTC", "ETH", "BNB")
 """What a price is told in, where no sign parts it from what is priced; longer ones first."""

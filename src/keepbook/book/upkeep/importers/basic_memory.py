@@ -7,7 +7,6 @@ becomes the sentence it stands for. A note with neither comes in whole: its titl
 import re
 from collections.abc import Iterator
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.upkeep.importers.incoming import (
     Incoming,
     IncomingMemory,
@@ -18,6 +17,7 @@ from keepbook.book.upkeep.importers.incoming import (
 )
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 SOURCE = "basic-memory"
 DATES = ("created", "created_at", "date", "modified", "updated")

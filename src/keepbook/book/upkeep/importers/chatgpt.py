@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.upkeep.importers.incoming import (
     Incoming,
     IncomingChat,
@@ -22,6 +21,7 @@ from keepbook.book.upkeep.importers.incoming import (
 )
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 SOURCE = "chatgpt"
 PARTS = regex(r"conversations(-\d+)?\.json")

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.upkeep.importers.incoming import (
     Incoming,
     IncomingChat,
@@ -21,6 +20,7 @@ from keepbook.book.upkeep.importers.incoming import (
 )  # fmt: skip
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 SOURCE = "graphiti"
 _SPEAKS = regex(

@@ -5,7 +5,6 @@ import csv
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.upkeep.importers.incoming import (
     Incoming,
     IncomingMemory,
@@ -17,6 +16,7 @@ from keepbook.book.upkeep.importers.incoming import (
 )
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 SOURCE = "list"
 TEXT = ("content", "memory", "text", "fact", "data", "value")

@@ -7,7 +7,7 @@ user, so what it holds goes to whoever asks. Vectors and hashes are left behind.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from keepbook.book.ground.foreign import columns_of, open_foreign_sqlite
+from keepbook.book.ground.foreign_sqlite import columns_of, open_foreign_sqlite
 from keepbook.book.upkeep.importers.incoming import (
     Incoming,
     IncomingMemory,

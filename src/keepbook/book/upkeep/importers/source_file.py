@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from keepbook.book.ground.foreign import HEAD
+from keepbook.book.ground.foreign_sqlite import HEAD
 from keepbook.errors import Invalid, NotFound
 
 LISTS = ("results", "memories", "facts", "items", "data")

@@ -16,7 +16,6 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import instant
 from keepbook.doors.cli.sheets import chats as sheets
 from keepbook.doors.cli.terminal.command import CHATS, Invocation, command
@@ -35,6 +34,7 @@ from keepbook.doors.cli.terminal.paper import (
 )
 from keepbook.doors.cli.terminal.streams import reading, show_progress
 from keepbook.errors import Invalid, ModelFailed
+from keepbook.patterns import regex
 
 if TYPE_CHECKING:
     from datetime import datetime

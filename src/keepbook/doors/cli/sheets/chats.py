@@ -8,7 +8,6 @@ from rich.text import Text
 
 from keepbook.book.chats.closing_result import closing_in_words
 from keepbook.book.ground.limits import TRASH_DAYS
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.quotation import shown_text
 from keepbook.doors.cli.sheets.memory import ACTIONS, entry
 from keepbook.doors.cli.terminal.paper import (
@@ -26,6 +25,7 @@ from keepbook.doors.cli.terminal.paper import (
     pluralise,
     two_digit_share,
 )
+from keepbook.patterns import regex
 
 if TYPE_CHECKING:
     from keepbook.book.chats.closing_result import ClosingResult, SkippedCandidate

@@ -7,13 +7,13 @@ order keeps out although nobody carried it out, as in an imported chat. Titles a
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.own_words import own_words
 from keepbook.book.text.sentences import sentences
 from keepbook.book.text.words import content_words
 from keepbook.models.model import DialogueTurn, TurnId
 from keepbook.models.notebook.lists.orders import Order, explicit_orders
 from keepbook.models.notebook.quote import secrets_of_turn
+from keepbook.patterns import regex
 
 Offsets = tuple[int, int]
 Withdrawn = Mapping[TurnId, Sequence[Offsets]]

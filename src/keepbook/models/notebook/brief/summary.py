@@ -7,13 +7,13 @@ does. What may not be passed on (secrets, withdrawn or kept-out matters, pasted 
 import re
 from collections.abc import Iterator, Sequence
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.secrets import redact
 from keepbook.book.text.sentences import sentences
 from keepbook.book.text.words import tokens
 from keepbook.models.model import DialogueTurn
 from keepbook.models.notebook.brief.own_clauses import Withdrawn, own_clauses
 from keepbook.models.notebook.lists.answers import whole_answer
+from keepbook.patterns import regex
 
 LIMIT = 1_000
 _LONGEST_PIECE = 160

@@ -6,11 +6,11 @@ are skipped, and a cut lies neither inside a name or a number nor behind a word 
 
 from collections.abc import Sequence
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import STOP_WORDS
 from keepbook.models.model import DialogueTurn
 from keepbook.models.notebook.brief.own_clauses import Withdrawn, own_clauses
 from keepbook.models.notebook.lists.answers import whole_answer
+from keepbook.patterns import regex
 
 UNTITLED = "New chat"
 MOST_WORDS = 6

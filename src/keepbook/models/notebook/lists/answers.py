@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 AnswerKind = Literal["yes", "no", "all_yes", "all_no", "both", "first", "second", "last", "number"]
 MOST_LETTERS = 60

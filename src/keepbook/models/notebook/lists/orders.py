@@ -14,9 +14,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.own_words import own_words
 from keepbook.book.text.sentences import sentences
+from keepbook.patterns import regex
 
 OrderAct = Literal["keep", "withdraw", "never", "change", "undo", "off", "talk"]
 FormWords = tuple[str, ...]

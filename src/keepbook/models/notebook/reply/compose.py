@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable
 from functools import cache
 from pathlib import Path
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import tokens, word_set
 from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
 from keepbook.models.notebook.lists.answers import whole_answer
@@ -20,6 +19,7 @@ from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything,
 from keepbook.models.notebook.reply.phrases import asks
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
 from keepbook.models.notebook.reply.talk import ReplyContext
+from keepbook.patterns import regex
 
 _PIECE = regex(r"\S+\s*(?:\S+\s*)?(?:\S+\s*)?")
 """A few words, as they would come from a model that thinks word by word."""

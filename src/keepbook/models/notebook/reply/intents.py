@@ -3,9 +3,9 @@
 import re
 from typing import NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.sentences import sentences
 from keepbook.models.notebook.reply.phrases import TRADED, phrases_of
+from keepbook.patterns import regex
 
 
 class Intent(NamedTuple):

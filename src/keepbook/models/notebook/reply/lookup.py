@@ -7,12 +7,12 @@ offered is called so.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
 from keepbook.book.text.words import content_words, fold_text, stem, tokens, word_set
+from keepbook.patterns import regex
 
 FLOOR = {True: 0.33, False: 0.34}
 """With and without an embedder: the least relevance of an answer. `training/answer_floor.py` found them."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 TRADED = ("en", "es", "de", "nb")
 """Languages in which questions about trading are understood."""

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from keepbook.book.ground.patterns import regex
 from keepbook.book.text.words import stem, tokens
 from keepbook.models.notebook.reply.intents import (
     ABOUT_TRADING,
@@ -24,6 +23,7 @@ from keepbook.models.notebook.reply.intents import (
 from keepbook.models.notebook.reply.lookup import find_answers
 from keepbook.models.notebook.reply.say import describe_answer
 from keepbook.models.notebook.reply.talk import ReplyContext, refusal_in_words
+from keepbook.patterns import regex
 from keepbook.tools.definition import ToolAnswer
 from keepbook.tools.trading import local_time, money_with_currency, percent_with_sign
 

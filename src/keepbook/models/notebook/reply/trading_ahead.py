@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from keepbook.book.ground.patterns import regex
 from keepbook.models.notebook.reply.intents import ABOUT_TRADING, Intent, tickers
 from keepbook.models.notebook.reply.talk import ReplyContext, refusal_in_words
 from keepbook.models.notebook.reply.trading import (
@@ -18,6 +17,7 @@ from keepbook.models.notebook.reply.trading import (
     may_be_ours,
     targets_named_in,
 )
+from keepbook.patterns import regex
 from keepbook.tools.definition import ToolAnswer
 from keepbook.tools.trading import local_time, percent_with_sign
 

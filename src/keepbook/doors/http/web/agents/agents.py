@@ -17,10 +17,10 @@ from keepbook.book.agents import agents as book_agents
 from keepbook.book.agents import schedule
 from keepbook.book.agents.agents import MANY_RUNS, Agent
 from keepbook.book.agents.runs import Run
-from keepbook.book.ground.patterns import regex
 from keepbook.doors.http.web.agents import cards
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import NotFound
+from keepbook.patterns import regex
 
 router = APIRouter(include_in_schema=False)
 

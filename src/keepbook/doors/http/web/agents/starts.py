@@ -6,7 +6,7 @@ saved. The words cover the schedules that people mean; any other is cron, and sh
 
 from dataclasses import dataclass
 
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 
 @dataclass(frozen=True, slots=True)

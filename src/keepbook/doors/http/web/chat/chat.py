@@ -16,20 +16,20 @@ from keepbook.book.chats.closing_result import ClosingResult, closing_in_words
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.ground.open_book import viewing
-from keepbook.book.ground.patterns import regex
 from keepbook.doors.http.web.chat import reply_sources
 from keepbook.doors.http.web.chat.articles import turns_of
 from keepbook.doors.http.web.chat.chat_view import beginning, has_news
 from keepbook.doors.http.web.chat.chat_view import chat_view as whole
-from keepbook.doors.http.web.chat.prose import EARLIER, of_notebook, person_markup, prose
+from keepbook.doors.http.web.chat.reply_markup import EARLIER, notebook_markup, person_markup, prose
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.doors.http.web.memory.import_page import readers
 from keepbook.errors import Conflict, Invalid, ModelFailed
 from keepbook.models.unfinished_replies import stop_reply as stop_writing
+from keepbook.patterns import regex
 
 router = APIRouter(include_in_schema=False)
 
-templates.filters.update(prose=prose, plain=person_markup, of_notebook=of_notebook)
+templates.filters.update(prose=prose, plain=person_markup, notebook_markup=notebook_markup)
 
 
 def chats_named_in(visit: Visit, text: str) -> list[tuple[str, str]]:

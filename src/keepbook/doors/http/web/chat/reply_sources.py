@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.view import ChatBlock, chat_block
-from keepbook.book.ground.patterns import regex
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_groups import BlockGroups, group_block_lines
 from keepbook.errors import NotFound
 from keepbook.models.compress import ORDER
 from keepbook.models.model import ToolCall
 from keepbook.models.providers.remote import RemoteModel
+from keepbook.patterns import regex
 from keepbook.presets import Preset
 
 RECALLS = ("recall", "recall_chats")

@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import Response
 
-from keepbook.book.ground.patterns import regex
 from keepbook.doors.http.web.frame.diff import DiffPiece
 from keepbook.doors.http.web.frame.visit import Changing, Visiting, templates
+from keepbook.patterns import regex
 
 router = APIRouter(include_in_schema=False)
 

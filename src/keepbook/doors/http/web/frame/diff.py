@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 
 class DiffPiece(NamedTuple):

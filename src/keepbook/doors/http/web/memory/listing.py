@@ -144,7 +144,7 @@ def listing_page(
     page, pages, chosen = page_of_groups(groups, wanted.page, draft.id if draft else "")
     shown = groups_with_memories(book, chosen)
     waiting = review.first(book, ASKED_AT_MOST if wanted.review else ASKED)
-    visit.waiting = review.count_waiting(book, len(all.unsaid))  # for the sidebar too, which would count them anew
+    visit.waiting = review.count_waiting(book, len(all.unconfirmed))  # for the sidebar too, which would count them anew
     teller = teller_of(visit, [memory for group in shown for memory in group.rows], waiting)
     return visit.page(
         "memory.html",

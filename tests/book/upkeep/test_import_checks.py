@@ -7,7 +7,7 @@ import pytest
 
 from keepbook import Keepbook
 from keepbook.book.owners.authority import Actor
-from keepbook.book.upkeep import admission, export_lines
+from keepbook.book.upkeep import export_lines, import_checks
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
 
 
@@ -58,14 +58,14 @@ def test_ids_that_are_paths_or_options_do_not_come_in(kb: Keepbook, id: str) -> 
     with pytest.raises(KeepbookError):
         bob.import_(io.StringIO(exported(book).replace(known, id)))
     with pytest.raises(Invalid, match="is no id of a agent"):
-        admission.check_admission({"agent": [{"id": id, "session": None, "thread_id": None}]}, Actor("person"))
+        import_checks.check_import({"agent": [{"id": id, "session": None, "thread_id": None}]}, Actor("person"))
     assert bob.agents.list() == []
 
 
 def test_a_session_that_is_an_option_does_not_come_in() -> None:
     row = {"id": "abcdefgh", "thread_id": None, "session": "--dangerously-skip-permissions"}
     with pytest.raises(Invalid, match="is no session"):
-        admission.check_admission({"agent": [row]}, Actor("person"))
+        import_checks.check_import({"agent": [row]}, Actor("person"))
 
 
 @pytest.mark.parametrize("at", ["", "yesterday", "2026-02-30T00:00:00.000000Z", "\u202e", "2026-03-01"])
@@ -73,15 +73,15 @@ def test_what_is_no_instant_does_not_come_in(at: str) -> None:
     """No ledger covers when a note was written: every page that shows one would meet it."""
     for kind, column in (("note", "created_at"), ("injected", "known"), ("due", "at"), ("trade", "exit_time")):
         with pytest.raises(Invalid, match=f"is no {column} of a {kind}"):
-            admission.check_admission({kind: [{"id": "abcdefgh", column: at}]}, Actor("person"))
+            import_checks.check_import({kind: [{"id": "abcdefgh", column: at}]}, Actor("person"))
 
 
 def test_nobody_brings_in_entries_on_another_word(kb: Keepbook) -> None:
     rows = {"entry": [{"actor": "person"}]}
-    admission.check_admission(rows, Actor("person"))
+    import_checks.check_import(rows, Actor("person"))
     for kind in ("agent", "service", "bound"):
         with pytest.raises(NotAllowed) as refused:
-            admission.check_admission(rows, Actor(kind))
+            import_checks.check_import(rows, Actor(kind))
         assert refused.value.code == "actor"
     text = exported(desk(kb))
     with pytest.raises(NotAllowed):

@@ -11,12 +11,12 @@ from typing import Any
 
 from keepbook.book.agents import arming
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
-from keepbook.book.ground.patterns import regex
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import AUTOMATIC_ACTORS
 from keepbook.book.memory.labels import clean_metadata, clean_tags
 from keepbook.book.owners.authority import Actor
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
+from keepbook.patterns import regex
 from keepbook.storage.database import Tx
 
 ID = regex(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
@@ -41,7 +41,7 @@ def acts_as(hand: Actor) -> tuple[str, ...]:
     return ("person", "agent", *AUTOMATIC_ACTORS) if hand.is_person else ("agent",)
 
 
-def check_admission(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None:
+def check_import(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None:
     """Refuse what is no book of ours, or has entries of an actor that the importer may not act as."""
     for kind, columns in IDS.items():
         for row in found.get(kind, ()):

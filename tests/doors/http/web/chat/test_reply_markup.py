@@ -2,7 +2,7 @@
 
 import pytest
 
-from keepbook.doors.http.web.chat.prose import of_notebook, person_markup, prose
+from keepbook.doors.http.web.chat.reply_markup import notebook_markup, person_markup, prose
 
 LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
 
@@ -28,7 +28,7 @@ def test_what_models_write_is_shown_as_it_is_meant(said: str, shown: str) -> Non
 
 
 def test_what_the_notebook_quotes_stays_as_it_was_written() -> None:
-    said = of_notebook(
+    said = notebook_markup(
         "From your book:\n- **Bold** `code` [here](https://a.example)\n\nSee Settings → Model.", "abcdefgh"
     )
     assert said.startswith("<p>From your book:</p><ul><li>**Bold** `code` [here](<a href=")
@@ -37,7 +37,7 @@ def test_what_the_notebook_quotes_stays_as_it_was_written() -> None:
 
 def test_earlier_chats_that_the_notebook_names_have_the_way_there() -> None:
     text = "Noted: “Dinner”. An earlier chat speaks of it (“Dinner”): I will not bring that up again."
-    said = of_notebook(text, "abcdefgh", [("Dinner", "12345678"), ("<b>", "87654321")])
+    said = notebook_markup(text, "abcdefgh", [("Dinner", "12345678"), ("<b>", "87654321")])
     link = '<a href="/chat/12345678">“Dinner”</a>'
     assert said == f"<p>Noted: “Dinner”. An earlier chat speaks of it ({link}): I will not bring that up again.</p>"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
-from keepbook.book.ground.patterns import regex
+from keepbook.patterns import regex
 
 _FENCE = regex(r"^ {0,3}(?P<ticks>`{3,})[ \t]*(?P<name>[^`\n]*)$")
 _ITEM = regex(r"^(?P<indent> *)(?:[-*+•]|(?P<number>\d{1,9})[.)])[ \t]+(?P<text>.*)$")
@@ -77,7 +77,7 @@ def prose(text: str) -> Markup:
     return Markup().join(_blocks(text.strip("\n").split("\n")))
 
 
-def of_notebook(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> Markup:
+def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> Markup:
     """A reply of the notebook. What it quotes stays as people wrote it; what it says of a model links to the choice of
     one; earlier chats that it names (`chats`: title and id) are links."""
     said = Markup(prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK))  # noqa: S704 prose escapes
