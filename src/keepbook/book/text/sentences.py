@@ -154,7 +154,9 @@ def _dot_ends(text: str, mark: _Mark, following: str, has_capitals: bool, begin:
         return False
     if word in _BEFORE_NUMBER:
         return not following[:1].isdecimal()
-    initials = _is_initials(word)
+    if text[mark.start - len(before) - 1 : mark.start + 2] == f"({before}.)":
+        return False  # "Maj. (ret.) Ferreira"
+    initials = _is_initials(word) or _is_clipped(before)
     if initials or word in _MAY_BE_LAST:
         return _begins_sentence(following, has_capitals, strict=initials and not word.endswith(".m"))
     return True
@@ -170,6 +172,14 @@ def _is_initials(word: str) -> bool:
     """A letter, or several with dots between them: "K", "U.S", "Ph.D"."""
     *parts, last = word.split(".")
     return len(last) == 1 and last.isalpha() and all(1 <= len(part) <= 2 and part.isalpha() for part in parts)
+
+
+def _is_clipped(word: str) -> bool:
+    """A word without a vowel is none: "Gt", "vgs". Names in capitals are: "BMW"."""
+    return 1 < len(word) <= 4 and word.isalpha() and word[1:].islower() and _VOWELS.isdisjoint(word.lower())
+
+
+_VOWELS = frozenset("aeiouyáàâäãåæéèêëíìîïóòôöõøúùûüýœ")
 
 
 def _begins_sentence(word: str, has_capitals: bool, strict: bool) -> bool:

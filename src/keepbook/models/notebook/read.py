@@ -11,7 +11,8 @@ from functools import lru_cache
 from keepbook.book.text.language import language
 from keepbook.book.text.own_words import read_own_words
 from keepbook.book.text.sentences import sentences
-from keepbook.book.text.words import word_set
+from keepbook.models.notebook.lists.cuts import may_begin, may_cut
+from keepbook.models.notebook.lists.orders import orders_of_turn
 from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, Scene
 from keepbook.models.reader.moves import Move, MoveLine, MoveReader, Need
 from keepbook.models.reader.values import ChatReader, PieceVerdict, ReaderPiece, ReaderTurn
@@ -99,30 +100,35 @@ def understand(
 
 
 def _whole_sentences(text: str, pieces: Sequence[ReaderPiece]) -> list[ReaderPiece]:
-    """The pieces, joined where one was cut behind a dot that ends no sentence (in a name, a number, an address), or
-    before a word that goes on about what was just named."""
+    """The pieces, joined where nobody can tell that a cut leaves nothing behind which governs what is said."""
     begins = {start for start, _ in sentences(text)}
+    ordered = {edge for order in orders_of_turn(text) for edge in (order.start, order.rest_start, order.rest_end)}
     joined: list[ReaderPiece] = []
     for piece in pieces:
         before = joined[-1] if joined else None
-        if before is not None and piece.start not in begins and _goes_on(before.text.rstrip(), piece.text):
-            better = max(before, piece, key=lambda one: one.keep)
-            whole = text[before.start : piece.end]
-            joined[-1] = replace(better, start=before.start, end=piece.end, text=whole)
-        else:
+        if before is None or piece.start in ordered or _is_cut(before, piece, piece.start in begins):
             joined.append(piece)
+        else:
+            joined[-1] = _joined(text, before, piece)
     return joined
 
 
-_RELATIVE = word_set("who whose which whom")
+def _is_cut(before: ReaderPiece, piece: ReaderPiece, begins_sentence: bool) -> bool:
+    ended = before.text.rstrip()
+    if begins_sentence:
+        return may_begin(ended, piece.text)
+    return not ended.endswith(".") and may_cut(before, piece)
 
 
-def _goes_on(before: str, piece: str) -> bool:
-    """Whether a piece belongs to the one before: "Dr." and "Wu", "a daughter named Mia" and "who is six"."""
-    if before.endswith("."):
-        return True
-    first = piece.split(maxsplit=1)[:1]
-    return before[-1:].isalnum() and not _RELATIVE.isdisjoint(first)
+def _joined(text: str, one: ReaderPiece, other: ReaderPiece) -> ReaderPiece:
+    """Two pieces as one. It is worth keeping as the better of them is, if that has half of the words at least; what is
+    supposed or asked beside it makes it doubtful."""
+    better, rest = sorted((one, other), key=lambda piece: piece.keep, reverse=True)
+    if len(better.text.split()) < len(rest.text.split()):
+        better, rest = rest, better
+    doubtful = better.verdict == "keep" and rest.label in ("if", "question", "other", "old")
+    verdict: PieceVerdict = "propose" if doubtful else better.verdict
+    return replace(better, start=one.start, end=other.end, text=text[one.start : other.end], verdict=verdict)
 
 
 def turn_language(text: str) -> str:
