@@ -110,6 +110,17 @@ def test_what_is_said_of_a_memory_comes_along_with_an_export(kb: Keepbook) -> No
         assert getattr(merged, name) == getattr(kept, name), f"{name}: see _active of book/upkeep/transfer.py"
 
 
+def test_a_secret_is_found_in_all_words_of_a_memory(kb: Keepbook) -> None:
+    for name in set(WORDS) - {"spans"}:
+        told = GIVEN[name]
+        said = {name: [SECRET] if isinstance(told, list) else {"key": SECRET} if isinstance(told, dict) else SECRET}
+        kept = kb.book("alice").remember(**{"content": f"Something about {name}", **said}, force=True)
+        assert kept.id in [id for id, _ in kb.book("alice").audit().secrets], f"{name}: see _secrets of upkeep/audit.py"
+
+
+SECRET = "password: hunter2-Xy99"
+
+
 def test_the_sheet_of_a_memory_shows_all_its_words(kb: Keepbook, capsys: pytest.CaptureFixture[str]) -> None:
     detail = kb.book("alice").get(kb.book("alice").remember(**GIVEN).id)
     memory_sheet(Paper(zone=lambda: "UTC", now=datetime(2026, 11, 18, tzinfo=UTC)), detail, {})

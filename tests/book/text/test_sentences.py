@@ -47,6 +47,9 @@ def test_a_sentence_ends(text: str, pieces: list[str]) -> None:
     [
         "My dentist is Dr. Hansen in St. Gallen",
         "I joined the U.S. Army in 2001",
+        "H.M. Revenue has written to me",
+        "I lived on Gt. Portland Street",
+        "I owe Sgt. Ola (ret.) Ferreira a bottle",
         "We meet at 5 p.m. Monday in the hall",
         "J. R. Smith is my boss",
         "The bill was $65,000.50 for version 3.5.1",

@@ -158,7 +158,7 @@ def _dot_ends(text: str, mark: _Mark, following: str, has_capitals: bool, begin:
         return False  # "Maj. (ret.) Ferreira"
     initials = _is_initials(word) or _is_clipped(before)
     if initials or word in _MAY_BE_LAST:
-        return _begins_sentence(following, has_capitals, strict=initials and not word.endswith(".m"))
+        return _begins_sentence(following, has_capitals, strict=initials and word not in ("a.m", "p.m"))
     return True
 
 

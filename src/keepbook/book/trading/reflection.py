@@ -23,6 +23,7 @@ from keepbook.book.trading.findings import FEWEST, Finding, Findings
 from keepbook.book.trading.lessons import END, FIGURES, Lesson, LessonTarget, is_withdrawn, lessons_as_of
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
+from keepbook.storage.tables.memory import WORDS
 from keepbook.storage.tables.trading import lessons
 
 CATEGORY = "lesson"
@@ -175,7 +176,8 @@ def _say(
         room_for_text(tx, f"{text}{finding.details}")
         change = change_of(tx, origin, preset, "update", id, learning=True)
         state = to_state(change.row)
-        said = replace(said, metadata=change.row.metadata, tags=change.row.tags)
+        labels = (name for name in WORDS if name not in ("content", "summary", "body", "spans"))
+        said = replace(said, **{name: getattr(change.row, name) for name in labels})
         after = replace(
             state, version=state.version + 1, edited_at=change.at, archived_at=None, archived_reason=None
         )  # fmt: skip

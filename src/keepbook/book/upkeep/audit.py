@@ -15,7 +15,7 @@ from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.words import fold_text, near_duplicate, tokens
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables.memory import versions
+from keepbook.storage.tables.memory import WORDS, versions
 
 OFFLINE = "offline"
 """Who makes lines without a model."""
@@ -107,7 +107,7 @@ def _near_duplicates(kept: Sequence[Memory]) -> tuple[tuple[str, str], ...]:
 def _secrets(tx: Tx) -> tuple[tuple[str, str], ...]:
     """(id, kind) of every secret in any version: an old one is still in the book."""
     found: dict[tuple[str, str], None] = {}
-    query = select(versions.c.memory_id, versions.c.content, versions.c.summary, versions.c.body, versions.c.metadata)
+    query = select(versions.c.memory_id, *(versions.c[name] for name in WORDS if name != "spans"))
     rows: Any = tx.conn.execute(
         query.where(versions.c.owner == tx.owner).order_by(versions.c.memory_id, versions.c.version)
     )

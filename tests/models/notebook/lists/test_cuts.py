@@ -29,6 +29,7 @@ def piece(text: str, label: str = "keep") -> ReaderPiece:
         ("The flat is at 61.44° ", "N in the hills"),
         ("Mrs. Smith-", "Jones is my aunt"),
         ("I hardly, ", "if at all, drink beer"),
+        ("I have a nut allergy, ", "or so my aunt claims"),
     ],
 )
 def test_what_governs_stays(left: str, right: str) -> None:
@@ -59,6 +60,9 @@ def test_another_matter_is_a_piece_of_its_own(left: ReaderPiece, right: ReaderPi
         ("I live at Hauptstr.", "12a, second floor", False),
         ("I have worked for Yahoo!", "since 2016", False),
         ("I live in Oslo.", "no sorry, Bergen", True),
+        ("I have an appt.", "with Ms. Bui on Thursday", False),
+        ("I have an appt.", "and my wife has too", True),
+        ("i live in oslo.", "with my wife", True),
         ("We went to Rome!", "my wife loved it", True),
         ("i was born in 1990.", "3 kids", True),
         ("I live in Oslo.", "My dog is Rex", True),

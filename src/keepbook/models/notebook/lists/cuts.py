@@ -26,6 +26,10 @@ _GOVERNS = word_set("""
     only except supposedly allegedly apparently was wasn't were weren't used would could might may
 """)
 """Words behind "and" that turn what stands before: "my sister and not I"."""
+_TURNS = word_set("or nor if unless until till not never maybe perhaps")
+"""Words that turn what stands before, also where they begin a question."""
+_GOES_ON = word_set("and or with in of at on for from to by du de la le von van")
+"""Small words with which a sentence goes on behind an abbreviation: "an appt. with"."""
 _SUBJECTS = word_set("""
     i i'm im i've ive i'd i'll we we're we've we'd we'll my our mine he he's she she's they they're it it's its his her
     their the a an this that these those there there's that's both all some most every everyone each one you your who
@@ -49,8 +53,8 @@ def may_cut(before: ReaderPiece, piece: ReaderPiece) -> bool:
     left, right = _words(before.text), _words(piece.text)
     if not left or not right or _is_filler(left) or _is_filler(right):
         return True
-    if before.text.rstrip().endswith(":"):
-        return False  # "Picture this: I'm the mayor"
+    if before.text.rstrip().endswith(":") or right[0] in _TURNS:
+        return False  # "Picture this: I'm the mayor", "I'm allergic, or so they say"
     if piece.label in _ASKS and before.label not in _ASKS:
         return _begins_plainly(left) and _ends_clause(before.text, right)
     if before.label in _ASKS and piece.label not in _ASKS:
@@ -60,13 +64,17 @@ def may_cut(before: ReaderPiece, piece: ReaderPiece) -> bool:
 
 def may_begin(before: str, text: str) -> bool:
     """Whether a sentence begins here. A name goes on with a number behind its dot ("Bahnhofstr. 7a"), or with a small
-    letter behind its mark ("Yahoo! since"); a subject begins something."""
+    letter behind its mark ("Yahoo! since"), and an abbreviation with a small word, where its writer uses capitals; a
+    subject begins something."""
     first, last = text.lstrip()[:1], before[-1:]
+    words = _words(text)
+    if last == "." and first.islower() and before != before.lower() and words[:1] and words[0] in _GOES_ON:
+        return len(words) > 1 and words[1] in _SUBJECTS
     named = before.rpartition(" ")[2][:1].isupper()
     if not named or not (first.isdecimal() if last == "." else last in "!?" and first.islower()):
         return True
-    words = _behind_joins(_words(text))
-    return bool(words) and words[0] in _SUBJECTS
+    rest = _behind_joins(words)
+    return bool(rest) and rest[0] in _SUBJECTS
 
 
 def _inside_word(before: str, piece: str) -> bool:

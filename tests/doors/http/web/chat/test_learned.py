@@ -288,7 +288,7 @@ def test_each_line_is_kept_left_out_or_taken_up_again_and_closing_says_what_beca
     expect(person.locator(".toast").get_by_role("link", name="Review")).to_be_visible()
     expect(person.get_by_label("Message", exact=True)).to_have_attribute("placeholder", re.compile("opens again"))
     assert sorted(one.content for one in alice.list()) == [NURSE_LINE, "I work at Equinor"]
-    assert "closed=" not in person.url
+    expect(person).not_to_have_url(re.compile("closed="))
 
 
 def test_the_keyboard_walks_the_lines_and_answers_them(person: Page, alice: Any, recorded: Any) -> None:
