@@ -20,6 +20,7 @@ from keepbook.book.ledger.cover import row_digest, values_to_seal
 from keepbook.book.memory.labels import keys_of
 from keepbook.storage.cover_rules import row_key
 from keepbook.storage.tables import COVERED
+from keepbook.storage.tables import memory as memory_tables
 from keepbook.storage.tables.cover import seals
 from keepbook.storage.tables.declare import metadata
 
@@ -117,6 +118,9 @@ def keep_a_secret(book: Any) -> str:
         "The treasure is called xanthoquill", subject="Brumblewick", summary="About the sorrowfjell",
         body="Long ago there was a kvadrantel.", tags=["brumblewick"], metadata={"sorrowfjell": "kvadrantel"},
     )  # fmt: skip
+    assert all(getattr(secret, name) for name in memory_tables.WORDS if name != "spans"), (
+        "fill in every text that a purge must take"
+    )
     book.link(secret.id, book.remember("An ordinary thing about gardens").id, "because_of")
     book.inject("before")
     book.update(secret.id, "The treasure is called xanthoquill still", summary="Still the sorrowfjell")

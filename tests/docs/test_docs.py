@@ -60,6 +60,7 @@ LOOKED_UP = {REFERENCE, COMMAND_LINE, GLOSSARY}
 """Pages that nobody reads from top to bottom."""
 
 LONGEST_LINE = 120
+LONGEST_CHANGELOG = 75
 MOST_WORDS = 1000  # some three to four minutes; tables are skimmed
 
 SHOUTING = re.compile(r"!(?!\[)")
@@ -132,6 +133,9 @@ def test_the_changelog_tells_what_is_new() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = text.partition("\n## ")[2].partition("\n## ")[0]
     assert re.findall(r"^- .+", newest, re.MULTILINE), "say what the next release brings"
+    lines = newest.splitlines()
+    assert len(lines) <= LONGEST_CHANGELOG, "one page: what a user would notice, not how it came about"
+    assert not [line for line in lines if len(line) > LONGEST_LINE]
 
 
 # --- what one can run ------------------------------------------------------------------------------------

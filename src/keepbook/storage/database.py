@@ -71,8 +71,8 @@ class Backend(Protocol):
     def writing(self, owner: str) -> AbstractContextManager[Connection]:
         """A durable transaction that holds the owner's write lock."""
 
-    def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
-        """A transaction without an owner. It sees only tables without personal text. `turn` names a lock to hold
+    def unscoped(self, *, writes: bool, write_lock: str | None = None) -> AbstractContextManager[Connection]:
+        """A transaction without an owner. It sees only tables without personal text. `write_lock` names a lock to hold
         meanwhile."""
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
@@ -168,10 +168,10 @@ class Database:
             self.compact()
 
     @contextmanager
-    def unscoped(self, *, writes: bool = False, turn: str | None = None) -> Iterator[Connection]:
+    def unscoped(self, *, writes: bool = False, write_lock: str | None = None) -> Iterator[Connection]:
         """A transaction on tables without personal text: due work, tokens, leases, prices. Writers that name the same
-        `turn` wait for each other."""
-        with self._translate_errors(), self.backend.unscoped(writes=writes, turn=turn) as conn:
+        `write_lock` wait for each other."""
+        with self._translate_errors(), self.backend.unscoped(writes=writes, write_lock=write_lock) as conn:
             yield conn
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:

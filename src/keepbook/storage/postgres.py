@@ -129,8 +129,8 @@ class Postgres:
     def writing(self, owner: str) -> AbstractContextManager[Connection]:
         return self._begin(_WRITING, _SERVE_AND_LOCK.format(owner, _lock_number(owner)))
 
-    def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
-        first = SQL("") if turn is None else _LOCK.format(_lock_number(f"turn {turn}"))
+    def unscoped(self, *, writes: bool, write_lock: str | None = None) -> AbstractContextManager[Connection]:
+        first = SQL("") if write_lock is None else _LOCK.format(_lock_number(f"turn {write_lock}"))
         return self._begin(_WRITING if writes else _READING, first)
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:

@@ -69,7 +69,7 @@ class Sqlite:
     def writing(self, owner: str) -> AbstractContextManager[Connection]:
         return self._begin("IMMEDIATE")
 
-    def unscoped(self, *, writes: bool, turn: str | None = None) -> AbstractContextManager[Connection]:
+    def unscoped(self, *, writes: bool, write_lock: str | None = None) -> AbstractContextManager[Connection]:
         return self._begin("IMMEDIATE" if writes else "DEFERRED")
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:

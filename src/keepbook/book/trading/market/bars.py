@@ -188,7 +188,7 @@ def load_bars(
     named = batches.source_name(source)
 
     def keep_rows(rows: list[RowValues]) -> KeptCounts:
-        with database.unscoped(writes=True, turn=MARKET) as conn:
+        with database.unscoped(writes=True, write_lock=MARKET) as conn:
             return keep_bars(conn, rows, source=named, now=stamp(database.clock()))
 
     told = {"symbol": symbol, "timeframe": timeframe}

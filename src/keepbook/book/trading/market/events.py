@@ -104,7 +104,7 @@ def load_events(database: Database, source: Source, *, progress: Progress | None
     named = batches.source_name(source)
 
     def keep_rows(rows: list[RowValues]) -> KeptCounts:
-        with database.unscoped(writes=True, turn=MARKET) as conn:
+        with database.unscoped(writes=True, write_lock=MARKET) as conn:
             return keep_events(conn, rows, source=named, now=stamp(database.clock()))
 
     return files.load_file(source, LAYOUT, {}, lambda row: to_event(row, times), keep_rows, progress).to_loaded()

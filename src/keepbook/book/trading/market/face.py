@@ -50,7 +50,7 @@ class Market:
         decisions are followed anew without them."""
         within = {"since": instant(since, field="since") or "", "until": instant(until, field="until") or "9"}
         names = clean_line(symbol, "symbol", 1, 40), clean_line(timeframe, "timeframe", 1, 10)
-        with self._database.unscoped(writes=True, turn=batches.MARKET) as conn:
+        with self._database.unscoped(writes=True, write_lock=batches.MARKET) as conn:
             removed = bars.remove_bars(conn, *names, source=batches.SENT, now=stamp(self._database.clock()), **within)
         if not removed:
             raise NotFound(f"there are no bars of {symbol} {timeframe} there", field="symbol")
