@@ -1,8 +1,8 @@
 # Two commands matter: `make run` and `make test`. Both prepare .venv first and need only python3.
 
 PYTHON ?= python3
-# Twice two cores: a test that waits for a page, a process or a signal leaves one idle.
-WORKERS ?= 4
+# One more than cores: a test that waits for a page, a process or a signal leaves one idle.
+WORKERS ?= 3
 ARGS ?=
 BIN := .venv/bin
 

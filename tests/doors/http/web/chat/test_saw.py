@@ -169,7 +169,8 @@ def test_on_a_phone_it_is_a_sheet_with_and_without_script(
     person.set_viewport_size({"width": 390, "height": 260})
     person.locator(".chat-head a[href='#given']").click()
     given = person.locator("#given")
-    given.locator("summary").last.scroll_into_view_if_needed()
+    expect(given.get_by_role("link", name="Close")).to_be_visible()
+    given.locator("summary").last.evaluate("summary => summary.scrollIntoView()")
     expect(given.get_by_role("link", name="Close")).to_be_in_viewport(ratio=1)
 
 
