@@ -16,7 +16,7 @@ armed = declare_table(
     may_go=True,
 )
 
-LOOKED_AT_IT = """id IN (
+AGENTS_GIVEN_THE_MEMORY = """id IN (
   SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = 'chat'
   WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id)"""
 """The agents of which a run was given the memory that is purged."""
@@ -59,7 +59,7 @@ agents = declare_table(
     covered=True,
     passing=("turn_until", "turn_by"),
     blanked=("compressed",),
-    blanked_where=LOOKED_AT_IT,
+    blanked_where=AGENTS_GIVEN_THE_MEMORY,
 )
 
 RUNNING = (

@@ -1,8 +1,8 @@
 """Where a sentence may be cut: only where nothing that is left behind can govern what is kept.
 
-The reader proposes cuts. Negations, hedges, conditions, reports and jokes come in more words than any list has, so the
-list is of the cuts that are safe: between statements that each begin with their subject, before or behind a question or
-a task, and beside fillers. Everywhere else a sentence stays whole.
+The reader proposes cuts. Negations, hedges, conditions, reports and jokes come in more words than any list has, so cuts
+are taken only between statements, before or behind a question or a task, and beside fillers, and not where one of the
+usual governing words begins a part. Everywhere else a sentence stays whole.
 """
 
 from keepbook.book.text.words import fold_text, word_set
