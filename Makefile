@@ -12,8 +12,8 @@ export PYTHONDONTWRITEBYTECODE :=
 # A worker that has done its half takes from the other's.
 SPREAD := -n $(WORKERS) --dist worksteal
 # What every engine must pass, and what only a cluster can be asked.
-ON_CITUS := tests/storage/test_cluster.py tests/storage/test_cluster_under_load.py tests/storage/test_guards.py tests/storage/test_row_security.py tests/book/memory \
-	tests/book/ledger/test_undo.py tests/book/ledger/test_verify.py tests/book/chats tests/book/agents tests/book/trading tests/book/upkeep/test_transfer.py \
+ON_CITUS := tests/extensions/storage/test_cluster.py tests/extensions/storage/test_cluster_under_load.py tests/storage/test_guards.py tests/storage/test_row_security.py tests/book/memory \
+	tests/book/ledger/test_undo.py tests/book/ledger/test_verify.py tests/book/chats tests/extensions/book/test_transfer_extensions.py tests/extensions/agents/book tests/extensions/trading/book tests/book/upkeep/test_transfer.py \
 	tests/models/closing tests/contracts/test_isolation.py tests/contracts/test_two_writers.py
 ENGINE := tests/book tests/models/offline tests/presets tests/storage tests/tools
 
@@ -27,21 +27,21 @@ run: setup ## Open the demo in a browser: three months of one person, nothing is
 
 test: setup ## Run every test on SQLite, PostgreSQL and Chromium (ARGS="tests/contracts -x" for some)
 	@$(BIN)/python scripts/browser.py
-	@$(BIN)/python -m pytest $(SPREAD) $(ARGS)
+	@$(BIN)/python scripts/run_tests.py $(SPREAD) $(ARGS)
 
 test-fast: setup ## Glance at the engine: its tests that start no process but PostgreSQL, each on one database
-	@$(BIN)/python -m pytest $(SPREAD) --glance --no-processes $(ENGINE) $(ARGS)
+	@KEEPBOOK_TESTS=core $(BIN)/python -m pytest $(SPREAD) --glance --no-processes $(ENGINE) $(ARGS)
 
 test-deep: setup ## Run every test, with twenty times as many drawn examples: long
 	@$(BIN)/python scripts/browser.py
-	@KEEPBOOK_TESTS_DEEPER=20 $(BIN)/python -m pytest $(SPREAD) $(ARGS)
+	@KEEPBOOK_TESTS_DEEPER=20 $(BIN)/python scripts/run_tests.py $(SPREAD) $(ARGS)
 
 test-adapters: setup ## Run a real program on each adapter whose framework needs an environment of its own (network)
 	@$(BIN)/python scripts/test_adapters.py $(ARGS)
 
 test-citus: setup ## Run the contract suites on a Citus cluster, whose operator's address is KEEPBOOK_TEST_CITUS
 	@test -n "$$KEEPBOOK_TEST_CITUS" || { echo "Say where the cluster is: KEEPBOOK_TEST_CITUS=postgresql://postgres@host:9700/keepbook"; exit 2; }
-	@$(BIN)/python -m pytest -n 0 $(if $(ARGS),$(ARGS),$(ON_CITUS))
+	@$(BIN)/python scripts/run_tests.py -n 0 $(if $(ARGS),$(ARGS),$(ON_CITUS))
 
 test-pooler: setup ## Run a book through PgBouncer that pools by transaction (needs pgbouncer)
 	@KEEPBOOK_TEST_POOLER=1 $(BIN)/python -m pytest -n 0 tests/storage/test_pooler.py $(ARGS)

@@ -17,7 +17,7 @@ from keepbook.storage.database import upgrade
 
 ROOT = Path(__file__).parent.parent
 VERSIONS = Path(schema.__file__).parent / "migrations" / "versions"
-BOOKS = ROOT / "tests" / "storage" / "released"
+BOOKS = ROOT / "tests" / "extensions" / "storage" / "released"
 SERVER = ROOT / "scripts" / "test_postgres.py"
 
 
@@ -26,7 +26,7 @@ def write() -> None:
     if newest in schema.PINNED:
         sys.exit(f"{newest} is released and never changes; begin the next migration")
     for engine in schema.ENGINES:
-        (VERSIONS / f"{newest}_{engine}.sql").write_text(schema.schema_sql(engine), encoding="utf-8")
+        (VERSIONS / f"{newest}_{engine}.sql").write_text(schema.shipped_sql(engine), encoding="utf-8")
         print(f"{newest}_{engine}.sql written")
 
 

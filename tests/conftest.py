@@ -34,7 +34,7 @@ from zlib import crc32
 
 import hypothesis
 import pytest
-from tests import quicker
+from tests import parts, quicker
 from tests.databases import CLUSTER, SHARDS, Pool, copied, database, drop, hold_to_one_node, make, url_of
 
 # What is loaded stays. Whoever looked for garbage meanwhile would look through all of it, again and again.
@@ -59,12 +59,14 @@ os.environ |= {"LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1,localhost", "no_proxy":
 os.environ["TERM"] = "xterm-256color"
 time.tzset()
 
+# Before a process is started that is to be without them, too.
+parts.hide_extensions()
 # After the environment: what it loads reads it.
 quicker.share()
 hold_to_one_node()
 
 collect_ignore_glob = [
-    *([] if CLUSTER else ["storage/test_cluster*"]),
+    *([] if CLUSTER else ["extensions/storage/test_cluster*"]),
     *([] if "KEEPBOOK_TEST_POOLER" in os.environ else ["storage/test_pooler.py"]),
 ]
 """What only a cluster, or a pooler, can be asked: `make test-citus`, `make test-pooler`."""
@@ -115,6 +117,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    return parts.in_other_part(collection_path) or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     glance = config.getoption("glance")
     if DEEPER > 1 or glance:
@@ -132,7 +138,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in set(left_out)]
 
 
-ONE_WILL_DO = {"adapters", "doors", "models", "tools"}
+ONE_WILL_DO = {"adapters", "doors", "models", "notebook", "pages", "tools"}
 """Rooms above the book. What they ask of it is tested on both engines in tests/book, tests/storage and tests/contracts;
 here each test takes one of the two by its name, so that each room stands on both. `make test-deep` takes both."""
 
@@ -142,19 +148,20 @@ LONG = tuple(
     for name in (
         "book/ledger/test_tamper.py::test_whoever",
         "book/ledger/test_verify.py::test_every_forgery",
-        "book/trading/test_days.py::test_kept_figures",
-        "book/trading/test_no_look_ahead.py",
+        "extensions/trading/book/test_days.py::test_kept_figures",
+        "extensions/trading/book/test_no_look_ahead.py",
         "book/upkeep/test_import_checks.py::test_a_file_is_refused_at_its_first_wrong_line",
-        "book/upkeep/test_import_checks_fuzz.py",
+        "extensions/book/test_import_checks_fuzz.py",
+        "extensions/book/test_transfer_extensions.py",
         "book/upkeep/test_transfer.py",
         "contracts/test_authority_walk.py",
         "contracts/test_house.py::test_types",
         "contracts/test_killed_run.py",
         "demo/test_story.py",
-        "doors/cli/test_who_may.py",
-        "doors/http/test_openapi.py",
+        "extensions/test_who_may.py",
+        "extensions/test_openapi.py",
         "doors/http/test_serving.py",
-        "doors/http/web/test_checks.py::test_the_page",
+        "extensions/doors/http/web/test_checks.py::test_the_page",
         "models/offline/test_extraction.py::test_cost",
         "models/reader/test_reader.py::test_cost",
         "storage/test_installed.py",
@@ -173,12 +180,19 @@ def _spread(items: list[pytest.Item]) -> None:
     items[:] = [item for nth in range(workers) for item in (*long[nth::workers], *rest[nth * part : (nth + 1) * part])]
 
 
+def _room(path: Path) -> str:
+    """The room a test belongs to. An extension has the same rooms; what lies in none of them is about its doors."""
+    room, *more = path.relative_to(Path(__file__).parent).parts
+    if room != "extensions":
+        return room
+    return next((name for name in more[:-1] if name not in ("agents", "trading")), "doors")
+
+
 def _on_its_engine(item: pytest.Item, *, everywhere: bool) -> bool:
     """Who names `engine_name` or is marked `both_engines` depends on it, and has both wherever it stands; but for a
     glance."""
     engine = getattr(item, "callspec", None) and item.callspec.params.get("engine_name")  # type: ignore[attr-defined]
-    room = item.path.relative_to(Path(__file__).parent).parts[0]
-    if engine is None or not (everywhere or room in ONE_WILL_DO):
+    if engine is None or not (everywhere or _room(item.path) in ONE_WILL_DO):
         return True
     chosen = any("engine_name" in str(mark.args[0]) for mark in item.iter_markers("parametrize"))
     named = "engine_name" in signature(item.function).parameters  # type: ignore[attr-defined]
@@ -216,6 +230,7 @@ _keeper = pytest.StashKey["subprocess.Popen[bytes]"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    parts.check_part(config)
     if config.getoption("no_processes"):
         config.pluginmanager.register(_NoProcesses())
     if hasattr(config, "workerinput"):  # an xdist worker: the folder is its parent's
@@ -274,7 +289,8 @@ def _compile_what_nobody_has(config: pytest.Config) -> None:
         return
     nth, workers = int(told["workerid"].removeprefix("gw")), int(told["workercount"])
     here = Path(__file__).parent
-    names = [".".join(path.relative_to(here.parent).with_suffix("").parts) for path in sorted(here.rglob("test_*.py"))]
+    files = [path for path in sorted(here.rglob("test_*.py")) if not parts.in_other_part(path)]
+    names = [".".join(path.relative_to(here.parent).with_suffix("").parts) for path in files]
     begin = nth * len(names) // workers
     for name in (*names[begin:], *names[:begin]):
         with warnings.catch_warnings(), suppress(Exception):  # what is wrong with it, its collection tells
@@ -484,8 +500,9 @@ class Prepared:
 
     @staticmethod
     def _filled(url: str, fill: Callable[[Any, Clock], Any]) -> str:
-        from keepbook import Keepbook  # as in `kb`
+        from keepbook.app import Keepbook, upgrade  # as in `kb`
 
+        upgrade(url)  # of extensions that are on, the template may have no tables
         clock = Clock()
         with closing(Keepbook(url, clock=clock)) as keepbook:
             told = fill(keepbook, clock)

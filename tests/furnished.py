@@ -1,16 +1,17 @@
-"""A small book with something in every table, and that book as SQL, as a release keeps it."""
+"""A small book with something in every table, and that book as SQL, as a release keeps it.
+
+What is in the tables of extensions, their contracts make (`tests/contracts/contract_folders.py`).
+"""
 
 import sqlite3
 import subprocess
 from contextlib import closing
-from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.deciding import LONG, busy_desk
+from tests.contracts.contract_folders import furnish_all
 from tests.embedding import meant
-from tests.traded import deployed, exposed, iso, trade_lines
 
 from keepbook.book.ground import idempotency, leases
 from keepbook.book.ground.idempotency import StoredAnswer
@@ -29,9 +30,7 @@ def furnished(kb: Any, owner: str = OWNER) -> Any:
     book.choose(never=["health"], tier="advanced")
     _remembered(book)
     _talked(kb, book)
-    busy_desk(book)
-    book.agents.arm(book.agents.list()[0].id)
-    _traded(kb, book)
+    furnish_all(kb, book)
     kb.tokens.session_for(kb.tokens.create(owner, name="phone").known.id)
     leases.take(kb._database, "sweep", "nobody", 60)
     book.spending.count("chat", "openai:x", 100, 10)
@@ -68,45 +67,6 @@ def _talked(kb: Any, book: Any) -> None:
                 thread_id=chat.id, made_by="offline", score=0.7,
             )  # fmt: skip
     book.proposals.decline(next(one.id for one in book.proposals.list() if "boat" in one.content))
-
-
-def _traded(kb: Any, book: Any) -> None:
-    made = deployed(book)
-    assert not book.trading.load("trades", trade_lines(), deployment=made.id).wrong
-    exposed(kb, book, made, book.now)
-    told = {"time": "At", "symbol": "What", "side": "Way", "quantity": "Lots", "price": "Price"}
-    fill = b"At,What,Way,Lots,Price\n2026-01-05 10:00,EUR/USD,buy,2,1.10\n"
-    assert book.trading.bring_in(fill, format="my broker", columns=told).added == 1
-    sold = b"At,What,Way,Lots,Price\n2026-01-06 10:00,EUR/USD,sell,1,1.20\n"
-    assert book.trading.take_back(book.trading.bring_in(sold, columns=told).load).trades == 1
-    book.trading.reflect(deployment=made.id)
-    assert book.trading.lessons(deployment=made.id)
-    header, first, *_ = trade_lines()
-    assert book.trading.load("trades", [header, _dearer(header, first)], deployment=made.id).changed == 1
-    _corrected(kb, book)
-
-
-def _dearer(header: str, line: str) -> str:
-    """The same trade with other fees."""
-    cells = line.split(",")
-    cells[header.split(",").index("fees")] = "1.5"
-    return ",".join(cells)
-
-
-def _corrected(kb: Any, book: Any) -> None:
-    """Bars and an event that came wrong, and a decision that was closed on those bars."""
-    agent, begun = book.agents.list()[0], book.now - timedelta(days=3)
-    run = book.decisions.record(agent.id, LONG | {"symbol": "DOT/USDT"}, made_at=begun).run_id
-    hours = [iso(begun + timedelta(hours=nth)) for nth in (1, 2)]
-    head, touched = "symbol,timeframe,time,open,high,low,close", f"DOT/USDT,1h,{hours[0]},99,101,98,99"
-    kb.market.load([head, touched, f"DOT/USDT,1h,{hours[1]},101,121,100,119"])
-    book.decisions.follow()
-    kb.market.load([head, f"DOT/USDT,1h,{hours[1]},99,100,89,95"])
-    book.decisions.follow()
-    assert [one.outcome for one in book.decisions.history(run)] == ["target"]
-    event = "id,kind,symbols,time,importance,title\nmoved,rates,*,{},1,Rates"
-    for at in hours:
-        kb.market.load_events(event.format(at).splitlines())
 
 
 # --- as SQL

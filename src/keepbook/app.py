@@ -1,120 +1,49 @@
-"""Keepbook: where the parts are put together.
+"""Keepbook: an installation with what extensions hang on it.
 
 kb = Keepbook("keepbook.db")        # a file, ":memory:", or "postgresql://…"
 alice = kb.book("alice")            # everything below is alice's alone
+
+Types are in `app.pyi`, which `scripts/stubs.py` writes from what this package has.
 """
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property, partial
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from types import MethodType
+from typing import Any, cast
 
-from keepbook.book.book import Book
-from keepbook.book.chats.face import Chat
-from keepbook.book.ground import due, leases
-from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.open_book import OpenBook
-from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.book.ledger.cover import cover
-from keepbook.book.ledger.ledger import Origin
-from keepbook.book.owners.authority import Actor
-from keepbook.book.owners.owners import Presets, everyone
-from keepbook.book.owners.tokens import Tokens
 from keepbook.client.address import is_address
-from keepbook.errors import Invalid, KeepbookError
-from keepbook.presets import load_preset
-from keepbook.settings import Settings, load_settings
-from keepbook.storage.backups import copy as copy_database
-from keepbook.storage.backups import is_server, open_copy
-from keepbook.storage.database import ClockFunction, Database
-from keepbook.storage.database import distribute as distribute_database
-from keepbook.storage.database import upgrade as upgrade_database
+from keepbook.extension import load_part, loaded_extensions, takes_nothing_else
+from keepbook.installation import (
+    CopyVerification,
+    Installation,
+    adopt,
+    back_up,
+    damage_of,
+    differences,
+    distribute,
+    not_compared,
+    prove,
+    put_back_guards,
+    upgrade,
+    utc_now,
+)
 
-if TYPE_CHECKING:
-    from keepbook.book.agents.runs import Run
-    from keepbook.book.chats.closing_result import ClosingResult
-    from keepbook.book.chats.pencil import Pencil
-    from keepbook.book.recall.vectors import Meaning
-    from keepbook.book.trading.market.face import Market
-    from keepbook.book.upkeep.import_answer import Imported
-    from keepbook.jobs import QueuedRun, SweepResult
-    from keepbook.models.agents.runner import Runner
-    from keepbook.models.chat import Talk
-    from keepbook.models.choose import Models
-    from keepbook.models.compress import Budget
-    from keepbook.storage.cluster import Spread
-    from keepbook.tools.catalogue import ToolSet
-
-
-def upgrade(db: str) -> list[str]:
-    """Bring a database to this program's schema, as its administrator; answers the steps taken."""
-    return upgrade_database(db)
-
-
-def distribute(db: str, shards: int = 32) -> "Spread":
-    """Spread a PostgreSQL book over the nodes of its Citus cluster, as its administrator; answers what was done."""
-    return distribute_database(db, shards)
+__all__ = [
+    "CopyVerification",
+    "Keepbook",
+    "adopt",
+    "back_up",
+    "damage_of",
+    "differences",
+    "distribute",
+    "not_compared",
+    "prove",
+    "put_back_guards",
+    "upgrade",
+    "utc_now",
+]
 
 
-def differences(db: str) -> list[str]:
-    """What in a database is not as this version installs it; PostgreSQL is asked as its administrator."""
-    # Loaded when asked for: opening a book needs none of it.
-    from keepbook.storage.schema_check import differences as found
-
-    return found(db)
-
-
-def damage_of(file: Path, busy_seconds: float) -> list[str]:
-    """What is wrong with the pages and keys of a SQLite file."""
-    # As above.
-    from keepbook.storage.schema_check import damage_of as found
-
-    return found(file, busy_seconds)
-
-
-def put_back_guards(db: str) -> list[str]:
-    """Put back the guards that are missing or altered; answers what was done."""
-    # As above.
-    from keepbook.storage.schema_check import repair_guards
-
-    return repair_guards(db)
-
-
-@dataclass(frozen=True, slots=True)
-class CopyVerification:
-    """Whether one owner's ledger holds in a backup."""
-
-    owner: str
-    ok: bool
-    entries: int
-    links: int
-    why: str | None = None
-
-
-def back_up(db: str, target: Path, *, busy_seconds: float = 30.0) -> None:
-    """Copy a whole database with all its owners; PostgreSQL as its administrator."""
-    copy_database(db, target, busy_seconds)
-
-
-def prove(db: str, file: Path) -> list[CopyVerification]:
-    """Open a backup aside and verify the ledger of every owner in it."""
-    with open_copy(db, file) as (place, owners):
-        settings = load_settings(db=place).but(allow_bypass_login=True)
-        with Keepbook(place, settings=settings, embedder="none") as kb:
-            found = [(owner, kb.book(owner).verify()) for owner in owners]
-    return [CopyVerification(owner, one.ok, one.entries, one.links, one.why) for owner, one in found]
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-@explain_arguments
-class Keepbook:
+class Keepbook(Installation):
     """An open installation: one database, many owners. Use it as a context manager, or close it.
 
     db: a file (`keepbook.db`), `postgresql://…`, `:memory:`, or a server's address (`https://host`); else the settings'
@@ -135,301 +64,26 @@ class Keepbook:
 
         return cast("Keepbook", RemoteKeepbook(str(db), **given))
 
-    def __init__(
-        self,
-        db: str | Path | None = None,
-        *,
-        preset: str | None = None,
-        clock: ClockFunction = utc_now,
-        settings: Settings | None = None,
-        embedder: str | None = None,
-        demo: bool = False,
-        token: str | None = None,
-    ) -> None:
-        if token is not None:
-            raise Invalid("a token opens a server: give its address, https://host", field="token")
-        self.demo = demo
-        """Whether this is a visitor's copy of the demo: no key, no program, no model but the offline one."""
-        self.copied_at: datetime | None = None
-        self.settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
-        place = self._place = str(db) if db is not None else self.settings.db
-        load = partial(load_preset, folders=(self.settings.presets,))
-        chosen = preset or self.settings.preset
-        if chosen is not None:
-            load(chosen)
-        self._presets = Presets(load, chosen)
-        self._database = Database(
-            place, clock, busy_seconds=self.settings.busy_seconds, allowance=self.settings.allowance,
-            allow_bypass_login=self.settings.allow_bypass_login, before_keeping=cover,
-        )  # fmt: skip
-        self._embedder: str = embedder or self.settings.embedder
-
-    def book(self, owner: str, *, by: str = "person", door: str = "python", hand: Actor | None = None) -> Book:
-        """One owner's book. `by="agent"` writes as an agent, whose word never outranks the person's. A door says with
-        `hand` what the token that it was shown may do."""
-        if by not in ("person", "agent"):
-            raise Invalid(f"by is 'person' or 'agent', not {by!r}", field="by")
-        return self._book(owner, by, door, hand)
-
-    def _book(self, owner: str, by: str, door: str, hand: Actor | None = None) -> Book:
-        return Book(
-            self._database,
-            owner,
-            Origin(by, door),
-            self._presets,
-            closer=self._close,
-            penciller=self._pencil,
-            close_after_hours=self.settings.close_after_hours,
-            meaning=self.meaning,
-            card_folders=(self.settings.cards,),
-            impact_minutes=self.settings.impact_minutes,
-            hand=hand,
-        )
-
-    @cached_property
-    def meaning(self) -> "Meaning | None":
-        """The embedder at work, if the settings name one. Without it recall goes by words alone."""
-        if self._embedder == "none":
-            return None
-        # Loaded where there is one: words alone need none of it.
-        from keepbook.book.recall.vectors import Meaning
-        from keepbook.models.embedders import choose_embedder
-
-        key = self.settings.openai_key
-        chosen = choose_embedder(
-            self._embedder, base_url=self.settings.openai_base_url, key=key.reveal() if key else None
-        )
-        return None if chosen is None else Meaning(self._database, chosen)
-
-    def tools(
-        self,
-        preset: str | None = None,
-        *,
-        owner: str,
-        thread_id: str | None = None,
-        turn_ids: Sequence[str] = (),
-        mode: str | None = None,
-        agent: str | None = None,
-    ) -> "ToolSet":
-        """The preset's tools over one owner's book, for any agent framework. In `authoring` mode they include those
-        that write a skill; for one of the book's agents, those with which it records its decisions."""
-        # Loaded with the first use, here and below: a book alone needs neither tools nor models.
-        from keepbook.tools.agents import agent_tools
-        from keepbook.tools.catalogue import build_tools
-
-        book = self.book(owner, by="agent")
-        own = [] if agent is None else agent_tools(book, book.agents.get(agent).id)
-        return build_tools(preset, book, thread_id=thread_id, turn_ids=turn_ids, mode=mode, extra=own)
-
-    def talk(self, chat: Chat, *, models: "Models | None" = None) -> "Talk":
-        """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""
-        # See tools().
-        from keepbook.models.chat import Talk
-
-        if chat.agent is not None:
-            # With agents, as with tools().
-            from keepbook.models.agents.talk import AgentTalk, agent_of
-
-            if (agent := agent_of(chat)) is not None:
-                runner = self.runner(Book.of(chat.book), models=models)
-                return AgentTalk(runner, agent, chat, monthly_tokens=self.settings.monthly_tokens)
-        cap = self.settings.monthly_tokens
-        return Talk(Book.of(chat.book), chat, models or self.models, budget=self._budget, monthly_tokens=cap)
-
-    def chat_with(self, book: Book, agent: str) -> Chat:
-        """The one chat with an agent, for `talk`. It is begun if there is none."""
-        # See tools().
-        from keepbook.models.agents.talk import thread_of
-
-        return thread_of(book, agent)
-
-    def runner(self, book: Book, *, models: "Models | None" = None) -> "Runner":
-        """The runner for a book's agents: `await kb.runner(book).run("Swing desk")`."""
-        # See tools().
-        from keepbook.models.agents.claude_cli import ClaudeCliPlace
-        from keepbook.models.agents.runner import Runner
-
-        known = self.settings
-        place = ClaudeCliPlace(
-            known.agent_command, known.agent_folder, self._place, book.owner, known.agent_timeout,
-            programs=() if self.demo else known.agent_programs, env=known.agent_env,
-            most_bytes=known.agent_output_bytes,
-        )  # fmt: skip
-        return Runner(
-            book, models or self.models, budget=self._budget, monthly_tokens=known.monthly_tokens, place=place
-        )
-
-    @property
-    def _budget(self) -> "Budget":
-        # See tools().
-        from keepbook.models.compress import Budget
-
-        return Budget(self.settings.context_tokens, self.settings.compress_at)
-
-    @cached_property
-    def models(self) -> "Models":
-        """The models that the settings name; the offline model if they name none."""
-        # See tools().
-        from keepbook.models.from_settings import models_under, notebook_alone
-
-        return notebook_alone() if self.demo else models_under(self.settings)
-
-    def _pencil(self, opened: OpenBook, thread_id: str) -> "Sequence[Pencil]":
-        # See tools().
-        from keepbook.models.pencil import pencil_lines
-
-        return pencil_lines(opened, thread_id)
-
-    def _close(self, opened: OpenBook, thread_id: str, *, offline: bool = False) -> "ClosingResult":
-        # See tools().
-        from keepbook.models.chat import over_cap
-        from keepbook.models.closing.close import LEASE_SECONDS, close
-
-        book = Book.of(opened)
-        preset = book.preset(book.threads.get(thread_id).thread.preset)
-        model, notice = self.models.for_reading(over_cap=over_cap(book, self.settings.monthly_tokens))
-        if offline:
-            model, notice = self.models.offline, None
-        lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # an answer, its repair, and a schema refused
-        return close(
-            self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease, sense=book.meaning
-        )
-
-    @cached_property
-    def tokens(self) -> Tokens:
-        """The keys to the doors: `kb.tokens.create("alice")`."""
-        return Tokens(self._database)
-
-    @cached_property
-    def market(self) -> "Market":
-        """Prices that everybody shares: `kb.market.load(lines)`."""
-        from keepbook.book.trading.market.face import Market  # not every book is a trader's
-
-        return Market(self._database)
-
-    def sweep_in_turn(self, holder: str, seconds: float) -> "SweepResult | None":
-        """The sweep, unless another worker is doing it. `holder` names this worker, which keeps the sweep for
-        `seconds`."""
-        return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
-
-    def queue_runs_in_turn(self, holder: str, seconds: float) -> "Sequence[QueuedRun]":
-        """Begin the scheduled runs that are due, unless another worker is doing it. The caller performs them."""
-        from keepbook.jobs import SweepResult, queue_runs  # see _sweep()
-
-        taken = leases.take(self._database, "agents", holder, seconds)
-        return queue_runs(self._database, partial(self._book, by="job", door="jobs"), SweepResult()) if taken else ()
-
-    def sweep(self) -> "SweepResult":
-        """Do everything that is due, once, for every owner: what `keepbook jobs` repeats for ever."""
-        from keepbook.jobs import perform_runs, queue_runs  # see _sweep()
-
-        swept = self._sweep()
-        if queued := queue_runs(self._database, partial(self._book, by="job", door="jobs"), swept):
-            asyncio.run(perform_runs(queued, self.perform, swept))
-        return swept
-
-    async def perform(self, book: Book, run_id: str) -> "Run":
-        """Carry out a queued run of a book, until its card or its failure."""
-        return await self.runner(book).perform(run_id)
-
-    def _sweep(self) -> "SweepResult":
-        from keepbook.jobs import keep_copies, sweep  # loaded by whoever sweeps, here and above
-
-        swept = sweep(self._database, partial(self._book, by="job", door="jobs"))
-        if (folder := self.settings.backup_folder) is not None and self._place != ":memory:" and not self.demo:
-            address = self.settings.admin_db or self._place if is_server(self._place) else self._place
-            keep_copies(address, folder.expanduser(), self.settings, self._database.clock(), swept)
-        return swept
-
-    def import_from(
-        self,
-        place: str | Path,
-        owner: str,
-        *,
-        owner_map: Mapping[str, str] | None = None,
-        dry_run: bool = False,
-        door: str = "python",
-        progress: Callable[[int], None] = lambda _: None,
-    ) -> "tuple[Imported, ...]":
-        """Import a file or folder of another program. What it knows of one person goes into the owner's book. If it
-        holds several people, `owner_map` says whose book here each of them goes into; without that nothing is written.
-        Each book is written in a transaction of its own, one after the other: if one refuses, the error says what has
-        come in, and the same import again completes it. Returns what was done in each book."""
-        # Few move house.
-        from keepbook.book.upkeep.import_answer import say_what_came
-        from keepbook.book.upkeep.importers.incoming import portions
-        from keepbook.book.upkeep.importers.sources import read_path
-
-        found = portions(read_path(Path(place).expanduser()), owner, owner_map or {})
-        books = [(self.book(name, door=door), incoming) for name, incoming in found.items()]
-        done: list[Imported] = []
-        for book, incoming in books:
-            try:
-                done.append(book.bring_in(incoming, dry_run=dry_run, progress=progress))
-            except KeepbookError as error:
-                if done and not dry_run:
-                    say_what_came(error, done, [name for name in found if name not in {one.owner for one in done}])
-                raise
-        return tuple(done)
-
-    def counted(self) -> Mapping[tuple[str, str], float]:
-        """What has happened in this process, by name and kind; under `due` and `due_seconds` what waits now."""
-        now = self._database.clock()
-        with self._database.unscoped() as conn:
-            waiting = due.due_counts(conn, stamp(now))
-        found = dict(self._database.tally.counts())
-        for work, (number, since) in waiting.items():
-            found["due", work] = number
-            found["due_seconds", work] = (now - parse_stamp(since)).total_seconds()
-        return found
-
-    def owners(self) -> list[str]:
-        """Everybody who has a book here."""
-        with self._database.unscoped() as conn:
-            return everyone(conn)
-
-    def facts(self) -> dict[str, str]:
-        """What is open: engine, place, size, schema."""
-        return self._database.backend.facts()
-
-    def copied(self, clock: ClockFunction = utc_now) -> "Keepbook":
-        """Another installation in memory with a copy of everything in this one, which must be in memory too.
-
-        clock: what tells the time there
-        """
-        other = Keepbook(":memory:", clock=clock, settings=self.settings, embedder=self._embedder, demo=self.demo)
-        self._database.copy_into(other._database)
-        other.copied_at = other._database.clock()
-        return other
-
-    def image(self) -> bytes:
-        """Everything in this installation as bytes, for `become`. It must be in memory."""
-        return self._database.image()
-
-    def become(self, image: bytes) -> bool:
-        """Hold, in memory, what another installation held. If that has another schema, nothing happens and the answer
-        is False.
-
-        image: what `image` answered there
-        """
-        return self._database.become(image)
-
-    def close(self) -> None:
-        """Close the database. Books that were opened here cannot be used any more."""
-        if (meaning := self.__dict__.get("meaning")) is not None:
-            meaning.close()
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "extensions" not in self.__dict__:
+            raise AttributeError(name)
+        for one in self.extensions:
+            if name in one.house:
+                return _hang(self, name, load_part(one.house[name]))
+        raise AttributeError(_why_not(name))
 
 
-def adopt(kb: Keepbook, settings: Settings) -> None:
-    """Use these settings for the installation in this process from now on. What has begun ends with the old ones."""
-    kb.settings = settings
-    kb.__dict__.pop("models", None)
+def _hang(kb: Keepbook, name: str, part: Any) -> Any:
+    """What a function of an extension is on an installation: a method, or, if it is given the installation alone, a
+    value that is looked up once."""
+    if not takes_nothing_else(part):
+        return MethodType(part, kb)
+    kb.__dict__[name] = part(kb)
+    return kb.__dict__[name]
+
+
+def _why_not(name: str) -> str:
+    for one in loaded_extensions():
+        if name in one.house:
+            return f"this installation has no {name!r}: add {one.name} to extensions"
+    return f"Keepbook has no {name!r}"

@@ -2,7 +2,7 @@
 
 `book()` is not awaited, every read or write is. A local engine runs in threads beside the event loop; a server is asked
 asynchronously. There is no second engine and no second client: each call does what `keepbook.app` and `keepbook.client`
-do. Its types stand in `asynchronous.pyi`, which `scripts/async_stub.py` writes.
+do. Its types stand in `asynchronous.pyi`, which `scripts/stubs.py` writes.
 """
 
 import asyncio
@@ -52,10 +52,6 @@ class AsyncKeepbook:
     @wraps(Keepbook.talk)
     def talk(self, chat: Any, **given: Any) -> Any:
         return self._kb.talk(unwrap(chat), **given)
-
-    @wraps(Keepbook.runner)
-    def runner(self, book: Any, **given: Any) -> Any:
-        return self._kb.runner(unwrap(book), **given)
 
     async def run(self, work: Callable[..., Any], *args: Any) -> Any:
         """Run a function of your own beside the event loop, with the book itself: one transaction, many steps.

@@ -1,4 +1,4 @@
-"""Written by scripts/async_stub.py from the classes it stands in for: change those."""
+"""Written by scripts/stubs.py from the classes it stands in for: change those."""
 
 import builtins
 import collections.abc
@@ -9,14 +9,6 @@ import typing
 from collections.abc import Awaitable, Callable
 from typing import Any, Self, TypeVar
 
-import keepbook.book.agents.agents
-import keepbook.book.agents.calibration
-import keepbook.book.agents.cards.types
-import keepbook.book.agents.decisions
-import keepbook.book.agents.recording
-import keepbook.book.agents.results
-import keepbook.book.agents.runs
-import keepbook.book.agents.second_looks
 import keepbook.book.chats.closing_result
 import keepbook.book.chats.notes
 import keepbook.book.chats.pencil
@@ -35,23 +27,31 @@ import keepbook.book.owners.spending
 import keepbook.book.owners.tokens
 import keepbook.book.recall.chats
 import keepbook.book.recall.memories
-import keepbook.book.trading.breakdown
-import keepbook.book.trading.exposure
-import keepbook.book.trading.files
-import keepbook.book.trading.findings
-import keepbook.book.trading.lessons
-import keepbook.book.trading.market.bars
-import keepbook.book.trading.market.events
-import keepbook.book.trading.market.face
-import keepbook.book.trading.performance
-import keepbook.book.trading.reflection
-import keepbook.book.trading.skills
-import keepbook.book.trading.trades
 import keepbook.book.upkeep.audit
 import keepbook.book.upkeep.erase
 import keepbook.book.upkeep.import_answer
+import keepbook.extensions.agents.book.agents
+import keepbook.extensions.agents.book.calibration
+import keepbook.extensions.agents.book.cards.types
+import keepbook.extensions.agents.book.decisions
+import keepbook.extensions.agents.book.recording
+import keepbook.extensions.agents.book.results
+import keepbook.extensions.agents.book.runs
+import keepbook.extensions.agents.book.second_looks
+import keepbook.extensions.agents.models.runner
+import keepbook.extensions.trading.book.breakdown
+import keepbook.extensions.trading.book.exposure
+import keepbook.extensions.trading.book.files
+import keepbook.extensions.trading.book.findings
+import keepbook.extensions.trading.book.lessons
+import keepbook.extensions.trading.book.market.bars
+import keepbook.extensions.trading.book.market.events
+import keepbook.extensions.trading.book.market.face
+import keepbook.extensions.trading.book.performance
+import keepbook.extensions.trading.book.reflection
+import keepbook.extensions.trading.book.skills
+import keepbook.extensions.trading.book.trades
 import keepbook.jobs
-import keepbook.models.agents.runner
 import keepbook.models.chat
 import keepbook.models.choose
 import keepbook.presets
@@ -346,28 +346,32 @@ class AsyncIndex:
 
 class AsyncAgents:
     """The agents of a book: `book.agents`. Wherever an agent is named, its id or its name will do."""
-    async def arm(self, ref: str) -> keepbook.book.agents.agents.Agent:
+    async def arm(self, ref: str) -> keepbook.extensions.agents.book.agents.Agent:
         """Let it run by its schedule, and start its program, on this machine; an import never does.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
     @property
-    def cards(self) -> Awaitable[keepbook.book.agents.cards.types.CardTypes]:
+    def cards(self) -> Awaitable[keepbook.extensions.agents.book.cards.types.CardTypes]:
         """The card types in force, and the files that could not be read."""
-    async def claim(self, id: str, *, lease_seconds: float) -> keepbook.book.agents.agents.SessionLease | None:
+    async def claim(
+        self, id: str, *, lease_seconds: float
+    ) -> keepbook.extensions.agents.book.agents.SessionLease | None:
         """Take the lease on the shared session; None while somebody else has it.
 
         id: its id, eight characters
         lease_seconds: for how long
         """
-    async def compress(self, held: keepbook.book.agents.agents.SessionLease, through: int, summary: str) -> None:
+    async def compress(
+        self, held: keepbook.extensions.agents.book.agents.SessionLease, through: int, summary: str
+    ) -> None:
         """Let `summary` replace the steps of the session through this one.
 
         held: the lease that `claim` gave
         through: the number of the last step that it stands for
         summary: a shorter wording for the block, up to 200 characters
         """
-    async def create(self, name: str, **given: Any) -> keepbook.book.agents.agents.Agent:
+    async def create(self, name: str, **given: Any) -> keepbook.extensions.agents.book.agents.Agent:
         """Create an agent. Only the name is needed; see `agents.FIELDS` for the rest.
 
         name: how it is called
@@ -375,25 +379,25 @@ class AsyncAgents:
         """
     async def decisions(
         self, ref: str, limit: int = 5
-    ) -> collections.abc.Sequence[keepbook.book.agents.decisions.PastCard]:
+    ) -> collections.abc.Sequence[keepbook.extensions.agents.book.decisions.PastCard]:
         """The agent's own last cards, newest first: what `get_my_decisions` answers.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         limit: how many at most
         """
-    async def delete(self, ref: str) -> keepbook.book.agents.agents.Agent:
+    async def delete(self, ref: str) -> keepbook.extensions.agents.book.agents.Agent:
         """Remove an agent from every list; its runs and decisions stay.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
-    async def disarm(self, ref: str) -> keepbook.book.agents.agents.Agent:
+    async def disarm(self, ref: str) -> keepbook.extensions.agents.book.agents.Agent:
         """Let its schedule rest, and do not start its program here.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
-    async def get(self, ref: str) -> keepbook.book.agents.agents.Agent:
+    async def get(self, ref: str) -> keepbook.extensions.agents.book.agents.Agent:
         """ref: its id, or a piece of what exactly one says; of an agent its name"""
-    async def give_back(self, held: keepbook.book.agents.agents.SessionLease) -> None:
+    async def give_back(self, held: keepbook.extensions.agents.book.agents.SessionLease) -> None:
         """Release the lease.
 
         held: the lease that `claim` gave
@@ -404,25 +408,25 @@ class AsyncAgents:
         id: its id, eight characters
         thread_id: the chat it comes from, or is about
         """
-    async def list(self) -> collections.abc.Sequence[keepbook.book.agents.agents.Agent]:
+    async def list(self) -> collections.abc.Sequence[keepbook.extensions.agents.book.agents.Agent]:
         """The agents in the order in which they were made."""
-    async def renew(self, held: keepbook.book.agents.agents.SessionLease, *, lease_seconds: float) -> bool:
+    async def renew(self, held: keepbook.extensions.agents.book.agents.SessionLease, *, lease_seconds: float) -> bool:
         """Renew the lease; False if somebody else has it by now.
 
         held: the lease that `claim` gave
         lease_seconds: for how long
         """
-    async def reset(self, ref: str) -> keepbook.book.agents.agents.Agent:
+    async def reset(self, ref: str) -> keepbook.extensions.agents.book.agents.Agent:
         """Let the next run start without a past; chats and decisions stay.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         """
-    async def restore(self, id: str) -> keepbook.book.agents.agents.Agent:
+    async def restore(self, id: str) -> keepbook.extensions.agents.book.agents.Agent:
         """Restore a deleted agent by its id; its session starts fresh.
 
         id: its id, eight characters
         """
-    async def update(self, ref: str, **given: Any) -> keepbook.book.agents.agents.Agent:
+    async def update(self, ref: str, **given: Any) -> keepbook.extensions.agents.book.agents.Agent:
         """Change an agent; what is not given stays. `memory_enabled=True` starts fresh.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
@@ -432,24 +436,28 @@ class AsyncAgents:
 class AsyncRuns:
     """The runs of a book: `book.runs`."""
     async def carried(
-        self, turn: keepbook.book.agents.agents.SessionLease
+        self, turn: keepbook.extensions.agents.book.agents.SessionLease
     ) -> collections.abc.Sequence[
-        tuple[int, keepbook.book.agents.runs.Run, collections.abc.Sequence[keepbook.book.agents.runs.TranscriptTurn]]
+        tuple[
+            int,
+            keepbook.extensions.agents.book.runs.Run,
+            collections.abc.Sequence[keepbook.extensions.agents.book.runs.TranscriptTurn],
+        ]
     ]:
         """The steps of a session since its last reset, without compressed ones: step number, run and transcript.
 
         turn: the number of the turn
         """
-    async def fail(self, run_id: str, error: str, **told: Any) -> keepbook.book.agents.runs.Run:
+    async def fail(self, run_id: str, error: str, **told: Any) -> keepbook.extensions.agents.book.runs.Run:
         """run_id: the id of the run
         error: what went wrong
         told: made_at, key, transcript and link, as in `record`
         """
-    async def get(self, run_id: str) -> keepbook.book.agents.runs.Run:
+    async def get(self, run_id: str) -> keepbook.extensions.agents.book.runs.Run:
         """run_id: the id of the run"""
     async def list(
         self, agent: str | None = None, **filters: Any
-    ) -> collections.abc.Sequence[keepbook.book.agents.runs.Run]:
+    ) -> collections.abc.Sequence[keepbook.extensions.agents.book.runs.Run]:
         """The runs, newest first; `kind`, `status`, `limit`, `before`.
 
         agent: one of the book's agents: its name or id
@@ -457,7 +465,7 @@ class AsyncRuns:
         """
     async def looks_at(
         self, run_ids: collections.abc.Sequence[str]
-    ) -> builtins.dict[str, builtins.list[keepbook.book.agents.runs.Run]]:
+    ) -> builtins.dict[str, builtins.list[keepbook.extensions.agents.book.runs.Run]]:
         """The second looks at each of these runs, in time order.
 
         run_ids: the ids of the runs
@@ -467,7 +475,9 @@ class AsyncRuns:
 
         run_id: the id of the run
         """
-    async def queue(self, agent_id: str, kind: str, *, prompt: str, **told: Any) -> keepbook.book.agents.runs.Run:
+    async def queue(
+        self, agent_id: str, kind: str, *, prompt: str, **told: Any
+    ) -> keepbook.extensions.agents.book.runs.Run:
         """Begin a run; see `runs.queue`.
 
         agent_id: the id of the agent
@@ -475,7 +485,7 @@ class AsyncRuns:
         prompt: what it is asked
         told: made_at, key, transcript and link, as in `record`
         """
-    async def re_examinations(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.Run]:
+    async def re_examinations(self, run_id: str) -> collections.abc.Sequence[keepbook.extensions.agents.book.runs.Run]:
         """The second looks at a run, in time order.
 
         run_id: the id of the run
@@ -488,7 +498,7 @@ class AsyncRuns:
         """
     async def say(
         self, run_id: str, role: str, text: str, *, parts: Any = None
-    ) -> keepbook.book.agents.runs.TranscriptTurn:
+    ) -> keepbook.extensions.agents.book.runs.TranscriptTurn:
         """run_id: the id of the run
         role: who speaks: user, assistant, tool or system
         text: the words themselves
@@ -496,12 +506,12 @@ class AsyncRuns:
         """
     async def several(
         self, run_ids: collections.abc.Sequence[str]
-    ) -> builtins.dict[str, keepbook.book.agents.runs.Run]:
+    ) -> builtins.dict[str, keepbook.extensions.agents.book.runs.Run]:
         """Runs by their ids.
 
         run_ids: the ids of the runs
         """
-    async def specialists(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.Run]:
+    async def specialists(self, run_id: str) -> collections.abc.Sequence[keepbook.extensions.agents.book.runs.Run]:
         """run_id: the id of the run"""
     async def start(
         self,
@@ -510,8 +520,8 @@ class AsyncRuns:
         adapter: str,
         model: str | None,
         lease_seconds: float,
-        turn: keepbook.book.agents.agents.SessionLease | None = None,
-    ) -> keepbook.book.agents.runs.Run:
+        turn: keepbook.extensions.agents.book.agents.SessionLease | None = None,
+    ) -> keepbook.extensions.agents.book.runs.Run:
         """run_id: the id of the run
         adapter: how the run is carried out: native or claude-cli
         model: which model it is
@@ -520,21 +530,23 @@ class AsyncRuns:
         """
     async def succeed(
         self, run_id: str, *, slots: collections.abc.Mapping[str, Any] | None = None, **told: Any
-    ) -> keepbook.book.agents.runs.Run:
+    ) -> keepbook.extensions.agents.book.runs.Run:
         """Store the result for good: card, decision and session together; see `runs.succeed`.
 
         run_id: the id of the run
         slots: what the card says, by the names of its slots
         told: made_at, key, transcript and link, as in `record`
         """
-    async def transcript(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.runs.TranscriptTurn]:
+    async def transcript(
+        self, run_id: str
+    ) -> collections.abc.Sequence[keepbook.extensions.agents.book.runs.TranscriptTurn]:
         """run_id: the id of the run"""
 
 class AsyncDecisions:
     """How decisions turn out: `book.decisions`."""
     async def answer(
         self, run_id: str, outcome: bool | str | None, *, at: Any = None, note: str | None = None
-    ) -> keepbook.book.agents.decisions.Decision:
+    ) -> keepbook.extensions.agents.book.decisions.Decision:
         """Say how a forecast came out: true, false, of a choice what it was; None: it cannot be told.
 
         run_id: the id of the run
@@ -544,7 +556,7 @@ class AsyncDecisions:
         """
     async def calibration(
         self, agent: str | None = None, *, forecasts: bool = False, known_at: Any = None
-    ) -> keepbook.book.agents.calibration.Calibration:
+    ) -> keepbook.extensions.agents.book.calibration.Calibration:
         """The calibration of trades, or of forecasts: what was stated against outcomes, as known now or at an
         instant.
 
@@ -560,14 +572,14 @@ class AsyncDecisions:
         """
     async def exit(
         self, run_id: str, price: float | None = None, *, at: Any = None
-    ) -> keepbook.book.agents.decisions.Decision:
+    ) -> keepbook.extensions.agents.book.decisions.Decision:
         """Record that the person got out at a price.
 
         run_id: the id of the run
         price: at which price
         at: when it was: a datetime, or a text in ISO 8601; now, if nothing is said
         """
-    async def find(self, run_id: str) -> keepbook.book.agents.decisions.Decision | None:
+    async def find(self, run_id: str) -> keepbook.extensions.agents.book.decisions.Decision | None:
         """The decision of a run, if its card made one.
 
         run_id: the id of the run
@@ -581,20 +593,20 @@ class AsyncDecisions:
         """Follow every open decision on the new bars, and again those whose bars came late or were corrected; returns
         how many were closed. The sweep does it too.
         """
-    async def get(self, run_id: str, *, known_at: Any = None) -> keepbook.book.agents.decisions.Decision:
+    async def get(self, run_id: str, *, known_at: Any = None) -> keepbook.extensions.agents.book.decisions.Decision:
         """A decision as it is, or as it was known at an instant.
 
         run_id: the id of the run
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
-    async def history(self, run_id: str) -> collections.abc.Sequence[keepbook.book.agents.results.Former]:
+    async def history(self, run_id: str) -> collections.abc.Sequence[keepbook.extensions.agents.book.results.Former]:
         """What was known of its end before bars came late or were corrected, the oldest first.
 
         run_id: the id of the run
         """
     async def list(
         self, *, state: str | None = None, agent: str | None = None, limit: int = 100, **filters: Any
-    ) -> collections.abc.Sequence[keepbook.book.agents.decisions.Decision]:
+    ) -> collections.abc.Sequence[keepbook.extensions.agents.book.decisions.Decision]:
         """The decisions, newest first; `forecasts` (only those, or none of them), `offset`, `by_due` (what is due
         first).
 
@@ -612,7 +624,7 @@ class AsyncDecisions:
         key: str | None = None,
         transcript: str | collections.abc.Sequence[collections.abc.Mapping[str, Any]] | None = None,
         link: str | None = None,
-    ) -> keepbook.book.agents.recording.RecordedDecision:
+    ) -> keepbook.extensions.agents.book.recording.RecordedDecision:
         """Record a card of the agent's type that was made elsewhere. The same key with the same card is replayed, with
         another it is a `Conflict`.
 
@@ -625,7 +637,7 @@ class AsyncDecisions:
         """
     async def record_second_look(
         self, run_id: str, card: collections.abc.Mapping[str, Any], **told: Any
-    ) -> keepbook.book.agents.recording.RecordedDecision:
+    ) -> keepbook.extensions.agents.book.recording.RecordedDecision:
         """Record a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`.
 
         run_id: the id of the run
@@ -633,14 +645,14 @@ class AsyncDecisions:
         told: made_at, key, transcript and link, as in `record`
         """
     async def refuse_ambiguous(
-        self, card: keepbook.book.agents.cards.types.CardType, slots: collections.abc.Mapping[str, Any]
+        self, card: keepbook.extensions.agents.book.cards.types.CardType, slots: collections.abc.Mapping[str, Any]
     ) -> None:
         """Raise `Invalid`, with the choices, if a card's symbol may mean several of those that have bars.
 
         card: the slots of the agent's card type, filled
         slots: what the card says, by the names of its slots
         """
-    async def second_look(self, run_id: str) -> keepbook.book.agents.second_looks.SecondLook:
+    async def second_look(self, run_id: str) -> keepbook.extensions.agents.book.second_looks.SecondLook:
         """The prompt and slots for a second look at a run that is made elsewhere.
 
         run_id: the id of the run
@@ -650,7 +662,7 @@ class AsyncTrading:
     """The trading of a book: `book.trading`."""
     async def breakdown(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Any = None
-    ) -> keepbook.book.trading.breakdown.Breakdown:
+    ) -> keepbook.extensions.trading.book.breakdown.Breakdown:
         """The results by symbol, hour, weekday and tag, with the time in the market and what holding would have
         made.
 
@@ -658,13 +670,15 @@ class AsyncTrading:
         deployment: one of the deployments: its name or id
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
-    async def change_deployment(self, ref: str, **given: Any) -> keepbook.book.trading.skills.Deployment:
+    async def change_deployment(self, ref: str, **given: Any) -> keepbook.extensions.trading.book.skills.Deployment:
         """Change a deployment; what is not given stays.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         given: what is set, by its name
         """
-    async def create_deployment(self, name: str, skill: str, **given: Any) -> keepbook.book.trading.skills.Deployment:
+    async def create_deployment(
+        self, name: str, skill: str, **given: Any
+    ) -> keepbook.extensions.trading.book.skills.Deployment:
         """Create a deployment of a skill: `account`, `capital`, `currency`, `started_at`, `ended_at`.
 
         name: how it is called
@@ -673,25 +687,25 @@ class AsyncTrading:
         """
     async def create_skill(
         self, name: str, *, description: str = "", **said: str | None
-    ) -> keepbook.book.trading.skills.Skill:
+    ) -> keepbook.extensions.trading.book.skills.Skill:
         """Create a skill. Only the name is needed; `strategy`, `schedule` and `chat` are what it says.
 
         name: how it is called
         description: what it is, in a sentence
         said: strategy, schedule and chat: what the skill says
         """
-    async def deployment(self, ref: str) -> keepbook.book.trading.skills.Deployment:
+    async def deployment(self, ref: str) -> keepbook.extensions.trading.book.skills.Deployment:
         """ref: its id, or a piece of what exactly one says; of an agent its name"""
     async def deployments(
         self, skill: str | None = None
-    ) -> collections.abc.Sequence[keepbook.book.trading.skills.Deployment]:
+    ) -> collections.abc.Sequence[keepbook.extensions.trading.book.skills.Deployment]:
         """The deployments in the order in which they were made, also those that have ended.
 
         skill: one of the skills: its name or id
         """
     async def equity(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Any = None
-    ) -> collections.abc.Sequence[keepbook.book.trading.performance.EquityPoint]:
+    ) -> collections.abc.Sequence[keepbook.extensions.trading.book.performance.EquityPoint]:
         """The equity curve, a point for every day from the first exit to the last.
 
         skill: one of the skills: its name or id
@@ -707,7 +721,7 @@ class AsyncTrading:
         min_importance: float = 0.4,
         deployment: str | None = None,
         known_at: Any = None,
-    ) -> keepbook.book.trading.exposure.Coming:
+    ) -> keepbook.extensions.trading.book.exposure.Coming:
         """The coming events; with a deployment also what they may do to its open positions.
 
         lookahead_hours: how far ahead, in hours
@@ -719,13 +733,13 @@ class AsyncTrading:
         """
     async def field_history(
         self, ref: str, field: str | None = None
-    ) -> collections.abc.Sequence[keepbook.book.trading.skills.FieldVersion]:
+    ) -> collections.abc.Sequence[keepbook.extensions.trading.book.skills.FieldVersion]:
         """ref: its id, or a piece of what exactly one says; of an agent its name
         field: strategy, schedule or chat
         """
     async def lessons(
         self, *, skill: str | None = None, deployment: str | None = None, state: str = "active", known_at: Any = None
-    ) -> collections.abc.Sequence[keepbook.book.trading.lessons.Lesson]:
+    ) -> collections.abc.Sequence[keepbook.extensions.trading.book.lessons.Lesson]:
         """The lessons, pinned ones first, then the best supported; for a skill also those of its deployments.
 
         skill: one of the skills: its name or id
@@ -740,7 +754,7 @@ class AsyncTrading:
         *,
         deployment: str | None = None,
         progress: collections.abc.Callable[[int], None] | None = None,
-    ) -> keepbook.book.trading.files.LoadedFile:
+    ) -> keepbook.extensions.trading.book.files.LoadedFile:
         """Load a file of trades, positions, skills or deployments, or freqtrade's trade database.
 
         kind: which: of a token person, agent or service; of a file what it holds; of a run what began it
@@ -757,7 +771,7 @@ class AsyncTrading:
         """The stored mappings of columns, by name."""
     async def performance(
         self, *, skill: str | None = None, deployment: str | None = None, since: Any = None, known_at: Any = None
-    ) -> keepbook.book.trading.performance.Performance:
+    ) -> keepbook.extensions.trading.book.performance.Performance:
         """Every figure of the results; with `since` as if trading had begun then.
 
         skill: one of the skills: its name or id
@@ -765,14 +779,14 @@ class AsyncTrading:
         since: from this instant on: a datetime or a text in ISO 8601
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
-    async def pin(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
+    async def pin(self, lesson: str) -> keepbook.extensions.trading.book.lessons.Lesson:
         """Make a lesson the person's own word: it stays as it is, and every chat in the skill's scope sees it.
 
         lesson: the id of the lesson
         """
     async def positions(
         self, deployment: str | None = None, *, known_at: Any = None
-    ) -> collections.abc.Sequence[keepbook.book.trading.trades.Position]:
+    ) -> collections.abc.Sequence[keepbook.extensions.trading.book.trades.Position]:
         """The open positions.
 
         deployment: one of the deployments: its name or id
@@ -785,8 +799,8 @@ class AsyncTrading:
         deployment: str | None = None,
         window: int | None = None,
         known_at: Any = None,
-        words: collections.abc.Callable[[keepbook.book.trading.findings.Finding], str] | None = None,
-    ) -> keepbook.book.trading.reflection.Reflection:
+        words: collections.abc.Callable[[keepbook.extensions.trading.book.findings.Finding], str] | None = None,
+    ) -> keepbook.extensions.trading.book.reflection.Reflection:
         """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons.
 
         skill: one of the skills: its name or id
@@ -795,19 +809,19 @@ class AsyncTrading:
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         words: says a finding in other words; see `findings.check_wording` for which words are taken
         """
-    async def restore_lesson(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
+    async def restore_lesson(self, lesson: str) -> keepbook.extensions.trading.book.lessons.Lesson:
         """Bring back a lesson that was put away.
 
         lesson: the id of the lesson
         """
-    async def retire(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
+    async def retire(self, lesson: str) -> keepbook.extensions.trading.book.lessons.Lesson:
         """Put a lesson away; a later reflection does not bring it back.
 
         lesson: the id of the lesson
         """
     async def set_field(
         self, ref: str, field: str, value: str, *, expect_version: int | None = None
-    ) -> keepbook.book.trading.skills.FieldVersion:
+    ) -> keepbook.extensions.trading.book.skills.FieldVersion:
         """Write a new version of a field of a skill; the earlier ones stay.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
@@ -815,9 +829,9 @@ class AsyncTrading:
         value: what it says from now on
         expect_version: refuse if the memory is at another version by now
         """
-    async def skill(self, ref: str) -> keepbook.book.trading.skills.Skill:
+    async def skill(self, ref: str) -> keepbook.extensions.trading.book.skills.Skill:
         """ref: its id, or a piece of what exactly one says; of an agent its name"""
-    async def skills(self) -> collections.abc.Sequence[keepbook.book.trading.skills.Skill]:
+    async def skills(self) -> collections.abc.Sequence[keepbook.extensions.trading.book.skills.Skill]:
         """The skills in the order in which they were made, each with its present fields."""
     async def take_back(self, load: int) -> keepbook.book.ledger.loads.Load:
         """Remove an imported file again, with its trades and fills. `load` is the number that `bring_in` returned.
@@ -832,7 +846,7 @@ class AsyncTrading:
         limit: int = 30,
         cursor: str | None = None,
         known_at: Any = None,
-    ) -> keepbook.book.ground.to_json.Page[keepbook.book.trading.trades.Trade]:
+    ) -> keepbook.book.ground.to_json.Page[keepbook.extensions.trading.book.trades.Trade]:
         """Closed trades, newest first.
 
         skill: one of the skills: its name or id
@@ -841,7 +855,7 @@ class AsyncTrading:
         cursor: `next` of the page before
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
-    async def unpin(self, lesson: str) -> keepbook.book.trading.lessons.Lesson:
+    async def unpin(self, lesson: str) -> keepbook.extensions.trading.book.lessons.Lesson:
         """Make a lesson a reading again; reflections may change it.
 
         lesson: the id of the lesson
@@ -849,7 +863,7 @@ class AsyncTrading:
 
 class AsyncMarket:
     """"""
-    async def event(self, id: str) -> keepbook.book.trading.market.events.Event | None:
+    async def event(self, id: str) -> keepbook.extensions.trading.book.market.events.Event | None:
         """id: its id, eight characters"""
     async def load(
         self,
@@ -858,7 +872,7 @@ class AsyncMarket:
         symbol: str | None = None,
         timeframe: str | None = None,
         progress: collections.abc.Callable[[int], None] | None = None,
-    ) -> keepbook.book.trading.files.LoadedFile:
+    ) -> keepbook.extensions.trading.book.files.LoadedFile:
         """Bars from a file: CSV, JSON Lines, Parquet or ccxt's OHLCV, which needs the two names beside it.
 
         source: the path of a file, or its lines
@@ -871,7 +885,7 @@ class AsyncMarket:
         source: str | os.PathLike[str] | collections.abc.Iterable[str],
         *,
         progress: collections.abc.Callable[[int], None] | None = None,
-    ) -> keepbook.book.trading.files.LoadedFile:
+    ) -> keepbook.extensions.trading.book.files.LoadedFile:
         """Events from a file: CSV, JSON Lines or Parquet.
 
         source: the path of a file, or its lines
@@ -879,7 +893,7 @@ class AsyncMarket:
         """
     async def recent(
         self, symbol: str, *, timeframe: str | None = None, limit: int = 60
-    ) -> collections.abc.Sequence[keepbook.book.trading.market.bars.Bar]:
+    ) -> collections.abc.Sequence[keepbook.extensions.trading.book.market.bars.Bar]:
         """The last complete bars, oldest first; of the finest timeframe there is, if none is named.
 
         symbol: what is traded, as BTC/USDT
@@ -899,7 +913,7 @@ class AsyncMarket:
         """The symbols that have bars."""
     async def verify(
         self, anchor: str | pathlib.Path | None = None
-    ) -> keepbook.book.trading.market.face.MarketVerification:
+    ) -> keepbook.extensions.trading.book.market.face.MarketVerification:
         """Verify every bar and event against the chain of the file that brought it. `anchor` is a file with the newest
         hash of each chain: it is compared, then extended.
 
@@ -972,6 +986,11 @@ class AsyncBook:
         """Write the whole book as JSON Lines; returns the number of lines.
 
         stream: an open text file, or lines of text
+        """
+    def face(self, kind: type) -> Any:
+        """What an extension adds to this book, by its class.
+
+        kind: the class, as the extension names it among its faces
         """
     async def find(self, ref: str) -> str:
         """The id behind a reference: an exact id, else a piece of what one active memory says.
@@ -1073,7 +1092,7 @@ class AsyncBook:
         tags: words to file it under (at most 32); to a filter, those that must all be there
         """
     async def loads(self, limit: int = 100) -> collections.abc.Sequence[keepbook.book.ledger.loads.Load]:
-        """The files that were imported (memories, chats and trades), newest first; also those that were taken back.
+        """The files that were imported, whatever they brought, newest first; also those that were taken back.
 
         limit: how many at most
         """
@@ -1267,6 +1286,10 @@ class AsyncBook:
         anchor: a file that notes the newest hash of each check: held against the ledger, then extended
         progress: is called with how many are done
         """
+    async def without_code(self) -> collections.abc.Sequence[str]:
+        """The extensions of which this book holds rows and whose code is not here. Those rows are exported, covered and
+        erased as they are.
+        """
     @property
     def zone(self) -> Awaitable[str]: ...
 
@@ -1316,14 +1339,6 @@ class AsyncKeepbook:
         chat: a chat of a book, as `book.thread` gave it
         models: other models than those of the settings
         """
-    def runner(
-        self, book: AsyncBook, *, models: keepbook.models.choose.Models | None = None
-    ) -> keepbook.models.agents.runner.Runner:
-        """The runner for a book's agents: `await kb.runner(book).run("Swing desk")`.
-
-        book: whose agents, as `Keepbook.book` gave it
-        models: other models than those of the settings
-        """
     async def close(self) -> None:
         """Close the database. Books that were opened here cannot be used any more."""
     async def owners(self) -> builtins.list[str]:
@@ -1332,12 +1347,6 @@ class AsyncKeepbook:
         """What is open: engine, place, size, schema."""
     async def sweep(self) -> keepbook.jobs.SweepResult:
         """Do everything that is due, once, for every owner: what `keepbook jobs` repeats for ever."""
-    async def chat_with(self, book: AsyncBook, agent: str) -> AsyncChat:
-        """The one chat with an agent, for `talk`. It is begun if there is none.
-
-        book: whose agents, as `Keepbook.book` gave it
-        agent: one of the book's agents: its name or id
-        """
     async def import_from(
         self,
         place: str | pathlib.Path,
@@ -1359,6 +1368,26 @@ class AsyncKeepbook:
         dry_run: only say what would come in; nothing is kept
         door: the way in, as the ledger tells it
         progress: is called with how many are done
+        """
+    def runner(
+        self, book: AsyncBook, *, models: keepbook.models.choose.Models | None = None
+    ) -> keepbook.extensions.agents.models.runner.Runner:
+        """The runner for a book's agents: `await kb.runner(book).run("Swing desk")`.
+
+        book: whose agents, as `Keepbook.book` gave it
+        models: other models than those of the settings
+        """
+    async def chat_with(self, book: AsyncBook, agent: str) -> AsyncChat:
+        """The one chat with an agent, for `talk`. It is begun if there is none.
+
+        book: whose agents, as `Keepbook.book` gave it
+        agent: one of the book's agents: its name or id
+        """
+    async def perform(self, book: AsyncBook, run_id: str) -> keepbook.extensions.agents.book.runs.Run:
+        """Carry out a queued run of a book, until its card or its failure.
+
+        book: whose agents, as `Keepbook.book` gave it
+        run_id: the id of the run
         """
     @property
     def tokens(self) -> AsyncTokens:

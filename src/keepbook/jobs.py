@@ -1,25 +1,31 @@
-"""The sweeps: closing abandoned chats, archiving old ones, emptying the trash, letting proposals expire, embedding,
-following decisions on the bars, running agents when their hour has come.
+"""The sweeps: closing abandoned chats, archiving old ones, emptying the trash, letting proposals expire, embedding, and
+what extensions have to do.
 
 Each sweep asks, outside any owner's scope, what is due, and then works owner by owner inside that owner's scope.
 Whether there is really something to do is decided there, so a stale reminder does nothing, two sweeps at once do the
-work once, and one owner's failure does not keep the others waiting. Runs are a sweep of their own, since a model may
-take its time: all that are due, a few at once.
+work once, and one owner's failure does not keep the others waiting. Errands, the long work of extensions, are a sweep
+of their own: all that are due, a few at once.
+
+The `sweeps` module of an extension may have any of these:
+
+- `DUE`: by kind of due work, a function from a book and what is due to whether something was done
+- `after_sweep(database, open_book, swept)`: what nobody was reminded of
+- `ERRAND`, a kind of due work, with `queue(book, item)`, which begins it and returns its id, or None where there is
+  nothing to do, and the coroutine `perform(kb, book, id)`, which returns how it ended (`succeeded`, or why not)
+- `WORDS`: for what was done, by kind, how `keepbook jobs` says it: a verb, and what of, one and several
 """
 
 import asyncio
 import logging
 import os
 import random
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from keepbook.book.agents import agents, arming, decisions, forecasts, runs
-from keepbook.book.agents.runs import Run
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.ground import due
@@ -29,18 +35,18 @@ from keepbook.book.ground.when import later, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import proposals
 from keepbook.book.owners import owners
-from keepbook.book.trading.market import batches
 from keepbook.book.upkeep import erase
 from keepbook.errors import KeepbookError, ModelFailed
+from keepbook.extension import Extension, load_part
 from keepbook.settings import Settings
 from keepbook.storage.backups import copy, ending
 from keepbook.storage.database import Database
 
 log = logging.getLogger(__name__)
 
-EMBED, FOLD_AGAIN = "embed", "fold_again"
-MOST_RUNS_AT_ONCE = 4
-"""So many runs are carried out at a time: of those that are scheduled, and of those begun by hand over HTTP."""
+EMBED = "embed"
+MOST_ERRANDS_AT_ONCE = 4
+"""So many are carried out at a time: of those that are scheduled, and of those begun by hand over HTTP."""
 LOOKED_AFTER, EMBEDDED = 1000, 2000
 """Of so many owners, others each time where there are more, a sweep looks after the vectors; and so many it makes."""
 
@@ -61,19 +67,26 @@ class SweepResult:
         self.failed.append(f"{item.work} {item.id}: {code}")
 
 
-class QueuedRun(NamedTuple):
-    """A run that waits to be carried out."""
+Perform = Callable[[Any, Book, str], Awaitable[str]]
+"""Carries an errand of a book through, with the installation's models."""
 
+
+class Errand(NamedTuple):
+    """Long work that was begun and waits to be carried out."""
+
+    kind: str
     book: Book
-    run_id: str
+    id: str
+    perform: Perform
 
 
-Perform = Callable[[Book, str], Awaitable[Run]]
-"""Carries a queued run of a book through, with the installation's models."""
+def sweep_parts(extensions: Iterable[Extension]) -> list[Any]:
+    """The modules of extensions that have work for a sweep."""
+    return [load_part(one.sweeps) for one in extensions if one.sweeps is not None]
 
 
-def sweep(database: Database, open_book: Callable[[str], Book]) -> SweepResult:
-    """Everything that is due, once, but for the runs of agents."""
+def sweep(database: Database, open_book: Callable[[str], Book], extensions: Sequence[Extension]) -> SweepResult:
+    """Everything that is due, once, but for errands."""
     swept = SweepResult()
     now = stamp(database.clock())
     work: dict[str, Callable[[Book, Due], bool]] = {
@@ -82,10 +95,10 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> SweepResult:
         due.PURGE: _purge,
         due.PURGE_CHAT: _purge_chat,
         due.EXPIRE: _expire,
-        due.RUN_LOST: _give_up,
-        due.RESOLVE: _follow,
-        due.ANSWER: _answer,
     }
+    parts = sweep_parts(extensions)
+    for part in parts:
+        work |= getattr(part, "DUE", {})
     for kind, do in work.items():
         for item in _waiting(database, now, kind):
             try:
@@ -93,7 +106,9 @@ def sweep(database: Database, open_book: Callable[[str], Book]) -> SweepResult:
                     swept.did(kind)
             except Exception as error:  # noqa: BLE001  whatever it is, the others have done nothing to wait for it
                 swept.failed_at(item, error)
-    _fold_again(database, open_book, swept)
+    for part in parts:
+        if (after := getattr(part, "after_sweep", None)) is not None:
+            after(database, open_book, swept)
     if {due.PURGE, due.PURGE_CHAT} & swept.done.keys():
         database.compact()
     _embed(database, open_book, swept)
@@ -133,90 +148,44 @@ def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, s
 _COPIED = "%Y%m%dT%H%M%SZ"
 
 
-def queue_runs(database: Database, open_book: Callable[[str], Book], swept: SweepResult) -> list[QueuedRun]:
-    """Begin the runs whose hour has come. The sweep that queued a run carries it out."""
-    queued: list[QueuedRun] = []
-    for item in _waiting(database, stamp(database.clock()), due.RUN):
-        book = open_book(item.owner)
-        try:
-            run_id = _queue(book, item)
-        except Exception as error:  # noqa: BLE001  see sweep()
-            swept.failed_at(item, error)
-        else:
-            queued += [] if run_id is None else [QueuedRun(book, run_id)]
+def queue_errands(
+    database: Database, open_book: Callable[[str], Book], extensions: Sequence[Extension], swept: SweepResult
+) -> list[Errand]:
+    """Begin the long work whose hour has come. The sweep that queued it carries it out."""
+    queued: list[Errand] = []
+    for part in sweep_parts(extensions):
+        if not hasattr(part, "ERRAND"):
+            continue
+        for item in _waiting(database, stamp(database.clock()), part.ERRAND):
+            book = open_book(item.owner)
+            try:
+                id = part.queue(book, item)
+            except Exception as error:  # noqa: BLE001  see sweep()
+                swept.failed_at(item, error)
+            else:
+                queued += [] if id is None else [Errand(part.ERRAND, book, id, part.perform)]
     return queued
 
 
-async def perform_runs(queued: Sequence[QueuedRun], perform: Perform, swept: SweepResult) -> None:
-    """Carry out queued runs, a few at once."""
-    room = asyncio.Semaphore(MOST_RUNS_AT_ONCE)
+async def perform_errands(
+    queued: Sequence[Errand], perform: Callable[[Errand], Awaitable[str]], swept: SweepResult
+) -> None:
+    """Carry out what was queued, a few at once."""
+    room = asyncio.Semaphore(MOST_ERRANDS_AT_ONCE)
 
-    async def one(each: QueuedRun) -> None:
+    async def one(each: Errand) -> None:
         async with room:
             try:
-                status = (await perform(*each)).status
+                ended = await perform(each)
             except Exception as error:  # noqa: BLE001  see sweep()
-                status = error.code if isinstance(error, KeepbookError) else type(error).__name__
-        if status == "succeeded":
-            swept.did(due.RUN)
+                ended = error.code if isinstance(error, KeepbookError) else type(error).__name__
+        if ended == "succeeded":
+            swept.did(each.kind)
         else:
-            log.warning("run %s: %s", each.run_id, status)
-            swept.failed.append(f"{due.RUN} {each.run_id}: {status}")
+            log.warning("%s %s: %s", each.kind, each.id, ended)
+            swept.failed.append(f"{each.kind} {each.id}: {ended}")
 
     await asyncio.gather(*map(one, queued))
-
-
-def _queue(book: Book, item: Due) -> str | None:
-    """Begin a scheduled run and set the next hour, in one transaction: of two sweeps only one finds it due."""
-    with book.writing() as (tx, _):
-        now = stamp(tx.clock())
-        at = due.reminded_at(tx, due.RUN, item.id)
-        if at is None or at > now:
-            return None
-        if not arming.is_armed(tx, item.id):  # imported, and nobody here has said that it may
-            return None
-        if agents.schedule_next_run(tx, item.id) is None:
-            return None
-        agent = agents.get_agent(tx, item.id)
-        return runs.queue(tx, now, book.agents.cards, agent.id, "scheduled", prompt=agent.default_prompt).id
-
-
-def _give_up(book: Book, item: Due) -> bool:
-    with book.writing() as (tx, _):
-        return runs.give_up(tx, stamp(tx.clock()), item.id)
-
-
-def _follow(book: Book, item: Due) -> bool:
-    with book.writing() as (tx, _):
-        return decisions.follow(tx, item.id)
-
-
-def _answer(book: Book, item: Due) -> bool:
-    with book.writing() as (tx, _):
-        return forecasts.settle_forecast(tx, book.agents.cards, item.id)
-
-
-def _fold_again(database: Database, open_book: Callable[[str], Book], swept: SweepResult) -> None:
-    """Where bars came in: the decisions of everybody that they touch. What fails stays to be done."""
-    with database.unscoped() as conn:
-        through, spans = batches.unsettled_spans(conn)
-        everyone = owners.everyone(conn) if spans else []
-    if not through:
-        return
-    failed = len(swept.failed)
-    for owner in everyone:
-        book = open_book(owner)
-        try:
-            with book.writing() as (tx, _):
-                changed = forecasts.resolve_all_anew(tx, book.agents.cards, spans)
-        except Exception as error:  # noqa: BLE001  see sweep()
-            swept.failed_at(Due(owner, FOLD_AGAIN, "bars", ""), error)
-        else:
-            if changed:
-                swept.did(FOLD_AGAIN, changed)
-    if len(swept.failed) == failed:
-        with database.unscoped(writes=True) as conn:
-            batches.mark_settled(conn, through)
 
 
 def _embed(database: Database, open_book: Callable[[str], Book], swept: SweepResult) -> None:

@@ -1,7 +1,7 @@
 """Every regular expression of the package is made here, and listed, so that a test can try each on long texts.
 
 A text that a stranger types must not cost more than its length: a pattern's time may grow in step with the text and no
-faster (see `tests/book/ground/test_patterns.py`). A pattern is compiled when it is first used, so a command that uses
+faster (see `tests/extensions/test_patterns.py`). A pattern is compiled when it is first used, so a command that uses
 none does not wait. The module stands lowest, because every floor has patterns.
 """
 

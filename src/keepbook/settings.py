@@ -21,6 +21,7 @@ from types import NoneType
 from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from keepbook.errors import Invalid
+from keepbook.extensions import SHIPPED
 from keepbook.strict_toml import NotToml, nearest_name, parse_toml
 
 HOME = Path("~/.keepbook")
@@ -97,6 +98,10 @@ class Settings:
     preset: str | None = _setting("The preset, where neither the call nor the owner names one: general.", None)
     presets: Path = _setting("Folder with presets of your own.", make=_in_home("presets"))
     cards: Path = _setting("Folder with card types of your own.", make=_in_home("cards"))
+    extensions: Several = _setting(
+        "Which extensions are on: those of this package by name, others by theirs or as package.module:NAME.",
+        make=lambda: Several(SHIPPED),
+    )
     model: str = _setting("The chat model: offline, openai:NAME or anthropic:NAME.", "offline")
     cheap_model: str | None = _setting("For titles; the chat model where none is named.", None)
     reader_model: str | None = _setting("Reads chats that close; the chat model where none is named.", None)

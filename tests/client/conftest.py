@@ -10,7 +10,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +96,12 @@ def serving(app: Any) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+@pytest.fixture
+def serve() -> Callable[[Any], AbstractContextManager[str]]:
+    """Lets a server of a test's own answer on loopback: `with serve(app) as address`."""
+    return serving
 
 
 @pytest.fixture(scope="session")

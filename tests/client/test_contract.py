@@ -223,22 +223,6 @@ def test_notes_choices_and_spending(book: Any) -> None:
     assert (book.spending.this_month(), book.spending.list()) == (0, [])
 
 
-def test_agents_decide_and_are_judged(book: Any) -> None:
-    agent = book.agents.create("Desk", card_type="forecast")
-    assert [one.id for one in book.agents.list()] == [agent.id]
-    assert book.agents.update("Desk", instructions="Be brief").instructions == "Be brief"
-    slots = {"question": "Will it rain in Oslo?", "resolves_by": "2026-12-31T00:00:00Z", "probability": 0.7}
-    made = book.decisions.record("Desk", slots, made_at="2026-01-02T10:00:00Z", key="one")
-    assert book.decisions.record("Desk", slots, made_at="2026-01-02T10:00:00Z", key="one").replayed
-    run = book.runs.get(made.run.id)
-    assert (run.agent_id, [one.id for one in book.runs.list("Desk")]) == (agent.id, [run.id])
-    assert book.decisions.answer(run.id, True).state == "resolved"
-    assert book.decisions.find(run.id).outcome is not None
-    known = [book.decisions.calibration("Desk", forecasts=True, known_at=at) for at in ("2020-01-01", None)]
-    assert [one.resolved for one in known] == [0, 1]
-    assert book.agents.delete("Desk").id == agent.id
-
-
 def test_a_book_moves_house(there: Any, book: Any, owner: str) -> None:
     book.remember("Line one\u2028of it", tags=["x"])
     book.remember("Likes tea")

@@ -9,10 +9,10 @@ from starlette.testclient import TestClient
 from tests.contracts.test_authority import exported, key
 
 from keepbook import Keepbook
-from keepbook.book.trading.freqtrade import NEEDED
 from keepbook.demo.stage import demo_settings
 from keepbook.doors.http.app import create_app
 from keepbook.errors import NotAllowed, NotFound
+from keepbook.extensions.trading.book.freqtrade import NEEDED
 
 # What is another agent's
 

@@ -1,11 +1,11 @@
 """The walk: every route, page action, tool and command with every kind of key, held against `authority.toml`.
 
-What that file says was written from the spec, not from the code's table. Who is refused is sent in with real ids and
-a body that would do something, and the book must be the same afterwards; who gets through asks for what is not there.
+What that file says, and those of extensions say, was written from the spec, not from the code's table. Who is refused
+is sent in with real ids and a body that would do something, and the book must be the same afterwards; who gets through
+asks for what is not there.
 """
 
 import io
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,17 +13,29 @@ from typing import Any, NamedTuple
 
 import pytest
 import typer
+from sqlalchemy import select
 from starlette.testclient import TestClient
-from tests.conftest import DEEPER, ENGINES
+from tests.conftest import DEEPER, ENGINES, Clock
+from tests.contracts.contract_folders import (
+    all_extensions,
+    authority_lines,
+    every_extension,
+    example_bodies,
+    furnish_all,
+    known_ids,
+    with_their_tables,
+)
 
 from keepbook import Keepbook
 from keepbook.demo.stage import demo_settings
 from keepbook.doors.auth import Caller
 from keepbook.doors.cli import command_line
 from keepbook.doors.http.app import create_app
+from keepbook.doors.http.extension_routes import extension_routers
 from keepbook.doors.http.web.routes import ROUTERS
 from keepbook.doors.mcp.server import _call_tool, _Handlers, _list_tools
 from keepbook.errors import KeepbookError
+from keepbook.extension import find_extensions
 
 
 def on(engine: str) -> Any:
@@ -31,9 +43,10 @@ def on(engine: str) -> Any:
     return pytest.mark.parametrize("engine_name", ENGINES if DEEPER > 1 else [engine], indirect=True)
 
 
-EXPECTED = tomllib.loads((Path(__file__).parent / "authority.toml").read_text())
+EXPECTED = authority_lines()
 ALL = ("read", "write", "admin")
 NOWHERE = "zzzzzzzz"
+NOW = "2026-12-31T09:00:00Z"
 BODIES: dict[str, Any] = {
     "POST /api/memory/": {"content": "Votes green"},
     "PUT /api/memory/{id}": {"content": "Votes blue"},
@@ -44,16 +57,11 @@ BODIES: dict[str, Any] = {
     "POST /api/chat/threads/{id}/messages": {"text": "Hello", "reply": False},
     "POST /api/journal": {"text": "A note"},
     "PUT /api/journal/{id}": {"text": "Another note"},
-    "POST /api/agents": {"name": "Another"},
-    "PATCH /api/agents/{id}": {"instructions": "Do as I say", "use_block": True},
-    "POST /api/agents/{id}/decisions": {"card": {"text": "Wait"}, "key": "walk"},
-    "POST /api/runs/{id}/re-examinations": {"card": {"conviction_score": 50}, "key": "walk"},
-    "POST /api/trading/skills": {"name": "Another"},
-    "POST /api/trading/deployments": {"name": "Another", "skill_id": "Swing"},
     "PATCH /api/me": {"never": ["money"]},
     "POST /api/tokens": {"kind": "agent", "scopes": ["read"]},
     "POST /api/erase": {"confirm": "alice"},
     "POST /api/tools/{name}": {"content": "Votes green"},
+    **example_bodies(),
 }
 
 EMPTY = {"POST /api/tokens": {"kind": "agent", "scopes": []}}
@@ -80,35 +88,50 @@ class House(NamedTuple):
     visitor: Key
 
     def state(self) -> str:
-        """The whole book and its keys, in one text."""
+        """The whole book, its keys, and what extensions keep beside books, in one text."""
         out = io.StringIO()
         self.kb.book("alice").export(out)
         tokens = [(token.id, token.scopes, token.revoked_at) for token in self.kb.tokens.list()]
-        armed = [(agent.id, agent.armed) for agent in self.kb.book("alice").agents.list()]
-        return f"{out.getvalue()}{tokens}{armed}"
+        return f"{out.getvalue()}{tokens}{self._unexported()}"
+
+    def _unexported(self) -> list[str]:
+        """What no export holds: what everybody shares, and what is of this machine alone."""
+        with self.kb._database.read("alice") as tx:
+            tables = [table for table in tx.tables.of_extensions if table not in tx.tables.exported.values()]
+            found = [tx.conn.execute(select(table).order_by(*table.primary_key.columns)).all() for table in tables]
+        return [f"{table.name}: {rows}" for table, rows in zip(tables, found, strict=True)]
 
 
 def furnished(kb: Keepbook, owner: str) -> dict[str, str]:
     """A book with one of each thing in it; answers their ids by what a path calls them."""
     book = kb.book(owner)
+    furnish_all(kb, book)
+    known = known_ids(kb, owner)
     memory, other = book.remember("Lives in Oslo"), book.remember("Has a cat")
     chat = book.threads.start()
     chat.add("user", "Hello")
-    skill = book.trading.create_skill("Swing")
-    mine, others = book.agents.create("Mine"), book.agents.create("Desk")
-    told = book.agents.create("Told", use_block=True)
-    run = book.runs.queue(others.id, "manual", prompt="Look")
-    return {
+    mine, told = book.agents.create("Mine"), book.agents.create("Told", use_block=True)
+    return known | {
         "memory": memory.id, "links": book.link(memory.id, other.id, "relates_to").id, "threads": chat.id,
-        "chat": chat.id, "journal": book.notes.write("A note").id, "agents": others.id, "runs": run.id,
-        "decisions": run.id,
-        "skills": skill.id, "deployments": book.trading.create_deployment("Live", "Swing").id, "event": "1",
-        "mine": mine.id, "told": told.id, "tokens": NOWHERE, "proposals": NOWHERE, "lessons": NOWHERE,
+        "chat": chat.id, "journal": book.notes.write("A note").id, "event": "1",
+        "mine": mine.id, "told": told.id, "tokens": NOWHERE, "proposals": NOWHERE,
     }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def _every_extension() -> Iterator[None]:
+    with every_extension():
+        yield
+
+
 @pytest.fixture
-def house(kb: Keepbook) -> Iterator[House]:
+def book_url(book_url: str) -> str:
+    return with_their_tables(book_url)
+
+
+@pytest.fixture
+def house(kb: Keepbook, clock: Clock) -> Iterator[House]:
+    clock.set(NOW)
     ids = furnished(kb, "alice")
     app = create_app(kb)
     keys = []
@@ -140,7 +163,8 @@ def house(kb: Keepbook) -> Iterator[House]:
     add("told", ("read",), kind="agent", agent=ids["told"])
     add("service", ALL, kind="service")
     add("host", (*ALL, "person"), kind="service")
-    with Keepbook(":memory:", settings=demo_settings(), demo=True) as demo:
+    settings = demo_settings().but(extensions=all_extensions())
+    with Keepbook(":memory:", settings=settings, demo=True, clock=clock) as demo:
         furnished(demo, demo.settings.owner)
         shown = TestClient(create_app(demo), base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
         yield House(kb, ids, keys, Key("visitor", ALL, shown, Caller(demo.settings.owner, "visitor")))
@@ -235,7 +259,7 @@ def test_without_a_key_nothing_opens(house: House) -> None:
 
 def pages() -> set[str]:
     found = set()
-    for router in ROUTERS:
+    for router in (*ROUTERS, *extension_routers(find_extensions(all_extensions()), "pages")):
         for route in router.routes:
             found |= {f"{method} {route.path}" for method in route.methods - {"HEAD"}}  # type: ignore[attr-defined]
     return found

@@ -25,13 +25,13 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
-from tests.deciding import LONG, ran
+from tests.extensions.agents.deciding import LONG, ran
 from tests.furnished import _program as program
+from tests.storage.every_table import OWNED
 
 from keepbook import Keepbook
 from keepbook.app import back_up, prove
 from keepbook.settings import Settings
-from keepbook.storage.tables import OWNED
 
 KILLS = int(os.environ.get("KILLS", "16"))
 """How many on each engine."""

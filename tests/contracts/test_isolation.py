@@ -1,28 +1,33 @@
 """Owners are apart at every door: random operations of many, through Python, HTTP, MCP and tools, never meet.
 
 Each owner's texts hold a word that only theirs have. Whatever any door answers is searched for the words of the
-others. The names are chosen to collide: prefixes, wildcards, quotes, letters that look alike or fold into each other.
+others, and for ids of what extensions keep for them. The names are chosen to collide: prefixes, wildcards, quotes,
+letters that look alike or fold into each other.
 """
 
 import json
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
 import pytest
 from mcp.client import Client
+from sqlalchemy import select
 from starlette.testclient import TestClient
 from tests.conftest import DEEPER
-from tests.deciding import busy_desk
+from tests.contracts.contract_folders import Contract, contracts, every_extension, strangers, with_their_tables
+from tests.extensions.trading.contract.bodies import small_desk, tool_calls
 
 from keepbook import Keepbook
 from keepbook.doors.auth import Caller
 from keepbook.doors.http.app import create_app
 from keepbook.doors.mcp.server import build_server as build_mcp
 from keepbook.errors import KeepbookError
+from keepbook.extensions.trading.tools import TOOLS as TRADING_TOOLS
+from keepbook.storage.tables import tables_of
 from keepbook.tools.catalogue import build_tools
-from keepbook.tools.trading import TOOLS as TRADING_TOOLS
 
 OWNERS = ("ann", "anna", "ann%", "ann_", "Ann", "аnn", "ann\u0301", "änn", "ann'", 'ann"', "*", "ann/../anna", "アン")
 STEPS = 340
@@ -33,18 +38,77 @@ def word_of(owner: str) -> str:
     return f"zq{OWNERS.index(owner):02d}secret"
 
 
-def small_desk(book: Any) -> None:
-    """A skill, a deployment that lost seven times, what it holds and what it taught: all of it says whose it is."""
-    trading, word = book.trading, word_of(book.owner)
-    if not trading.skills():
-        trading.create_deployment(f"{word} main", trading.create_skill(f"{word} skill", strategy=f"{word} buys").id)
-    days = range(7)
-    header = "deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price,entry_regime_tag,exit_reason"
-    rows = [f"{word} main,BTC/USDT,long,1,2026-02-1{day},100,2026-02-1{day},9{day},{word},{word}" for day in days]
-    trading.load("trades", [header, *rows])
-    header = "deployment,symbol,side,quantity,entry_time,entry_price"
-    trading.load("positions", [header, f"{word} main,BTC/USDT,long,1,2026-02-20,100"])
-    trading.reflect(skill=f"{word} skill")
+class Draw(random.Random):
+    """Remembers what it chose: an id that somebody sent may be quoted back."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.chosen: list[Any] = []
+
+    def choice(self, several: Any) -> Any:
+        self.chosen.append(super().choice(several))
+        return self.chosen[-1]
+
+
+@pytest.fixture(autouse=True)
+def _every_extension() -> Iterator[None]:
+    with every_extension():
+        yield
+
+
+@pytest.fixture
+def book_url(book_url: str) -> str:
+    return with_their_tables(book_url)
+
+
+# What contracts bring to the walk; without calls of its own, a contract's lines and bodies are walked
+
+
+def furnish_strangers(kb: Keepbook) -> dict[str, str]:
+    """Rows of extensions that say in no text whose they are; answers whose each id is."""
+    for owner in OWNERS[:6]:
+        for one in strangers():
+            one.part("furnish").furnish(kb, kb.book(owner))
+    return {id: owner for owner in OWNERS for id in kept_ids(kb, owner)}
+
+
+def kept_ids(kb: Keepbook, owner: str) -> set[str]:
+    """What is an owner's in the tables of strangers, by the id of each row."""
+    names = {one.name for one in strangers()}
+    with kb._database.read(owner) as tx:
+        tables = [table for one in kb.extensions if one.name in names for table in tables_of(one) if "id" in table.c]
+        found = [tx.conn.execute(select(table.c.id).where(table.c.owner == owner)).scalars() for table in tables]
+        return {id for ids in found for id in ids}
+
+
+def python_calls(book: Any, other: str, said: str) -> list[Callable[[], Any]]:
+    parts = [one.part("bodies") for one in contracts()]
+    return [call for part in parts if hasattr(part, "python_calls") for call in part.python_calls(book, other, said)]
+
+
+def requests(other: str, said: str) -> list[tuple[str, str, Any]]:
+    found: list[tuple[str, str, Any]] = []
+    for one in contracts():
+        part = one.part("bodies")
+        found += part.requests(other, said) if hasattr(part, "requests") else _requests_by_line(one, other)
+    return found
+
+
+def _requests_by_line(contract: Contract, other: str) -> list[tuple[str, str, Any]]:
+    """Each path and page of a contract, with an id that may be anybody's."""
+    bodies = contract.part("bodies").BODIES
+    found = []
+    for route in (*contract.lines.get("api", {}), *contract.lines.get("pages", {})):
+        method, path = route.split(" ", 1)
+        body = bodies.get(route, {}) if method != "GET" else None
+        found.append((method, re.sub(r"\{\w+\}", other, path), body))
+    return found
+
+
+def outside_calls() -> list[tuple[str, dict[str, Any]]]:
+    """The tools that agents outside have of contracts which name no calls, without arguments."""
+    plain = [one for one in contracts() if not hasattr(one.part("bodies"), "tool_calls")]
+    return [(name, {}) for one in plain for name in one.lines.get("tools", {})]
 
 
 class Doors:
@@ -52,6 +116,8 @@ class Doors:
 
     def __init__(self, kb: Keepbook) -> None:
         self.kb = kb
+        self.kept: dict[str, str] = {}
+        """Whose each id is in the tables of strangers."""
         app = create_app(kb)
         service = kb.tokens.create(kind="service").token
         self.http = {
@@ -91,22 +157,10 @@ class Doors:
             lambda: book.threads.search("likes"),
             lambda: book.ledger(limit=1000),
             lambda: book.notes.write(said),
-            lambda: busy_desk(book, f"{said} {draw.randrange(1000)}"),
-            lambda: [book.agents.list(), book.runs.list(limit=1000), book.decisions.list(), book.agents.get("secret")],
-            lambda: [book.runs.transcript(run.id) for run in book.runs.list(limit=1000)],
-            book.decisions.calibration,
-            lambda: small_desk(book),
-            lambda: [book.trading.skills(), book.trading.deployments(), book.trading.positions()],
-            lambda: [book.trading.trades(limit=1000).items, book.trading.lessons(state="all")],
-            lambda: [book.trading.performance(), book.trading.equity(), book.trading.field_history("secret")],
-            lambda: book.trading.performance(skill=others),
-            lambda: book.trading.set_field(others, "chat", said),
-            lambda: book.trading.change_deployment(others, account=said),
-            lambda: book.trading.events(deployment=others, min_importance=0),
-            lambda: book.trading.retire(others),
             book.notes.list,
             book.verify,
             lambda: book.undo(draw.randrange(1, 40)),
+            *python_calls(book, others, said),
         ]
         return str(draw.choice(work)())
 
@@ -134,29 +188,17 @@ class Doors:
                 ("GET", "/api/journal", None),
                 ("GET", "/api/me", None),
                 ("POST", "/api/tools/recall", {"query": "secret"}),
-                ("GET", "/api/trading/skills", None),
-                ("GET", "/api/trading/skills/secret?detail=full", None),
-                ("GET", f"/api/trading/skills/{other}?detail=full", None),
-                ("PATCH", f"/api/trading/skills/{other}", {"chat": said}),
-                ("GET", "/api/trading/deployments", None),
-                ("GET", f"/api/trading/deployments/{other}?detail=full", None),
-                ("PATCH", f"/api/trading/deployments/{other}", {"account": said}),
-                ("GET", "/api/trading/trades?limit=1000", None),
-                ("GET", f"/api/trading/trades?deployment_id={other}", None),
-                ("GET", f"/api/trading/events?deployment_id={other}&min_importance=0", None),
-                ("GET", "/api/trading/lessons?state=all", None),
-                ("POST", f"/api/trading/lessons/{other}/pin", None),
-                ("POST", f"/api/trading/lessons/{other}/retire", None),
-                ("POST", "/api/trading/lessons/reflect", {"skill_id": "secret"}),
-                ("POST", "/api/tools/get_my_deployments?preset=coach", {"detail": "full"}),
                 ("GET", "/profile/facts", None),
                 ("GET", "/time", None),
                 ("GET", "/chat", None),
+                *requests(other, said),
             ]
         )
         key = {"Idempotency-Key": str(draw.randrange(5))} if method == "POST" and draw.random() < 0.3 else {}
         answered = client.request(method, path, json=body, headers=key)
         assert answered.status_code < 500, (method, path, answered.text)
+        if self.kept.get(other, owner) != owner and f"/{other}" in path:
+            assert answered.status_code in (403, 404), (method, path, answered.text)
         return answered.text
 
     def over_mcp(self, owner: str, draw: random.Random, ids: list[str]) -> str:
@@ -175,10 +217,11 @@ class Doors:
                         ("recall", {"query": "secret thing"}),
                         ("recall_chats", {"query": "secret thing"}),
                         ("history", {"memory": draw.choice(ids) if ids else "thing"}),
+                        *outside_calls(),
                     ]
                 )
                 if coached:
-                    name, arguments = draw.choice(_trading_calls(draw.choice(ids) if ids else "secret", said))
+                    name, arguments = draw.choice(tool_calls(draw.choice(ids) if ids else "secret", said))
                 answered = await client.call_tool(name, arguments)
                 block = await client.read_resource("keepbook://block")
                 return answered.model_dump_json() + block.model_dump_json()
@@ -189,7 +232,7 @@ class Doors:
         said = f"{word_of(owner)} keeps thing {draw.randrange(9)}"
         if draw.random() < 0.3:
             coach = build_tools("coach", self.kb.book(owner, by="agent"), mode="authoring")
-            return str(coach.call(*draw.choice(_trading_calls(draw.choice(ids), said))))
+            return str(coach.call(*draw.choice(tool_calls(draw.choice(ids), said))))
         tools = self.kb.tools("general", owner=owner)
         name, arguments = draw.choice(
             [
@@ -202,39 +245,25 @@ class Doors:
         return str(tools.call(name, arguments))
 
 
-def _trading_calls(id: str, said: str) -> list[tuple[str, dict[str, Any]]]:
-    """Calls of the coach's tools, with an id that may be anybody's."""
-    return [
-        ("list_my_skills", {}),
-        ("get_my_deployments", {"detail": "full"}),
-        ("get_my_deployments", {"deployment_id": id}),
-        ("get_skill_performance", {"skill_id": "secret", "detail": "full"}),
-        ("get_skill_performance", {"skill_id": id, "detail": "full"}),
-        ("get_upcoming_events", {"deployment_id": id}),
-        ("prepare_action", {"kind": "close", "deployment_id": id, "reason": said}),
-        ("prepare_action", {"kind": "pause", "deployment_id": "secret", "reason": said}),
-        ("set_strategy", {"skill_id": id, "text": said}),
-        ("set_schedule", {"skill_id": id, "text": said}),
-        ("set_chat", {"skill_id": "secret", "text": said}),
-    ]
-
-
 def test_every_tool_of_trading_is_tried_with_an_id_that_may_be_anybodys() -> None:
-    tried = {name for name, _ in _trading_calls("id", "said")}
-    assert tried == {function.__name__ for function, _ in TRADING_TOOLS}, "add a call to _trading_calls above"
+    tried = {name for name, _ in tool_calls("id", "said")}
+    assert tried == {function.__name__ for function, _ in TRADING_TOOLS}, "add a call to tool_calls of its contract"
 
 
 @pytest.mark.parametrize("seed", range(DEEPER))
 def test_no_answer_of_any_door_holds_another_owners_text(kb: Keepbook, seed: int) -> None:
-    draw = random.Random(seed)
+    draw = Draw(seed)
     doors = Doors(kb)
     ids = [kb.book(owner).remember(f"{word_of(owner)} is here").id for owner in OWNERS]
+    doors.kept = furnish_strangers(kb)
+    ids += doors.kept
     for owner in OWNERS[:6]:
-        small_desk(kb.book(owner))
+        small_desk(kb.book(owner), word_of(owner))
         trading = kb.book(owner).trading
         assert trading.lessons()
         ids += [one.id for one in (*trading.skills(), *trading.deployments(), *trading.lessons())]
     for step in range(STEPS):
+        draw.chosen.clear()
         owner = draw.choice(OWNERS)
         door = draw.choice((doors.python, doors.over_http, doors.over_http, doors.over_mcp, doors.by_tools))
         try:
@@ -244,8 +273,11 @@ def test_no_answer_of_any_door_holds_another_owners_text(kb: Keepbook, seed: int
         theirs = [other for other in OWNERS if other != owner and word_of(other) in told]
         # What an owner asked about may be quoted back; it was never anybody's text.
         assert not theirs or f"'{word_of(theirs[0])}'" in told, (step, door.__name__, owner, theirs)
+        seen = [id for id, other in doors.kept.items() if other != owner and id in told and id not in draw.chosen]
+        assert not seen, (step, door.__name__, owner, seen)
     for owner in OWNERS:
         assert kb.book(owner).verify().ok
+        assert {id for id, other in doors.kept.items() if other == owner} <= kept_ids(kb, owner)
         assert word_of(owner) in kb.book(owner).list(state="all", scope="*").items[0].content
         trading = kb.book(owner).trading
         named = [*trading.skills(), *trading.deployments()]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, create_engine, select
+from tests.contracts.contract_folders import every_extension, with_their_tables
 from tests.furnished import furnished
 
 from keepbook import Keepbook
@@ -19,16 +20,26 @@ from keepbook.book.ledger import batch
 from keepbook.book.ledger.cover import row_digest, values_to_seal
 from keepbook.book.memory.labels import keys_of
 from keepbook.storage.cover_rules import row_key
-from keepbook.storage.tables import COVERED
+from keepbook.storage.tables import TableSet
 from keepbook.storage.tables import memory as memory_tables
 from keepbook.storage.tables.cover import seals
-from keepbook.storage.tables.declare import metadata
 
 WORDS = ("xanthoquill", "brumblewick", "sorrowfjell", "kvadrantel")
 LABELS = keys_of('{"sorrowfjell": "kvadrantel"}', '["brumblewick"]')
 """What stands in the index of labels for those of the secret: digests without salt, so that they could be guessed."""
 NEEDLES = (*WORDS, *LABELS)
 OWNER = "nora longbottom"
+
+
+@pytest.fixture(autouse=True)
+def _every_extension() -> Iterator[None]:
+    with every_extension():
+        yield
+
+
+@pytest.fixture
+def book_url(book_url: str) -> str:
+    return with_their_tables(book_url)
 
 
 @contextmanager
@@ -54,7 +65,6 @@ LISTED = {
 def contents(conn: Connection) -> Iterator[tuple[str, Any]]:
     """Every row of every table that is in the database, whoever has made it."""
     names = conn.exec_driver_sql(LISTED[conn.dialect.name]).scalars().all()
-    assert {name.split(".")[-1].strip('"') for name in names} >= set(metadata.tables)
     for name in names:
         yield from ((name, row) for row in conn.exec_driver_sql(f"SELECT * FROM {name}"))
 
@@ -69,11 +79,11 @@ def standing(conn: Connection, needles: tuple[str, ...]) -> dict[str, set[str]]:
     return found
 
 
-def told(conn: Connection, owner: str) -> set[str]:
+def told(conn: Connection, tables: TableSet, owner: str) -> set[str]:
     """Every text in the owner's own rows but instants, in every table that has owners."""
     found = {
         value
-        for table in metadata.tables.values()
+        for table in tables.declared
         if "owner" in table.c
         for row in conn.execute(select(table).where(table.c.owner == owner))
         for value in row
@@ -85,16 +95,16 @@ def told(conn: Connection, owner: str) -> set[str]:
 INSTANT = re.compile(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?")
 
 
-def states(conn: Connection) -> list[tuple[str, str, list[Any]]]:
+def states(conn: Connection, tables: TableSet) -> list[tuple[str, str, list[Any]]]:
     """Every covered row of the owner as it stands, and every batch: what somebody might know and try later."""
     rows = [
         (name, row_key(table, row._mapping), values_to_seal(table, row._mapping))
-        for name, table in COVERED.items()
+        for name, table in tables.covered.items()
         for row in conn.execute(select(table).where(table.c.owner == OWNER))
     ]
     batches = [
         (what, str(nth), [total.digest()])
-        for what, kind in batch.KINDS.items()
+        for what, kind in batch.batch_kinds(tables).items()
         for nth, total in batch.batch_digests(conn, kind, OWNER).items()
     ]
     return [*rows, *batches]
@@ -132,7 +142,7 @@ def test_what_was_purged_is_in_no_table_and_cannot_be_guessed(kb: Keepbook, book
     book = kb.book(OWNER)
     secret = keep_a_secret(book)
     with everything(book_url) as conn:
-        before = states(conn)
+        before = states(conn, kb._database.tables)
         assert {"versions", "injections", "labels", "terms"} <= set(standing(conn, NEEDLES))
         assert guessed(conn, before)
     book.delete(secret, forever=True)
@@ -150,7 +160,8 @@ def test_what_was_changed_or_deleted_cannot_be_guessed_from_its_old_seal(kb: Kee
     chat = book.thread("told")
     chat.add("user", "My password hint is brumblewick")
     with everything(book_url) as conn:
-        before = [one for one in states(conn) if any(needle in str(one).lower() for needle in NEEDLES)]
+        known = states(conn, kb._database.tables)
+        before = [one for one in known if any(needle in str(one).lower() for needle in NEEDLES)]
         assert {what for what, *_ in before} == {"notes", "messages"}
         assert len(guessed(conn, before)) == 2
     book.notes.edit(note.id, "Nothing is under the stairs")
@@ -166,11 +177,13 @@ def test_an_erased_owner_is_in_no_table(kb: Keepbook, book_url: str, clock: Any,
     clock.set("2026-12-31T09:00:00Z")
     if also == "beside another":
         kb.book("bob").remember("Keeps bees")
+    tables = kb._database.tables
     book = furnished(kb, OWNER)
     keep_a_secret(book)
     with everything(book_url) as conn:
-        before, words = states(conn), told(conn, OWNER)
-        assert {what for what, _ in guessed(conn, before)} == {*COVERED, *batch.KINDS}
+        before, words = states(conn, tables), told(conn, tables, OWNER)
+        assert {what for what, _ in guessed(conn, before)} == {*tables.covered, *batch.batch_kinds(tables)}
+        assert {name.split(".")[-1].strip('"') for name, _ in contents(conn)} >= _filled_tables(tables)
         assert len(words) > 500
     book.erase(OWNER)
     with everything(book_url) as conn:
@@ -181,9 +194,15 @@ def test_an_erased_owner_is_in_no_table(kb: Keepbook, book_url: str, clock: Any,
     assert others == ({"bob"} if also == "beside another" else set())
     (key,) = [row for name, row in rows if name == "tokens"]  # it stays shut: what is left tells it from other keys
     assert (key["owner"], key["name"], key["revoked_at"] is None) == (None, None, False)
-    mine = [row for name, row in rows if name != "tokens" and row.get("owner") not in others]
+    # What is installed is the program's word, such as `agents`, and no owner's.
+    mine = [row for name, row in rows if name not in ("tokens", "extensions") and row.get("owner") not in others]
     left = {value for row in mine for value in row.values()}
     assert {value for value in left & words if not _is_everybodys(value)} == set()
+
+
+def _filled_tables(tables: TableSet) -> set[str]:
+    """Every table: in a furnished book only `touched` is empty between transactions."""
+    return {table.name for table in tables.declared} - {"touched"}
 
 
 def _is_everybodys(value: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import pytest
 import typer
 from fastapi import APIRouter
+from tests.storage.every_table import DECLARED
 
 import keepbook
 from keepbook import Keepbook, to_json
@@ -25,9 +26,10 @@ from keepbook.doors.cli.commands import memory_write
 from keepbook.doors.cli.sheets.memory import memory_sheet
 from keepbook.doors.cli.terminal.paper import Paper
 from keepbook.doors.http.api.memory_bodies import ChangedMemory, NewMemory
+from keepbook.doors.http.extension_routes import extension_routers
 from keepbook.doors.http.web.routes import ROUTERS
+from keepbook.extension import shipped
 from keepbook.presets import load_preset
-from keepbook.storage.tables import DECLARED
 from keepbook.storage.tables.declare import Word, metadata, rules_of
 from keepbook.storage.tables.memory import WORDS, versions
 from keepbook.tools.memory import forget
@@ -46,7 +48,8 @@ def test_a_table_says_whether_its_rows_are_exported_and_covered(table: Any) -> N
 
 
 def test_every_table_stands_in_a_room() -> None:
-    assert set(metadata.tables) == {table.name for table in DECLARED}, "name its module in ROOMS of storage/tables"
+    declared = {table.name for table in DECLARED}
+    assert set(metadata.tables) == declared, "name its module in storage/tables, or in `tables` of its extension"
 
 
 # A field of a memory
@@ -205,12 +208,12 @@ def test_a_module_of_commands_registers_what_the_list_says(part: str) -> None:
 def test_every_router_of_a_page_is_served() -> None:
     found = {
         name
-        for path in sorted((SOURCE / "doors" / "http" / "web").rglob("*.py"))
+        for path in (*(SOURCE / "doors" / "http" / "web").rglob("*.py"), *SOURCE.glob("extensions/*/pages/*.py"))
         if isinstance(getattr(importlib.import_module(name := _module(path)), "router", None), APIRouter)
     }
-    served = {id(router) for router in ROUTERS}
+    served = {id(router) for router in (*ROUTERS, *extension_routers(list(shipped().values()), "pages"))}
     missing = {name for name in found if id(importlib.import_module(name).router) not in served}
-    assert not missing, "add it to ROUTERS of doors/http/web/routes.py"
+    assert not missing, "add it to ROUTERS of doors/http/web/routes.py, or to `pages` of its extension"
 
 
 def _module(path: Path) -> str:

@@ -115,25 +115,58 @@ def _defined(module: Path) -> Iterator[str]:
             yield node.name
 
 
+def _place(module: Path) -> str:
+    """Where a module stands; modules that are one part of several extensions, in one place: `extensions/*/PART`."""
+    inside = module.relative_to(SOURCE)
+    if inside.parts[0] != "extensions":
+        return inside.as_posix()
+    part = Path(*inside.parts[2:]).with_suffix("").as_posix()
+    return f"extensions/*/{part}" if part in HOUSE["extension_parts"] else inside.as_posix()
+
+
+def test_extensions_call_the_same_part_the_same() -> None:
+    for part, meaning in HOUSE["extension_parts"].items():
+        assert meaning, "each says what it is"
+        assert len(list(SOURCE.glob(f"extensions/*/{part}.py"))) > 1, f"{part}: no longer shared, take it out"
+
+
 def test_a_name_that_several_modules_have_means_one_thing() -> None:
-    places = defaultdict(list)
+    places = defaultdict(set)
     for folder in _packages():
         for module in _modules(folder):
-            places[module.stem].append(module.relative_to(SOURCE).as_posix())
-    several = {name: where for name, where in places.items() if len(where) > 1}
+            places[module.stem].add(_place(module))
+    several = {name: sorted(where) for name, where in places.items() if len(where) > 1}
     allowed = HOUSE["shared_names"]
     assert {name: where for name, where in several.items() if name not in allowed} == {}
     assert allowed.keys() - several.keys() == set(), "no longer shared: take it out of house.toml"
     assert all(allowed.values()), "each says what all of them are about"
 
 
+def _is_hook(modules: list[Path]) -> bool:
+    """Whether a name stands in the same part of several extensions, once in each: there the core calls it."""
+    return len({_place(module) for module in modules}) == 1 and len(set(modules)) == len(modules)
+
+
+def test_a_hook_is_one_name_in_one_part_of_several_extensions() -> None:
+    agents, trading = (SOURCE / "extensions" / name for name in ("agents", "trading"))
+    assert _is_hook([agents / "upkeep.py", trading / "upkeep.py"])
+    assert not _is_hook([agents / "upkeep.py", agents / "upkeep.py"])
+    assert not _is_hook([agents / "upkeep.py", trading / "tools.py"])
+    assert not _is_hook([agents / "book" / "prices.py", trading / "book" / "prices.py"])
+    assert not _is_hook([SOURCE / "upkeep.py", trading / "upkeep.py"])
+
+
 def test_one_name_one_thing() -> None:
     """Public classes, functions and types of one name in several modules, unless their bodies are equal too."""
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, Path]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         for name, body in _public_definitions(tree(path.read_text(encoding="utf-8"))):
-            found.setdefault(name, {}).setdefault(body, path.relative_to(SOURCE).as_posix())
-    several = {name: sorted(bodies.values()) for name, bodies in found.items() if len(bodies) > 1}
+            found.setdefault(name, {}).setdefault(body, path)
+    several = {
+        name: sorted(path.relative_to(SOURCE).as_posix() for path in bodies.values())
+        for name, bodies in found.items()
+        if len(bodies) > 1 and not _is_hook(list(bodies.values()))
+    }
     allowed = HOUSE["shared_definitions"]
     assert {name: where for name, where in several.items() if name not in allowed} == {}
     assert allowed.keys() - several.keys() == set(), "no longer shared: take it out of house.toml"
@@ -190,6 +223,14 @@ def test_tests_have_the_rooms_of_the_source() -> None:
     astray = [
         folder.as_posix()
         for folder in sorted(folders)
-        if not SPAN_PARTS.intersection(folder.parts[:1]) and not (SOURCE / folder).is_dir()
+        if not SPAN_PARTS.intersection(folder.parts[:1])
+        and not any((SOURCE / room).is_dir() for room in _rooms(folder))
     ]
     assert astray == []
+
+
+def _rooms(folder: Path) -> list[Path]:
+    """Where the source of these tests may be; of what a room of the core does with extensions, in that room."""
+    if folder.parts[:1] == ("extensions",):
+        return [SOURCE / folder, SOURCE / folder.relative_to("extensions")]
+    return [SOURCE / folder]

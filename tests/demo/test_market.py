@@ -10,7 +10,6 @@ import pytest
 
 from keepbook import Keepbook
 from keepbook.bench import trading
-from keepbook.book.trading.face import Trading
 from keepbook.demo import market
 from keepbook.demo.market import (
     DESKS,
@@ -23,6 +22,7 @@ from keepbook.demo.market import (
     generate_bars,
     play_strategy,
 )
+from keepbook.extensions.trading.book.face import Trading
 
 WORLD = World(seed=3, days=60)
 STEP = WORLD.minutes * 60

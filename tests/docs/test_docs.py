@@ -31,7 +31,9 @@ from tests.docs.pages import (
     section,
     text_of,
 )
+from tests.extensions.strangers import forgetting_strangers
 from tests.sources import tree
+from tests.storage.every_table import BY_NAME
 
 from keepbook import Keepbook
 from keepbook.book.book import Book, MemoryDetail
@@ -43,12 +45,12 @@ from keepbook.book.owners.choices import TIERS
 from keepbook.book.recall.memories import Hit
 from keepbook.doors.cli import command_line
 from keepbook.doors.http.app import create_app
+from keepbook.extensions.agents import tools as agents
+from keepbook.extensions.trading import tools as trading
 from keepbook.models.prompt import MODES
 from keepbook.models.providers.failures import _CAUSES
 from keepbook.presets import Argument, LineFormat, Preset, PresetTool, Selection, load_preset, preset_names
 from keepbook.settings import default_of, known_settings
-from keepbook.storage.tables.declare import metadata
-from keepbook.tools import agents, trading
 from keepbook.tools.definition import READS, ToolAnswer, define
 from keepbook.tools.memory import OPERATIONS
 
@@ -141,8 +143,9 @@ def test_the_changelog_tells_what_is_new() -> None:
 # --- what one can run ------------------------------------------------------------------------------------
 
 
-@cache
-def _commands() -> set[str]:
+def _commands_now() -> set[str]:
+    """Every command there is with the settings in force."""
+
     def under(command: Any, path: str) -> Iterator[str]:
         inner = getattr(command, "commands", None)
         if inner is None:
@@ -154,13 +157,34 @@ def _commands() -> set[str]:
     return set(under(typer.main.get_command(command_line()), ""))
 
 
-def _command_in(line: str) -> str | None:
+@cache
+def _commands() -> set[str]:
+    return _commands_now()
+
+
+def _command_in(line: str, known: set[str] | None = None) -> str | None:
     """The command that a line `keepbook … …` runs: the longest one that its words begin with."""
     words = re.findall(r"\S+", line)
     for length in (3, 2, 1):
-        if (name := " ".join(words[1 : 1 + length])) in _commands():
+        if (name := " ".join(words[1 : 1 + length])) in (_commands() if known is None else known):
             return name
     return None
+
+
+def _commands_on(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The commands that a reader of this page has, those of an extension that its own files make among them."""
+    code = "\n".join(block.code for block in blocks(page))
+    turned_on = re.findall(r"export KEEPBOOK_EXTENSIONS=(\S+)", code)
+    if not turned_on:
+        return _commands()
+    for block in blocks(page):
+        if block.file is not None and block.language == "python":
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / block.file).write_text(block.code, encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("KEEPBOOK_EXTENSIONS", turned_on[-1])
+    with forgetting_strangers():
+        return _commands_now()
 
 
 def test_the_command_line_page_has_every_command_and_no_other() -> None:
@@ -180,15 +204,22 @@ def test_every_command_has_an_example() -> None:
     assert _commands() - shown == set()
 
 
-def test_no_page_invents_a_command() -> None:
-    lines = [
-        (name_of(page), line)
-        for page in PAGES
-        for line in [*inline_code(page), *(line for block in blocks(page) for line in block.code.splitlines())]
-        if re.match(r"keepbook [a-z]", line)
-    ]
-    assert lines
-    assert [line for line in lines if _command_in(line[1]) is None] == []
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_page_invents_a_command(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [*inline_code(page), *(line for block in blocks(page) for line in block.code.splitlines())]
+    known = _commands_on(page, tmp_path, monkeypatch)
+    told = [line for line in lines if re.match(r"keepbook [a-z]", line)]
+    assert [line for line in told if _command_in(line, known) is None] == []
+
+
+def test_the_commands_of_an_extension_are_known_on_the_page_that_makes_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = DOCS / "how-to" / "write-an-extension.md"
+    added = _commands_on(page, tmp_path, monkeypatch) - _commands()
+    assert added == {"plants add", "plants list"}
+    assert _command_in("keepbook plants list") is None
+    assert _command_in("keepbook plants burn", added) is None
 
 
 def test_the_options_that_every_command_takes_are_told() -> None:
@@ -420,7 +451,7 @@ def _glossary() -> set[str]:
 def test_every_word_that_a_column_may_hold_is_in_the_glossary() -> None:
     allowed = {
         word
-        for table in metadata.tables.values()
+        for table in BY_NAME.values()
         for constraint in [*table.constraints, *(each for column in table.c for each in column.constraints)]
         if isinstance(constraint, CheckConstraint)
         for listed in re.findall(r"IN \(('[^)]+)\)", str(constraint.sqltext))

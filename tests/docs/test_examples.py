@@ -19,6 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 from tests.docs.pages import PAGES, Block, blocks, name_of
+from tests.extensions.strangers import forgetting_strangers
 
 from keepbook import Keepbook
 from keepbook.doors.cli import main
@@ -174,9 +175,11 @@ def follow(
         readings.append(Reading(monkeypatch, capsys, rewrite, admin_url))
         readings[-1].follow(page)
 
-    yield read
-    for reading in readings:
-        reading.close()
+    monkeypatch.syspath_prepend(folder)  # what a page makes as a package is as good as installed
+    with forgetting_strangers():
+        yield read
+        for reading in readings:
+            reading.close()
 
 
 @pytest.mark.parametrize("page", AT_HOME, ids=name_of)

@@ -53,7 +53,7 @@ def _named_folders() -> set[str]:
 
 def test_every_room_is_on_the_map_however_deep_it_lies() -> None:
     rooms = {f"{folder.parent.relative_to(SOURCE).as_posix()}/" for folder in SOURCE.rglob("__init__.py")} - {"./"}
-    assert {"book/agents/cards/", "doors/http/web/frame/", "storage/migrations/versions/"} <= rooms
+    assert {"extensions/agents/book/cards/", "doors/http/web/frame/", "storage/migrations/versions/"} <= rooms
     assert rooms - _named_folders() == set()
     assert {"book/cellar/", "doors/http/web/cellar/"}.isdisjoint(_named_folders())
 

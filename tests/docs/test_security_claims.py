@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from keepbook.book.owners.authority import KINDS, TABLE
+from keepbook.extension import load_part, shipped
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -41,5 +42,8 @@ def test_each_claim_names_its_tests_and_they_are_there() -> None:
 
 
 def test_the_table_is_shown_as_it_is() -> None:
-    real = [[row.words, row.scope, *(row.may[kind] for kind in KINDS)] for row in TABLE.values()]
+    rows = [(row, row.words) for row in TABLE.values()]
+    for one in shipped().values():
+        rows += [(row, f"{row.words} ({one.name})") for row in load_part(one.rows).values()]
+    real = [[words, row.scope, *(row.may[kind] for kind in KINDS)] for row, words in rows]
     assert cells("| row | scope |") == real

@@ -10,6 +10,7 @@ import pytest
 
 import keepbook.presets
 from keepbook.errors import Invalid
+from keepbook.extension import Extension, missing_extensions
 from keepbook.presets import Preset, PresetTool, load_preset, preset_names
 
 GENERAL = (Path(keepbook.presets.__file__).parent / "general.toml").read_text(encoding="utf-8")
@@ -180,15 +181,28 @@ def test_the_memory_rules_name_only_tools_the_preset_has(name: str) -> None:
     preset = load_preset(name)
     others = {tool.name for other in SHIPPED for tool in load_preset(other).tools} - {t.name for t in preset.tools}
     compound = {tool for tool in others if "_" in tool}
-    text = " ".join([preset.intro, preset.memory_rules, *(tool.description for tool in preset.tools)])
+    rules = preset.rules_with(preset.extensions)
+    text = " ".join([preset.intro, rules, *(tool.description for tool in preset.tools)])
     assert not {tool for tool in compound if tool in text}
 
 
 def test_the_coach_knows_what_actually_means_and_where_performance_comes_from() -> None:
-    rules = load_preset("coach").memory_rules
+    coach = load_preset("coach")
+    rules = coach.rules_with({"trading"})
     assert "Actually" in rules
     assert "user_corrected" in rules
     assert "detail" in rules
+    assert coach.rules_with(()) == coach.memory_rules.strip()
+    assert "performance" not in coach.rules_with(())
+
+
+def test_a_preset_says_what_it_works_without() -> None:
+    coach = load_preset("coach")
+    assert missing_extensions("coach", coach.extensions, [Extension(name="trading")]) == []
+    (sentence,) = missing_extensions("coach", coach.extensions, ())
+    assert sentence.startswith("coach works without trading")
+    assert sentence.endswith(" here; add trading to extensions")
+    assert [load_preset(name).extensions for name in SHIPPED if name != "coach"] == [(), (), ()]
 
 
 def test_a_preset_cannot_be_changed_by_its_reader() -> None:
@@ -281,6 +295,9 @@ WRONG = {
     "budgets but none for others": ("total = 1500", BUDGETS, "selection.other", "categories of other presets"),
     "a budget for others alone": ("total = 1500", "other = 9", "selection.other", "`budgets` beside it"),
     "room for no tool": ("content_min = 4", "content_min = 4\nmost_tools = 0", "most_tools", "1 or more"),
+    "the switch that trading was": ("content_min = 4", "content_min = 4\ntrading = true", "trading", ""),
+    "an extension twice": ("content_min = 4", 'content_min = 4\nextensions = ["a", "a"]', "extensions", "once"),
+    "rules of no extension": ("[titles]", '[extension_rules]\na = "b"\n[titles]', "extension_rules", "`extensions`"),
     "a recall tool it lacks": ('recall_tool = "recall"', 'recall_tool = "find"', "recall_tool", "one of remember"),
     "a tool twice": ('name = "confirm"', 'name = "forget"', "tools", "each tool name once"),
 }

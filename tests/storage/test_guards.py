@@ -20,22 +20,24 @@ import psycopg
 import pytest
 from sqlalchemy import Integer, LargeBinary, Text
 from tests import databases
-from tests.deciding import busy_desk
-from tests.floor import busy_floor
+from tests.contracts.contract_folders import all_extensions, every_extension, every_table, with_their_tables
+from tests.extensions.agents.deciding import busy_desk
+from tests.extensions.trading.floor import busy_floor
 
 from keepbook import Keepbook, NotAllowed
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes, quotes
 from keepbook.book.memory.memories import STATE_FIELDS
 from keepbook.book.text.quotation import Span
+from keepbook.extensions.agents.tables import RESULT
 from keepbook.presets import load_preset
 from keepbook.settings import Settings
-from keepbook.storage import tables
-from keepbook.storage.tables.agents import RESULT
 
 SQLITE = "sqlite"
 ADMIN = "postgresql-as-admin"
 APP = "postgresql-as-the-application"
+TABLES = every_table()
+BY_NAME = {table.name: table for table in TABLES.declared}
 
 
 # --- the raw way in --------------------------------------------------------------------------------------
@@ -77,7 +79,7 @@ class Raw:
             raise Refused(f"no right: {error}") from error
 
     def one(self, table: str, where: str, values: dict[str, Any]) -> dict[str, Any]:
-        names = [column.name for column in tables.metadata.tables[table].c]
+        names = [column.name for column in BY_NAME[table].c]
         found = self.run(f"SELECT {', '.join(names)} FROM {table} WHERE {where}", values)
         assert len(found) == 1
         return dict(zip(names, found[0], strict=True))
@@ -134,8 +136,12 @@ def _quoted(kb: Keepbook) -> str:
 
 
 def make_book(address: str) -> dict[str, str]:
-    """A book with a memory of each kind; answers their ids by name."""
-    with Keepbook(address, clock=Tick(), settings=Settings(allow_bypass_login=True), embedder="none") as kb:
+    """A book with a memory of each kind and the tables of every extension; answers ids by name."""
+    settings = Settings(allow_bypass_login=True).but(extensions=all_extensions())
+    with (
+        every_extension(),
+        Keepbook(with_their_tables(address), clock=Tick(), settings=settings, embedder="none") as kb,
+    ):
         alice, bob = kb.book("alice"), kb.book("bob")
         ids = {
             "asserted": alice.remember("Takes no leverage above five", subject="Leverage").id,
@@ -354,7 +360,7 @@ ARCHIVED: dict[str, Any] = {"archived_at": ":now", "archived_reason": "agent_for
 TRASHED: dict[str, Any] = {"trashed_at": ":now"}
 PROTECTED = ("asserted", "weak", "confirmed", "promoted", "adopted")
 
-COLUMNS = {name: [column.name for column in table.c] for name, table in tables.metadata.tables.items()}
+COLUMNS = {name: [column.name for column in table.c] for name, table in BY_NAME.items()}
 
 
 def puts_again(table: str, where: str, **columns: str) -> str:
@@ -811,7 +817,7 @@ def _rewritten() -> Iterator[Any]:
         "lessons": {"plain": LEARNT},
     }
     for table, kinds in rows.items():
-        for column in tables.metadata.tables[table].c:
+        for column in BY_NAME[table].c:
             if (table, column.name) == ("lessons", "withdrawn_at"):
                 continue  # whether the figures still hold may change
             kind = type(column.type)
@@ -1023,11 +1029,11 @@ def test_the_database_accepts(book: Attacked, steps: Steps) -> None:
 
 # --- what a lawful erasure takes ------------------------------------------------------------------------
 
-OWNED = [table.name for table in tables.OWNED]
+OWNED = [table.name for table in TABLES.owned]
 
 
 def rows_of(book: Attacked, table: str, where: str = "owner = 'alice'") -> list[dict[str, Any]]:
-    key = ", ".join(column.name for column in tables.metadata.tables[table].primary_key)
+    key = ", ".join(column.name for column in BY_NAME[table].primary_key)
     names = ", ".join(f'"{name}"' for name in COLUMNS[table])
     found = book.raw.run(f"SELECT {names} FROM {table} WHERE {where} ORDER BY {key}", book.values)
     return [dict(zip(COLUMNS[table], row, strict=True)) for row in found]
@@ -1074,7 +1080,7 @@ def test_an_erasure_leaves_everything_else_as_it_was(book: Attacked) -> None:
 
 def put_any_row(book: Attacked, table: str, owner: str) -> None:
     """A row that the table's checks allow, for tables that no guard watches."""
-    known = tables.metadata.tables[table]
+    known = BY_NAME[table]
     listed = {
         match[1]: match[2]
         for column in known.c
@@ -1085,6 +1091,8 @@ def put_any_row(book: Attacked, table: str, owner: str) -> None:
     row = {column.name: listed.get(column.name) or kinds.get(type(column.type), 0.5) for column in known.c}
     if "instead_of" in row:
         row["instead_of"] = None  # a first turn takes nobody's place
+    if table == "loads":
+        row |= {"what": "memories", "deployment_id": None}  # a guard watches those of trades
     names = ", ".join(f'"{name}"' for name in row)
     if book.raw.way == ADMIN:
         book.raw.run("SET LOCAL session_replication_role = 'replica'")  # as SQLite's raw way: no foreign keys

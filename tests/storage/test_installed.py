@@ -20,7 +20,9 @@ SQLITE = {
 }
 POSTGRESQL = {
     "DROP TRIGGER ledger_appends ON ledger": "trigger ledger.ledger_appends is missing",
-    "ALTER TABLE runs DISABLE TRIGGER runs_end_once": "trigger runs.runs_end_once is not as this version installs it",
+    "ALTER TABLE versions DISABLE TRIGGER versions_never_change": (
+        "trigger versions.versions_never_change is not as this version installs it"
+    ),
     "DROP POLICY one_owner ON messages": "policy messages.one_owner is missing",
     "ALTER TABLE notes NO FORCE ROW LEVEL SECURITY": "policy notes in force is not as this version installs it",
     "REVOKE INSERT ON notes FROM keepbook_app": "right notes INSERT is missing",

@@ -14,20 +14,30 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 from psycopg import errors, sql
-from sqlalchemy import Integer, LargeBinary, Text
+from sqlalchemy import Integer, LargeBinary, Table, Text
 from tests import databases
-from tests.deciding import busy_desk
-from tests.floor import busy_floor
+from tests.contracts.contract_folders import (
+    all_extensions,
+    every_extension,
+    every_table,
+    with_their_tables,
+)
+from tests.extensions.agents.deciding import busy_desk
+from tests.extensions.trading.floor import busy_floor
 
 from keepbook import Keepbook, NotAllowed
 from keepbook.settings import Settings
-from keepbook.storage import tables
 from keepbook.storage.database import Database
+from keepbook.storage.tables import shipped_tables
+from keepbook.storage.tables.declare import rules_of
 
 OUTSIDE = {"owners", "due", "tokens"}
 """Tables that name an owner but hold no personal text, so that work can be found before anyone is served."""
 
-OWNED = [table.name for table in tables.metadata.sorted_tables if "owner" in table.c and table.name not in OUTSIDE]
+BY_NAME = {table.name: table for table in every_table().declared}
+STRANGE = [table for table in every_table().of_extensions if table not in shipped_tables().of_extensions]
+"""Tables of extensions that are not of this package."""
+OWNED = [table.name for table in every_table().parents_first if "owner" in table.c and table.name not in OUTSIDE]
 
 CHAIN = (
     "(SELECT link, hash FROM ledger WHERE owner = 'alice' "
@@ -59,8 +69,9 @@ class Server:
 
 @contextmanager
 def serving(admin_url: str, template: str) -> Iterator[Server]:
-    with databases.database(admin_url, template) as url:
-        with Keepbook(url, settings=Settings(allow_bypass_login=True), embedder="none") as kb:
+    with databases.database(admin_url, template) as url, every_extension():
+        settings = Settings(allow_bypass_login=True).but(extensions=all_extensions())
+        with Keepbook(with_their_tables(url), settings=settings, embedder="none") as kb:
             fill(kb)
         made = Server(url)
         fill_the_rest(made)
@@ -93,7 +104,7 @@ def fill_the_rest(server: Server) -> None:
 
 def made_up_row(table: str) -> dict[str, Any]:
     """A value for each column that its checks allow."""
-    known = tables.metadata.tables[table]
+    known = BY_NAME[table]
     listed = {
         match[1]: match[2]
         for column in known.c
@@ -261,7 +272,7 @@ def test_a_link_of_alice_cannot_name_bobs_memory(server: Server) -> None:
 
 
 def _any_row(admin: "psycopg.Connection[Any]", table: str, owner: str) -> dict[str, Any]:
-    names = [column.name for column in tables.metadata.tables[table].c]
+    names = [column.name for column in BY_NAME[table].c]
     columns = sql.SQL(", ").join(map(sql.Identifier, names))
     query = sql.SQL("SELECT {} FROM {} WHERE owner = {}").format(columns, sql.Identifier(table), sql.Literal(owner))
     row = admin.execute(query).fetchone()
@@ -319,6 +330,7 @@ GROWING = {
     "links": {"SELECT", "INSERT", "UPDATE"},
     "injections": {"SELECT", "INSERT", "UPDATE (at, block, lines, nth, seq)"},
     "alembic_version": {"SELECT"},
+    "extensions": {"SELECT"},
     "agents": {"SELECT", "INSERT", "UPDATE"},
     "transcripts": {"SELECT", "INSERT"},
     "runs": {
@@ -360,6 +372,15 @@ def _on_a_shard(right: str) -> str:
     return right.split(" (", maxsplit=1)[0] if databases.CLUSTER else right
 
 
+def _declared_rights(table: Table) -> set[str]:
+    """What follows from how a stranger's table is declared."""
+    rules = rules_of(table)
+    rights = {"SELECT", "INSERT"} | ({"DELETE"} if rules.may_go else set())
+    if rules.may_change is None:
+        return rights | {"UPDATE"}
+    return rights | ({f"UPDATE ({', '.join(sorted(rules.may_change))})"} if rules.may_change else set())
+
+
 def test_the_role_may_do_this_and_nothing_more(server: Server) -> None:
     query = """
         SELECT c.relname, privilege, has_table_privilege('keepbook_app', c.oid, privilege),
@@ -376,8 +397,9 @@ def test_the_role_may_do_this_and_nothing_more(server: Server) -> None:
         for table, privilege, whole, columns in admin.execute(query):
             if whole or columns:
                 found.setdefault(table, set()).add(privilege if whole else f"{privilege} ({', '.join(columns)})")
-    may = {table: {_on_a_shard(right) for right in rights} for table, rights in GROWING.items()}
-    assert {table: found.pop(table) for table in GROWING} == may
+    growing = GROWING | {table.name: _declared_rights(table) for table in STRANGE}
+    may = {table: {_on_a_shard(right) for right in rights} for table, rights in growing.items()}
+    assert {table: found.pop(table) for table in growing} == may
     assert set().union(*found.values()) <= {"SELECT", "INSERT", "UPDATE", "DELETE"}
 
 

@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 from keepbook.app import Keepbook
 from keepbook.errors import NotAllowed
 from keepbook.models.embedders import choose_embedder
-from keepbook.storage.tables.declare import metadata
+from keepbook.storage.tables import shipped_tables
 
 OWNERS = 1000
 MEMORIES = 120
@@ -170,7 +170,7 @@ def _copy_book(db: str, first: str) -> list[str]:
         conn.execute("BEGIN IMMEDIATE")
         for (trigger,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             conn.execute(f"DROP TRIGGER {trigger}")  # they have seen these rows; of a file that is thrown away
-        for table in metadata.sorted_tables:
+        for table in shipped_tables().parents_first:
             if "owner" in table.c and table.name != "tokens":
                 names = ", ".join(f'"{column.name}"' for column in table.c if column.name != "owner")
                 insert = (

@@ -28,7 +28,7 @@ from keepbook.book.chats.face import Chat
 from keepbook.errors import KeepbookError
 from keepbook.settings import Settings
 from keepbook.storage.database import distribute, is_postgresql, upgrade
-from keepbook.storage.tables.declare import metadata
+from keepbook.storage.tables import shipped_tables
 
 STEPS = (1_000, 10_000, 100_000, 1_000_000)
 DATABASE = "keepbook_bench_scale"
@@ -80,7 +80,7 @@ def copy_to_server(path: Path, address: str) -> None:
 
     with closing(sqlite3.connect(path)) as source, psycopg.connect(address) as target:
         target.execute("SET LOCAL session_replication_role = replica")  # its guards saw these rows already
-        for table in metadata.sorted_tables:
+        for table in shipped_tables().parents_first:
             names = ", ".join(f'"{column.name}"' for column in table.c)
             found = source.execute(f"SELECT {names} FROM {table.name}")
             with target.cursor() as cursor, cursor.copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:

@@ -22,8 +22,6 @@ from itertools import islice
 from pathlib import Path
 
 from keepbook.app import Keepbook
-from keepbook.book.trading.face import Trading
-from keepbook.book.trading.files import LoadedFile
 from keepbook.demo.market import (
     FIRST_PRICES,
     Strategy,
@@ -35,6 +33,8 @@ from keepbook.demo.market import (
     market_trade_lines,
     skill_lines,
 )
+from keepbook.extensions.trading.book.face import Trading
+from keepbook.extensions.trading.book.files import LoadedFile
 
 SIZES = (100_000, 1_000_000)
 TRADES = 100_000

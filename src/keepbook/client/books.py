@@ -1,19 +1,11 @@
-"""The requests of a book's methods, room by room."""
+"""The requests of a book's methods, room by room.
+
+The faces of extensions hang on a book too: they are looked up by name when somebody asks for one.
+"""
 
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
-from keepbook.book.agents.agents import Agent
-from keepbook.book.agents.calibration import Calibration
-from keepbook.book.agents.cards.types import Broken, CardType, CardTypes
-from keepbook.book.agents.decisions import Decision, PastCard
-from keepbook.book.agents.face import Agents, Decisions, Runs
-from keepbook.book.agents.recording import RecordedDecision
-from keepbook.book.agents.results import Former
-from keepbook.book.agents.runs import Run
-from keepbook.book.agents.runs import TranscriptTurn as Said
-from keepbook.book.agents.second_looks import SecondLook
 from keepbook.book.book import Book, MemoryDetail
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.face import Chat, Chats, Journal
@@ -40,13 +32,15 @@ from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.import_answer import Imported
 from keepbook.client.asks import Asks
 from keepbook.client.connection import AsyncConnection, Connection, Request, Steps
+from keepbook.client.extension_parts import known_extensions, load_remote_face
 from keepbook.client.faces import LOCAL_ONLY, RemoteFace, RequestWay, remote_face_of
-from keepbook.client.trading import TRADING_ROOM
 from keepbook.client.values import value_of
 from keepbook.errors import Invalid, NotAllowed
+from keepbook.extension import face_name
 
 MEMORY, THREAD = "/api/memory/{ref}", "/api/chat/threads/{thread_id}"
 LABELS = {"tags": "tag"}
+Face = TypeVar("Face")
 
 
 def _verb(name: str) -> Asks:
@@ -113,16 +107,14 @@ def _import(
     return value_of(Imported, told)  # type: ignore[no-any-return]
 
 
-def _chat(way: Asks) -> RequestWay:
+def chat_request(way: Asks) -> RequestWay:
+    """A request whose answer is a chat: it becomes the chat's face."""
+
     def opened(face: RemoteFace, **given: Any) -> Steps[Any]:
         thread = yield from way.steps(given)
         return CHAT(face._connection, face.owner, id=thread.id, session=thread.session)
 
     return opened
-
-
-chat_with = _chat(Asks("POST", "/api/agents/{agent}/chat", Thread))
-"""The one chat with an agent of a book."""
 
 
 def _rename(_: RemoteFace, thread_id: str, title: str, **__: Any) -> Steps[Thread]:
@@ -142,19 +134,7 @@ def _add(chat: Any, role: str, text: str, at: Any = None, speaker: str | None = 
     return (yield from way.steps(given))  # type: ignore[no-any-return]
 
 
-def _list_runs(_: RemoteFace, agent: str | None = None, **filters: Any) -> Steps[list[Run]]:
-    path = "/api/runs" if agent is None else "/api/agents/{agent}/runs"
-    return (yield from Asks("GET", path, list[Run], "runs").steps({"agent": agent, **filters}))  # type: ignore[no-any-return]
-
-
-def _cards(_: RemoteFace) -> Steps[CardTypes]:
-    told = yield Request("GET", "/api/agents/card-types")
-    types = value_of(list[CardType], told["types"])
-    return CardTypes({one.name: one for one in types}, value_of(tuple[Broken, ...], told["files"]))
-
-
-RUN, AGENT, NOTE = "/api/runs/{run_id}", "/api/agents/{ref}", "/api/journal/{id}"
-ME = "/api/me"
+NOTE, ME = "/api/journal/{id}", "/api/me"
 
 CHAT = remote_face_of(
     Chat,
@@ -172,9 +152,9 @@ CHAT = remote_face_of(
 CHATS = remote_face_of(
     Chats,
     {
-        "start": _chat(Asks("POST", "/api/chat/threads", Thread)),
-        "of_session": _chat(Asks("POST", "/api/chat/threads", Thread)),
-        "get": _chat(Asks("GET", THREAD, Thread, "thread")),
+        "start": chat_request(Asks("POST", "/api/chat/threads", Thread)),
+        "of_session": chat_request(Asks("POST", "/api/chat/threads", Thread)),
+        "get": chat_request(Asks("GET", THREAD, Thread, "thread")),
         "list": Asks("GET", "/api/chat/threads", list[Thread], "threads"),
         "rename": _rename,
         "archive": Asks("PATCH", THREAD, Thread, fixed={"archived": True}),
@@ -210,50 +190,23 @@ SPENDING = remote_face_of(
     Spending,
     {"list": Asks("GET", ME, list[Spent], "spent"), "this_month": Asks("GET", ME, int, "spent_this_month")},
 )
-AGENTS = remote_face_of(
-    Agents,
-    {
-        "cards": _cards,
-        "create": Asks("POST", "/api/agents", Agent),
-        "get": Asks("GET", AGENT, Agent),
-        "list": Asks("GET", "/api/agents", list[Agent], "agents"),
-        "update": Asks("PATCH", AGENT, Agent),
-        "delete": Asks("DELETE", AGENT, Agent),
-        "restore": Asks("POST", "/api/agents/{id}/restore", Agent),
-        "reset": Asks("POST", f"{AGENT}/memory/reset", Agent),
-        "arm": Asks("POST", f"{AGENT}/arm", Agent),
-        "disarm": Asks("POST", f"{AGENT}/disarm", Agent),
-        "decisions": Asks("GET", f"{AGENT}/decisions", list[PastCard], "decisions"),
-    },
-)
-RUNS = remote_face_of(
-    Runs,
-    {
-        "get": Asks("GET", RUN, Run),
-        "list": _list_runs,
-        "transcript": Asks("GET", RUN, list[Said], "transcript"),
-        "specialists": Asks("GET", RUN, list[Run], "specialists"),
-        "may_re_examine": Asks("GET", RUN, bool, "re_examinable"),
-        "re_examinations": Asks("GET", f"{RUN}/re-examinations", list[Run]),
-    },
-)
-DECISIONS = remote_face_of(
-    Decisions,
-    {
-        "list": Asks("GET", "/api/decisions", list[Decision], "decisions"),
-        "find": Asks("GET", RUN, Decision | None, "decision"),
-        "get": Asks("GET", "/api/decisions/{run_id}", Decision),
-        "history": Asks("GET", "/api/decisions/{run_id}/history", list[Former], "history"),
-        "count": Asks("GET", "/api/decisions/count", dict[str, int], "counts"),
-        "first_resolved": Asks("GET", "/api/decisions/count", datetime | None, "first_resolved"),
-        "calibration": Asks("GET", "/api/decisions/calibration", Calibration),
-        "record": Asks("POST", "/api/agents/{agent}/decisions", RecordedDecision),
-        "record_second_look": Asks("POST", f"{RUN}/re-examinations", RecordedDecision),
-        "second_look": Asks("GET", f"{RUN}/re-examine", SecondLook),
-        "exit": Asks("POST", f"{RUN}/resolve", Decision),
-        "answer": Asks("POST", f"{RUN}/resolve", Decision),
-    },
-)
+
+
+class RemoteBook(RemoteFace):
+    """A book on a server: what extensions hang on a book is found when it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        return load_remote_face(name)(self._connection, self.owner)
+
+    def face(self, kind: type[Face]) -> Face:
+        """The face of an extension by its class: `book.face(Habits)`.
+
+        kind: a class that an extension has among its `faces`
+        """
+        opened: Face = getattr(self, face_name(kind, known_extensions()))
+        return opened
+
+
 BOOK = remote_face_of(
     Book,
     {
@@ -287,7 +240,7 @@ BOOK = remote_face_of(
         "loads": Asks("GET", "/api/loads", list[Load], "loads"),
         "take_back": Asks("POST", "/api/loads/{load}/undo", Load),
         "erase": Asks("POST", "/api/erase", Receipt, again=False),
-        "thread": _chat(Asks("POST", "/api/chat/threads", Thread)),
+        "thread": chat_request(Asks("POST", "/api/chat/threads", Thread)),
         "choose": _choose,
         "choices": Asks("GET", ME, Choices),
         "never_of": Asks("POST", "/api/me/never/try", list[str], "topics", again=False),
@@ -295,9 +248,10 @@ BOOK = remote_face_of(
         "find": Asks("GET", "/api/memory/find", str, "id"),
     },
     {
-        "threads": CHATS, "notes": JOURNAL, "proposals": REVIEW, "spending": SPENDING, "agents": AGENTS, "runs": RUNS,
-        "decisions": DECISIONS, "index": remote_face_of(Index, {}), "trading": TRADING_ROOM,
+        "threads": CHATS, "notes": JOURNAL, "proposals": REVIEW, "spending": SPENDING,
+        "index": remote_face_of(Index, {}),
     },
+    base=RemoteBook,
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ works only where the book is. So no method can be forgotten, and none drifts.
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 
 from keepbook.client.asks import Asks
 from keepbook.client.connection import AsyncConnection, Connection, Steps
@@ -32,14 +32,32 @@ class RemoteFace:
         return self._connection.run(steps)
 
 
+def refuse_elsewhere(name: str) -> NoReturn:
+    """Say of a method or an attribute that a server does not offer it."""
+    raise NotAllowed(f"{name} works only where the book is; open it there", code=LOCAL_ONLY)
+
+
+def ask_server(face: RemoteFace, way: RequestWay, **arguments: Any) -> Any:
+    """Send one request in the name of a book or a part of it; the answer is awaited where its methods are."""
+    return face._ask(_steps(way, face, arguments))
+
+
 def remote_face_of(
-    local: type, ways: Mapping[str, RequestWay], rooms: Mapping[str, type] | None = None, *, alike: bool = True
+    local: type,
+    ways: Mapping[str, RequestWay],
+    rooms: Mapping[str, type] | None = None,
+    *,
+    base: type[RemoteFace] = RemoteFace,
 ) -> type:
     """A class with the methods of `local` that sends requests instead: `ways` maps each method to its request. `rooms`
-    are the faces among its attributes."""
+    are the faces among its attributes. What `base` has itself stays as it is there.
+
+    An extension makes the faces in its `remote_faces` with this, from the classes in its `faces`:
+    `HABITS = remote_face_of(Habits, {"list": Asks("GET", "/api/habits", list[Habit], "habits")})`.
+    """
     made: dict[str, Any] = {"__module__": __name__, "__doc__": local.__doc__, "__slots__": ("__dict__",)}
     for name in dir(local):
-        if name.startswith("_"):
+        if name.startswith("_") or hasattr(base, name):
             continue
         own = inspect.getattr_static(local, name)
         if rooms and name in rooms:
@@ -51,8 +69,7 @@ def remote_face_of(
         else:
             made[name] = _only_local(f"{local.__name__}.{name}", own)
     made["__slots__"] = ()
-    bases = (RemoteFace, local) if alike else (RemoteFace,)
-    return type(local.__name__, bases, made)
+    return type(local.__name__, (base, local), made)
 
 
 def _room(face: type) -> Callable[[RemoteFace], Any]:
@@ -83,7 +100,7 @@ def _steps(way: RequestWay, face: RemoteFace, arguments: Mapping[str, Any]) -> S
 
 def _only_local(name: str, own: Any) -> Any:
     def refused(*_: Any, **__: Any) -> Any:
-        raise NotAllowed(f"{name} works only where the book is; open it there", code=LOCAL_ONLY)
+        refuse_elsewhere(name)
 
     if callable(own) or isinstance(own, classmethod):
         refused = wraps(own.__func__ if isinstance(own, classmethod) else own)(refused)

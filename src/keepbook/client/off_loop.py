@@ -1,7 +1,7 @@
 """A local book for async programs: every call runs in a worker thread.
 
 A stand-in wraps the local object and has its names. Its methods and properties are awaited; rooms (`book.threads`) are
-stand-ins themselves.
+stand-ins themselves, also those that extensions hang on a book or an installation.
 """
 
 import asyncio
@@ -13,11 +13,14 @@ from typing import Any
 
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground.open_book import OpenBook
-from keepbook.book.ground.room import Room
 from keepbook.errors import NotAllowed
 
 LOCKED = ("transaction", "reading", "writing")
 """What holds the database between calls; a program that awaits in between would keep everybody else out."""
+
+
+OPENS_FACE = "face"
+"""The method of a book that opens a room without a query, by its class."""
 
 
 class OffLoop:
@@ -37,19 +40,36 @@ class OffLoop:
             raise AttributeError(name)
         own = inspect.getattr_static(type(self._held), name, None)
         if own is None:
-            return getattr(self._held, name)  # a plain value, as `chat.id`
+            return self._value_or_part(name)
         if name in LOCKED:
             return _refuse_locked(name)
+        if name == OPENS_FACE:
+            return self._open_face
         if inspect.isfunction(own):
             return self._as_coroutine(getattr(self._held, name))
         if is_room(own):
             return OffLoop(getattr(self._held, name), self._pool)
         return self._run(partial(getattr, self._held, name))
 
+    def _value_or_part(self, name: str) -> Any:
+        """A plain value, as `chat.id`, or else what an extension adds to a book or an installation."""
+        value = getattr(self._held, name)
+        extensions = getattr(self._held, "extensions", ())
+        if not any(name in one.faces or name in one.house for one in extensions):
+            return value
+        if not inspect.ismethod(value):
+            return OffLoop(value, self._pool)
+        if hasattr(value, "at_once") or inspect.iscoroutinefunction(value):
+            return _with_unwrapped(value)
+        return self._as_coroutine(value)
+
+    def _open_face(self, kind: type) -> Any:
+        return OffLoop(self._held.face(kind), self._pool)
+
     def _as_coroutine(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
         def call(*args: Any, **given: Any) -> Any:
-            return self._run(partial(method, *(map(unwrap, args)), **given))
+            return self._run(partial(_with_unwrapped(method), *args, **given))
 
         return call
 
@@ -63,16 +83,22 @@ def unwrap(value: Any) -> Any:
     return value._held if isinstance(value, OffLoop) else value
 
 
+def _with_unwrapped(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(*args: Any, **given: Any) -> Any:
+        return method(*map(unwrap, args), **{name: unwrap(value) for name, value in given.items()})
+
+    return call
+
+
 def is_room(own: Any) -> bool:
     """Whether an attribute of a class is a room, which is opened without a query."""
-    if isinstance(own, Room):
-        return True
     read = own.func if isinstance(own, cached_property) else own.fget if isinstance(own, property) else None
     kind = getattr(read, "__annotations__", {}).get("return")
     return getattr(kind, "__name__", kind) in ROOMS
 
 
-ROOMS = ("Chats", "Journal", "Review", "Spending", "Index", "Tokens", "Market")
+ROOMS = ("Chats", "Journal", "Review", "Spending", "Index", "Tokens")
 
 
 def _refuse_locked(name: str) -> Callable[..., Any]:

@@ -6,10 +6,10 @@ from typing import Any
 
 from keepbook.book.chats.threads import Message
 from keepbook.client.connection import Request
-from keepbook.client.faces import RemoteFace
+from keepbook.client.faces import LOCAL_ONLY, RemoteFace
 from keepbook.client.refusals import error_from_problem
 from keepbook.client.values import value_of
-from keepbook.errors import KeepbookError
+from keepbook.errors import KeepbookError, NotAllowed
 from keepbook.models.chat import Notice, ReplyStored
 from keepbook.models.model import TextDelta, ToolCall, ToolCalled
 
@@ -40,6 +40,12 @@ class RemoteTalk:
                 if name == "kept":
                     return
         raise KeepbookError("the reply broke off; what was said is in the chat", code="unavailable")
+
+
+def refuse_models(models: object) -> None:
+    """Refuse models that are given for a server: it has its own."""
+    if models is not None:
+        raise NotAllowed("which models answer is the server's to say", code=LOCAL_ONLY)
 
 
 def _to_event(name: str, data: Any) -> TalkEvent:

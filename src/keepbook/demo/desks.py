@@ -14,16 +14,16 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from keepbook.book.agents import agents
-from keepbook.book.agents.cards import RE_EXAMINATION
-from keepbook.book.agents.runs import Run
 from keepbook.book.chats.threads import estimate
 from keepbook.book.ground.when import stamp
 from keepbook.demo.life import OFFLINE, AtOnce, Life, StoryClock, StoryStep
 from keepbook.demo.plays import Calendar
 from keepbook.demo.prices import FALLING, PAIRS, price_lines
 from keepbook.errors import ModelFailed
-from keepbook.models.agents.runner import Runner
+from keepbook.extensions.agents.book import agents
+from keepbook.extensions.agents.book.cards import RE_EXAMINATION
+from keepbook.extensions.agents.book.runs import Run
+from keepbook.extensions.agents.models.runner import Runner
 from keepbook.models.choose import Models
 from keepbook.models.model import (
     ClosingChat,
@@ -144,7 +144,7 @@ class Cast:
         made: list[ToolCall] = []
         if who in self.words:
             answer = self.words[who]
-        elif conversation.card is not None and conversation.card.name == RE_EXAMINATION:
+        elif conversation.form is not None and conversation.form.name == RE_EXAMINATION:
             async for event in OFFLINE.reply(conversation, tools):
                 yield event
             return

@@ -9,9 +9,9 @@ from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
-from keepbook.book.agents.runs import Run
 from keepbook.demo.life import Life, StoryStep
 from keepbook.demo.plays import Calendar
+from keepbook.extensions.agents.book.runs import Run
 
 MYSELF, FRIEND = "Me", "Petra"
 ANSWERS = {"yes": True, "no": False, "nobody knows": None}

@@ -15,6 +15,7 @@ from keepbook.book.owners import authority
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import clean_owner
 from keepbook.errors import Invalid, NotAllowed
+from keepbook.tools import bound
 
 OWNER_HEADER = "X-Keepbook-Owner"
 ACTOR_HEADER = "X-Keepbook-Actor"
@@ -76,7 +77,7 @@ def gives_memory(book: Book, caller: Caller) -> bool:
     """Whether the settings of the agent that this caller is bound to give it the person's memory."""
     if caller.agent is None:
         return True
-    return not caller.blind and book.agents.get(caller.agent).use_block and book.choices.memory
+    return not caller.blind and bound.gives_memory(book, caller.agent)
 
 
 def is_local(address: str) -> bool:

@@ -236,7 +236,9 @@ class Talk:
         earlier = [one for one in taken.loaded.messages if one.turn < taken.message.turn][-NOTEBOOK_TURNS:]
         said = plan_messages([*earlier, taken.message]).said
         view = view_of(taken, self.book.meaning)
-        return Conversation("", said, preset=taken.loaded.preset, view=view if self._orders else None)
+        return Conversation(
+            "", said, preset=taken.loaded.preset, view=view if self._orders else None, extensions=self.book.extensions
+        )
 
     def _current_messages(self, through: int) -> list[Message]:
         """What holds of the chat, up to a turn."""
@@ -254,7 +256,10 @@ class Talk:
         thread, preset = self.chat.thread, taken.loaded.preset
         remembers = taken.loaded.remembers
         block = self.chat.inject() if remembers else ""
-        system = compose(preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=remembers)
+        system = compose(
+            preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=remembers,
+            extensions=self.book.extensions,
+        )  # fmt: skip
         return thread, self._tools(taken.loaded, taken.message), system
 
     def _tools(self, loaded: TurnContext, spoken: Message) -> Toolbox | None:

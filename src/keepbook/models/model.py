@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from keepbook.book.agents.cards import CardType
 from keepbook.book.text.block_lines import BlockLine
 from keepbook.book.text.quotation import Span
 from keepbook.book.text.topic_meaning import Sense
+from keepbook.extension import Extension
 from keepbook.models.notebook.reply.view import View
 from keepbook.models.notebook.values import Deed
 from keepbook.presets import Preset
@@ -125,22 +125,30 @@ def with_hidden(said: PromptMessage) -> str:
     return f"<context>\n{inside}\n</context>\n\n{said.text}"
 
 
+class AnswerForm(Protocol):
+    """The form that an answer must have. Whoever asks for one knows what is in it; here it only has a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """Everything that a reply is made from. `system` and `said` up to the last message are a stable prefix.
 
-    `card` is the form that the answer must have; the words of the system prompt or of the last message ask for it.
+    `form` is the form that the answer must have; the words of the system prompt or of the last message ask for it.
     `preset` and `view` (what the last message did, and what recall brought for it) are for the notebook; a remote model
-    gets them as hidden context.
+    gets them as hidden context. `extensions` are those that are on: the notebook asks them for an answer.
     """
 
     system: str
     said: tuple[PromptMessage, ...]
-    card: CardType | None = None
+    form: AnswerForm | None = None
     preset: Preset | None = None
     view: View | None = None
     block: tuple[BlockLine, ...] = ()
     """The lines of the block that stands in `system`."""
+    extensions: tuple[Extension, ...] = ()
 
 
 # What happens while a model replies, in order of time.
@@ -192,6 +200,8 @@ class ClosingChat:
     thread_id: str = ""
     preset: Preset | None = None
     sense: Sense | None = None
+    extensions: tuple[Extension, ...] = ()
+    """Those that are on."""
     elsewhere: bool = False
     """Whether the chat came in from another program: what was said in it holds since then, not since it was read."""
 

@@ -32,7 +32,7 @@ def pencil_lines(opened: OpenBook, thread_id: str) -> list[Pencil]:
             turns=tuple(_turn(one) for one in messages if one.role in ("user", "assistant")),
             known=known_memories(tx), categories=book.preset(thread.preset).categories, zone=owners.zone_name(tx),
             now=parse_stamp(now), never=chosen.never, sense=book.meaning, thread_id=thread_id,
-            preset=book.preset(thread.preset), kept=_turns_not_read(messages, thread),
+            preset=book.preset(thread.preset), extensions=book.extensions, kept=_turns_not_read(messages, thread),
             deeds=dict(standing_deeds({one.turn: from_parts(one.parts) for one in messages}).items()),
         )  # fmt: skip
     offered = [_to_pencil(one) for one in waiting if one.question == "keep" and one.turn_ids]

@@ -6,7 +6,10 @@ All of it is fixed when a chat begins, so every turn of that chat sends the same
 on the screen) is sent with the person's message as hidden context.
 """
 
+from collections.abc import Iterable
+
 from keepbook.errors import Invalid
+from keepbook.extension import Extension
 from keepbook.presets import Preset
 
 FOCUS_CHARS = 4_000
@@ -59,10 +62,13 @@ def compose(
     mode: str | None = None,
     focus: str | None = None,
     memory: bool = True,
+    extensions: Iterable[Extension] = (),
 ) -> str:
-    """The system prompt of one chat. Without `memory` (the chat or its owner wants none) the block is left out."""
+    """The system prompt of one chat. Without `memory` (the chat or its owner wants none) the block is left out.
+    `extensions` are those that are on: of others the prompt says nothing."""
     parts = [preset.persona.strip()]
-    parts.append(f"## Your memory\n\n{preset.memory_rules.strip() if memory else MEMORY_OFF}")
+    rules = preset.rules_with({one.name for one in extensions}) if memory else MEMORY_OFF
+    parts.append(f"## Your memory\n\n{rules}")
     if tier is not None:
         parts.append(f"## Whom you talk to\n\n{_words_for(TIER_WORDS, tier, 'tier')}")
     if memory and block and block.strip():

@@ -7,7 +7,7 @@ is silently ignored is worse than one that refuses to load.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
@@ -104,11 +104,18 @@ class Preset:
     recall_tool: str | None = None
     most_tools: int | None = None
     """How many tools its agents may have in all, those of memory counted."""
-    trading: bool = False
-    """Whether its agents also read the owner's trading: skills, deployments, coming events."""
+    extensions: tuple[str, ...] = ()
+    """Extensions whose tools its agents also have, where they are on."""
+    extension_rules: TomlTable[str] = field(default_factory=lambda: MappingProxyType({}))
+    """By extension, what follows the memory rules where it is on."""
 
     def __repr__(self) -> str:
         return f"<preset {self.name}>"
+
+    def rules_with(self, on: Collection[str]) -> str:
+        """The memory rules, and after them those of its extensions that are on."""
+        more = [self.extension_rules.get(name, "") for name in self.extensions if name in on]
+        return "\n".join(part.strip() for part in (self.memory_rules, *more) if part.strip())
 
 
 def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
@@ -181,6 +188,8 @@ def _rules(preset: Preset, stem: str) -> Rules:
         (len(set(tools)) == len(tools), "tools", "each tool name once"),
         (preset.most_tools is None or preset.most_tools > 0, "most_tools", "1 or more"),
         (preset.recall_tool in (None, *tools), "recall_tool", f"one of {', '.join(tools)}"),
+        (len(set(preset.extensions) - {""}) == len(preset.extensions), "extensions", "each extension once"),
+        (set(preset.extension_rules) <= set(preset.extensions), "extension_rules", "only of those in `extensions`"),
     ]
     rules += [(bool(text) and text.isprintable(), key, "one line of text") for key, text in one_line.items()]
     return rules + _rules_of_categories(preset) + _rules_of_selection(preset.selection, set(preset.titles))

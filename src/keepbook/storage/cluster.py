@@ -16,9 +16,9 @@ from sqlalchemy import Connection, Table, text
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.storage.guard_rules import whole_rights
+from keepbook.storage.installed import read_record, table_set
 from keepbook.storage.statements import split
-from keepbook.storage.tables import AT_HOME, DECLARED
-from keepbook.storage.tables.declare import metadata
+from keepbook.storage.tables.declare import rules_of
 
 SETTING = "citus.propagate_set_commands"
 """Without it the nodes are not told whom a transaction serves, and then show and take nothing."""
@@ -75,7 +75,7 @@ class Spread:
 
 def placement_of(table: Table) -> str:
     """Where a table's rows lie: `home`, `owner` (by owner) or `everywhere`."""
-    if table.name in AT_HOME:
+    if rules_of(table).home:
         return "home"
     return "owner" if "owner" in table.primary_key.columns else "everywhere"
 
@@ -144,7 +144,8 @@ def distribute(conn: Connection, shards: int) -> Spread:
         _share_functions(conn)
     done: dict[str, list[str]] = {"owner": [], "everywhere": []}
     first = next((name for name, method in already.items() if method == "h"), None)
-    for table in metadata.sorted_tables:
+    tables = table_set(read_record(conn))
+    for table in tables.parents_first:
         place = placement_of(table)
         if place == "home" or table.name in already:
             continue
@@ -152,7 +153,7 @@ def distribute(conn: Connection, shards: int) -> Spread:
         if place == "owner":
             first = first or table.name
         done[place].append(table.name)
-    for statement in split(whole_rights(DECLARED)):
+    for statement in split(whole_rights(tables.declared)):
         conn.execute(text(statement))
     return Spread(nodes, shards_of(conn), tuple(done["owner"]), tuple(done["everywhere"]), settled)
 
@@ -164,7 +165,7 @@ def differences(conn: Connection) -> list[str]:
     already = _spread(conn)
     found = [
         f"table {table.name} does not lie where it should"
-        for table in metadata.sorted_tables
+        for table in table_set(read_record(conn)).declared
         if already.get(table.name) != {"home": None, "owner": "h", "everywhere": "n"}[placement_of(table)]
     ]
     functions, tables = (json.loads(conn.execute(asked).scalar_one()) for asked in (text(_FUNCTIONS), _OF_TABLES))
@@ -207,7 +208,7 @@ def _nodes(conn: Connection) -> tuple[str, ...]:
 
 
 def _spread(conn: Connection) -> dict[str, str]:
-    return {name: method for name, method in conn.execute(_SPREAD) if name in metadata.tables}
+    return {str(row[0]): str(row[1]) for row in conn.execute(_SPREAD)}
 
 
 def _settle(conn: Connection, nodes: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,29 +5,16 @@ book/ledger/cover.py seals those rows. Memories, versions and links are sealed b
 blanks the entry.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 from sqlalchemy import Integer, Table
 
-from keepbook.storage.tables import COVERED
 from keepbook.storage.tables.declare import rules_of
-
-UNCOVERED_COLUMNS: dict[str, tuple[str, ...]] = {name: rules_of(table).passing for name, table in COVERED.items()}
-"""Leases and last-used instants: they say nothing that is worth keeping, and change all the time."""
-
-ONLY = {name: where for name, table in COVERED.items() if (where := rules_of(table).covered_where)}
-"""Which rows are covered, where not all are. An entry of the ledger holds a memory and its versions; once a purge has
-taken it, what is left of the row is sealed. The erasure of a whole book leaves nothing, itself included."""
-
-YOUNGER: dict[str, tuple[str, ...]] = {name: rules_of(table).younger for name, table in COVERED.items()}
-"""Columns that came after books had been sealed. A row that says nothing in them is sealed as if they were not there,
-so that what an older file holds still fits its seals."""
 
 SEPARATOR = "\x1f"
 """Between the parts of a row's key. No name, id or instant holds it: control characters are not let in."""
-
-NOT_EXPORTED = frozenset(name for name, table in COVERED.items() if not rules_of(table).exported)
-"""A token opens this installation's doors and no other's: its row stays here."""
 
 
 def key_columns(table: Table) -> list[str]:
@@ -43,9 +30,10 @@ def sealed_columns(table: Table) -> list[str]:
     return [*(column.name for column in table.c if column.name not in left_out), *younger]
 
 
-def sealed_values(what: str, values: Sequence[object]) -> Sequence[object]:
-    """The values of a row that a seal covers. Its younger columns are left out if all of them are empty."""
-    count = len(YOUNGER.get(what, ()))
+def sealed_values(table: Table, values: Sequence[Any]) -> Sequence[Any]:
+    """The values of a row that a seal covers, given those of all sealed columns. Columns that came after books had been
+    sealed are left out if all of them are empty, so that what an older file holds still fits its seals."""
+    count = len(rules_of(table).younger)
     if count and not any(values[-count:]):
         return values[:-count]
     return values
@@ -57,23 +45,22 @@ def row_key(table: Table, row: Mapping[str, object]) -> str:
 
 def parts_of(table: Table, key: str) -> tuple[object, ...]:
     """A row's key taken apart, each part of its column's type."""
-    types = _KEY_TYPES[table.name]
+    types = _key_types(table)
     texts = key.split(SEPARATOR) if types else []
     if int not in types and len(texts) == len(types):
         return tuple(texts)
     return tuple(kind(text) for kind, text in zip(types, texts, strict=True))
 
 
-_KEY_TYPES: dict[str, list[type]] = {
-    name: [int if isinstance(table.c[part].type, Integer) else str for part in key_columns(table)]
-    for name, table in COVERED.items()
-}
+@cache
+def _key_types(table: Table) -> list[type]:
+    return [int if isinstance(table.c[part].type, Integer) else str for part in key_columns(table)]
 
 
-def noticing(engine: str) -> str:
-    """The triggers that write touched rows down, as SQL."""
+def noticing(engine: str, tables: Iterable[Table]) -> str:
+    """The triggers that write touched rows of these tables down, as SQL."""
     write = _sqlite if engine == "sqlite" else _postgresql
-    return "\n".join(line for table in COVERED.values() for line in write(table)) + "\n"
+    return "\n".join(line for table in tables for line in write(table)) + "\n"
 
 
 def _key(table: Table, row: str, sign: str, text: str) -> str:
@@ -95,11 +82,12 @@ def _noted_condition(table: Table, row: str) -> str:
     """Which rows are noted at all, said of NEW or OLD."""
     if "owner" not in table.primary_key.columns:
         return f"{row}.owner IS NOT NULL"
-    return f"{row}.{ONLY[table.name]}" if table.name in ONLY else ""
+    only = rules_of(table).covered_where
+    return f"{row}.{only}" if only else ""
 
 
 def _sqlite(table: Table) -> Iterator[str]:
-    changed = "OLD" if table.name not in ONLY else "NEW"
+    changed = "NEW" if rules_of(table).covered_where else "OLD"
     for name, when, row, fresh in (
         ("made", "INSERT", "NEW", 1),
         ("changed", f"UPDATE OF {_columns(table)}", changed, 0),
@@ -118,7 +106,7 @@ def _sqlite(table: Table) -> Iterator[str]:
 def _postgresql(table: Table) -> Iterator[str]:
     yield f"CREATE FUNCTION keepbook_note_{table.name}() RETURNS trigger LANGUAGE plpgsql AS $$"
     yield "BEGIN"
-    changed = "OLD" if table.name not in ONLY else "NEW"
+    changed = "NEW" if rules_of(table).covered_where else "OLD"
     for condition, row, fresh in (
         ("IF TG_OP = 'INSERT' THEN", "NEW", 1),
         ("ELSIF TG_OP = 'UPDATE' THEN", changed, 0),

@@ -9,7 +9,7 @@ another one of the same thread joins it: all is committed, or nothing is. What d
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,7 +19,10 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
+from keepbook.extension import Extension
 from keepbook.settings import UNLIMITED, Allowance
+from keepbook.storage.installed import Record, table_set
+from keepbook.storage.tables import TableSet
 from keepbook.storage.tally import EventTally
 
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ class Tx:
     conn: Connection
     owner: str
     clock: ClockFunction
+    tables: TableSet
+    """All tables of this database, those of extensions among them."""
     writes: bool
     head: Any = None
     presets: dict[Any, Any] = field(default_factory=dict)
@@ -62,8 +67,9 @@ class Backend(Protocol):
     address: str
     driver_error: type[Exception]
 
-    def prepare(self) -> None:
-        """Check that the schema is the one this program knows, or say what to do."""
+    def prepare(self, extensions: Sequence[Extension]) -> Record:
+        """Check that the schema is the one this program knows and has the tables of these extensions, or say what to
+        do. Returns the record of what is installed."""
 
     def reading(self, owner: str) -> AbstractContextManager[Connection]:
         """A snapshot that sees `owner` alone."""
@@ -106,8 +112,10 @@ class Database:
         allowance: Allowance = UNLIMITED,
         allow_bypass_login: bool = False,
         before_keeping: Callable[[Tx], None] = lambda _: None,
+        extensions: Sequence[Extension] = (),
     ) -> None:
-        """`before_keeping` is called last in every owner's transaction: there the ledger covers what was written."""
+        """`before_keeping` is called last in every owner's transaction: there the ledger covers what was written.
+        `extensions` are those whose tables must be there."""
         self.clock = clock
         self._before_keeping = before_keeping
         self.allowance = allowance
@@ -118,7 +126,8 @@ class Database:
         self._open = threading.local()
         try:
             with self._translate_errors():
-                self.backend.prepare()
+                self.record = self.backend.prepare(extensions)
+            self.tables = table_set(self.record)
         except BaseException:
             self._end()
             raise
@@ -132,7 +141,7 @@ class Database:
         asked = time.perf_counter()
         with self._translate_errors(), self.backend.reading(owner) as conn:
             self._count_wait("read", asked)
-            yield Tx(conn, owner, self.clock, writes=False)
+            yield Tx(conn, owner, self.clock, self.tables, writes=False)
 
     @contextmanager
     def view(self, owner: str) -> Iterator[Tx]:
@@ -156,7 +165,7 @@ class Database:
         asked = time.perf_counter()
         with self._translate_errors(), self.backend.writing(owner) as conn:
             self._count_wait("write", asked)
-            tx = self._open.tx = Tx(conn, owner, self.clock, writes=True, allowance=self.allowance)
+            tx = self._open.tx = Tx(conn, owner, self.clock, self.tables, writes=True, allowance=self.allowance)
             try:
                 yield tx
                 self._before_keeping(tx)
@@ -272,14 +281,19 @@ def open_backend(address: str, busy_seconds: float, *, allow_bypass_login: bool 
     return Sqlite(path, busy_seconds)
 
 
-def upgrade(address: str) -> list[str]:
-    """Bring a database to this program's schema, as its administrator; answers the steps taken."""
+def upgrade(address: str, extensions: Sequence[Extension] = ()) -> list[str]:
+    """Bring a database to this program's schema with these extensions, as its administrator; answers the steps
+    taken."""
     if is_postgresql(address):
         # See open_backend.
         from keepbook.storage.postgres import upgrade_server
 
-        return upgrade_server(address)
-    open_backend(address, 30.0).prepare()
+        return upgrade_server(address, extensions)
+    backend = open_backend(address, 30.0)
+    try:
+        backend.prepare(extensions)
+    finally:
+        backend.close()  # or its log would not be in the file yet when somebody copies it
     return []
 
 

@@ -170,14 +170,18 @@ def _security(table: Table) -> Iterator[str]:
 
 def _rights(table: Table) -> Iterator[str]:
     rules = rules_of(table)
+    if rules.admin:
+        yield f"GRANT SELECT ON {table.name} TO keepbook_app;"
+        return
     rights = ["SELECT", "INSERT"]
     if rules.may_change is None:
         rights.append("UPDATE")
-    elif rules.may_change:
-        rights.append("UPDATE ({})".format(", ".join(f'"{name}"' for name in rules.may_change)))
     if rules.may_go:
         rights.append("DELETE")
     yield f"GRANT {', '.join(rights)} ON {table.name} TO keepbook_app;"
+    if rules.may_change:  # apart: a cluster passes rights to single columns on to no shard
+        columns = ", ".join(f'"{name}"' for name in rules.may_change)
+        yield f"GRANT UPDATE ({columns}) ON {table.name} TO keepbook_app;"
 
 
 def whole_rights(tables: Iterable[Table]) -> str:

@@ -9,7 +9,7 @@ connection is still alive shows there too: on a lost connection nothing was done
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -19,15 +19,13 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
+from keepbook.extension import Extension
 from keepbook.storage import cluster, schema
 from keepbook.storage.guard_rules import is_scoped
+from keepbook.storage.installed import Record, read_record, table_set, to_install
 from keepbook.storage.prepared_statement import driver_of
-from keepbook.storage.tables import DECLARED
 
 APP_ROLE = "keepbook_app"
-
-SCOPED = {table.name for table in DECLARED if is_scoped(table)}
-"""The tables that row-level security guards; `due` holds no personal text."""
 
 # Every way in which the role could see more than one owner: its own might, a role it may become, a table it owns
 # (an owner may change policies), a table whose security is off.
@@ -100,16 +98,18 @@ class Postgres:
         self._closed = False
         event.listen(self._engine, "checkin", self._close_late_one)
 
-    def prepare(self) -> None:
+    def prepare(self, extensions: Sequence[Extension]) -> Record:
         with self.unscoped(writes=False) as conn:
             if conn.execute(text("SELECT current_user")).scalar() != APP_ROLE:
                 raise Invalid(BEHIND_A_POOLER, field="db", code="pooler")
             cluster.refuse_what_does_not_serve(conn)
             found = schema.revision(conn)
-            way_around = conn.execute(_WAYS_AROUND, {"tables": sorted(SCOPED)}).scalars().all()
-            mighty = conn.execute(_LOGIN, {"tables": sorted(SCOPED)}).scalars().all()
+            record = read_record(conn) if found == schema.HEAD else ()
+            scoped = sorted(table.name for table in table_set(record).declared if is_scoped(table))
+            way_around = conn.execute(_WAYS_AROUND, {"tables": scoped}).scalars().all()
+            mighty = conn.execute(_LOGIN, {"tables": scoped}).scalars().all()
         schema.refuse_unknown(found)
-        if found != schema.HEAD:
+        if found != schema.HEAD or to_install(record, extensions):
             raise _needs_upgrade(self.address)
         if way_around:
             raise NotAllowed(
@@ -122,6 +122,7 @@ class Postgres:
                 "or set allow_bypass_login",
                 code="login_bypasses",
             )
+        return record
 
     def reading(self, owner: str) -> AbstractContextManager[Connection]:
         return self._begin(_READING, _SERVE.format(owner))
@@ -217,18 +218,24 @@ class Postgres:
             driver.close()
 
 
-def upgrade_server(address: str) -> list[str]:
-    """As administrator: make the application's role and run the migrations, under a lock."""
+def upgrade_server(address: str, extensions: Sequence[Extension] = ()) -> list[str]:
+    """As administrator: make the application's role, run the migrations and install extensions, under a lock."""
     with _administrating(address) as conn:
         before = schema.revision(conn)
         schema.refuse_unknown(before)
         _make_role(conn)
         if before != schema.HEAD:
             schema.migrate(conn)
-            if cluster.is_spread(conn):
-                cluster.distribute(conn, cluster.shards_of(conn))
+        added = to_install(read_record(conn), extensions)
+        if added:
+            cluster.prepare_to_guard(conn)
+        for one in added:
+            schema.install(conn, one)
+        if (added or before != schema.HEAD) and cluster.is_spread(conn):
+            cluster.distribute(conn, cluster.shards_of(conn))
         conn.execute(text(f"GRANT SELECT ON alembic_version TO {APP_ROLE}"))
-    return [] if before == schema.HEAD else [*schema.KNOWN[schema.KNOWN.index(before) + 1 if before else 0 :]]
+    steps = [] if before == schema.HEAD else [*schema.KNOWN[schema.KNOWN.index(before) + 1 if before else 0 :]]
+    return [*steps, *(f"{one.name} {one.version}" for one in added)]
 
 
 def distribute_server(address: str, shards: int) -> cluster.Spread:

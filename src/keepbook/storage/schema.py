@@ -1,28 +1,34 @@
 """The schema's versions: making a new schema, upgrading an older one, refusing an unknown one.
 
-A new SQLite book is made from `tables/` and `guards/` in one go; an older one, and every PostgreSQL, runs the Alembic
-migrations, whose SQL is frozen text. A test compares the two.
+The SQL of a migration is frozen text, written from `tables/`, `guards/` and the extensions of this package; a new
+SQLite book runs the newest as it stands, an older one, and every PostgreSQL, all of them by Alembic. Another extension
+is installed from its declarations when it is first turned on.
 
 A book stores its revision with the fingerprint of that revision's SQL (`0001_5f2e…`). The newest revision stays open
 until it is released: a change of its SQL makes another fingerprint, and a book made before is refused, not misread.
 """
 
 import hashlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, Table, inspect, text
 from sqlalchemy.dialects import registry
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from keepbook.errors import Conflict
+from keepbook.extension import Extension, loaded_extensions, shipped
+from keepbook.extensions import SHIPPED
+from keepbook.patterns import regex
 from keepbook.storage.cover_rules import noticing
-from keepbook.storage.guard_rules import postgresql_guards, sqlite_guards, with_columns, with_erasing
+from keepbook.storage.guard_rules import ERASE, PURGE, postgresql_guards, sqlite_guards, with_columns, with_erasing
+from keepbook.storage.installed import InstalledExtension, Record, describe_tables, read_record, table_set
 from keepbook.storage.statements import split
-from keepbook.storage.tables import DECLARED
-from keepbook.storage.tables.declare import metadata
+from keepbook.storage.tables import TableSet, shipped_tables, tables_of
+from keepbook.storage.tables.declare import rules_of
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -34,25 +40,44 @@ PINNED: dict[str, str] = {}
 """The fingerprint of each released revision, pinned at its release: from then on its SQL is never changed."""
 
 
-def guards(engine: str) -> str:
+def guards(engine: str, tables: TableSet, extensions: Iterable[Extension]) -> str:
     """Every trigger, function, policy and right: first those that note a change, then those that refuse a change."""
-    refusing = sqlite_guards(DECLARED) if engine == "sqlite" else postgresql_guards(DECLARED)
     return "\n".join(
         [
             "-- Each row that is touched is noted, for the ledger to cover it.",
-            noticing(engine),
-            with_columns(with_erasing(_guard_file("core", engine), DECLARED), engine),
+            noticing(engine, tables.covered.values()),
+            core_guards(engine, tables),
             "-- What follows from how each table is declared.",
-            refusing,
-            _guard_file("agents", engine),
-            _guard_file("trading", engine),
-            *([_guard_file("last", engine)] if engine == "postgresql" else []),
+            _declared_guards(engine, tables.declared),
+            *(own_guards(extension, engine) for extension in extensions),
+            *_last_guards(engine),
         ]
     )
 
 
+def core_guards(engine: str, tables: TableSet) -> str:
+    """The core's rules that no declaration can say. Two of them reach into every table: what a purge takes with a
+    memory, and what an erasure takes with a book."""
+    return with_columns(with_erasing(_guard_file("core", engine), tables.parents_first), engine)
+
+
+def _declared_guards(engine: str, tables: Sequence[Table]) -> str:
+    return sqlite_guards(tables) if engine == "sqlite" else postgresql_guards(tables)
+
+
+def own_guards(extension: Extension, engine: str) -> str:
+    """The rules of an extension that no declaration can say."""
+    if extension.guards is None:
+        return ""
+    return (resources.files(extension.guards) / "guards" / f"{engine}.sql").read_text(encoding="utf-8")
+
+
+def _last_guards(engine: str) -> list[str]:
+    """What is done to every function of a server once it is there: one that is made anew needs it again."""
+    return [_guard_file("last", engine)] if engine == "postgresql" else []
+
+
 def _guard_file(room: str, engine: str) -> str:
-    """The rules of a room that no declaration can say."""
     return (resources.files("keepbook.storage") / "guards" / f"{room}_{engine}.sql").read_text(encoding="utf-8")
 
 
@@ -78,24 +103,113 @@ KNOWN = tuple(schema_mark(revision) for revision in REVISIONS)
 HEAD = KNOWN[-1]
 
 
-def schema_sql(engine: str) -> str:
-    """The whole schema of today as SQL: the text of the open migration, as `scripts/schema.py` writes it."""
+def schema_sql(engine: str, tables: TableSet, extensions: Sequence[Extension]) -> str:
+    """A whole schema as SQL. With what this package has it is the text of the open migration, as `scripts/schema.py`
+    writes it."""
+    made = _made(engine, tables.parents_first)
+    return ";\n\n".join(made) + ";\n\n" + guards(engine, tables, extensions) + _recorded(extensions)
+
+
+def shipped_sql(engine: str) -> str:
+    """The schema of today, with the extensions of this package."""
+    return schema_sql(engine, shipped_tables(), tuple(shipped().values()))
+
+
+def installing_sql(engine: str, extension: Extension, tables: TableSet, there: Collection[str], nth: int) -> str:
+    """What installs one more extension, or a newer version of it: the tables that are not `there` yet, their guards,
+    and the core's guards anew, which then reach into `tables`, all that there will be."""
+    fresh = [table for table in tables_of(extension) if table.name not in there]
+    parts = [
+        *(f"{statement};" for statement in _made(engine, fresh)),
+        noticing(engine, [table for table in fresh if rules_of(table).covered]),
+        *_renewed_guards(engine, tables),
+        _declared_guards(engine, fresh),
+        *(replacing(statement, engine) for statement in split(own_guards(extension, engine))),
+        *_last_guards(engine),
+    ]
+    return "\n".join(parts) + _recorded([extension], nth)
+
+
+def _made(engine: str, tables: Iterable[Table]) -> list[str]:
     dialect = registry.load(engine)()
     parts = []
-    for table in metadata.sorted_tables:
+    for table in tables:
         parts.append(str(CreateTable(table).compile(dialect=dialect)))
         parts += [
             str(CreateIndex(index).compile(dialect=dialect))
             for index in sorted(table.indexes, key=lambda index: str(index.name))
         ]
-    tidy = ["\n".join(line.rstrip() for line in part.strip().splitlines()) for part in parts]
-    return ";\n\n".join(tidy) + ";\n\n" + guards(engine)
+    return ["\n".join(line.rstrip() for line in part.strip().splitlines()) for part in parts]
+
+
+def _renewed_guards(engine: str, tables: TableSet) -> Iterator[str]:
+    """The guards of the core that reach into every table, to stand in place of those that are there."""
+    for written in split(_guard_file("core", engine)):
+        if PURGE not in written and ERASE not in written:
+            continue
+        yield replacing(with_columns(with_erasing(written, tables.parents_first), engine), engine)
+
+
+_CREATE = regex(r"^((?:--[^\n]*\n|\s)*)CREATE (FUNCTION|TRIGGER) (\w+)")
+
+
+def replacing(statement: str, engine: str) -> str:
+    """A statement that makes a guard, so that it may be there already."""
+    if engine == "postgresql":
+        return _CREATE.sub(r"\1CREATE OR REPLACE \2 \3", statement) + ";"
+    return _CREATE.sub(r"\1DROP TRIGGER IF EXISTS \3;\nCREATE \2 \3", statement) + ";"
+
+
+def grants_columns(statement: str) -> bool:
+    """Whether a statement gives rights to single columns, which a cluster cannot pass on to its shards."""
+    return statement.lstrip().startswith("GRANT UPDATE (")
+
+
+def _recorded(extensions: Iterable[Extension], first: int = 1) -> str:
+    """What the record says of extensions once they are installed."""
+    lines = ["\n-- What is installed.\n"]
+    for nth, one in enumerate(extensions, first):
+        told = describe_tables(tables_of(one)).replace("'", "''")
+        lines.append(
+            f"INSERT INTO extensions (name, nth, version, tables)\n"
+            f"VALUES ('{one.name}', {nth}, {one.version}, '{told}')\n"
+            "ON CONFLICT (name) DO UPDATE SET version = excluded.version, tables = excluded.tables;\n"
+        )
+    return "".join(lines)
+
+
+def install(conn: Connection, extension: Extension) -> None:
+    """Make the tables and guards of an extension, inside the caller's transaction."""
+    engine = conn.dialect.name
+    record = read_record(conn)
+    others = [one for one in record if one.name != extension.name]
+    nth = next((at for at, one in enumerate(record, 1) if one.name == extension.name), len(record) + 1)
+    tables = TableSet([*table_set(tuple(others)).of_extensions, *tables_of(extension)])
+    there = set(inspect(conn).get_table_names())
+    for statement in split(installing_sql(engine, extension, tables, there, nth)):
+        conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
+
+
+def expected_statements(engine: str, record: Record) -> list[str]:
+    """Everything that a database with this record has, as far as the code is here."""
+    known = {one.name: one for one in loaded_extensions()}
+    done: list[InstalledExtension] = [one for one in record if one.name in SHIPPED]
+    found = [*statements(engine)]
+    for one in (one for one in record if one not in done):
+        done.append(one)
+        tables = table_set(tuple(done))
+        if one.name in known:
+            there = {table.name for table in tables.declared} - {table.name for table in tables_of(known[one.name])}
+            found += split(installing_sql(engine, known[one.name], tables, there, len(done)))
+        else:
+            found += split("\n".join([*_renewed_guards(engine, tables), *_last_guards(engine)]))
+    return found
 
 
 @cache
 def statements(engine: str) -> tuple[str, ...]:
     """The schema of today as single statements, cached, however many books a program makes."""
-    return tuple(split(schema_sql(engine)))
+    return tuple(split(frozen(REVISIONS[-1], engine)))
 
 
 def revision(conn: Connection) -> str | None:

@@ -5,19 +5,30 @@ constraints, indexes, triggers, functions, policies and rights. What should be t
 is made anew beside the book (in memory, or on PostgreSQL in a transaction that is rolled back) and described alike.
 """
 
+import re
 import sqlite3
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, text
 
+from keepbook.extensions import SHIPPED
 from keepbook.patterns import regex, words_regex
 from keepbook.storage import cluster, schema
 from keepbook.storage.database import is_postgresql
 from keepbook.storage.guard_rules import whole_rights
+from keepbook.storage.installed import (
+    RECORD,
+    InstalledExtension,
+    Record,
+    missing_code,
+    read_record,
+    rebuild_tables,
+    table_set,
+)
 from keepbook.storage.statements import split
-from keepbook.storage.tables import DECLARED
 
 Catalogue = dict[str, str]
 """`trigger ledger_appends` → its definition, spelled in one way."""
@@ -53,8 +64,22 @@ def differences(address: str) -> list[str]:
     """What is missing, altered or added in a database; PostgreSQL is asked as its administrator."""
     if is_postgresql(address):
         return _differences_on_a_server(address)
-    with closing(sqlite3.connect(f"file:{address}?mode=ro", uri=True)) as file:
-        return compare_catalogues(_described_file(file), _described_file(_new_file()))
+    with closing(_open_to_read(address)) as file, closing(_new_file(record := _record_of(file))) as made:
+        gone = _tables_without_code(record)
+        return compare_catalogues(_described_file(file, gone), _described_file(made, gone))
+
+
+def not_compared(address: str) -> list[str]:
+    """The extensions whose code is not here: what guards their tables cannot be compared."""
+    if is_postgresql(address):
+        engine = _admin(address)
+        try:
+            with engine.connect() as conn:
+                return _not_known_here(read_record(conn))
+        finally:
+            engine.dispose()
+    with closing(_open_to_read(address)) as file:
+        return _not_known_here(_record_of(file))
 
 
 def damage_of(file: Path, busy_seconds: float) -> list[str]:
@@ -81,19 +106,37 @@ def repair_guards(address: str) -> list[str]:
 # SQLite
 
 
-def _new_file() -> sqlite3.Connection:
+def _open_to_read(address: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{address}?mode=ro", uri=True)
+
+
+def _record_of(file: sqlite3.Connection) -> Record:
+    return tuple(InstalledExtension(*row) for row in file.execute(RECORD))
+
+
+def _not_known_here(record: Record) -> list[str]:
+    """The extensions whose code is gone. What those of this package bring stands in the migrations, code or no code."""
+    return [name for name in missing_code(record) if name not in SHIPPED]
+
+
+def _tables_without_code(record: Record) -> set[str]:
+    gone = _not_known_here(record)
+    return {table.name for one in record if one.name in gone for table in rebuild_tables(one.tables)}
+
+
+def _new_file(record: Record) -> sqlite3.Connection:
     made = sqlite3.connect(":memory:")
-    for statement in schema.statements("sqlite"):
+    for statement in schema.expected_statements("sqlite", record):
         made.execute(statement)
     return made
 
 
-def _described_file(file: sqlite3.Connection) -> Catalogue:
+def _described_file(file: sqlite3.Connection, left_out: Collection[str] = ()) -> Catalogue:
     rows = file.execute(
-        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' "
+        "SELECT type, name, sql, tbl_name FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' "
         "AND name <> 'alembic_version'"
     )
-    return {f"{kind} {name}": _normalise_sql(sql) for kind, name, sql in rows}
+    return {f"{kind} {name}": _normalise_sql(sql) for kind, name, sql, table in rows if table not in left_out}
 
 
 _BLANKS_AT_MARKS = regex(r" ?([(),]) ?")
@@ -104,11 +147,12 @@ def _normalise_sql(sql: str) -> str:
 
 
 def _repair_file(address: str) -> None:
-    with closing(_new_file()) as made:
-        wanted = dict(made.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
     with closing(sqlite3.connect(address, isolation_level=None)) as file:
         file.execute("BEGIN IMMEDIATE")
-        present = dict(file.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
+        gone = _tables_without_code(record := _record_of(file))
+        with closing(_new_file(record)) as made:
+            wanted = _triggers(made, gone)
+        present = _triggers(file, gone)
         for name in present.keys() - wanted.keys():
             file.execute(f'DROP TRIGGER "{name}"')
         for name, sql in wanted.items():
@@ -116,6 +160,11 @@ def _repair_file(address: str) -> None:
                 file.execute(f'DROP TRIGGER IF EXISTS "{name}"')
                 file.execute(sql)
         file.execute("COMMIT")
+
+
+def _triggers(file: sqlite3.Connection, left_out: Collection[str]) -> dict[str, str]:
+    rows = file.execute("SELECT name, sql, tbl_name FROM sqlite_master WHERE type = 'trigger'")
+    return {name: sql for name, sql, table in rows if table not in left_out}
 
 
 # PostgreSQL
@@ -162,17 +211,33 @@ def _differences_on_a_server(address: str) -> list[str]:
             spread, elsewhere = cluster.is_spread(conn), cluster.differences(conn)
             conn.execute(text(ALONE))
             home = str(conn.execute(text("SELECT current_schema()")).scalar())
+            record = read_record(conn)
             found = _read_catalogue(conn, home)
             conn.execute(text(f"CREATE SCHEMA {ASIDE}"))
             conn.execute(text(f"SET LOCAL search_path = {ASIDE}"))
-            written = schema.schema_sql("postgresql") + (whole_rights(DECLARED) if spread else "")
-            for statement in split(written):
+            for statement in _expected(record, spread=spread):
                 conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
             expected = _read_catalogue(conn, ASIDE)
             transaction.rollback()
+        gone = _tables_without_code(record)
+        found, expected = (_without_tables(one, gone) for one in (found, expected))
         return compare_catalogues(found, expected) + elsewhere
     finally:
         engine.dispose()
+
+
+def _expected(record: Record, *, spread: bool) -> list[str]:
+    found = schema.expected_statements("postgresql", record)
+    return [*found, *split(whole_rights(table_set(record).declared))] if spread else found
+
+
+def _without_tables(catalogue: Catalogue, gone: Collection[str]) -> Catalogue:
+    """What is of no table whose code is gone; of such a table are also the functions that are called after it."""
+    if not gone:
+        return catalogue
+    theirs = words_regex(rf"(?:{'|'.join(map(re.escape, sorted(gone)))})")
+    of_core = {name for name in catalogue if "keepbook_erase " in f"{name} "}
+    return {name: told for name, told in catalogue.items() if name in of_core or not theirs.search(name)}
 
 
 def _read_catalogue(conn: Connection, place: str) -> Catalogue:
@@ -186,9 +251,6 @@ def _read_catalogue(conn: Connection, place: str) -> Catalogue:
     return found
 
 
-_CREATE = regex(r"^((?:--[^\n]*\n)*\s*)CREATE (FUNCTION|TRIGGER)")
-
-
 def _repair_server(address: str) -> None:
     """Every guard anew, as it is installed; what is there already is replaced by its like."""
     engine = _admin(address)
@@ -196,19 +258,34 @@ def _repair_server(address: str) -> None:
         with engine.begin() as conn:
             spread = cluster.is_spread(conn)
             cluster.prepare_to_guard(conn)
-            for table in conn.execute(text("SELECT tablename FROM pg_policies WHERE schemaname = current_schema()")):
-                conn.execute(text(f'DROP POLICY IF EXISTS one_owner ON "{table[0]}"'))
-            home = conn.execute(text("SELECT current_schema()")).scalar()
-            conn.execute(text(f'REVOKE ALL ON ALL TABLES IN SCHEMA "{home}" FROM keepbook_app'))
+            record = read_record(conn)
+            for table in _tables_to_guard(conn, record):
+                conn.execute(text(f'DROP POLICY IF EXISTS one_owner ON "{table}"'))
+                conn.execute(text(f'REVOKE ALL ON "{table}" FROM keepbook_app'))
             conn.execute(text("GRANT SELECT ON alembic_version TO keepbook_app"))
-            for statement in split(schema.guards("postgresql")):
-                again = _CREATE.sub(r"\1CREATE OR REPLACE \2", statement)
-                with cluster.here_alone(conn, when="GRANT UPDATE (" in statement):
+            for statement in _guarding(schema.expected_statements("postgresql", record)):
+                with cluster.here_alone(conn, when=schema.grants_columns(statement)):
+                    again = schema.replacing(statement, "postgresql")
                     conn.exec_driver_sql(again, execution_options={"no_parameters": True})
             if spread:
                 cluster.distribute(conn, cluster.shards_of(conn))
     finally:
         engine.dispose()
+
+
+def _tables_to_guard(conn: Connection, record: Record) -> list[str]:
+    """Every table whose guards are known here: others could not be put back."""
+    found = conn.execute(text("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")).scalars()
+    unknown = _tables_without_code(record)
+    return [name for name in found if name not in unknown]
+
+
+_GUARDING = regex(r"^(?:--[^\n]*\n|\s)*(?:CREATE (?:OR REPLACE )?(?:FUNCTION|TRIGGER|POLICY)|ALTER TABLE|GRANT|DO\b)")
+
+
+def _guarding(statements: list[str]) -> list[str]:
+    """Those of a schema's statements that guard its tables."""
+    return [statement for statement in statements if _GUARDING.match(statement)]
 
 
 def _admin(address: str) -> Any:

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,8 +19,11 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, NotAllowed
+from keepbook.extension import Extension
 from keepbook.storage import schema
+from keepbook.storage.installed import Record, read_record, to_install
 from keepbook.storage.prepared_statement import driver_of
+from keepbook.storage.schema import install
 
 APPLICATION_ID = 0x4B424F4B
 """Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
@@ -48,11 +51,12 @@ class Sqlite:
         self._idle: list[Connection] = []
         self._most_idle = KEPT_OPEN
 
-    def prepare(self) -> None:
+    def prepare(self, extensions: Sequence[Extension]) -> Record:
         with self._begin("DEFERRED") as conn:
             found = self._recognise(conn)
-        if found == schema.HEAD:
-            return
+            record = read_record(conn) if found == schema.HEAD else ()
+        if found == schema.HEAD and not to_install(record, extensions):
+            return record
         with self._begin("IMMEDIATE") as conn:
             found = self._recognise(conn)  # another process may have been first
             if found is None:
@@ -62,6 +66,9 @@ class Sqlite:
                 conn.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
             elif found != schema.HEAD:
                 schema.migrate(conn)
+            for one in to_install(read_record(conn), extensions):
+                install(conn, one)
+            return read_record(conn)
 
     def reading(self, owner: str) -> AbstractContextManager[Connection]:
         return self._begin("DEFERRED")

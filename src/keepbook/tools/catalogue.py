@@ -1,9 +1,9 @@
 """A preset's tools over one owner's book, ready for any model.
 
 The preset says which operations there are and in which words; `build_tools` binds them to the book, as written by an
-agent, adds the trading tools where the preset has them, and other tools may join. A call never raises for what a model
-did wrong: it answers what is wrong and what to do, and nothing is written. The same definitions go out in the form that
-each kind of client reads.
+agent, adds the tools of the extensions that the preset names, and other tools may join. A call never raises for what a
+model did wrong: it answers what is wrong and what to do, and nothing is written. The same definitions go out in the
+form that each kind of client reads.
 """
 
 import json
@@ -15,10 +15,10 @@ from typing import Any, Literal
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
 from keepbook.errors import Ambiguous, Conflict, Invalid, KeepbookError, NotAllowed, NotFound
+from keepbook.extension import load_part
 from keepbook.presets import Argument, Preset
 from keepbook.tools.definition import JsonSchema, Tool, ToolAnswer, define
 from keepbook.tools.memory import ARGUMENT_OF, OPERATIONS, OUTSIDE, line
-from keepbook.tools.trading import trading_tools
 
 SchemaFormat = Literal["openai", "anthropic", "mcp"]
 
@@ -47,7 +47,7 @@ def build_tools(
 
     `thread_id` and `turn_ids` say in which chat and at which turns something is saved. `ceiling` is the
     host's limit; it counts what is not tagged `system`. `outside` adds what only agents outside need. `mode` is what
-    the chat is for: in `authoring`, a preset with trading also writes what a skill says.
+    the chat is for: in `authoring`, extensions may add tools that write.
     """
     chosen = _chosen(preset, book)
     spoken = bool(turn_ids) and thread_id is not None and book.origin.actor == "person"
@@ -58,11 +58,17 @@ def build_tools(
             continue
         from_chat = {"turn_ids": tuple(turn_ids)} if OPERATIONS[spec.does].says else {}
         tools.append(replace(tool, handler=partial(tool.handler, working, **from_chat)))
-    if chosen.trading:
-        tools += trading_tools(working, authoring=mode == AUTHORING)
+    tools += _extension_tools(chosen, working, mode)
     tools += extra
     _check_ceiling(tools, (chosen.most_tools, ceiling))
     return ToolSet(tools, {spec.does: spec.name for spec in chosen.tools})
+
+
+def _extension_tools(preset: Preset, book: Book, mode: str | None) -> Iterator[Tool]:
+    """The tools of those extensions that the preset names and that are on here."""
+    for one in book.extensions:
+        if one.tools is not None and one.name in preset.extensions:
+            yield from load_part(one.tools)(book, mode=mode)
 
 
 def _check_ceiling(tools: Sequence[Tool], limits: Iterable[int | None]) -> None:

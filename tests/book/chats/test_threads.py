@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.storage.every_table import OWNED
 
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
@@ -21,7 +22,6 @@ from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.spending import Spent
 from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed, NotFound
-from keepbook.storage.tables import OWNED
 
 CHATS = ("threads", "messages", "turn_terms")
 

@@ -18,37 +18,50 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Float, Integer, Table, create_engine, delete, insert, select, text, update
 from tests.conftest import DEEPER, Clock, Prepared, alike_in_every_run
+from tests.contracts.contract_folders import every_extension
 from tests.embedding import meant
 from tests.furnished import OWNER, furnished
+from tests.storage.every_table import BY_NAME, TABLES
 
 from keepbook import Invalid, Keepbook, NotAllowed
-from keepbook.book.ledger import batch, cover, seal_check
+from keepbook.book.ledger import cover, seal_check
+from keepbook.book.ledger.batch import batch_kinds
 from keepbook.book.ledger.ledger import canonical_json, entry_hash
 from keepbook.book.ledger.verify import verify
-from keepbook.book.trading.market import bars as bar_goods
-from keepbook.book.trading.market import events as event_goods
-from keepbook.book.trading.market.batches import find_breaks
-from keepbook.book.trading.market.events import strays
-from keepbook.storage.cover_rules import UNCOVERED_COLUMNS, row_key
+from keepbook.extensions.trading.book.market import bars as bar_goods
+from keepbook.extensions.trading.book.market import events as event_goods
+from keepbook.extensions.trading.book.market.batches import find_breaks
+from keepbook.extensions.trading.book.market.events import strays
+from keepbook.extensions.trading.market_tables import (
+    bars,
+    batches,
+    event_symbols,
+    former_bars,
+    former_events,
+    market_events,
+)
+from keepbook.storage.cover_rules import row_key
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import COVERED, EXPORTED
+from keepbook.storage.tables import TableSet
 from keepbook.storage.tables.cover import covers, seals
-from keepbook.storage.tables.declare import metadata
+from keepbook.storage.tables.declare import rules_of
 from keepbook.storage.tables.ledger import ledger
-from keepbook.storage.tables.market import bars, batches, event_symbols, former_bars, former_events, market_events
 from keepbook.storage.tables.memory import links, memories, versions
 
 NOW = "2026-12-31T09:00:00Z"
-IN_BATCHES = [table for kind in batch.KINDS.values() for table in (kind.table, kind.former)]
-HELD = {
-    table.name: table for table in (ledger, covers, seals, memories, versions, links, *COVERED.values(), *IN_BATCHES)
-}
 MARKET = {"batches", "bars", "former_bars", "market_events", "former_events", "event_symbols"}
 NOT_PERSONAL = {*MARKET, "leases"}
 DERIVED = {"terms", "likeness", "labels", "turn_terms", "vectors", "vector_spaces", "trade_days"}
 GOODS = (bar_goods.GOODS, event_goods.GOODS)
 PASSING = {"answers", "due", "meter", "touched"}
-OF_THIS_MACHINE = {"armed", "page_sessions"}
+OF_THIS_MACHINE = {"armed", "extensions", "page_sessions"}
+
+
+def held_tables(tables: TableSet) -> dict[str, Table]:
+    """What the ledger holds of these: its own tables, what it covers, and what comes in batches."""
+    in_batches = [table for kind in batch_kinds(tables).values() for table in (kind.table, kind.former)]
+    chain = (ledger, covers, seals, memories, versions, links)
+    return {table.name: table for table in (*chain, *tables.covered.values(), *in_batches)}
 
 
 def tried_here(cases: Iterable[Any], engine: str) -> list[Any]:
@@ -91,6 +104,12 @@ _UNIQUE = """SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.index
              WHERE i.indisunique AND NOT i.indisprimary AND c.relnamespace = 'public'::regnamespace"""
 
 
+@pytest.fixture(autouse=True)
+def _every_extension() -> Iterator[None]:
+    with every_extension():
+        yield
+
+
 @pytest.fixture
 def book_url(prepared: Prepared, clock: Any) -> Iterator[str]:
     """Where a furnished book lies, the same in every run."""
@@ -113,7 +132,7 @@ def full(book_url: str, clock: Any) -> Iterator[Any]:
 
 
 def columns_of(table: Table) -> list[str]:
-    left_out = {"owner", *UNCOVERED_COLUMNS.get(table.name, ())}
+    left_out = {"owner", *rules_of(table).passing}
     return [column.name for column in table.c if column.name not in left_out]
 
 
@@ -166,14 +185,24 @@ def edits(table: Table, rows: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]
 
 
 def test_every_table_is_held_or_has_a_reason() -> None:
-    assert set(metadata.tables) == {*HELD} | NOT_PERSONAL | DERIVED | PASSING | OF_THIS_MACHINE
+    assert set(BY_NAME) == {*held_tables(TABLES)} | NOT_PERSONAL | DERIVED | PASSING | OF_THIS_MACHINE
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_every_table_of_a_stranger_is_held_or_shared_or_says_why_not(full: Any) -> None:
+    tables = full._database.tables
+    strange = [table for table in tables.of_extensions if table.name not in BY_NAME]
+    held = held_tables(tables)
+    assert strange
+    for table in strange:
+        assert table.name in held or "owner" not in table.c or rules_of(table).uncovered, table.name
 
 
 def test_whoever_edits_the_database_is_found_out(full: Any, book_url: str, engine_name: str) -> None:
     """One furnished book, every edit made and taken back: thousands of books would take hours."""
     missed, tried = [], Counter[str]()
     with unguarded(book_url) as conn:
-        for table in HELD.values():
+        for table in held_tables(full._database.tables).values():
             for what, statements in tried_here(edits(table, whole_rows(conn, table)), engine_name):
                 tried[table.name] += 1
                 inner = conn.begin_nested()
@@ -198,7 +227,7 @@ def tell(engine: str, what: str, tried: Counter[str]) -> None:
 
 
 def verified(book: Any, conn: Connection) -> Any:
-    return verify(Tx(conn, OWNER, book._database.clock, writes=False))
+    return verify(Tx(conn, OWNER, book._database.clock, book._database.tables, writes=False))
 
 
 @pytest.mark.parametrize("at_once", [seal_check.AT_ONCE, 1], ids=["few", "streamed"])
@@ -229,16 +258,16 @@ def exported(book: Any) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def forgeries(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+def forgeries(lines: list[str], kinds: dict[str, Table]) -> Iterator[tuple[str, list[str]]]:
     """Every field of the first line of each kind, and lines added, moved and taken away."""
     first: dict[str, int] = {}
     for number, line in enumerate(lines[1:-1], 1):
         first.setdefault(json.loads(line)["kind"], number)
-    assert set(first) == set(EXPORTED)
+    assert set(first) == set(kinds)
     for kind, number in first.items():
         told = json.loads(lines[number])
         for name in sorted(told.keys() - {"kind"}):
-            changed = told | {name: other(EXPORTED[kind], name, told[name])}
+            changed = told | {name: other(kinds[kind], name, told[name])}
             yield f"{kind}: {name}", [*lines[:number], canonical_json(changed), *lines[number + 1 :]]
         yield f"{kind}: removed", [*lines[:number], *lines[number + 1 :]]
         yield f"{kind}: doubled", [*lines[:number], lines[number], *lines[number:]]
@@ -252,7 +281,7 @@ def forgeries(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
 def test_whoever_edits_an_export_is_found_out(full: Any, clock: Any, engine_name: str) -> None:
     lines, taken, tried = exported(full), [], Counter[str]()
     with Keepbook(":memory:", clock=clock) as kb:
-        for what, forged in tried_here(forgeries(lines), engine_name):
+        for what, forged in tried_here(forgeries(lines, full._database.tables.exported), engine_name):
             if forged == lines:  # moved to where it stands
                 continue
             tried[what.split(":")[0]] += 1
@@ -319,7 +348,7 @@ def test_who_recomputes_every_hash_is_found_out_by_the_anchor(full: Any, book_ur
     full.verify(anchor=file)
     with unguarded(book_url) as conn:
         conn.execute(text("UPDATE notes SET text = 'Sell reeds' WHERE text = 'Buy reeds'"))
-        recompute(conn)
+        recompute(conn, full._database.tables)
     assert full.verify().ok
     before = file.read_text()
     found = full.verify(anchor=file)
@@ -345,9 +374,9 @@ def test_who_cuts_off_the_end_with_its_links_is_found_out_by_the_anchor(
     assert "cut off" in found.why
 
 
-def recompute(conn: Connection) -> None:
+def recompute(conn: Connection, tables: TableSet) -> None:
     """What somebody does who knows this program: new digests, new batches, new hashes from there on."""
-    for what, table in COVERED.items():
+    for what, table in tables.covered.items():
         for row in whole_rows(conn, table):
             key = row_key(table, row)
             seal = conn.execute(
@@ -381,7 +410,7 @@ def test_whoever_edits_bars_or_events_is_found_out(full: Any, book_url: str, eng
     """Every column of the first and the last row, a row added, a row removed, two rows swapped."""
     missed, tried = [], Counter[str]()
     with unguarded(book_url) as conn:
-        for table in (metadata.tables[name] for name in sorted(MARKET)):
+        for table in (BY_NAME[name] for name in sorted(MARKET)):
             columns = [column for column in table.c if column.name != "settled"]
             rows = [dict(row._mapping) for row in conn.execute(select(*columns).order_by(*table.primary_key.columns))]
             assert len(rows) > 1 or table.name in ("former_bars", "former_events")

@@ -3,9 +3,8 @@
 import hashlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.conftest import DEEPER, Clock, Prepared, alike_in_every_run
-from tests.deciding import busy_desk
-from tests.floor import busy_floor
 
 from keepbook import Conflict, Invalid, Keepbook, KeepbookError
 from keepbook.book.ground.when import stamp
@@ -84,8 +81,6 @@ def well_used(kb: Any, owner: str) -> Any:
     both = book.remember("Archived, then trashed")
     book.forget(both.id), book.delete(both.id)
     talk(kb, book)
-    busy_desk(book)
-    busy_floor(book)
     return book
 
 
@@ -136,7 +131,7 @@ def talk(kb: Any, book: Any) -> None:
     book.proposals.decline(waiting.id)
 
 
-def seen(book: Any, clock: Any) -> Any:
+def seen(book: Any, clock: Any, more: Sequence[Callable[[], Any]] = ()) -> Any:
     """All that can be read, at one instant."""
     clock.set("2026-06-01T00:00:00Z")
     at = clock.now
@@ -152,9 +147,7 @@ def seen(book: Any, clock: Any) -> Any:
         lambda: [(thread, book.threads.get(thread.id).messages()) for thread in book.threads.list()],
         lambda: [book.recall_chats(query) for query in ("rome", "roses", "nobody")],
         lambda: (book.notes.list(), book.proposals.list(), book.proposals.list("declined"), book.choices),
-        lambda: [(replace(agent, armed=True), book.agents.decisions(agent.id, 50)) for agent in book.agents.list()],
-        lambda: [(run, book.runs.transcript(run.id), book.runs.specialists(run.id)) for run in book.runs.list()],
-        lambda: (book.decisions.list(), book.decisions.calibration()),
+        *more,
     ):
         clock.set(at)
         answers.append(read())
@@ -304,6 +297,10 @@ def test_a_broken_line_is_named_by_its_number_and_nothing_is_imported(used: Any)
 
 
 def test_a_file_that_is_cut_off_is_refused_wherever_it_is_cut(used: Any) -> None:
+    assert_refused_when_cut(used)
+
+
+def assert_refused_when_cut(used: Any) -> None:
     text = exported(used.book("alice"))
     lines = text.splitlines()
 
@@ -399,6 +396,11 @@ def whole(kb: Any, alike: None) -> str:
 def test_any_altered_value_is_refused_or_harmless_and_never_half_imported(
     kb: Any, whole: str, data: st.DataObject
 ) -> None:
+    assert_refused_or_harmless(kb, whole, data)
+
+
+def assert_refused_or_harmless(kb: Any, whole: str, data: st.DataObject) -> None:
+    """With one value of the file altered."""
     lines = whole.splitlines()
     rows = [json.loads(line) for line in lines]
     number = data.draw(st.integers(0, len(lines) - 1))

@@ -216,36 +216,6 @@ def test_help_and_version_answer(place: Path) -> None:
     assert program("remember", "--help").returncode == 0
 
 
-def test_help_loads_neither_the_engine_nor_the_settings() -> None:
-    """Otherwise it takes seconds on a slow machine."""
-    script = (
-        "import sys; from keepbook.doors.cli import main; main(['--help']);print(*sorted(sys.modules), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    loaded = {name.split(".")[0] for name in done.stderr.split()}
-    assert not loaded & {"sqlalchemy", "alembic", "pydantic", "psycopg"}
-
-
-@pytest.mark.parametrize("line", [["list"], ["remember", "I like green tea very much", "--tag", "drinks"]])
-def test_a_line_loads_only_what_it_names(place: Path, line: list[str]) -> None:
-    """A book is listed and written without the other database, what validates and migrates, the stems of words, agents,
-    trades, or what parses an import."""
-    program("remember", "I like green tea")
-    script = f"import sys; from keepbook.doors.cli import main; main({line}); print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout
-    loaded = set(done.stderr.split())
-    assert not loaded & {
-        "alembic", "croniter", "pydantic", "sqlalchemy.dialects.postgresql", "keepbook.book.trading.trades",
-        "keepbook.doors.cli.commands.agents", "keepbook.doors.cli.commands.transfer",
-    }  # fmt: skip
-    assert ("snowballstemmer" in loaded) == (line[0] != "list")
-    assert len(loaded) <= MOST_MODULES
-
-
-MOST_MODULES = 600
-
-
 def test_each_part_of_the_command_line_has_the_commands_it_is_listed_with() -> None:
     import typer.main
 

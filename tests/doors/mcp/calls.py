@@ -57,19 +57,6 @@ async def coach(call: Call) -> None:
     saved = await call("remember", fact="Runs on Tuesdays", topic="training", confidence="asserted")
     assert (saved["category"], saved["confidence"]) == ("training", "asserted")
     assert (await call("forget", fact_id="on Tuesdays"))["archived_reason"] == "agent_forget"
-    (skill,) = (await call("list_my_skills"))["skills"]
-    assert (await call("get_skill_performance", skill_id=skill["id"], detail="full"))["performance"]["trades"] == 0
-    (running,) = (await call("get_my_deployments"))["deployments"]
-    assert (await call("get_upcoming_events", deployment_id=running["id"]))["your_exposure"] == []
-    told = {"kind": "pause", "deployment_id": "BTC scalper main", "reason": "A holiday"}
-    assert (await call("prepare_action", **told))["draft"]["executed"] is False
-
-
-def begin(kb: Any, owner: str, preset: str) -> None:
-    """What must be there before an agent can ask about it."""
-    if preset == "coach":
-        trading = kb.book(owner).trading
-        trading.create_deployment("BTC scalper main", trading.create_skill("BTC scalper").id)
 
 
 PRESETS: dict[str, Callable[[Call], Awaitable[None]]] = {
@@ -80,7 +67,7 @@ PRESETS: dict[str, Callable[[Call], Awaitable[None]]] = {
 }
 
 
-async def drive(client: Client, preset: str) -> None:
+async def drive(client: Client, preset: str, calls: Callable[[Call], Awaitable[None]] | None = None) -> None:
     """Call every tool of the preset that this client is shown."""
     called = set()
 
@@ -92,7 +79,7 @@ async def drive(client: Client, preset: str) -> None:
         assert result.content[0].text
         return dict(result.structured_content)
 
-    await PRESETS[preset](call)
+    await (calls or PRESETS[preset])(call)
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert called == tools.keys(), f"call it in {preset}() above"  # and none of agents: there are none
     assert all(tool.title and tool.output_schema and tool.annotations for tool in tools.values())

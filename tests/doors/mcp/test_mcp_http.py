@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from tests.doors.mcp.calls import PRESETS, begin, drive, text_of
+from tests.doors.mcp.calls import PRESETS, drive, text_of
 
 from keepbook import Keepbook, NotAllowed
 from keepbook.doors.auth import Caller
@@ -114,7 +114,6 @@ def test_the_official_client_calls_every_tool_of_every_preset(kb: Keepbook, url:
         async def each(client: Client, preset: str = preset) -> None:
             await drive(client, preset)
 
-        begin(kb, preset, preset)
         use(client_of(url, preset, mode), each)
         book = kb.book(preset)
         assert {(entry.actor, entry.door) for entry in book.ledger()} == {("agent", "mcp")}

@@ -15,13 +15,12 @@ import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import PromptReference, ResourceTemplateReference, ResourceUpdatedNotification
-from tests.doors.mcp.calls import PRESETS, begin, drive, text_of
+from tests.doors.mcp.calls import PRESETS, drive, text_of
 
 from keepbook import Book, Keepbook
 from keepbook.doors.auth import Caller
 from keepbook.doors.mcp.server import build_server
 from keepbook.presets import load_preset, preset_names
-from keepbook.tools.trading import TOOLS
 
 PROGRAM = [sys.executable, "-m", "keepbook", "mcp"]
 HANDSHAKE = [
@@ -99,8 +98,6 @@ def test_every_preset_is_driven_here() -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_official_client_calls_every_tool_of_every_preset(place: str, preset: str) -> None:
-    with closing(Keepbook(place)) as kb:
-        begin(kb, "alice", preset)
     use(lambda client: drive(client, preset), "--preset", preset)
     with closing(Keepbook(place)) as kb:
         book = kb.book("alice")
@@ -109,37 +106,13 @@ def test_the_official_client_calls_every_tool_of_every_preset(place: str, preset
         assert book.verify().ok
 
 
-def test_the_tools_that_write_a_skill_are_there_in_authoring_alone(file: Path) -> None:
-    writers = {function.__name__ for function, may in TOOLS if not may.read_only}
-
-    def names(*args: str) -> set[str]:
-        found: set[str] = set()
-
-        async def ask(client: Client) -> None:
-            found.update(tool.name for tool in (await client.list_tools()).tools)
-
-        use(ask, *args)
-        return found
-
-    assert names("--preset", "coach", "--mode", "authoring") - names("--preset", "coach") == writers
-    assert not names("--preset", "general", "--mode", "authoring") & writers
+def test_a_mode_that_there_is_not_is_refused(file: Path) -> None:
     refused = subprocess.run([*PROGRAM, "--mode", "ops"], capture_output=True, text=True, check=False, timeout=120)
     assert (refused.returncode, "--mode is authoring" in refused.stderr) == (1, True)
 
 
 def test_a_client_of_the_older_protocol_is_served_the_same(file: Path) -> None:
     use(lambda client: drive(client, "general"), mode="legacy")
-
-
-def test_the_tools_of_agents_are_there_where_there_are_agents(beside: Book) -> None:
-    beside.agents.create("Desk")
-
-    async def look(client: Client) -> None:
-        assert (await client.call_tool("get_calibration", {})).structured_content["resolved"] == 0
-        for name in ("get_my_decisions", "record_decision"):
-            assert (await client.call_tool(name, {"agent": "nobody", "card": {}})).is_error
-
-    use_here(look)
 
 
 def test_what_a_template_or_the_prompt_takes_is_completed(beside: Book) -> None:
@@ -429,26 +402,3 @@ def test_what_cannot_be_served_is_told_before_a_client_waits(file: Path, args: t
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("keepbook: ")
     assert done.stderr.count("\n") == 1
-
-
-def test_a_foreign_agent_records_its_forecasts_and_looks_again(beside: Book) -> None:
-    beside.agents.create("Oracle", adapter="external", card_type="forecast")
-    card = {"question": "Rain?", "probability": 0.7, "resolves_by": "2031-01-01T00:00:00Z"}
-    look = {"conviction_score": 40, "notes": "Less.", "suggested_action": "LOWER", "probability": 0.5}
-
-    async def work(client: Client) -> None:
-        assert "record_decision" in {tool.name for tool in (await client.list_tools()).tools}
-        for nth in range(20):
-            made = await client.call_tool("record_decision", {"card": card, "key": f"f-{nth}"})
-            assert not made.is_error, made.content
-        again = await client.call_tool("record_decision", {"card": card, "key": "f-0"})
-        assert "already" in again.content[0].text
-        run = again.structured_content["run_id"]
-        seen = await client.call_tool("record_decision", {"card": look, "re_examines": run})
-        assert not seen.is_error, seen.content
-        wrong = await client.call_tool("record_decision", {"card": card | {"probability": 7}})
-        assert wrong.is_error
-
-    use(work, "--agent", "Oracle")
-    assert len(beside.runs.list("Oracle", kind="recorded", limit=100)) == 20
-    assert len(beside.runs.list("Oracle", kind="re-examination")) == 1

@@ -3,11 +3,12 @@
 An argument name means the same in every method, so its description stands here once and not in forty docstrings.
 """
 
+from collections.abc import Callable
 from inspect import cleandoc
 from types import FunctionType
-from typing import TypeVar
+from typing import Any, TypeVar
 
-Class = TypeVar("Class", bound=type)
+Public = TypeVar("Public", bound=Callable[..., Any])
 
 ARGUMENTS = {
     "actor": "only entries of this one: person, agent, extractor or job",
@@ -153,8 +154,11 @@ ARGUMENTS = {
 }
 
 
-def explain_arguments(public: Class) -> Class:
-    """Say in the docstring of every public method what each argument means."""
+def explain_arguments(public: Public) -> Public:
+    """Say in the docstring of a function, or of every public method of a class, what each argument means."""
+    if isinstance(public, FunctionType):
+        public.__doc__ = _docstring_with_arguments(public)
+        return public
     for name, method in vars(public).items():
         if not name.startswith("_") and isinstance(method, FunctionType):
             method.__doc__ = _docstring_with_arguments(method)

@@ -21,7 +21,6 @@ class Due(NamedTuple):
 
 
 CLOSE, ARCHIVE, PURGE, PURGE_CHAT, EXPIRE = "close", "archive", "purge", "purge_chat", "expire"
-RUN, RUN_LOST, RESOLVE, ANSWER = "run", "run_lost", "resolve", "answer"
 
 
 _THIS = and_(due.c.owner == bindparam("owner"), due.c.work == bindparam("work"), due.c.id == bindparam("id"))

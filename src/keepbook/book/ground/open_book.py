@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Self
 
 from keepbook.book.ledger import ledger
@@ -17,7 +16,9 @@ from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets
 from keepbook.book.recall.vectors import Meaning
 from keepbook.errors import NotAllowed
+from keepbook.extension import Extension
 from keepbook.presets import Preset
+from keepbook.settings import Settings
 from keepbook.storage.database import Database, Tx
 
 Closer = Callable[..., Any]
@@ -40,8 +41,8 @@ class OpenBook:
         penciller: Penciller | None = None,
         close_after_hours: float = 6.0,
         meaning: Meaning | None = None,
-        card_folders: Sequence[Path] = (),
-        impact_minutes: int = 60,
+        settings: Settings | None = None,
+        extensions: Sequence[Extension] = (),
         hand: Actor | None = None,
     ) -> None:
         self.owner = owners.clean_owner(owner)
@@ -49,8 +50,9 @@ class OpenBook:
         self.hand = hand or authority.ALONE[origin.actor]
         self.close_after_hours = close_after_hours
         self.meaning = meaning
-        self.card_folders = card_folders
-        self.impact_minutes = impact_minutes
+        self.settings = settings or Settings.of_nobody()
+        self.extensions = tuple(extensions)
+        """Those that are on here."""
         self._database = database
         self._presets = presets
         self._closer = closer
@@ -89,8 +91,8 @@ class OpenBook:
     def _copy(cls, book: "OpenBook", origin: Origin, presets: Presets) -> Self:
         return cls(
             book._database, book.owner, origin, presets, closer=book._closer, penciller=book._penciller,
-            close_after_hours=book.close_after_hours, meaning=book.meaning, card_folders=book.card_folders,
-            impact_minutes=book.impact_minutes, hand=book.hand,
+            close_after_hours=book.close_after_hours, meaning=book.meaning, settings=book.settings,
+            extensions=book.extensions, hand=book.hand,
         )  # fmt: skip
 
     @property

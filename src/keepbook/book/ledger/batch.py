@@ -2,8 +2,8 @@
 
 Each row holds the number of the batch that brought it. A row that is corrected or removed moves to the table of former
 rows, with the number of the batch that removed it. A batch's digest covers the rows it brought and the rows it removed,
-ordered by key, so one pass over both tables checks every batch in constant memory. Trades have their batches under the
-owner's chain; bars and events, which have no owner, have chains of their own (book/trading/market/batches.py).
+ordered by key, so one pass over both tables checks every batch in constant memory. What belongs to an owner has its
+batches under the owner's chain; for what everybody shares, an extension keeps a chain of its own.
 """
 
 import hashlib
@@ -20,7 +20,8 @@ from sqlalchemy import Connection, Integer, Select, Table, Text, bindparam, sele
 
 from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
-from keepbook.storage.tables.trading import former_trades, trades
+from keepbook.storage.tables import TableSet
+from keepbook.storage.tables.declare import rules_of
 
 AT_ONCE = 2000
 _NONE, _NAN = "\x00", float("nan")
@@ -140,8 +141,16 @@ def _all_of(columns: tuple[str, ...], table: Table, former: bool, owned: bool) -
     return query.where(table.c.owner == bindparam("owner_")) if owned else query
 
 
-KINDS: dict[str, BatchTables] = {"trades": BatchTables(trades, former_trades, row_bytes_of(trades))}
-"""What an owner's chain covers by batches."""
+@cache
+def batch_kinds(tables: TableSet) -> Mapping[str, BatchTables]:
+    """What an owner's chain covers by batches, by the name of its table."""
+    named = {table.name: table for table in tables.declared}
+    formers = ((rules_of(table).former_of, table) for table in tables.declared)
+    return {
+        name: BatchTables(named[name], former, row_bytes_of(named[name]))
+        for name, former in formers
+        if name and "owner" in former.c
+    }
 
 
 # Operations
@@ -149,7 +158,7 @@ KINDS: dict[str, BatchTables] = {"trades": BatchTables(trades, former_trades, ro
 
 def seal(tx: Tx, what: str, rows: Sequence[RowValues], went: Sequence[RowValues], number: int) -> None:
     """Let this transaction's cover seal a batch. `rows` come without owner and batch, former rows without owner."""
-    total = Digest(KINDS[what])
+    total = Digest(batch_kinds(tx.tables)[what])
     total.add_rows(rows)
     total.go(went)
     tx.batches[what, str(number)] = [total.digest()]
@@ -157,7 +166,7 @@ def seal(tx: Tx, what: str, rows: Sequence[RowValues], went: Sequence[RowValues]
 
 def seal_all(tx: Tx) -> None:
     """Seal every batch of the book, for a book that came without seals."""
-    for what, kind in KINDS.items():
+    for what, kind in batch_kinds(tx.tables).items():
         tx.batches |= {
             (what, str(nth)): [total.digest()] for nth, total in batch_digests(tx.conn, kind, tx.owner).items()
         }

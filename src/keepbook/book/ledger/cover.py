@@ -21,7 +21,6 @@ from keepbook.book.ledger.ledger import Head, canonical_json
 from keepbook.storage.cover_rules import SEPARATOR, key_columns, parts_of, sealed_columns, sealed_values
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import COVERED
 from keepbook.storage.tables.cover import covers, seals, touched
 
 CHUNK = 256
@@ -40,8 +39,7 @@ class TouchedRow(NamedTuple):
 
 def row_digest(salt: str, what: str, key: str, values: Sequence[Any]) -> str:
     """The digest that binds a row's values to its place in the book."""
-    told = list(sealed_values(what, values))
-    return hashlib.sha256(canonical_json([salt, what, key, told]).encode()).hexdigest()
+    return hashlib.sha256(canonical_json([salt, what, key, list(values)]).encode()).hexdigest()
 
 
 def cover_hash(row: Mapping[str, Any]) -> str:
@@ -63,9 +61,9 @@ class Batch:
         return self._sum.hexdigest()
 
 
-def values_to_seal(table: Table, row: Mapping[str, Any]) -> list[Any]:
+def values_to_seal(table: Table, row: Mapping[str, Any]) -> Sequence[Any]:
     """The values that a seal covers, in the table's order."""
-    return [row[name] for name in sealed_columns(table)]
+    return sealed_values(table, [row[name] for name in sealed_columns(table)])
 
 
 # Operations
@@ -96,7 +94,7 @@ def _seal_rows(tx: Tx, noted: Sequence[TouchedRow], count: int) -> Iterator[dict
         of_table = list(group)
         for start in range(0, len(of_table), CHUNK):
             some = of_table[start : start + CHUNK]
-            rows = covered_rows(what).values_of(tx.conn, tx.owner, [one.key for one in some])
+            rows = covered_rows(tx.tables.covered[what]).values_of(tx.conn, tx.owner, [one.key for one in some])
             before = _seals_of(tx, what, [one.key for one in some if not one.fresh])
             for one in some:
                 row, was = rows.get(one.key), before.get(one.key)
@@ -187,7 +185,7 @@ class CoveredRows:
             found += [row for parts in some for row in self._ask(conn, owner, parts)] if rows is None else rows
         wanted = set(keys)
         named = ((SEPARATOR.join([str(row[place]) for place in self._at]), row) for row in found)
-        return {key: row for key, row in named if key in wanted}
+        return {key: sealed_values(self._table, row) for key, row in named if key in wanted}
 
     def _ask(self, conn: Connection, owner: str, parts: Sequence[Any]) -> list[Any]:
         return self._one.tuples(conn, {"owner": owner, **self._end("first", parts)})
@@ -203,8 +201,8 @@ class CoveredRows:
 
 
 @cache
-def covered_rows(what: str) -> CoveredRows:
-    return CoveredRows(COVERED[what])
+def covered_rows(table: Table) -> CoveredRows:
+    return CoveredRows(table)
 
 
 def _seals_of(tx: Tx, what: str, keys: Sequence[str]) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Loads: what one imported file brought, stored so that it can be shown, and taken back as a whole.
 
-Here are their rows. How a load is taken back stands in the room that brought it in: for trades
-`trading/imports/take_back.py`, for memories and chats `upkeep/take_back.py`.
+Here are their rows. How a load is taken back stands in `upkeep/take_back.py` for memories and chats; what an extension
+brought in, it takes back itself. The columns of such loads have their names from the first that did.
 """
 
 import json
@@ -18,7 +18,7 @@ from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.errors import Conflict, NotAllowed, NotFound
 from keepbook.storage.database import Tx
-from keepbook.storage.tables.trading import loads
+from keepbook.storage.tables.upkeep import loads
 
 MEMORIES, TRADES = "memories", "trades"
 MOST = 1000

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -10,11 +11,12 @@ from sqlalchemy import BindParameter, Table, bindparam, func, literal_column, se
 from keepbook.book.ledger import batch
 from keepbook.book.ledger.chain import Break
 from keepbook.book.ledger.cover import CHUNK, covered_rows, row_digest
-from keepbook.storage.cover_rules import NOT_EXPORTED, ONLY, SEPARATOR, key_columns, row_key
+from keepbook.storage.cover_rules import SEPARATOR, key_columns, row_key
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import COVERED
+from keepbook.storage.tables import TableSet
 from keepbook.storage.tables.cover import covers, seals
+from keepbook.storage.tables.declare import rules_of
 
 Progress = Callable[[int], None]
 AT_ONCE = 1000
@@ -70,13 +72,13 @@ def row_in_words(table: Table, key: str) -> str:
 def rows_break(tx: Tx, streams: RowStreams, progress: Progress = lambda _: None) -> Break | None:
     """The first row, table by table, that differs from its seal."""
     done, sealed, counts = 0, _seal_counts(tx), _counts(tx)
-    for what, table in COVERED.items():
+    for what, table in tx.tables.covered.items():
         expected = 0
         for some in _in_chunks(_in_force(tx, streams, what, sealed[what]) if what in sealed else iter(())):
-            found = covered_rows(what).values_of(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
+            found = covered_rows(table).values_of(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
             for seal, why in some:
                 row = found.get(seal.key)
-                if why is None and row is None and seal.salt is None and what in NOT_EXPORTED:
+                if why is None and row is None and seal.salt is None and what in tx.tables.unexported:
                     continue
                 expected += 1
                 if why := why or _misfit(seal, row):
@@ -85,13 +87,14 @@ def rows_break(tx: Tx, streams: RowStreams, progress: Progress = lambda _: None)
             progress(done)
         if counts[what] != expected:
             return _break_without_seal(tx, streams, table)
-    breaks = (_batch_break(tx, streams, what, sealed.get(what, 0)) for what in batch.KINDS)
+    kinds = batch.batch_kinds(tx.tables)
+    breaks = (_batch_break(tx, streams, what, kind, sealed.get(what, 0)) for what, kind in kinds.items())
     return next((one for one in breaks if one is not None), None)
 
 
-def _batch_break(tx: Tx, streams: RowStreams, what: str, sealed: int) -> Break | None:
+def _batch_break(tx: Tx, streams: RowStreams, what: str, kind: batch.BatchTables, sealed: int) -> Break | None:
     """The first batch of a table that is not as its seal says, or rows that came with none."""
-    table, totals = batch.KINDS[what].table, dict(batch.batch_digests(tx.conn, batch.KINDS[what], tx.owner))
+    table, totals = kind.table, dict(batch.batch_digests(tx.conn, kind, tx.owner))
     for seal, why in _in_force(tx, streams, what, sealed):
         found = totals.pop(int(seal.key), None) if seal.key.isdigit() else None
         said = None if found is None else [found.digest()]
@@ -160,7 +163,8 @@ def _in_chunks(stream: Iterator[Any]) -> Iterator[list[Any]]:
 
 
 def _only(table: Table) -> list[Any]:
-    return [text(ONLY[table.name])] if table.name in ONLY else []
+    only = rules_of(table).covered_where
+    return [text(only)] if only else []
 
 
 _SEALS = (
@@ -170,16 +174,20 @@ _FEW = PreparedStatement(_SEALS)
 _SEALED = PreparedStatement(
     select(seals.c.what, func.count()).where(seals.c.owner == bindparam("owner")).group_by(seals.c.what)
 )
-_COUNTS = PreparedStatement(
-    union_all(
-        *(
-            select(literal_column(f"'{what}'").label("what"), func.count().label("rows"))
-            .select_from(table)
-            .where(table.c.owner == bindparam("owner"), *_only(table))
-            for what, table in COVERED.items()
+
+
+@cache
+def _counting(tables: TableSet) -> PreparedStatement:
+    return PreparedStatement(
+        union_all(
+            *(
+                select(literal_column(f"'{what}'").label("what"), func.count().label("rows"))
+                .select_from(table)
+                .where(table.c.owner == bindparam("owner"), *_only(table))
+                for what, table in tables.covered.items()
+            )
         )
     )
-)
 
 
 def _seal_counts(tx: Tx) -> dict[str, int]:
@@ -189,4 +197,4 @@ def _seal_counts(tx: Tx) -> dict[str, int]:
 
 def _counts(tx: Tx) -> dict[str, int]:
     """How many rows each table has that should be sealed."""
-    return dict(_COUNTS.tuples(tx.conn, {"owner": tx.owner}))
+    return dict(_counting(tx.tables).tuples(tx.conn, {"owner": tx.owner}))

@@ -6,6 +6,7 @@ ask for: the ledger entry, the memory's state and the version it made (if any), 
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -35,8 +36,9 @@ from keepbook.errors import Conflict, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables import TableSet
+from keepbook.storage.tables.declare import rules_of
 from keepbook.storage.tables.memory import memories, versions
-from keepbook.storage.tables.trading import lessons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,18 +199,22 @@ class Change:
 
 
 def change_of(tx: Tx, origin: Origin, preset: Preset, action: str, ref: str, *, learning: bool = False) -> Change:
-    """The change of the memory behind a reference. A lesson is changed only by its person, or by `learning` from
-    trades."""
+    """The change of the memory behind a reference. One that an extension guards is changed only by its person, or by
+    that extension, which is `learning`."""
     row = find_row(tx, resolve(tx, ref))
     if not learning:
-        refuse_lesson(tx, origin, row.id)
+        refuse_guarded(tx, origin, row.id)
     return Change(tx, origin, preset, action, ledger.begin_entry(tx), row.id, row, to_state(row))
 
 
-def refuse_lesson(tx: Tx, origin: Origin, id: str) -> None:
-    """Refuse to reword, retire or bring back a lesson, except by its person: it has figures behind it."""
-    if origin.actor == "agent" and _LESSON.first(tx.conn, {"owner": tx.owner, "memory_id": id}) is not None:
-        raise NotAllowed(f"memory {id} is a lesson; only the person changes it", code="person_only")
+def refuse_guarded(tx: Tx, origin: Origin, id: str) -> None:
+    """Refuse an agent that would reword, retire or bring back a memory which has rows of an extension behind it, such
+    as the figures of a lesson: only the person does."""
+    if origin.actor != "agent":
+        return
+    for called, query in _guarding_rows(tx.tables).items():
+        if query.first(tx.conn, {"owner": tx.owner, "memory_id": id}) is not None:
+            raise NotAllowed(f"memory {id} is a {called}; only the person changes it", code="person_only")
 
 
 def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
@@ -235,11 +241,6 @@ def quoting(text: VersionText, row: Any = None, quotation: QuotedSpans | None = 
 
 _NEW_MEMORY = PreparedStatement(insert(memories), memories.c.keys())
 _NEW_VERSION = PreparedStatement(insert(versions), versions.c.keys())
-_LESSON = PreparedStatement(
-    select(lessons.c.version)
-    .where(lessons.c.owner == bindparam("owner"), lessons.c.memory_id == bindparam("memory_id"))
-    .limit(1)
-)
 _STATE = PreparedStatement(
     update(memories)
     .where(memories.c.owner == bindparam("b_owner"), memories.c.id == bindparam("b_id"))
@@ -251,3 +252,17 @@ _STATE = PreparedStatement(
         }
     )
 )
+
+
+@cache
+def _guarding_rows(tables: TableSet) -> dict[str, PreparedStatement]:
+    """By what such a memory is called, whether it has a row that guards it."""
+    return {
+        rules_of(table).guards_memory: PreparedStatement(
+            select(table.c.owner)
+            .where(table.c.owner == bindparam("owner"), table.c[rules_of(table).of_memory] == bindparam("memory_id"))
+            .limit(1)
+        )
+        for table in tables.declared
+        if rules_of(table).guards_memory
+    }

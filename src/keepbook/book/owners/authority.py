@@ -1,16 +1,17 @@
 """Who may do what: one table, and the one check that every door makes against it.
 
 A row is a group of operations that belong together; a column is a kind of actor. `refusal_reason` says why not, in a
-sentence for a person, or None if it is allowed; `require_permission` raises it. What depends on the book itself (whose
-agent it is, what that agent's settings give it) the caller passes in. `docs/security.md` shows this table, and
+sentence for a person, or None if it is allowed; `require_permission` raises it. Extensions bring operations of their
+own, and rows. What depends on the book itself (whose agent it is, what that agent's settings give it) the caller passes
+in. `docs/security.md` shows this table, and
 `tests/contracts/authority.toml` holds the expected answers, written by hand.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from keepbook.errors import Invalid, NotAllowed
+from keepbook.extension import Extension, load_part, loaded_extensions
 
 READ, WRITE, ADMIN, PERSON = "read", "write", "admin", "person"
 SCOPES = (READ, WRITE, ADMIN, PERSON)
@@ -61,25 +62,21 @@ class OperationGroup:
     code: str = "person_only"
 
 
-def _row(words: str, scope: str, answers: str, code: str = "person_only") -> OperationGroup:
+def authority_row(words: str, scope: str, answers: str, code: str = "person_only") -> OperationGroup:
     """`answers` in the order of `KINDS`."""
     return OperationGroup(words, scope, dict(zip(KINDS, answers.split(), strict=True)), code)
 
 
 TABLE = {
-    "know": _row("know what one may oneself", READ, "yes yes yes yes yes yes yes"),
-    "memories": _row("read memories, the block and recall", READ, "yes yes given yes yes yes yes", "bound"),
-    "book": _row("read chats, notes, the ledger, trading and exports", READ, "yes yes no yes yes yes yes", "bound"),
-    "runs": _row("read agents, runs and decisions", READ, "yes yes own yes yes yes yes", "bound"),
-    "keep": _row("write memories and chats", WRITE, "yes yes given yes yes yes yes", "bound"),
-    "talk": _row("write in chats and notes", WRITE, "yes yes no yes yes yes yes", "bound"),
-    "work": _row("run agents and resolve decisions", WRITE, "yes yes own yes yes yes yes", "bound"),
-    "trade": _row("load and write what was traded", WRITE, "yes yes no yes yes yes yes", "bound"),
-    "word": _row("decide over the person's own word", WRITE, "yes no no no yes yes no"),
-    "house": _row("bring a book in, or erase one", ADMIN, "yes no no no yes yes no"),
-    "agents": _row("create and change agents, schedules and models", WRITE, "yes no no no yes yes no"),
-    "tokens": _row("make and revoke tokens", ADMIN, "yes no no yes yes no no"),
-    "programs": _row("start programs", ADMIN, "yes no no no no no yes", "programs"),
+    "know": authority_row("know what one may oneself", READ, "yes yes yes yes yes yes yes"),
+    "memories": authority_row("read memories, the block and recall", READ, "yes yes given yes yes yes yes", "bound"),
+    "book": authority_row("read chats, notes, the ledger and exports", READ, "yes yes no yes yes yes yes", "bound"),
+    "keep": authority_row("write memories and chats", WRITE, "yes yes given yes yes yes yes", "bound"),
+    "talk": authority_row("write in chats and notes", WRITE, "yes yes no yes yes yes yes", "bound"),
+    "word": authority_row("decide over the person's own word", WRITE, "yes no no no yes yes no"),
+    "house": authority_row("bring a book in, or erase one", ADMIN, "yes no no no yes yes no"),
+    "tokens": authority_row("make and revoke tokens", ADMIN, "yes no no yes yes no no"),
+    "programs": authority_row("start programs", ADMIN, "yes no no no no no yes", "programs"),
 }
 """Rows by name."""
 
@@ -87,20 +84,16 @@ OPERATIONS = {
     "me.read": "know", "server.metrics": "know", "tools.list": "know",
     "memories.read": "memories", "memories.inject": "memories",
     "chats.read": "book", "notes.read": "book", "ledger.read": "book", "ledger.follow": "book", "book.export": "book",
-    "book.verify": "book", "proposals.read": "book", "trading.read": "book", "choices.read": "book",
-    "agents.read": "runs", "runs.read": "runs", "decisions.read": "runs",
+    "book.verify": "book", "proposals.read": "book", "choices.read": "book",
     "memories.write": "keep",
     "chats.write": "talk", "notes.write": "talk", "undo.own": "talk",
-    "agents.run": "work", "decisions.resolve": "work", "decisions.record": "work",
-    "trading.write": "trade", "trading.load": "trade",
     "memories.promote": "word", "memories.purge": "word", "chats.purge": "word", "proposals.answer": "word",
-    "notes.change": "word", "choices.change": "word", "lessons.change": "word", "undo.person": "word",
+    "notes.change": "word", "choices.change": "word", "undo.person": "word",
     "book.import": "house", "book.erase": "house",
-    "agents.change": "agents",
     "tokens.read": "tokens", "tokens.make": "tokens", "tokens.revoke": "tokens",
     "programs.start": "programs", "programs.arm": "programs",
 }  # fmt: skip
-"""Every operation a door may be asked for, and its row."""
+"""Every operation of the core that a door may be asked for, and its row."""
 
 _WHY = {
     "person_only": "only the person may {words}; ask them, or use a token of kind person",
@@ -109,10 +102,43 @@ _WHY = {
 }
 
 
+def row_of(operation: str) -> OperationGroup:
+    """The row of an operation, of the core's or of an extension's."""
+    return TABLE[OPERATIONS[operation]] if operation in OPERATIONS else _rows_of_extensions()[operation]
+
+
+def every_row() -> dict[str, OperationGroup]:
+    """The rows of the core and of every extension, by name."""
+    own = (load_part(one.rows) for one in loaded_extensions() if one.rows)
+    return {**TABLE, **{name: row for rows in own for name, row in rows.items()}}
+
+
+def every_operation() -> dict[str, str]:
+    """The operations of the core and of every extension, with the names of their rows."""
+    own = (load_part(one.operations) for one in loaded_extensions() if one.operations)
+    return {**OPERATIONS, **{name: row for operations in own for name, row in operations.items()}}
+
+
+def check_authority(one: Extension) -> None:
+    """Refuse an extension that would change what the core says of who may do what."""
+    rows = load_part(one.rows) if one.rows else {}
+    operations = load_part(one.operations) if one.operations else {}
+    for name in (*(rows.keys() & TABLE.keys()), *(operations.keys() & OPERATIONS.keys())):
+        raise Invalid(f"extension {one.name!r}: {name!r} is the core's; call yours otherwise", field="extensions")
+    for name, row in operations.items():
+        if row not in rows and row not in TABLE:
+            raise Invalid(f"extension {one.name!r}: {name!r} names a row {row!r} that there is not", field="extensions")
+
+
+def _rows_of_extensions() -> dict[str, OperationGroup]:
+    rows = every_row()
+    return {operation: rows[name] for operation, name in every_operation().items()}
+
+
 def refusal_reason(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> str | None:
     """Why this actor may not do an operation, or None if it may. `agent` is the agent that it is about. `given` says
     that the settings of the bound agent give it the person's memory."""
-    row = TABLE[OPERATIONS[operation]]
+    row = row_of(operation)
     if not _is_open(row, actor, agent, given):
         return _WHY[row.code].format(words=row.words)
     return None if row.scope in actor.scopes else _lacks(actor, row.scope)
@@ -123,7 +149,7 @@ def require_permission(actor: Actor, operation: str, *, agent: str | None = None
     why = refusal_reason(actor, operation, agent=agent, given=given)
     if why is None:
         return
-    row = TABLE[OPERATIONS[operation]]
+    row = row_of(operation)
     if _is_open(row, actor, agent, given):
         raise NotAllowed(why, code="scope", operation=operation)
     if row.code == "bound":
@@ -156,20 +182,6 @@ def ask_token(actor: Actor, kind: str, scopes: Iterable[str]) -> None:
     for scope in scopes:
         if scope in SCOPES and scope not in actor.scopes:
             raise NotAllowed(_lacks(actor, scope), code="scope")
-
-
-def ask_agent(actor: Actor, told: Mapping[str, Any]) -> None:
-    """Raise unless this actor may set up such an agent: a demo's visitor has the native adapter and no other model."""
-    require_permission(actor, "agents.change")
-    if actor.kind != "visitor":
-        return
-    models = [told.get("model"), *(_model_of(one) for one in told.get("team") or ())]
-    if told.get("adapter") not in (None, "native") or any(model not in (None, "", "offline") for model in models):
-        raise NotAllowed("in the demo an agent works on the native adapter with the notebook", code="demo")
-
-
-def _model_of(specialist: Any) -> Any:
-    return specialist.get("model") if isinstance(specialist, Mapping) else getattr(specialist, "model", None)
 
 
 def clean_scopes(kind: str, scopes: Iterable[str]) -> list[str]:

@@ -11,10 +11,10 @@ from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.memories import find_row, to_state
-from keepbook.book.memory.write_path import refuse_lesson
+from keepbook.book.memory.write_path import refuse_guarded
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import OWNED, WHOLE_BOOK
+from keepbook.storage.tables import WHOLE_BOOK
 from keepbook.storage.tables.ledger import owners
 from keepbook.storage.tables.memory import erasures, memories
 from keepbook.storage.tables.upkeep import page_sessions, tokens
@@ -38,7 +38,7 @@ def purge(tx: Tx, origin: Origin, id: str) -> None:
     row = find_row(tx, id)
     if origin.actor in ledger.AUTOMATIC_ACTORS and to_state(row).name != "trash":
         raise NotAllowed(f"memory {id} is not in the trash; only a person may delete it for good", code="protected")
-    refuse_lesson(tx, origin, id)
+    refuse_guarded(tx, origin, id)
     at = ledger.begin_entry(tx)
     event = ledger.append(tx, origin, "purge", at, memory_id=id, sealed=False)
     tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": id, "at": at, "event": event})
@@ -70,7 +70,7 @@ def erase(tx: Tx, now: str, confirm: str) -> Receipt:
     counts = {
         table.name: tx.conn.execute(select(func.count()).select_from(table).where(table.c.owner == tx.owner)).scalar()
         or 0
-        for table in OWNED
+        for table in tx.tables.owned
     }
     known = select(tokens.c.id).where(tokens.c.owner == tx.owner)
     tx.conn.execute(delete(page_sessions).where(page_sessions.c.token_id.in_(known)))

@@ -15,8 +15,9 @@ from typing import Any
 from sqlalchemy import Column, Double, Integer, Table
 
 from keepbook.book.ledger.ledger import canonical_json
+from keepbook.book.upkeep.hooks import upkeep_hooks
 from keepbook.errors import Invalid
-from keepbook.storage.tables import EXPORTED
+from keepbook.storage.tables import TableSet
 from keepbook.storage.tables.declare import rules_of
 
 FORMAT = 3
@@ -84,7 +85,7 @@ def is_export(texts: Sequence[str]) -> bool:
     return isinstance(value, dict) and value.get("kind") == HEADER["kind"]
 
 
-def of_ours(found: Iterator[ExportLine]) -> list[ExportLine]:
+def of_ours(found: Iterator[ExportLine], tables: TableSet) -> list[ExportLine]:
     """All lines of one of our own files, up to the first that cannot be one; the rest need not be read."""
     lines: list[ExportLine] = []
     for line in found:
@@ -92,50 +93,51 @@ def of_ours(found: Iterator[ExportLine]) -> list[ExportLine]:
         if len(lines) == 1:
             continue
         kind = line.value.get("kind") if isinstance(line.value, dict) else None
-        if not isinstance(kind, str) or (kind not in EXPORTED and kind != "end"):
+        if not isinstance(kind, str) or (kind not in tables.exported and kind != "end"):
             return [*lines, ExportLine(line.number + 1, None)]
     return lines
 
 
-def sorted_by_kind(lines: Sequence[ExportLine]) -> dict[str, list[Any]]:
+def sorted_by_kind(lines: Sequence[ExportLine], tables: TableSet) -> dict[str, list[Any]]:
     """The rows of one of our own files, each checked to have exactly its table's columns."""
     head, *rows, last = lines if len(lines) > 1 else [*lines, ExportLine(lines[0].number, None)]
     format = head.value.get("format")
     if format not in (FORMAT, BEFORE_QUOTES, BEFORE_COVERS):
         raise broken_line(head.number, f"has format {format!r}; this program reads format {FORMAT}")
-    found: dict[str, list[Any]] = {kind: [] for kind in EXPORTED}
-    columns = {kind: {column.name for column in table.c} - {"owner"} for kind, table in EXPORTED.items()}
+    exported = tables.exported
+    found: dict[str, list[Any]] = {kind: [] for kind in exported}
+    columns = {kind: {column.name for column in table.c} - {"owner"} for kind, table in exported.items()}
     numbers: dict[Any, int] = {}
     for line in rows:
         value = line.value
         kind = value.get("kind") if isinstance(value, dict) else None
-        if not isinstance(kind, str) or kind not in EXPORTED:
+        if not isinstance(kind, str) or kind not in exported:
             raise broken_line(line.number, f"has no kind that this program knows ({kind!r})")
-        row = {name: item for name, item in _upgrade_line(format, value, numbers).items() if name != "kind"}
+        row = {
+            name: item for name, item in _upgrade_line(format, value, numbers, exported[kind]).items() if name != "kind"
+        }
         if row.keys() != columns[kind]:
             wrong = sorted(row.keys() ^ columns[kind])
             raise broken_line(line.number, f"lacks or adds fields ({', '.join(wrong[:3])})")
-        if wrong := misfits(EXPORTED[kind], row):
+        if wrong := misfits(exported[kind], row):
             raise broken_line(line.number, f"has a value of the wrong kind ({', '.join(wrong[:3])})")
         found[kind].append(row)
     _check_end(format, lines, last)
     return found
 
 
-SINCE_QUOTES: dict[str, dict[str, Any]] = {
-    kind: {name: None if table.c[name].nullable else 0 for name in rules_of(table).younger}
-    for kind, table in EXPORTED.items()
-}
-"""What the lines of older formats did not say yet, and what they meant."""
+def _since_quotes(table: Table) -> dict[str, Any]:
+    """What the lines of older formats did not say yet, and what they meant."""
+    return {name: None if table.c[name].nullable else 0 for name in rules_of(table).younger}
 
 
-def _upgrade_line(format: int, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:
+def _upgrade_line(format: int, value: dict[str, Any], numbers: dict[Any, int], table: Table) -> dict[str, Any]:
     """A line with what its format did not say yet."""
     if format == FORMAT:
         return value
     kind = value["kind"]
     older = _since_covers(kind, value, numbers) if format == BEFORE_COVERS else {}
-    return {**value, **older, **SINCE_QUOTES[kind]}
+    return {**value, **older, **_since_quotes(table)}
 
 
 def _since_covers(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:
@@ -150,9 +152,10 @@ def _since_covers(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> 
         return {"metadata": None, "tags": None}
     if kind == "injected":
         return {"injection": numbers.get(session, 0)}
-    if kind == "decision":
-        return {"known_at": value.get("closed_at")}
-    return {"batch": 1} if kind == "trade" else {}
+    told: dict[str, Any] = {}
+    for _, older_line in upkeep_hooks("older_line"):
+        told |= older_line(kind, value)
+    return told
 
 
 def export_spelling(lines: Sequence[ExportLine]) -> list[str]:
@@ -166,12 +169,14 @@ def export_spelling(lines: Sequence[ExportLine]) -> list[str]:
     return [*texts, canonical_json(last)]
 
 
-def respell_lines(lines: Sequence[ExportLine]) -> list[str]:
+def respell_lines(lines: Sequence[ExportLine], tables: TableSet) -> list[str]:
     """The lines of an older file as an export of today would write the same book."""
     if lines[0].value["format"] != BEFORE_QUOTES:
         return export_spelling(lines)
     closing, texts = Closing(), [canonical_json(HEADER)]
-    texts += [canonical_json(_upgrade_line(BEFORE_QUOTES, line.value, {})) for line in lines[1:-1]]
+    for line in lines[1:-1]:
+        table = tables.exported[line.value["kind"]]
+        texts.append(canonical_json(_upgrade_line(BEFORE_QUOTES, line.value, {}, table)))
     for text, line in zip(texts, lines, strict=False):
         closing.add(text, line.value["kind"])
     return [*texts, closing.line(lines[-1].value.get("hash"))]

@@ -1,33 +1,26 @@
 """Checks what an imported book contains: an import is data, and nothing in it acts.
 
 Ids are checked against their alphabet, so that no id is a path or an option. Actors are checked against what the
-importer may act as, so that nobody brings in entries in another's name. No imported agent runs by itself or starts a
-program before the person of this installation says so.
+importer may act as, so that nobody brings in entries in another's name. What of an extension could act is its own to
+check, and waits for the person of this installation to say so.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keepbook.book.agents import arming
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import AUTOMATIC_ACTORS
 from keepbook.book.memory.labels import clean_metadata, clean_tags
 from keepbook.book.owners.authority import Actor
+from keepbook.book.upkeep.hooks import upkeep_hooks
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.patterns import regex
-from keepbook.storage.database import Tx
+from keepbook.storage.tables import TableSet
+from keepbook.storage.tables.declare import rules_of
 
 ID = regex(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
-IDS = {
-    "memory": ("id",), "link": ("id", "from_id", "to_id"), "thread": ("id",), "note": ("id",), "proposal": ("id",),
-    "agent": ("id", "thread_id"), "run": ("id", "agent_id", "parent_run", "lead_run", "thread_id"),
-    "line": ("run_id",), "decision": ("run_id", "agent_id"), "former_result": ("run_id",), "skill": ("id",),
-    "deployment": ("id", "skill_id"),
-}  # fmt: skip
-"""Which columns of which lines hold an id of ours; what else a column may hold, the guards say."""
-SESSION = regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 INSTANT = regex(r"(^|_)(at|time|until|known|valid_from|window_from)$")
 """Columns that hold an instant."""
 
@@ -41,20 +34,18 @@ def acts_as(hand: Actor) -> tuple[str, ...]:
     return ("person", "agent", *AUTOMATIC_ACTORS) if hand.is_person else ("agent",)
 
 
-def check_import(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor) -> None:
+def check_import(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor, tables: TableSet) -> None:
     """Refuse what is no book of ours, or has entries of an actor that the importer may not act as."""
-    for kind, columns in IDS.items():
+    for kind, table in tables.exported.items():
         for row in found.get(kind, ()):
-            for column in columns:
+            for column in rules_of(table).ids:
                 value = row.get(column)
                 if value is not None and not (isinstance(value, str) and ID.fullmatch(value)):
                     raise _refusal(f"{value!r} is no {column} of a {kind}")
     _check_instants(found)
     _check_labels(found.get("version", ()))
-    for row in found.get("agent", ()):
-        session = row.get("session")
-        if session is not None and not SESSION.fullmatch(session):
-            raise _refusal(f"{session!r} is no session of an agent")
+    for _, check in upkeep_hooks("check_import"):
+        check(found)
     known = acts_as(hand)
     for row in (*found.get("entry", ()), *found.get("load", ())):
         if row["actor"] not in known:
@@ -92,12 +83,3 @@ def _check_labels(versions: Sequence[Mapping[str, Any]]) -> None:
 
 def _refusal(why: str) -> Invalid:
     return Invalid(f"{why[:200]}; nothing was imported", field="file", code="altered")
-
-
-# Operations
-
-
-def disarm_agents(tx: Tx) -> tuple[str, ...]:
-    """Disarm every agent of an imported book. Returns the names of those that the person has to arm again."""
-    arming.disarm(tx)
-    return tuple(arming.unarmed_agents(tx))

@@ -1,5 +1,5 @@
-"""The files that were imported into a book, and taking one back: memories, chats and what was read out of them, or
-trades.
+"""The files that were imported into a book, and taking one back: memories, chats and what was read out of them. What
+else a file brought, the extension takes back that reads such files.
 
 What came in is removed, with what the person said yes to, also of chats that were deleted since. A memory that
 something newer changed, or a chat that has gone on, is the person's and stays. If the load wrote a memory several
@@ -21,8 +21,9 @@ from keepbook.book.ledger.loads import Arrival, Load
 from keepbook.book.memory import proposals
 from keepbook.book.memory.changes import revert
 from keepbook.book.memory.memories import State
-from keepbook.book.trading.imports import take_back as trading
-from keepbook.errors import NotFound
+from keepbook.book.upkeep.hooks import upkeep_hooks
+from keepbook.errors import NotAllowed, NotFound
+from keepbook.extension import load_part
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.ledger import ledger
@@ -75,9 +76,8 @@ def take_back_load(book: OpenBook, nth: int) -> Arrival:
     """Take a load back."""
     with book.writing() as (tx, preset):
         load = loads.load_to_take_back(tx, book.origin, nth)
-        if load.what == loads.TRADES:
-            book.ask("trading.load")
-            trading.take_back_trades(tx, book.origin, nth)
+        if load.what != loads.MEMORIES:
+            _take_back_elsewhere(book, tx, load)
             return loads.get_load(tx, nth)
         book.ask("undo.person")
         still, deleted, stayed = _as_they_came(tx, load.brought.get("chats", {}))
@@ -106,6 +106,15 @@ def take_back_load(book: OpenBook, nth: int) -> Arrival:
         gone = {"memories": memories, "chats": still, "deleted": deleted, "stayed": stayed, "left": left}
         loads.mark_taken_back(tx, nth, gone)
         return loads.get_load(tx, nth)
+
+
+def _take_back_elsewhere(book: OpenBook, tx: Tx, load: Arrival) -> None:
+    """Let the extension that brought a load in take it back."""
+    for one, take_back in upkeep_hooks("take_back"):
+        if load.what in load_part(str(one.upkeep)).LOADS:
+            take_back(book, tx, load)
+            return
+    raise NotAllowed(f"load {load.nth} brought {load.what}, and what takes that back is not installed here")
 
 
 def told_back(book: OpenBook, nth: int) -> Load:

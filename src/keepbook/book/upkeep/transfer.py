@@ -13,7 +13,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import Table, bindparam, insert, literal_column, select, union_all, update
+from sqlalchemy import Select, Table, bindparam, insert, literal_column, select, union_all, update
 
 from keepbook.book.ledger import batch
 from keepbook.book.ledger import ledger as chain
@@ -36,7 +36,6 @@ from keepbook.book.owners.authority import ALONE, Actor
 from keepbook.book.text.indexes.turn_index import INDEXED, put_turns
 from keepbook.book.text.indexes.word_index import put_words
 from keepbook.book.text.words import fold_text
-from keepbook.book.trading import days
 from keepbook.book.upkeep import import_checks
 from keepbook.book.upkeep.export_lines import (
     BEFORE_COVERS,
@@ -50,37 +49,43 @@ from keepbook.book.upkeep.export_lines import (
     respell_lines,
     sorted_by_kind,
 )
+from keepbook.book.upkeep.hooks import upkeep_hooks
 from keepbook.book.upkeep.import_answer import Imported
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
-from keepbook.storage.cover_rules import NOT_EXPORTED
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import EXPORTED, WHOLE_BOOK
-from keepbook.storage.tables.agents import RESULT, agents, decisions, former_results, runs, transcripts
+from keepbook.storage.tables import WHOLE_BOOK, TableSet, tables_of
 from keepbook.storage.tables.cover import covers, seals, touched
 from keepbook.storage.tables.ledger import ledger, owners
 from keepbook.storage.tables.memory import WORDS, erasures, injected, injections, links, memories, versions
-from keepbook.storage.tables.upkeep import tokens
+from keepbook.storage.tables.upkeep import loads, tokens
 
-_ROWS = {
-    kind: select(*(column for column in table.c if column.name != "owner"))
-    .where(table.c.owner == bindparam("of"))
-    .order_by(*table.primary_key.columns)
-    .execution_options(yield_per=1000)
-    for kind, table in EXPORTED.items()
-}
-_HELD = PreparedStatement(
-    union_all(
-        *(
-            select(literal_column(f"'{kind}'").label("kind")).where(
-                select(table.c.owner).where(table.c.owner == bindparam("of")).exists()
+
+@cache
+def _rows(table: Table) -> Select[Any]:
+    return (
+        select(*(column for column in table.c if column.name != "owner"))
+        .where(table.c.owner == bindparam("of"))
+        .order_by(*table.primary_key.columns)
+        .execution_options(yield_per=1000)
+    )
+
+
+@cache
+def _held(tables: TableSet) -> PreparedStatement:
+    """The kinds of which a book has any: of most it has none, and to ask for each by itself takes longer."""
+    return PreparedStatement(
+        union_all(
+            *(
+                select(literal_column(f"'{kind}'").label("kind")).where(
+                    select(table.c.owner).where(table.c.owner == bindparam("of")).exists()
+                )
+                for kind, table in tables.exported.items()
             )
-            for kind, table in EXPORTED.items()
         )
     )
-)
-"""The kinds of which a book has any: of most it has none, and to ask for each by itself takes longer."""
+
 
 # Operations
 
@@ -90,12 +95,15 @@ def export_lines(tx: Tx) -> Iterator[str]:
     closing = Closing()
     yield (line := canonical_json(HEADER))
     closing.add(line, str(HEADER["kind"]))
-    held = {kind for (kind,) in _HELD.tuples(tx.conn, {"of": tx.owner})}
-    for kind in (kind for kind in EXPORTED if kind in held):
-        names = _ROWS[kind].selected_columns.keys()
-        for row in tx.conn.execute(_ROWS[kind], {"of": tx.owner}):
+    held = {kind for (kind,) in _held(tx.tables).tuples(tx.conn, {"of": tx.owner})}
+    for kind, table in tx.tables.exported.items():
+        if kind not in held:
+            continue
+        query = _rows(table)
+        names = query.selected_columns.keys()
+        for row in tx.conn.execute(query, {"of": tx.owner}):
             told = dict(zip(names, row, strict=True), kind=kind)
-            if kind == "seal" and told["what"] in NOT_EXPORTED:
+            if kind == "seal" and told["what"] in tx.tables.unexported:
                 told["salt"] = None
             yield (line := canonical_json(told))
             closing.add(line, kind)
@@ -106,15 +114,15 @@ def import_lines(
     tx: Tx, origin: Origin, preset: Preset, texts: Sequence[str], *, merge: bool, hand: Actor = ALONE["person"]
 ) -> Imported:
     """Restore one of our files into an empty book, or add its memories to this one. `hand` is the actor who imports."""
-    ours = of_ours(read_lines(texts))
+    ours = of_ours(read_lines(texts), tx.tables)
     try:
-        found = sorted_by_kind(ours)
-        import_checks.check_import(found, hand)
+        found = sorted_by_kind(ours, tx.tables)
+        import_checks.check_import(found, hand, tx.tables)
         _check_chain(found, ours[-1].value.get("hash"))
         if merge:
             return _merge(tx, origin, preset, _active(found))
-        restored = _restore(tx, found, respell_lines(ours))
-        return replace(restored, to_arm=import_checks.disarm_agents(tx))
+        restored = _restore(tx, found, respell_lines(ours, tx.tables))
+        return replace(restored, to_arm=tuple(name for _, after in upkeep_hooks("after_restore") for name in after(tx)))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise altered_file(f"{type(error).__name__}: {error}") from error
 
@@ -231,23 +239,25 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     put(injections, found["injection"])
     put(injected, sorted(found["injected"], key=lambda row: (row["memory_id"], row["nth"])))
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
-        put(EXPORTED[kind], found[kind])
-    _replay_runs(tx, found, put)
-    for kind in (
-        "skill",
-        "field",
-        "deployment",
-        "position",
-        "trade",
-        "former_trade",
-        "fill",
-        "load",
-        "mapping",
-        "lesson",
-    ):
-        put(EXPORTED[kind], found[kind])
+        put(tx.tables.exported[kind], found[kind])
+    _replay_extensions(tx, found, put)
+    put(loads, found["load"])
     _index(tx, found)
     tx.head = None
+
+
+def _replay_extensions(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
+    """The rows of extensions: as each of them says, or table by table."""
+    theirs = {table.name: table for table in tx.tables.of_extensions}
+    for one, replay_rows in upkeep_hooks("replay_rows"):
+        mine = [table.name for table in tables_of(one)]
+        if theirs.keys() >= set(mine):
+            replay_rows(tx, found, put)
+            for name in mine:
+                del theirs[name]
+    for kind, table in tx.tables.exported.items():
+        if table.name in theirs:
+            put(table, found[kind])
 
 
 def _links(found: Mapping[str, list[Any]]) -> list[Any]:
@@ -270,7 +280,7 @@ def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
 
 
 def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
-    """The words of what was said and of what is kept, and what the days of trading came to: an export has neither."""
+    """The words of what was said and of what is kept: an export has neither."""
     incognito = {row["id"] for row in found["thread"] if row["incognito"]}
     said = (row for row in found["message"] if row["role"] in INDEXED and row["thread_id"] not in incognito)
     put_turns(tx, said)
@@ -278,37 +288,6 @@ def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
         put_words(tx, row.id, indexed_text_of(row, row))
     for row in tx.conn.execute(WHOLE.where(IN_STATE["all"]), {"owner": tx.owner}).all():
         relabel(tx, row.id, set(), keys_of(row.metadata, row.tags))
-    days.mark_all(tx)
-    days.fold_marked_days(tx)
-
-
-def _replay_runs(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
-    """Agents and their runs as they went: begun, spoken in, ended; and decisions opened, then closed."""
-    put(agents, found["agent"])
-    ended = dict.fromkeys(("card", "error", "session_after", "epoch", "step", "finished_at"))
-    spoken: dict[str, list[Any]] = {}
-    for line in sorted(found["line"], key=lambda row: row["turn"]):
-        spoken.setdefault(line["run_id"], []).append(line)
-    for row in sorted(found["run"], key=lambda row: (row["lead_run"] is not None, row["parent_run"] is not None)):
-        is_over = row["status"] in ("succeeded", "failed")
-        put(runs, [row | ended | {"status": "running"} if is_over else row])
-        put(transcripts, spoken.pop(row["id"], []))
-        if is_over:
-            result = {name: row[name] for name in ("status", *ended)}
-            tx.conn.execute(update(runs).where(runs.c.owner == tx.owner, runs.c.id == row["id"]).values(result))
-    put(transcripts, [line for lines in spoken.values() for line in lines])  # of no run: the guards refuse them
-    before: dict[str, list[Any]] = {}
-    for former in sorted(found["former_result"], key=lambda row: row["nth"]):
-        before.setdefault(former["run_id"], []).append(former)
-    blank = dict.fromkeys((*RESULT, "known_at")) | {"state": "open"}
-    for row in found["decision"]:
-        put(decisions, [row | blank])
-        mine = (decisions.c.owner == tx.owner, decisions.c.run_id == row["run_id"])
-        for told in (*before.pop(row["run_id"], []), row):
-            tx.conn.execute(update(decisions).where(*mine).values({name: told[name] for name in blank}))
-            if told is not row:
-                put(former_results, [told])
-    put(former_results, [former for formers in before.values() for former in formers])  # of no decision: refused
 
 
 def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] | None) -> None:

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
@@ -22,7 +22,8 @@ import typer
 
 from keepbook.doors.cli.terminal import command
 from keepbook.doors.cli.terminal.paper import visible
-from keepbook.errors import Conflict, KeepbookError, NotFound
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
+from keepbook.extension import Extension, find_extensions, load_part, shipped
 
 _PARTS = {
     "installation.quickstart": ("quickstart",),
@@ -35,8 +36,6 @@ _PARTS = {
     "commands.memory_read": ("list", "show", "recall", "block", "inject", "history", "as-of", "ledger"),
     "commands.chat": ("chat",),
     "commands.chats": ("threads", "recall-chats", "notes", "proposals"),
-    "commands.agents": ("agent", "run"),
-    "commands.trading": ("trading",),
     "commands.extract": ("extract",),
     "commands.transfer": ("export", "import", "backup", "erase"),
     "commands.audit": ("audit",),
@@ -48,7 +47,8 @@ _PARTS = {
     "installation.tokens": ("token",),
     "installation.telegram": ("telegram",),
 }  # fmt: skip
-"""The modules of this door in the order of `--help`, with the commands of each: a line loads only what it names."""
+"""The modules of this door in the order of `--help`, with the commands of each: a line loads only what it names. Those
+of extensions come after them."""
 
 # What typer raises for a line it cannot read: it names only the leaves of that tree in public.
 _Misuse: Any = typer.BadParameter.mro()[2]
@@ -62,11 +62,9 @@ _NEXT = {
     "turn": "; `keepbook threads show CHAT` numbers its turns",
     "note": "; `keepbook notes list` shows what there is",
     "proposal": "; `keepbook proposals list` shows what waits",
-    "agent": "; `keepbook agent list` shows what there is",
-    "run": "; `keepbook run list` shows what there is",
-    "lesson": "; `keepbook trading lessons --all` shows what there is",
 }
-"""Where to look when the book has no such thing; the engine does not know the commands of this door."""
+"""Where to look when the book has no such thing; the engine does not know the commands of this door. An extension has
+its own in `NEXT` of a module with commands."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -108,7 +106,7 @@ def _told_to_end() -> Iterator[None]:
 
 
 def command_line(*parts: str) -> typer.Typer:
-    """These parts of the command line; all of them, where none is named."""
+    """These parts of the command line; all of them, where none is named: the core's and those of extensions."""
     app = typer.Typer(
         name="keepbook",
         help="The memory of an AI agent, kept like a ledger.",
@@ -117,9 +115,21 @@ def command_line(*parts: str) -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     command.global_options(app, root=True)
-    for part in parts or _PARTS:
-        import_module(f"{__name__}.{part}").register(app)
+    for part in dict.fromkeys(parts) or (*_PARTS, *_extension_parts(_extensions_on())):
+        if part in _PARTS:
+            import_module(f"{__name__}.{part}").register(app)
+        else:
+            load_part(part).register(app)
+    _refuse_twins(app)
     return app
+
+
+def _refuse_twins(app: typer.Typer) -> None:
+    """An extension may register more than it says; the later of two commands would silently take the name."""
+    names = [one.name for one in app.registered_commands] + [one.name for one in app.registered_groups]
+    for name in names:
+        if names.count(name) > 1:
+            raise Invalid(f"an extension brings a command {name!r}, and there is one already", field="extensions")
 
 
 @cache
@@ -134,9 +144,62 @@ def _tree(*parts: str) -> Any:
 
 
 def _needed_parts(args: list[str]) -> list[str]:
-    """The part that the command on this line is in. `--help`, and a word that is no command, need them all."""
+    """The part that the command on this line is in. `--help`, and a word that is no command, need them all.
+
+    Extensions are looked at only where the core has no such command: it takes the settings to know them.
+    """
     word = command.first_word(args)
-    return [part for part, names in _PARTS.items() if word in names]
+    for part, names in _PARTS.items():
+        if word in names:
+            return [part]
+    try:
+        brought = _extension_parts(_extensions_on())
+    except KeepbookError:
+        if word is not None:
+            raise
+        brought = _extension_parts(shipped().values())  # --help and --version answer whatever the settings say
+    for part, names in brought.items():
+        if word in names:
+            return [part]
+    return [*_PARTS, *brought]
+
+
+def _extension_parts(extensions: Iterable[Extension]) -> dict[str, tuple[str, ...]]:
+    """Their modules with commands, and the commands of each; none may bring one that is there already."""
+    found: dict[str, tuple[str, ...]] = {}
+    taken = {name for names in _PARTS.values() for name in names}
+    for one in extensions:
+        for part, names in one.commands.items():
+            for name in names:
+                if name in taken:
+                    raise Invalid(
+                        f"extension {one.name!r}: there is a command {name!r} already; call yours otherwise",
+                        field="extensions",
+                    )
+                taken.add(name)
+            found[part] = names
+    return found
+
+
+def _extensions_on() -> Sequence[Extension]:
+    # A line that names a command of the core does not need the settings for this.
+    from keepbook.settings import load_settings
+
+    return find_extensions(load_settings().extensions)
+
+
+def _where_to_look(field: str) -> str:
+    if field in _NEXT:
+        return _NEXT[field]
+    try:
+        parts = _extension_parts(_extensions_on())
+    except KeepbookError:  # one error is being told
+        return ""
+    for part in parts:
+        hints: Mapping[str, str] = getattr(load_part(part), "NEXT", {})
+        if field in hints:
+            return hints[field]
+    return ""
 
 
 def _run(args: list[str], report: "_Report") -> int:
@@ -184,7 +247,7 @@ class _Report:
         details = to_json(error.details)
         if isinstance(error, Conflict) and error.similar:
             details["similar"] = to_json(error.similar)
-        following = _NEXT.get(error.field or "", "") if isinstance(error, NotFound) else ""
+        following = _where_to_look(error.field) if isinstance(error, NotFound) and error.field else ""
         return self.say(1, error.code, error.message + following, field=error.field, **details)
 
     def usage(self, error: Any) -> int:

@@ -23,24 +23,12 @@ from starlette.types import ASGIApp
 from keepbook.app import Keepbook
 from keepbook.doors.auth import LOOPBACK
 from keepbook.doors.http import problems
-from keepbook.doors.http.api import (
-    agents,
-    chat,
-    decisions,
-    feed,
-    me,
-    memory,
-    ops,
-    proposals,
-    tools,
-    trading,
-    trading_figures,
-    trading_files,
-)
+from keepbook.doors.http.api import chat, feed, me, memory, ops, proposals, tools
 from keepbook.doors.http.background_runs import BackgroundRuns
 from keepbook.doors.http.demo_by_cookie import DemoByCookie
-from keepbook.doors.http.document import openapi_document
-from keepbook.doors.http.gate import Gate, Opens
+from keepbook.doors.http.document import join_document, openapi_document
+from keepbook.doors.http.extension_routes import check_routes, extension_routers, said_by_api
+from keepbook.doors.http.gate import CORE_PATHS, Gate, Opens
 from keepbook.doors.http.log import AccessLog
 from keepbook.doors.http.metrics import Metrics
 from keepbook.doors.http.stream import OpenStreams
@@ -48,11 +36,14 @@ from keepbook.doors.http.web import routes
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import KeepbookError
-from keepbook.jobs import QueuedRun
+from keepbook.jobs import Errand
 
 log = logging.getLogger(__name__)
 
 ABOUT = "The memory of an AI agent, kept like a ledger. Errors are problem documents with a stable `code`."
+FIRST, LAST = (proposals.router, memory.router, chat.router), (tools.router, me.router, feed.router, ops.router)
+"""The API's, around those of extensions. What waits has a fixed path, so it stands before the memories, each of which
+has its id there."""
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False}
 """The framework's own would tell the whole address of a request, and what a person asks stands in it."""
 
@@ -82,12 +73,11 @@ def create_app(
     app.state.stopping = asyncio.Event()
     app.state.streams = OpenStreams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install_problems(app)
-    # What waits has a fixed path, so it stands before the memories, each of which has its id there.
-    parts = (proposals, memory, chat, agents, decisions, trading, trading_figures, trading_files, tools, me, feed, ops)
-    for part in parts:
-        app.router.routes.extend(part.router.routes)  # as they are: to include them would read every signature anew
-    routes.install_pages(app)
-    settings = kb.settings
+    settings, extensions = kb.settings, kb.extensions
+    check_routes([route for router in (*FIRST, *LAST, *routes.ROUTERS) for route in router.routes], extensions)
+    for router in (*FIRST, *extension_routers(extensions, "api"), *LAST):
+        app.router.routes.extend(router.routes)  # as they are: to include them would read every signature anew
+    routes.install_pages(app, extensions)
     if opens is None:
         # The gate has checked host and origin, and knows who asks.
         endpoint, app.state.mcp = mcp.mount(
@@ -104,11 +94,13 @@ def create_app(
         max_import=settings.max_import_bytes if opens is None else settings.max_body_bytes,  # many visit a demo
         refuse=routes.refusal_response,
         per_minute=settings.rate_per_minute,
+        paths=(CORE_PATHS, *said_by_api(extensions, "PATHS")),
     )
     app.add_middleware(AccessLog, owner=app)
     if opens is None and local:
         app.add_middleware(DemoByCookie, make=lambda: _story_beside(app, hosts))
-    app.openapi = lambda: openapi_document(app)  # type: ignore[method-assign]
+    document = join_document(said_by_api(extensions, "DOCUMENT"))
+    app.openapi = lambda: openapi_document(app, document)  # type: ignore[method-assign]
     return app
 
 
@@ -134,11 +126,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         stack.push_async_callback(runs.end)
         stack.callback(lambda: getattr(app.state, "guests", None) and app.state.guests.close())
 
-        def begin(queued: Sequence[QueuedRun]) -> None:
+        def begin(queued: Sequence[Errand]) -> None:
             for each in queued:
-                runs.begin(kb.perform(*each), in_turn=True)
+                runs.begin(kb.perform_errand(each), in_turn=True)
 
-        for work, then in ((kb.sweep_in_turn, None), (kb.queue_runs_in_turn, begin)):
+        for work, then in ((kb.sweep_in_turn, None), (kb.queue_errands_in_turn, begin)):
             working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
             stack.push_async_callback(asyncio.wait, [working])  # what it has begun ends before the book is closed
         stack.callback(app.state.stopping.set)

@@ -1,4 +1,4 @@
-"""Runs of agents that go on in the server after the request that began them, or by schedule. They end with the
+"""Work that goes on in the server after the request that began it, or that a sweep has found due. It ends with the
 server."""
 
 import asyncio
@@ -7,31 +7,31 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from keepbook.jobs import MOST_RUNS_AT_ONCE
+from keepbook.jobs import MOST_ERRANDS_AT_ONCE
 
 log = logging.getLogger(__name__)
 
 
 class BackgroundRuns:
-    """The runs in progress in this process; `app.state.runs`."""
+    """The work in progress in this process; `app.state.runs`."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._room = asyncio.Semaphore(MOST_RUNS_AT_ONCE)
+        self._room = asyncio.Semaphore(MOST_ERRANDS_AT_ONCE)
 
     def begin(self, work: Coroutine[Any, Any, Any], *, in_turn: bool = False) -> "asyncio.Task[Any]":
-        """Start a run in the background; with `in_turn` only a few at once."""
+        """Start work in the background; with `in_turn` only a few at once."""
         task = asyncio.create_task(self._in_turn(work) if in_turn else work)
         self._tasks.add(task)
         task.add_done_callback(self._forget_task)
         return task
 
     async def stay(self, work: Coroutine[Any, Any, Any], *, wait: float) -> None:
-        """Start a run in the background, and wait for it `wait` seconds at most."""
+        """Start work in the background, and wait for it `wait` seconds at most."""
         await asyncio.wait({self.begin(work)}, timeout=wait)
 
     async def end(self) -> None:
-        """Stop all runs: each fails, and says that it was stopped."""
+        """Stop all of it: each piece fails, and says that it was stopped."""
         for task in list(self._tasks):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):

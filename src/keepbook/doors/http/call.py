@@ -17,9 +17,10 @@ from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.ground import idempotency
 from keepbook.book.ground.to_json import to_json
-from keepbook.book.owners.authority import OPERATIONS, READ, TABLE
+from keepbook.book.owners.authority import READ, row_of
 from keepbook.doors.auth import Caller, gives_memory
 from keepbook.doors.http.stream import MEDIA_TYPE, OpenStreams
+from keepbook.tools import bound
 
 METADATA = "metadata."
 KEYED = ("memories.inject", "tools.list")
@@ -73,13 +74,13 @@ class Call:
 
     def agent(self, ref: str) -> str:
         """The id of an agent that this caller may ask about. A bound token learns nothing of another agent."""
-        id = self.book.agents.get(ref).id
-        self.caller.ask(self.operation, agent=id)
+        id = bound.agent_id(self.book, ref)
+        self.ask_about(id)
         return id
 
-    def run(self, run_id: str) -> str:
-        self.caller.ask(self.operation, agent=self.book.runs.get(run_id).agent_id)
-        return run_id
+    def ask_about(self, agent_id: str) -> None:
+        """Raise `NotAllowed` unless this caller may ask about what is this agent's."""
+        self.caller.ask(self.operation, agent=agent_id)
 
     def scope(self, asked: str | None) -> str | None:
         """The scope to read memories by; for a bound token its agent's."""
@@ -153,7 +154,7 @@ class May:
 
     def __init__(self, operation: str, own: bool) -> None:
         self._operation, self._own = operation, own
-        self.reads = TABLE[OPERATIONS[operation]].scope == READ and operation not in KEYED
+        self.reads = row_of(operation).scope == READ and operation not in KEYED
 
     def at_once(self, request: Request, body: bytes = b"", idempotency_key: str | None = None) -> Call:
         """The call, made in a worker thread: here the gate has left it to the route to authenticate the caller."""
@@ -175,6 +176,6 @@ class MayWrite(May):
 
 def permitted_call(operation: str, *, own: bool = False) -> Any:
     """The call of an endpoint, if the caller may do the operation. With `own` it is about one agent, and the endpoint
-    says which with `call.agent`, `call.run` or `call.own`."""
+    says which with `call.agent`, `call.ask_about` or `call.own`."""
     asked = May(operation, own)
     return Depends(asked if asked.reads else MayWrite(operation, own))

@@ -1,9 +1,12 @@
 """The OpenAPI document: what the framework reads from the routes, made fit for client generators.
 
 Operation ids are short and stable: the name of the function, which no other endpoint has. Names of schemas are single
-words. The examples stand here together, and are tested against the schemas.
+words. The examples stand here together, and are tested against the schemas; those of an extension's API stand in the
+`DOCUMENT` of one of its modules.
 """
 
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,56 +15,34 @@ from fastapi.routing import APIRoute
 
 from keepbook.doors.auth import ACTOR_HEADER, OWNER_HEADER
 from keepbook.doors.http import problems
+from keepbook.errors import Invalid
 
 TAGS = {
     "memory": "Memories: kept, changed, found, put into a prompt; the ledger and undo.",
     "chat": "Chats that end in memory, and notes.",
-    "agents": "Agents, their runs, decisions and how those turned out.",
-    "trading": "Skills, deployments, trades, lessons, and the files they come from.",
     "tools": "A preset's tools for any agent.",
     "me": "The owner: choices, tokens, and the whole book.",
     "events": "What changed, as a page or a stream.",
     "operation": "Health and metrics.",
 }
 NAMES = {
-    "ActiveMemory": "Carried",
-    "AgentList": "Agents",
-    "BarList": "Bars",
-    "BreakdownPart": "Part",
     "ChangedChoices": "Chosen",
     "ChatReply": "Reply",
     "ClosingResult": "Closed",
-    "DecisionCounts": "Counted",
-    "DecisionGroup": "Group",
-    "DecisionList": "Decisions",
-    "EquityAnswer": "Equity",
-    "EquityPoint": "Point",
     "EraseConfirmation": "Confirmed",
     "FeedChange": "Changed",
-    "FieldVersion": "Field",
     "ForgetRequest": "Forgotten",
     "FoundSnippets": "FoundTurns",
     "ImportedItem": "Came",
     "InjectRequest": "Session",
-    "LessonVersion": "Told",
-    "LoadedFile": "Loaded",
     "MemoryDetail": "Detailed",
     "NoteList": "Notes",
-    "OutcomeHistory": "History",
-    "PastCard": "Past",
     "PencilList": "Pencilled",
-    "PeriodFigures": "Period",
-    "RecordedDecision": "Recorded",
-    "RecordedTurn": "Turn",
-    "ReflectRequest": "Reflected",
-    "RefusedRow": "Refused",
     "RenderRequest": "Asked",
     "RestoreRequest": "Restored",
-    "RunList": "Runs",
     "SkippedCandidate": "Skipped",
     "ToolAnswer": "Answer",
     "TopicTrial": "Tried",
-    "TranscriptTurn": "Line",
 }
 """Schemas that are published under another name than their class has."""
 EXAMPLES: dict[str, Any] = {
@@ -73,18 +54,14 @@ EXAMPLES: dict[str, Any] = {
     "start_chat": {"session": "chat-42"},
     "say_in_chat": {"text": "I moved to Bergen last week"},
     "write_note": {"text": "Ask Anna about the harbour"},
-    "create_agent": {"name": "Swing desk", "card_type": "trade-decision"},
-    "record_decision": {
-        "card": {"question": "Will it rain?", "probability": 0.7, "resolves_by": "2027-01-01"},
-        "key": "rain-1",
-    },
-    "run_agent": {"prompt": "BTC/USDT, the daily close"},
     "change_me": {"zone": "Europe/Oslo", "never": ["health"]},
     "make_token": {"kind": "agent", "scopes": ["read", "write"], "name": "my agent"},
     "call_tool": {"query": "what is the dog called?"},
     "try_never": {"text": "I saw a doctor today"},
 }
 """By operation id: a body that works."""
+LAST_TAG_BEFORE = "chat"
+"""After it stand the tags of extensions."""
 HEADERS = {
     OWNER_HEADER: "Whose book, with a service token.",
     ACTOR_HEADER: "With a service token of scope person: as whom it acts.",
@@ -92,7 +69,47 @@ HEADERS = {
 """What the gate reads of every request to the API, before the framework sees it."""
 
 
-def openapi_document(app: FastAPI) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """What the document tells of one part of the API.
+
+    tags: what each tag of its routes is about
+    names: schemas that are published under another name than their class has
+    examples: by operation id, a body that works
+    """
+
+    tags: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    examples: Mapping[str, Any] = field(default_factory=dict)
+
+
+def join_document(parts: Iterable[DocumentPart]) -> DocumentPart:
+    """What is told of the core and of these parts together; none may speak for another."""
+    added_tags: dict[str, str] = {}
+    names, examples = dict(NAMES), dict(EXAMPLES)
+    for part in parts:
+        _refuse_taken("tag", part.tags, {*TAGS, *added_tags})
+        _refuse_taken("schema", part.names, names)
+        _refuse_taken("schema", part.names.values(), set(names.values()))
+        _refuse_taken("example", part.examples, examples)
+        added_tags |= part.tags
+        names |= part.names
+        examples |= part.examples
+    tags: dict[str, str] = {}
+    for name, about in TAGS.items():
+        tags[name] = about
+        if name == LAST_TAG_BEFORE:
+            tags |= added_tags
+    return DocumentPart(tags, names, examples)
+
+
+def _refuse_taken(what: str, wanted: Iterable[str], taken: Container[str]) -> None:
+    for name in wanted:
+        if name in taken:
+            raise Invalid(f"the API's document has {what} {name!r} already; choose another", field="extensions")
+
+
+def openapi_document(app: FastAPI, told: DocumentPart) -> dict[str, Any]:
     """The document, with the token that every path but /health takes."""
     if app.openapi_schema is None:
         for route in app.routes:
@@ -100,15 +117,15 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
                 route.operation_id = route.name
         made = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes,
-            tags=[{"name": name, "description": told} for name, told in TAGS.items()],
+            tags=[{"name": name, "description": about} for name, about in told.tags.items()],
         )  # fmt: skip
         parts = made.setdefault("components", {})
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         parts.setdefault("schemas", {})["Problem"] = problems.Problem.model_json_schema()
         made["security"] = [{"token": []}, {}]
         _show_headers(made)
-        _show_examples(made)
-        app.openapi_schema = _with_published_names(made)
+        _show_examples(made, told.examples)
+        app.openapi_schema = _with_published_names(made, told.names)
         _title_schemas(app.openapi_schema["components"]["schemas"])
     return app.openapi_schema
 
@@ -124,10 +141,10 @@ def _show_headers(made: dict[str, Any]) -> None:
             )  # fmt: skip
 
 
-def _show_examples(made: dict[str, Any]) -> None:
+def _show_examples(made: dict[str, Any], examples: Mapping[str, Any]) -> None:
     for operations in made["paths"].values():
         for operation in operations.values():
-            example = EXAMPLES.get(operation["operationId"])
+            example = examples.get(operation["operationId"])
             if example is not None:
                 operation["requestBody"]["content"]["application/json"]["example"] = example
             for answer in operation["responses"].values():
@@ -135,15 +152,15 @@ def _show_examples(made: dict[str, Any]) -> None:
                     content.get("schema", {}).pop("title", None)  # the framework's, made of the path
 
 
-def _with_published_names(value: Any) -> Any:
+def _with_published_names(value: Any, names: Mapping[str, str]) -> Any:
     """The document with short names of schemas, where they stand and where they are meant."""
     if isinstance(value, dict):
-        return {NAMES.get(key, key): _with_published_names(item) for key, item in value.items()}
+        return {names.get(key, key): _with_published_names(item, names) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_published_names(item) for item in value]
+        return [_with_published_names(item, names) for item in value]
     if isinstance(value, str) and value.startswith("#/components/schemas/"):
         name = value.rpartition("/")[2]
-        return f"#/components/schemas/{NAMES.get(name, name)}"
+        return f"#/components/schemas/{names.get(name, name)}"
     return value
 
 

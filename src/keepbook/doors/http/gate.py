@@ -7,6 +7,7 @@ security headers of every answer. Plain ASGI, so that streams pass through it un
 
 import asyncio
 import ipaddress
+import re
 import time
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,8 +36,6 @@ SMALL = 64 * 1024
 """A body that the server has in hand with the request: it reads that much ahead of whoever asks for it."""
 BODY_SECONDS = 30.0
 """How long a request may take to send what it has to say."""
-IMPORTS = regex(r"(?:/api)?(?:/trading)?/import|/trading/(?:[^/]+/)?load")
-"""Where a file of the person's comes in: it may be larger than other requests."""
 WRONG_A_MINUTE = 10
 """So many wrong keys from one address are answered in a minute; after that it waits."""
 
@@ -86,6 +85,30 @@ class Meter:
         bucket.left -= 1
 
 
+NOWHERE = regex(r"(?!)")
+"""Fits no path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathRules:
+    """What the gate should know about the paths of one part of the server.
+
+    imports: where a file of the person's comes in: it may be larger than other requests
+    command: what brings in a file that is too large for that
+    of_nobody: whether a request, by its path and what its query says, is about no owner's book
+    """
+
+    imports: re.Pattern[str] = NOWHERE
+    command: str = ""
+    of_nobody: Callable[[str, Mapping[str, list[str]]], bool] = lambda _path, _query: False
+
+
+CORE_PATHS = PathRules(
+    imports=regex(r"(?:/api)?/import"),
+    command="keepbook import FILE",
+    of_nobody=lambda path, _query: path == "/metrics",  # figures of the server
+)
+
 RequestHeaders = Mapping[str, str]
 """What the head of a request says, by names in small letters."""
 Opens = Callable[[RequestHeaders], Keepbook]
@@ -111,15 +134,17 @@ class Gate:
         max_import: int,
         per_minute: int,
         refuse: Callable[[Scope, KeepbookError], Awaitable[Response]],
+        paths: Sequence[PathRules] = (CORE_PATHS,),
     ) -> None:
         """`hosts` are the names of the address itself, `further` those that others use for it; `refuse` turns an error
-        into an answer."""
+        into an answer; `paths` are the rules of all parts of the server."""
         self._app = app
         self._opens = opens
         self._own = {host.lower() for host in hosts}
         self._hosts = self._own | {host.lower() for host in further}
         self._local = local
         self._max_body, self._max_import, self._refuse = max_body, max(max_body, max_import), refuse
+        self._paths = tuple(paths)
         self._meter = Meter(per_minute)
         self._wrong = Meter(WRONG_A_MINUTE)
 
@@ -137,9 +162,10 @@ class Gate:
         except KeepbookError as error:
             await (await self._refuse(scope, error))(scope, receive, send)
             return
-        brings_in = IMPORTS.fullmatch(scope["path"]) and "caller" in scope["state"]  # nobody unknown sends that much
+        command = self._import_command(scope["path"])
+        brings_in = command is not None and "caller" in scope["state"]  # nobody unknown sends that much
         most = self._max_import if brings_in else self._max_body
-        reading = _BodyReader(receive, send, most, BODY_SECONDS * most / self._max_body, scope["path"], letting_in)
+        reading = _BodyReader(receive, send, most, BODY_SECONDS * most / self._max_body, command, letting_in)
         await self._app(scope, reading.receive, reading.send)
         if reading.refused is not None:
             await (await self._refuse(scope, reading.refused))(scope, receive, send)
@@ -151,11 +177,16 @@ class Gate:
                 f"this server does not answer to {host[:100]!r}; name it in KEEPBOOK_ALLOWED_HOSTS", code="wrong_host"
             )
         length = headers.get("content-length", "0")
-        most = self._max_import if IMPORTS.fullmatch(scope["path"]) else self._max_body
+        command = self._import_command(scope["path"])
+        most = self._max_body if command is None else self._max_import
         if not length.isdecimal() or int(length) > most:
-            raise _too_large(most, scope["path"])
+            raise _too_large(most, command)
         if scope["method"] not in SAFE and "authorization" not in headers:
             _refuse_other_sites(headers)
+
+    def _import_command(self, path: str) -> str | None:
+        """What else brings in the files that come in at this path; None where none do."""
+        return next((one.command for one in self._paths if one.imports.fullmatch(path)), None)
 
     def _at_the_door(self, scope: Scope, headers: RequestHeaders) -> "_CallerCheck":
         state = scope.setdefault("state", {})
@@ -188,18 +219,9 @@ class Gate:
         scope["state"]["local"] = local
         secret, page = _secret(headers)
         named, acts = _owner_named(scope), headers.get(ACTOR_HEADER.lower())
-        anyone = _of_nobody(scope["path"], scope["query_string"])
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        anyone = any(one.of_nobody(scope["path"], query) for one in self._paths)
         return caller_for(kb, secret, named, local=local, anyone=anyone, acts=acts, page=page)
-
-
-def _of_nobody(path: str, query: bytes) -> bool:
-    """Whether a request is about no owner's book: figures of the server, or bars and events, which everybody shares."""
-    if path == "/api/trading/import":
-        return parse_qs(query.decode("latin-1")).get("kind") in (["bars"], ["events"])
-    return path in _OF_NOBODY or path.startswith("/api/trading/market-events/")
-
-
-_OF_NOBODY = frozenset(("/metrics", "/api/trading/bars", "/api/trading/symbols"))
 
 
 def comes_straight(scope: Scope, headers: RequestHeaders, own: Container[str] = LOOPBACK) -> bool:
@@ -241,9 +263,9 @@ class _BodyReader:
     even if the route answers otherwise. Sends no answer before the caller was checked."""
 
     def __init__(
-        self, receive: Receive, send: Send, max_body: int, seconds: float, path: str, letting_in: _CallerCheck
+        self, receive: Receive, send: Send, max_body: int, seconds: float, command: str | None, letting_in: _CallerCheck
     ) -> None:
-        self._receive, self._send, self._max_body, self._path = receive, send, max_body, path
+        self._receive, self._send, self._max_body, self._command = receive, send, max_body, command
         self._letting_in = letting_in
         self._seconds = seconds
         self._seen, self._whole, self._begun = 0, False, False
@@ -263,7 +285,7 @@ class _BodyReader:
         self._seen += len(message.get("body", b""))
         self._whole = not message.get("more_body", False)
         if self._seen > self._max_body:
-            raise self._refuse(_too_large(self._max_body, self._path))
+            raise self._refuse(_too_large(self._max_body, self._command))
         return message
 
     async def send(self, message: Message) -> None:
@@ -282,9 +304,9 @@ class _BodyReader:
         return why
 
 
-def _too_large(max_body: int, path: str) -> Invalid:
-    if IMPORTS.fullmatch(path):
-        command = "keepbook trading import" if "/trading/" in path else "keepbook import FILE"
+def _too_large(max_body: int, command: str | None) -> Invalid:
+    """`command` brings in larger files, where this request was to bring in one."""
+    if command is not None:
         most = f"a file that is brought in here may have {max_body / 1e6:g} MB"
         return Invalid(f"{most}; a larger one comes in with {command}", code="too_large")
     return Invalid(f"a request may have {max_body:,} bytes; send less at a time", code="too_large")

@@ -4,16 +4,17 @@ Requests are counted by route and never by path, errors by their code: a path or
 happens below the doors is counted in `storage/tally.py` and read from there on request.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
 from keepbook.app import Keepbook
-from keepbook.errors import KeepbookError
+from keepbook.errors import Invalid, KeepbookError
+from keepbook.extension import Extension, load_part
 
-COUNTERS = {
+COUNTERS: dict[str, tuple[str, str, str | None]] = {
     "writes": ("keepbook_writes", "Entries of the ledger, by action.", "action"),
     "closes": ("keepbook_closes", "Chats read for memories: closed, failed, or parked after the last try.", "outcome"),
     "jobs": ("keepbook_jobs", "What the sweeps did, by work.", "work"),
@@ -31,6 +32,20 @@ OTHER = "other"
 """A method that nothing here answers to: anybody can think of a million more, and each would be kept."""
 A_MILLION = 1_000_000
 Counts = Mapping[tuple[str, str], float]
+
+
+def join_counters(extensions: Sequence[Extension]) -> dict[str, tuple[str, str, str | None]]:
+    """The core's counters and those of extensions, by their name in the tally; none may have a name that is taken."""
+    counters = dict(COUNTERS)
+    families = {family for family, _, _ in (*COUNTERS.values(), *GAUGES.values())}
+    for one in extensions:
+        added = {} if one.metrics is None else load_part(one.metrics)
+        for name, (family, words, label) in added.items():
+            if name in counters or name in GAUGES or family in families:
+                raise Invalid(f"extension {one.name!r} counts {name!r}, which is counted already", field="extensions")
+            counters[name] = (family, words, label)
+            families.add(family)
+    return counters
 
 
 class Metrics:
@@ -59,13 +74,14 @@ class _Below(Collector):
 
     def __init__(self, kb: Keepbook) -> None:
         self._kb = kb
+        self._counters = join_counters(kb.extensions)
 
     def collect(self) -> Iterator[Metric]:
         try:
             counted = self._kb.counted()
         except KeepbookError:  # no database, no backlog; the requests are still told
             return
-        for name, (family, words, label) in COUNTERS.items():
+        for name, (family, words, label) in self._counters.items():
             yield _add_metrics(CounterMetricFamily(family, words, labels=[label] if label else []), counted, name)
         for name, (family, words, label) in GAUGES.items():
             yield _add_metrics(GaugeMetricFamily(family, words, labels=[label]), counted, name)

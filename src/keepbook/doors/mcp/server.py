@@ -56,7 +56,7 @@ from keepbook.doors.auth import Caller, gives_memory
 from keepbook.doors.mcp.watch import BLOCK, Watch
 from keepbook.errors import Invalid, KeepbookError, NotFound
 from keepbook.tools import catalogue
-from keepbook.tools.agents import agent_tools, toolbox
+from keepbook.tools.bound import bound_tools, outside_tools
 from keepbook.tools.definition import Tool as Definition
 from keepbook.tools.definition import ToolAnswer
 
@@ -149,10 +149,8 @@ class _Handlers:
     def _tools(self, caller: Caller) -> catalogue.ToolSet:
         book = self._book(caller)
         if caller.agent is not None:
-            agent = book.agents.get(caller.agent)
-            # A program that we start for a run answers with its card; it has nothing to record beside it.
-            return toolbox(book, agent, blind=caller.blind, records=agent.adapter != "claude-cli")
-        extra = agent_tools(book)
+            return bound_tools(book, caller.agent, blind=caller.blind)
+        extra = outside_tools(book, caller.preset)
         return catalogue.build_tools(caller.preset, book, outside=True, extra=extra, mode=caller.mode)
 
     def _book(self, caller: Caller) -> Book:

@@ -23,6 +23,7 @@ from mcp.shared.message import SessionMessage
 from keepbook.app import Keepbook
 from keepbook.doors.auth import Caller
 from keepbook.doors.mcp.server import AGENT_INSTRUCTIONS, INSTRUCTIONS, build_server
+from keepbook.tools.bound import agent_id
 
 _CHUNK = 65_536
 _AHEAD = 16
@@ -41,8 +42,8 @@ def run_stdio(
     """Serve one owner's book until the client leaves; with `agent`, the tools of that agent alone."""
     book = kb.book(owner)
     book.preset(preset)  # a name that is wrong is told now, not to a client that waits
-    bound = None if agent is None else book.agents.get(agent).id
-    caller = Caller(owner, kind="agent", preset=preset, agent=bound, blind=blind, mode=mode)
+    bound_to = None if agent is None else agent_id(book, agent)
+    caller = Caller(owner, kind="agent", preset=preset, agent=bound_to, blind=blind, mode=mode)
     try:
         told = AGENT_INSTRUCTIONS if caller.agent else INSTRUCTIONS
         asyncio.run(_serve(build_server(kb, lambda _: caller, instructions=told, listens=True)))

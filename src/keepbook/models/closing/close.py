@@ -35,6 +35,7 @@ from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import content_words
 from keepbook.book.upkeep.importers.incoming import source_of_session
 from keepbook.errors import KeepbookError
+from keepbook.extension import Extension
 from keepbook.models.closing.checks import (
     KNOWN,
     OFFLINE,
@@ -78,6 +79,7 @@ def close(
     notice: str | None = None,
     lease_seconds: float = LEASE_SECONDS,
     sense: Sense | None = None,
+    extensions: tuple[Extension, ...] = (),
 ) -> ClosingResult:
     """Close one chat of one owner with one model. Errors are in the result, so that a sweep goes on."""
     with database.write(owner) as tx:
@@ -92,7 +94,7 @@ def close(
         if reading is None:
             threads.finish(tx, held, now, summary=None)
             return ClosingResult(thread_id, "closed")
-    reading = replace(reading, sense=sense)
+    reading = replace(reading, sense=sense, extensions=extensions)
     try:
         extraction = _with_requested(run_model(model.extract(reading)), reading)
         return _store_closing(database, owner, held, preset, reading, extraction, notice)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from keepbook.book.text.opposites import opposite, same_saying
 from keepbook.book.text.words import fold_text, polarity
+from keepbook.extension import load_part
 from keepbook.models.notebook import change
 from keepbook.models.notebook.compatible_steps import compatible_steps
 from keepbook.models.notebook.consent import answer_steps
@@ -19,7 +20,6 @@ from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_
 from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
 from keepbook.models.notebook.quote import is_fragment, is_hushed, is_shred, may_stand, quotation
 from keepbook.models.notebook.read import OWN, Clause, Understood
-from keepbook.models.notebook.reply.intents import trading_intents
 from keepbook.models.notebook.reply.phrases import asks
 from keepbook.models.notebook.values import NEW, NOTEBOOK, QuotedLine, Scene, Target, TurnStep
 from keepbook.models.reader.moves import MoveBars
@@ -58,7 +58,7 @@ def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: boo
     exchanged: such clauses are kept or offered like any other."""
     if (answered := answer_steps(scene, whole_answer(scene.turn.text))) is not None:
         return answered
-    if _names_a_skill(scene):
+    if _names_one_of_several(scene):
         return []
     orders = orders_of_turn(scene.turn.text)
     learned = read.language == "en"
@@ -69,12 +69,18 @@ def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: boo
     return compatible_steps(steps, scene)
 
 
-def _names_a_skill(scene: Scene) -> bool:
-    """Whether a turn only says which skill was meant, as the last reply asked: nothing to keep."""
+def _names_one_of_several(scene: Scene) -> bool:
+    """Whether a turn only says which one was meant, as the last reply asked: nothing to keep."""
     last = scene.turns[-2] if len(scene.turns) > 1 else None
     if last is None or last.speaker != NOTEBOOK or not asks(last.text, "which_end"):
         return False
     return len(scene.turn.text.split()) <= FEW_WORDS
+
+
+def _asks_extension(scene: Scene, text: str) -> bool:
+    """Whether it asks for something of an extension that the preset names."""
+    named = [one for one in scene.extensions if one.name in scene.preset.extensions]
+    return any(load_part(asks_for)(text, "en") for one in named for asks_for in one.asks)
 
 
 def _contradicts(line: str, words: str) -> bool:
@@ -295,8 +301,8 @@ class _Turn:
         ordered = self._is_ordered(at) or (clause.verdict != "leave" and is_standing(clause.text))
         if not ordered and (clause.verdict == "leave" or clause.move.acts["talk"] >= IDLE):
             return []
-        if self.scene.preset.trading and trading_intents(clause.text, "en"):
-            return []  # asks for something about trading, which the reply answers
+        if _asks_extension(self.scene, clause.text):
+            return []  # the reply answers it
         lines = self.targets_of(clause, self.bars.point_sure, "memory")
         known = [one for one in lines if not _contradicts(one.content, clause.text)]
         if known and self.judged[at].act == "say" and self.judged[at].sure:

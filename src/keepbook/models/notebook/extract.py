@@ -76,7 +76,7 @@ class _Work:
             self._turns(0, at + 1), reading.thread_id, reading.zone, reading.turns[at].at or reading.now,
             _preset(reading), targets=tuple(self._targets(reading.turns[at].text)),
             never=(*reading.never, *topics, *self.never), sense=reading.sense, withdrawn=withdrawn_spans(deeds),
-            hushed=(*hushed, *self.hushed),
+            hushed=(*hushed, *self.hushed), extensions=reading.extensions,
         )  # fmt: skip
 
     def _targets(self, text: str) -> list[Target]:

@@ -96,14 +96,14 @@ def load_context(book: Book, thread_id: str, text: str, *, before: int | None = 
         every = threads.current_messages(threads.messages_of(tx, thread_id))
         messages = tuple(one for one in every if before is None or one.turn < before)
         busy = thread.turns == 0 and threads.being_closed(tx, now) > 0
-        loaded = TurnContext(thread, messages, preset, chosen, _bare_scene(tx, thread, preset, now), busy=busy)
+        loaded = TurnContext(thread, messages, preset, chosen, _bare_scene(book, tx, thread, preset, now), busy=busy)
         if not loaded.remembers or not query:
             return loaded
         return _with_lines(book, tx, loaded, query, text, now)
 
 
-def _bare_scene(tx: Tx, thread: Thread, preset: Preset, now: str) -> Scene:
-    return Scene((), thread.id, owners.zone_name(tx), parse_stamp(now), preset)
+def _bare_scene(book: Book, tx: Tx, thread: Thread, preset: Preset, now: str) -> Scene:
+    return Scene((), thread.id, owners.zone_name(tx), parse_stamp(now), preset, extensions=book.extensions)
 
 
 def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, now: str) -> TurnContext:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.text.quotation import Span
 from keepbook.book.text.topic_meaning import Sense
+from keepbook.extension import Extension
 from keepbook.presets import Preset
 
 NOTEBOOK = "notebook"
@@ -80,6 +81,8 @@ class Scene:
     """Where an order names a shipped topic: every line of the book that is about it."""
     editing: Target | None = None
     """The memory that the chat was opened to change."""
+    extensions: tuple[Extension, ...] = ()
+    """Those that are on."""
 
     @property
     def turn(self) -> ChatTurn:

@@ -4,6 +4,8 @@ network."""
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
+from keepbook.errors import Invalid
+from keepbook.extension import load_part, loaded_extensions
 from keepbook.models.model import (
     ClosingChat,
     Conversation,
@@ -19,7 +21,6 @@ from keepbook.models.notebook.brief.title import chat_title
 from keepbook.models.notebook.extract import extract
 from keepbook.models.notebook.reply import compose
 from keepbook.models.notebook.values import withdrawn_spans
-from keepbook.models.offline import agent
 
 NAME = "offline"
 
@@ -33,12 +34,10 @@ class OfflineModel:
         return f"<model {self.name}>"
 
     def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
-        """Answer the last message, calling tools on the way; as an agent if a card is requested."""
-        return (
-            compose.notebook_reply(conversation, tools)
-            if conversation.card is None
-            else agent.agent_reply(conversation, tools)
-        )
+        """Answer the last message, calling tools on the way; in a form, if one is asked for."""
+        if conversation.form is None:
+            return compose.notebook_reply(conversation, tools)
+        return _answer_in_form(conversation, tools)
 
     async def extract(self, reading: ClosingChat) -> Extraction:
         """Read a closing chat by rules."""
@@ -52,6 +51,18 @@ class OfflineModel:
     async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         """A title from the matter of the first exchange."""
         return await asyncio.to_thread(chat_title, turns), Usage()
+
+
+def _answer_in_form(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
+    """The answer of the extension that knows the form: only an extension ever asks for one."""
+    for one in loaded_extensions():
+        if one.forms is None:
+            continue
+        answer: AsyncIterator[ReplyEvent] | None = load_part(one.forms)(conversation, tools)
+        if answer is not None:
+            return answer
+    asked = "nothing" if conversation.form is None else conversation.form.name
+    raise Invalid(f"no extension answers in the form {asked!r} without a model", field="form")
 
 
 def _extract(reading: ClosingChat) -> Extraction:

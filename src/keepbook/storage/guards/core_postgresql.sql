@@ -308,3 +308,17 @@ BEGIN
   RETURN NEW;
 END $$;
 CREATE TRIGGER messages_append BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_messages_append();
+
+-- Loads: what a file brought is taken back once, and never rewritten.
+CREATE FUNCTION keepbook_loads_are_taken_back_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.undone_at IS NOT NULL OR NEW.undone_at IS NULL OR NEW.gone IS NULL
+    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.what, NEW.title, NEW.deployment_id, NEW.trades, NEW.fills, NEW.brought, NEW.before, NEW.told)
+    IS DISTINCT FROM
+       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.what, OLD.title, OLD.deployment_id, OLD.trades, OLD.fills, OLD.brought, OLD.before, OLD.told)
+  THEN
+    PERFORM keepbook_refuse('a load is taken back, never rewritten');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_loads_are_taken_back_once();

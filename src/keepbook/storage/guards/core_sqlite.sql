@@ -246,3 +246,13 @@ END;
 CREATE TRIGGER messages_follow_each_other BEFORE INSERT ON messages
 WHEN NEW.turn <> 1 + coalesce((SELECT max(turn) FROM messages WHERE owner = NEW.owner AND thread_id = NEW.thread_id), 0)
 BEGIN SELECT RAISE(ABORT, 'guard: the turns of a chat are numbered without gaps'); END;
+
+-- Loads: what a file brought is taken back once, and never rewritten.
+CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads
+WHEN NOT (
+  OLD.undone_at IS NULL AND NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.owner = OLD.owner
+  AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.what = OLD.what
+  AND NEW.title = OLD.title AND NEW.deployment_id IS OLD.deployment_id AND NEW.trades = OLD.trades
+  AND NEW.fills = OLD.fills AND NEW.brought = OLD.brought AND NEW.before = OLD.before AND NEW.told = OLD.told
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;

@@ -1,47 +1,124 @@
-"""Every table, once, for both engines, room by room.
+"""Every table, once, for both engines: those of the core room by room, and those that extensions declare.
 
 The owner comes first in every key and index: one owner is one contiguous range, row-level security is
 cheap, and the schema can be sharded by owner as it stands. Instants are fixed-width UTC text
 (`2026-11-15T03:26:39.123456Z`), so both engines compare, hash and export the same bytes.
 What a constraint can say stands here; what needs a look at other rows is a trigger in `guards/`.
 
-Within a room a table is declared after those it depends on.
+Within a room a table is declared after those it depends on. Which tables a database has, it says itself
+(`storage/installed.py`): whatever walks over all of them takes its `TableSet`.
 """
 
-from sqlalchemy import Table
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property
+from types import ModuleType
 
-from keepbook.storage.tables import agents, chats, choices, cover, ledger, market, memory, trading, upkeep
-from keepbook.storage.tables.declare import metadata as metadata
+from sqlalchemy import Table
+from sqlalchemy.schema import sort_tables
+
+from keepbook.errors import Invalid
+from keepbook.extension import Extension, load_part, shipped
+from keepbook.storage.tables import chats, choices, cover, ledger, memory, upkeep
 from keepbook.storage.tables.declare import rules_of
 
 WHOLE_BOOK = "*"
 """The `memory_id` of an erasure that takes everything of its owner."""
 
-ROOMS = (ledger, memory, chats, choices, upkeep, agents, market, trading, cover)
-"""In the order of an export."""
-
-DECLARED: tuple[Table, ...] = tuple(
-    table for room in ROOMS for table in vars(room).values() if isinstance(table, Table)
-)
-
-EXPORTED: dict[str, Table] = {
-    rules_of(table).exported: table
-    for last in (False, True)
-    for table in DECLARED
-    if rules_of(table).exported and rules_of(table).exported_last is last
-}
-"""The kinds of line of an export and the tables they come from, in file order."""
-
-COVERED: dict[str, Table] = {table.name: table for table in DECLARED if rules_of(table).covered}
-"""What the ledger covers beside its own entries."""
-
-AT_HOME = frozenset(table.name for table in DECLARED if rules_of(table).home)
-"""What stays with the coordinator of a cluster. A token is covered by its owner's chain wherever that lies."""
-
-BY_HAND = ("owners", "tokens", "armed")
+BY_HAND = ("owners", "tokens")
 """What names an owner and is erased by a step of its own."""
 
-OWNED: tuple[Table, ...] = tuple(
-    table for table in reversed(DECLARED) if "owner" in table.c and table.name not in BY_HAND
-)
-"""What belongs to one owner, children first: the order in which it can be erased."""
+
+class TableSet:
+    """The tables of a database: those of the core, then those of its extensions, then what covers them all."""
+
+    def __init__(self, of_extensions: Iterable[Table] = ()) -> None:
+        before = [table for room in (ledger, memory, chats, choices, upkeep) for table in tables_in(room)]
+        self.of_extensions = tuple(of_extensions)
+        self.declared = (*before, *self.of_extensions, *tables_in(cover))
+        self.exported = _in_file_order(self.declared)
+        """The kinds of line of an export and the tables they come from, in file order."""
+
+    @cached_property
+    def parents_first(self) -> tuple[Table, ...]:
+        """In an order in which they can be made: by what they depend on, where all are of this package. Else those of
+        extensions come last, as they were declared: the record of one whose code is gone tells no more than that."""
+        ours = {table for extension in shipped().values() for table in tables_of(extension)}
+        if ours.issuperset(self.of_extensions):
+            return tuple(sort_tables(self.declared))
+        return (
+            *sort_tables([table for table in self.declared if table not in self.of_extensions]),
+            *self.of_extensions,
+        )
+
+    @cached_property
+    def covered(self) -> dict[str, Table]:
+        """What the ledger covers beside its own entries."""
+        return {table.name: table for table in self.declared if rules_of(table).covered}
+
+    @cached_property
+    def unexported(self) -> frozenset[str]:
+        """What the ledger covers and no export holds: a token opens this installation's doors and no other's."""
+        return frozenset(name for name, table in self.covered.items() if not rules_of(table).exported)
+
+    @cached_property
+    def owned(self) -> tuple[Table, ...]:
+        """What belongs to one owner, children first: the order in which it can be erased."""
+        return tuple(
+            table for table in reversed(self.parents_first) if "owner" in table.c and table.name not in BY_HAND
+        )
+
+
+def _in_file_order(tables: Iterable[Table]) -> dict[str, Table]:
+    found: dict[str, Table] = {}
+    for table in tables:
+        kind = rules_of(table).exported
+        if kind and found.setdefault(kind, table) is not table:
+            names = f"tables {found[kind].name!r} and {table.name!r}"
+            raise Invalid(f"{names} are both exported as {kind!r}; call one otherwise", field="extensions")
+    order = list(found)
+    for kind, table in found.items():
+        if (before := rules_of(table).exported_after) in found:
+            order.remove(kind)
+            order.insert(order.index(before) + 1, kind)
+    return {kind: found[kind] for kind in order}
+
+
+def tables_in(room: ModuleType) -> Iterator[Table]:
+    """The tables that a module declares."""
+    return (table for table in vars(room).values() if isinstance(table, Table))
+
+
+@cache
+def tables_of(extension: Extension) -> tuple[Table, ...]:
+    """The tables that an extension declares; what stands in its way is refused."""
+    try:
+        rooms = [load_part(place) for place in extension.tables]
+    except Invalid as error:
+        raise Invalid(f"extension {extension.name!r}: {error.message}", field="extensions") from None
+    found = tuple(dict.fromkeys(table for room in rooms for table in tables_in(room)))
+    for table in found:
+        if why := misdeclared(table):
+            raise Invalid(f"extension {extension.name!r}, table {table.name!r}: {why}", field="extensions")
+    return found
+
+
+def misdeclared(table: Table) -> str | None:
+    """What a table leaves open of what becomes of its rows."""
+    rules = rules_of(table)
+    if "owner" not in table.c:
+        return None
+    if bool(rules.exported) == bool(rules.unexported):
+        return "say `exported=` or, with the reason, `unexported=`"
+    if bool(rules.covered) == bool(rules.uncovered):
+        return "say `covered=True` or, with the reason, `uncovered=`"
+    for key in table.foreign_keys:
+        parent = key.column.table
+        if rules_of(parent).of_memory and parent is not table and not rules.of_memory:
+            return f"rows of {parent.name!r} go with their memory, and these refer to them: name it too, as `of_memory`"
+    return None
+
+
+@cache
+def shipped_tables() -> TableSet:
+    """The tables of the core and of the extensions of this package: those of every new database."""
+    return TableSet(table for extension in shipped().values() for table in tables_of(extension))

@@ -35,6 +35,7 @@ threads = declare_table(
     PrimaryKeyConstraint("owner", "id"),
     CheckConstraint("extracted_through BETWEEN 0 AND turns", name="watermark_within_the_chat"),
     exported="thread",
+    ids=("id",),
     covered=True,
     passing=("closing_until", "closing_by"),
     may_go=True,
@@ -94,6 +95,7 @@ notes = declare_table(
     Column("updated_at", Word, nullable=False),
     PrimaryKeyConstraint("owner", "id"),
     exported="note",
+    ids=("id",),
     covered=True,
     may_go=True,
 )

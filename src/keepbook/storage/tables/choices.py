@@ -37,6 +37,7 @@ proposals = declare_table(
     CheckConstraint("(question IS NULL) = (choices IS NULL)", name="a_question_has_choices"),
     CheckConstraint("(spans IS NOT NULL) = (quoted = 1)", name="a_quotation_offers_its_words"),
     exported="proposal",
+    ids=("id",),
     covered=True,
     younger=("question", "choices", "valid_until", "quoted", "spans", "said_on"),
     may_go=True,

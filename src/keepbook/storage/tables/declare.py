@@ -12,6 +12,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateIndex
 from sqlalchemy.types import TypeEngine
 
+from keepbook.errors import Invalid
+
 metadata = MetaData()
 
 # Code-point order on both engines, whatever the locale of the server.
@@ -25,7 +27,8 @@ class RowRules:
     """What the house does with the rows of a table.
 
     exported: the word of their lines in an export. unexported: the reason why they have none.
-    exported_last: whether their lines stand behind those of all other tables.
+    exported_after: the kind of line behind which theirs stand, where that is not the place of their table.
+    ids: columns that hold an id of ours; what else is in them is refused on import.
     covered: whether the ledger seals them. uncovered: the reason why it does not.
     passing: columns that no seal covers. covered_where: which rows are sealed, where not all are.
     younger: columns that came after books had been sealed. A row that is empty there is sealed without them.
@@ -33,15 +36,19 @@ class RowRules:
     may_go: whether rows may be deleted. The others go with the whole book, or with their memory.
     of_memory: the column that names a memory. The row goes when that memory is purged.
     blanked: columns that a purge empties, in the rows for which `blanked_where` holds.
+    guards_memory: what a memory with such a row is called: only the person changes that memory.
     bulk: whether rows come by the thousand, so that no trigger looks at each that is inserted.
+    former_of: the table whose corrected and removed rows these are. Both are sealed batch by batch.
     open: whether every transaction sees the rows of every owner.
     home: whether the table stays on the coordinator of a cluster.
+    admin: whether only the administrator of a server writes it.
     own: which of insert, update and delete are guarded by SQL of the table's own, in `guards/`.
     """
 
     exported: str = ""
     unexported: str = ""
-    exported_last: bool = False
+    exported_after: str = ""
+    ids: tuple[str, ...] = ()
     covered: bool = False
     uncovered: str = ""
     passing: tuple[str, ...] = ()
@@ -52,9 +59,12 @@ class RowRules:
     of_memory: str = ""
     blanked: tuple[str, ...] = ()
     blanked_where: str = ""
+    guards_memory: str = ""
     bulk: bool = False
+    former_of: str = ""
     open: bool = False
     home: bool = False
+    admin: bool = False
     own: tuple[str, ...] = ()
 
 
@@ -64,6 +74,8 @@ DERIVED: dict[str, Any] = {"unexported": "made anew on import", "uncovered": "ma
 
 def declare_table(name: str, *parts: Any, **rules: Any) -> Table:
     """A table with its columns and constraints; the rest are fields of `RowRules`."""
+    if name in metadata.tables:
+        raise Invalid(f"there is a table {name!r} already; call yours otherwise", field="extensions")
     table = Table(name, metadata, *parts, sqlite_strict=True, sqlite_with_rowid=False)
     table.info["rules"] = RowRules(**rules)
     return table

@@ -27,6 +27,7 @@ memories = declare_table(
     PrimaryKeyConstraint("owner", "id"),
     CheckConstraint("(archived_at IS NULL) = (archived_reason IS NULL)", name="archived_with_a_reason"),
     exported="memory",
+    ids=("id",),
     covered=True,
     covered_where="purged_at IS NOT NULL",
     own=("insert", "update"),
@@ -101,6 +102,7 @@ links = declare_table(
     ForeignKeyConstraint(["owner", "to_id"], ["memories.owner", "memories.id"]),
     CheckConstraint("from_id <> to_id", name="joins_two"),
     exported="link",
+    ids=("id", "from_id", "to_id"),
     uncovered="held by the entries of the ledger",
     own=("insert", "update", "delete"),
 )

@@ -131,3 +131,45 @@ answers = declare_table(
     may_change=(),
     may_go=True,
 )
+
+# What files brought, load by load, so that one can be taken back. `brought`: of memories the first and the last of its
+# entries and its chats, each with its turns; of trades the batches it made, and in `before` what of earlier fills it
+# found open. `told` is how its page tells it. `gone` is what went when it was taken back: memories and chats by their
+# ids, or the fills; its trades are former.
+loads = declare_table(
+    "loads",
+    owner_column(),
+    Column("nth", Integer, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("actor", Word, nullable=False),
+    Column("what", Word, one_of("what", "trades", "memories"), nullable=False),
+    Column("title", Word, nullable=False),
+    Column("deployment_id", Word),
+    Column("trades", Integer, nullable=False),
+    Column("fills", Integer, nullable=False),
+    Column("brought", Word, nullable=False),
+    Column("before", Word, nullable=False),
+    Column("told", Word, nullable=False),
+    Column("undone_at", Word),
+    Column("gone", Word),
+    PrimaryKeyConstraint("owner", "nth"),
+    CheckConstraint("(what = 'trades') = (deployment_id IS NOT NULL)", name="trades_have_a_deployment"),
+    exported="load",
+    exported_after="fill",
+    covered=True,
+    may_change=("undone_at", "gone"),
+    own=("update",),
+)
+
+# What extensions brought into this database: `tables` describes theirs, so that rows are exported, covered and erased
+# also where the code is gone. Made with the tables themselves.
+installed_extensions = declare_table(
+    "extensions",
+    Column("name", Word, nullable=False),
+    Column("nth", Integer, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("tables", Word, nullable=False),
+    PrimaryKeyConstraint("name"),
+    home=True,
+    admin=True,
+)

@@ -10,7 +10,7 @@ from typing import Any
 
 from keepbook.book.memory.labels import clean_metadata, clean_tags, told_metadata, told_tags
 from keepbook.book.memory.memories import State, Written
-from keepbook.book.memory.write_path import TEXT_FIELDS, Change, VersionText, quoting, refuse_lesson
+from keepbook.book.memory.write_path import TEXT_FIELDS, Change, VersionText, quoting, refuse_guarded
 from keepbook.errors import NotAllowed
 from keepbook.storage.tables.memory import WORDS
 
@@ -97,7 +97,7 @@ def may_reword(change: Change, source: str) -> bool:
     try:
         change.refuse_overruling(source)
         change.refuse_over_person()
-        refuse_lesson(change.tx, change.origin, change.id)
+        refuse_guarded(change.tx, change.origin, change.id)
     except NotAllowed:
         return False
     return True

@@ -11,8 +11,10 @@ from keepbook.doors.cli.terminal.paper import AMBER, Paper, ink, pluralise
 from keepbook.errors import Invalid, NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from keepbook.book.ledger.verify import Verification
-    from keepbook.book.trading.market.face import MarketVerification
+    from keepbook.book.upkeep.hooks import SharedVerification
 
 
 def register(app: typer.Typer) -> None:
@@ -32,10 +34,16 @@ def verify(
         typer.Option("--anchor", metavar="FILE", help="Hold it against this note of earlier checks; extend the note."),
     ] = None,
 ) -> None:
-    """Walk the whole ledger and hold the book against it, row by row; then the bars and events that all books share."""
-    result, market = call.book.verify(anchor=anchor), call.keepbook.market.verify(anchor=anchor)
-    call.answer({**asdict(result), "market": market}, lambda paper, _: _verify_sheet(paper, result, market))
-    if not (result.ok and market.ok):
+    """Walk the whole ledger and hold the book against it, row by row; then what all books share."""
+    # With the engine, which --help does not need.
+    from keepbook.book.upkeep.hooks import shared_checks
+
+    call.note_rows_without_code()
+    result = call.book.verify(anchor=anchor)
+    shared = {name: check(call.keepbook, anchor) for name, check in shared_checks(call.keepbook.extensions).items()}
+    told = {name: one.found for name, one in shared.items()}
+    call.answer({**asdict(result), **told}, lambda paper, _: _verify_sheet(paper, result, shared.values()))
+    if not (result.ok and all(one.ok for one in shared.values())):
         raise typer.Exit(1)
 
 
@@ -77,7 +85,7 @@ def upgrade(call: Invocation) -> None:
     # SQLAlchemy is slow to load, and --help does not need it.
     from keepbook.app import upgrade as bring_up
 
-    steps = [] if call.file is not None else bring_up(call.admin_place)
+    steps = [] if call.file is not None else bring_up(call.admin_place, call.settings)
     facts = call.keepbook.facts()  # opening a SQLite book brings it up
     call.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgrade_sheet)
 
@@ -85,16 +93,25 @@ def upgrade(call: Invocation) -> None:
 def check(call: Invocation) -> None:
     """Check that the database is reachable, whole, and in every part as this version installs it."""
     # See upgrade.
-    from keepbook.app import damage_of, differences
+    from keepbook.app import damage_of, differences, not_compared
+    from keepbook.book.upkeep.hooks import shared_checks
 
     if call.file is not None and not call.file.exists():
         raise NotFound(f"there is no book at {call.file}; the first write makes it", field="db")
     facts = call.keepbook.facts()
     damage = [] if call.file is None else damage_of(call.file, call.settings.busy_seconds)
     differs = [] if damage else differences(call.admin_place)
-    market = [] if damage else list(call.keepbook.market.verify().why)
-    told = {"damage": damage, "differs": differs, "market": market}
-    call.answer({"ok": not any(told.values()), **facts, **told}, _check_sheet)
+    for name in [] if damage or call.place == ":memory:" else not_compared(call.admin_place):
+        call.note(f"{name} is not on here: what guards its tables is not compared")
+    told: dict[str, list[str]] = {"damage": damage, "differs": differs}
+    faults: list[str] = []
+    for name, verify_shared in shared_checks(call.keepbook.extensions).items():
+        told[name] = []
+        if not damage:
+            found = verify_shared(call.keepbook)
+            told[name] = list(found.why)
+            faults += [f"{found.fault}: {line}" for line in found.why]
+    call.answer({"ok": not any(told.values()), **facts, **told}, _check_sheet, faults)
     if any(told.values()):
         raise typer.Exit(1)
 
@@ -131,7 +148,7 @@ def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", h
 # What was found
 
 
-def _verify_sheet(paper: Paper, result: "Verification", market: "MarketVerification") -> None:
+def _verify_sheet(paper: Paper, result: "Verification", shared: "Collection[SharedVerification]") -> None:
     entries = pluralise(result.entries, "entry", "entries")
     if result.ok:
         links = pluralise(result.links, "link")
@@ -139,11 +156,11 @@ def _verify_sheet(paper: Paper, result: "Verification", market: "MarketVerificat
     else:
         paper.put(ink(f"The ledger is broken at {result.where}: {result.why}.", AMBER))
         paper.put("What stands before it can be trusted. Compare with a backup or an export: ", paper.hint("ledger"))
-    if market.ok and market.sources:
-        batches, sources = pluralise(market.batches, "batch", "batches"), pluralise(market.sources, "source")
-        paper.put(f"Bars and events hold: {batches} from {sources}, as they came.")
-    for line in market.why:
-        paper.put(ink(f"The market data do not hold: {line}.", AMBER))
+    for one in shared:
+        if one.ok and one.holds:
+            paper.put(one.holds)
+        for line in one.why:
+            paper.put(ink(f"{one.fault[:1].upper()}{one.fault[1:]}: {line}.", AMBER))
 
 
 def _never_sheet(paper: Paper, answer: dict[str, Any]) -> None:
@@ -176,7 +193,7 @@ def _distribute_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     paper.put(ink(f"Spread over {nodes} in {answer['shards']} parts: {', '.join(answer['nodes'])}."))
 
 
-def _check_sheet(paper: Paper, answer: dict[str, Any]) -> None:
+def _check_sheet(paper: Paper, answer: dict[str, Any], faults: list[str]) -> None:
     paper.put(ink(f"{answer['place']}: {answer['engine']}, {answer['size']}, schema {answer['schema']}."))
     if answer["ok"]:
         paper.put("Reachable, prepared for this version, and whole.")
@@ -186,8 +203,8 @@ def _check_sheet(paper: Paper, answer: dict[str, Any]) -> None:
         for line in answer["differs"]:
             paper.put(ink(f"  {line}", AMBER))
         paper.put(ink("Find out who did that. Guards are put back with "), paper.hint("db", "repair-guards"))
-    for line in answer["market"]:
-        paper.put(ink(f"  the market data do not hold: {line}", AMBER))
+    for line in faults:
+        paper.put(ink(f"  {line}", AMBER))
     if not answer["damage"]:
         return
     for line in answer["damage"]:

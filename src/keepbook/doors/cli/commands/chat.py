@@ -56,13 +56,23 @@ def chat(
     if agent is not None:
         if thread is not None:
             raise Invalid("a chat with an agent is one chat; leave out --thread", field="thread")
-        thread = call.keepbook.chat_with(call.book, agent).id
+        thread = _chat_with(call, agent)
     going_on = None if thread is None else _find_chat(call, thread, incognito=incognito)
     sitting = Sitting(call, incognito=incognito, going_on=going_on)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not call.as_json
     sitting.run(_read_typed() if at_terminal else _read_piped())
     if sitting.failed and not at_terminal:
         raise typer.Exit(1)
+
+
+def _chat_with(call: Invocation, agent: str) -> str:
+    """The id of the one chat with an agent; refused in words where no extension knows agents."""
+    # With the engine, which --help does not need.
+    from keepbook.tools.bound import agent_id
+
+    known = agent_id(call.book, agent)
+    id: str = call.keepbook.chat_with(call.book, known).id
+    return id
 
 
 def _find_chat(call: Invocation, id: str, *, incognito: bool) -> "Chat":

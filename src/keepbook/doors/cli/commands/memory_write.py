@@ -219,11 +219,14 @@ def undo(
         )
     if load is not None:
         # SQLAlchemy is slow to load, and --help does not need it.
+        from keepbook.book.ledger.loads import MEMORIES
         from keepbook.book.upkeep.take_back import take_back_load
 
         taken = take_back_load(call.book, load)
-        gone = taken.gone if taken.deployment_id is None else {"trades": taken.trades}
-        call.answer({"load": load, **gone}, imported_sheets.take_back_sheet)
+        if taken.what == MEMORIES:
+            call.answer({"load": load, **taken.gone}, imported_sheets.take_back_sheet)
+        else:
+            call.answer({"load": load, taken.what: taken.trades}, imported_sheets.take_back_other_sheet, taken.what)
         return
     if event is None:
         newest = call.book.ledger(limit=1)

@@ -41,6 +41,7 @@ def export(
     force: Force = False,
 ) -> None:
     """Write one owner's whole book as JSON Lines."""
+    call.note_rows_without_code()
     if file == "-":
         with show_progress("Exporting") as told:
             call.book.export(_count_lines(utf8(sys.stdout), told))
@@ -84,6 +85,7 @@ def import_(
     if file == "-" or _is_export(file):
         with reading(file) as stream, show_progress("Importing") as told:
             answer = call.book.import_(_report_lines(stream, told), merge, dry_run)
+        call.note_rows_without_code()
         call.answer(answer, sheets.import_sheet)
         return
     try:
@@ -188,6 +190,7 @@ def erase(
         if call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise Invalid(f"this erases everything of {owner!r}; to confirm, add: --confirm {owner}", field="confirm")
         confirm = _confirm_erase(owner)
+    call.note_rows_without_code()
     call.answer(call.book.erase(confirm), _erase_sheet)
 
 

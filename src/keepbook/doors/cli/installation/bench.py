@@ -8,6 +8,7 @@ import typer
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
 from keepbook.doors.cli.terminal.paper import Paper, ink, pluralise
 from keepbook.errors import Invalid, NotFound
+from keepbook.extension import shipped
 
 
 def register(app: typer.Typer) -> None:
@@ -17,8 +18,11 @@ def register(app: typer.Typer) -> None:
     command(bench, "closing", bench_closing)
     command(bench, "recall", bench_recall)
     command(bench, "http", bench_http)
-    command(bench, "trading", bench_trading)
-    command(bench, "pages", bench_pages)
+    # These two measure what extensions of this package bring, which may not be here.
+    if "trading" in shipped():
+        command(bench, "trading", bench_trading)
+    if {"agents", "trading"} <= shipped().keys():
+        command(bench, "pages", bench_pages)
     command(bench, "scale", bench_scale)
 
 

@@ -27,6 +27,7 @@ from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command, home
 from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, grid, ink, pluralise
 from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import KeepbookError, ModelFailed
+from keepbook.extension import find_extensions, missing_extensions
 
 if TYPE_CHECKING:
     from keepbook.models.choose import Models
@@ -82,6 +83,7 @@ def _checks(call: Invocation) -> Iterator[DoctorCheck]:
     yield _config_file()
     yield DoctorCheck("owner", settings.owner)
     yield from _models(call)
+    yield from _extensions(call)
     yield from _presets(call)
     yield from _unsafe(call)
     yield from _database(call)
@@ -182,6 +184,35 @@ def _presets(call: Invocation) -> Iterator[DoctorCheck]:
             yield DoctorCheck(f"preset {name}", error.message, False, "correct the file, or move it away")
 
 
+def _extensions(call: Invocation) -> Iterator[DoctorCheck]:
+    try:
+        found = find_extensions(call.settings.extensions)
+    except KeepbookError as error:
+        yield DoctorCheck(
+            "extensions", error.message, False, "correct extensions in KEEPBOOK_EXTENSIONS or the config file"
+        )
+        return
+    if not found:
+        yield DoctorCheck("extensions", "none is on")
+    for one in found:
+        about = f": {one.about}" if one.about else ""
+        yield DoctorCheck(f"extension {one.name}", f"version {one.version}{about}")
+
+
+def _without_code(call: Invocation) -> Iterator[DoctorCheck]:
+    """Extensions whose rows the book keeps, and whose code is not here."""
+    # Loaded with the book by now.
+    from keepbook.app import not_compared
+
+    if call.place == ":memory:":  # made a moment ago, by this program
+        return
+    for name in not_compared(call.place if call.file is None else str(call.file)):
+        yield DoctorCheck(
+            f"extension {name}", "has tables in this book, and is not on here", True,
+            "its rows are kept, exported and erased as ever; to use them, install it and add it to extensions",
+        )  # fmt: skip
+
+
 def _database(call: Invocation) -> Iterator[DoctorCheck]:
     file = call.file
     if file is not None and not file.exists():
@@ -198,6 +229,7 @@ def _database(call: Invocation) -> Iterator[DoctorCheck]:
     if file is not None:
         yield _disk(file)
     try:
+        yield from _without_code(call)
         yield from _keys(call)
         yield from _book(call)
     except KeepbookError as error:
@@ -223,7 +255,9 @@ def _disk(file: Path) -> DoctorCheck:
 
 def _book(call: Invocation) -> Iterator[DoctorCheck]:
     book = call.book
-    yield DoctorCheck("preset", book.preset().name)
+    preset = book.preset()
+    missing = missing_extensions(preset.name, preset.extensions, call.keepbook.extensions)
+    yield DoctorCheck("preset", preset.name, True, "; ".join(missing) or None)
     yield DoctorCheck("time zone", call.zone)
     try:
         with book.transaction():

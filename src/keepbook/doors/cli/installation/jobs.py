@@ -1,16 +1,15 @@
 """`keepbook jobs`: the sweeps, once or for ever.
 
-Closing chats that fell silent, archiving old ones, emptying the trash, letting proposals expire, following decisions on
-the bars, running agents when their hour has come: for every owner of the installation. Several may run at once; each
-piece of work is done once. SIGTERM and Ctrl-C end a wait at once and let a sweep that is under way finish; a second one
-stops that too.
+Closing chats that fell silent, archiving old ones, emptying the trash, letting proposals expire, and what extensions
+have to do when its hour has come: for every owner of the installation. Several may run at once; each piece of work is
+done once. SIGTERM and Ctrl-C end a wait at once and let a sweep that is under way finish; a second one stops that too.
 """
 
 import json
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +19,7 @@ from keepbook.doors.cli.terminal.command import CARE, Invocation, command
 from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, ink, pluralise
 from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import Invalid, KeepbookError
+from keepbook.extension import Extension, load_part
 
 if TYPE_CHECKING:
     from keepbook.jobs import SweepResult
@@ -46,7 +46,7 @@ def jobs(
         raise Invalid("--once sweeps a single time; leave out --every", field="every")
     with show_progress("Sweeping"):
         swept = call.keepbook.sweep()
-    call.answer(swept, _sweep_sheet)
+    call.answer(swept, _sweep_sheet, call.keepbook.extensions)
     if swept.failed:
         raise typer.Exit(1)
 
@@ -76,7 +76,7 @@ def _report(call: Invocation, outcome: "SweepResult | KeepbookError") -> None:
     elif call.as_json:
         _line({"done": outcome.done, "failed": outcome.failed})
     elif outcome.done or outcome.failed:
-        _sweep_sheet(call.paper, outcome)
+        _sweep_sheet(call.paper, outcome, call.keepbook.extensions)
         sys.stdout.flush()
 
 
@@ -137,19 +137,23 @@ _DONE = {
     "purge_chat": ("removed from the trash", "chat", "chats"),
     "expire": ("let expire", "proposal", "proposals"),
     "embed": ("embedded", "memory or turn", "memories and turns"),
-    "run": ("ran", "agent", "agents"),
-    "run_lost": ("gave up", "run that was left", "runs that were left"),
-    "resolve": ("closed", "decision", "decisions"),
     "backup": ("made", "copy of the database", "copies of the database"),
 }
 
 
-def _sweep_sheet(paper: Paper, swept: "SweepResult") -> None:
+def _sweep_sheet(paper: Paper, swept: "SweepResult", extensions: Iterable[Extension]) -> None:
+    known = _DONE | _words_of(extensions)
     done = []
     for kind, number in swept.done.items():
-        verb, one, many = _DONE.get(kind, (f"did {kind}", "time", "times"))
+        verb, one, many = known.get(kind, (f"did {kind}", "time", "times"))
         done.append(f"{verb} {pluralise(number, one, many)}")
     words = ", ".join(done)
     paper.put(f"{words[:1].upper()}{words[1:]}." if done else "Nothing was due.")
     for failure in swept.failed:
         paper.put(ink("Failed, to be tried again: ", META), ink(failure, AMBER))
+
+
+def _words_of(extensions: Iterable[Extension]) -> dict[str, tuple[str, str, str]]:
+    """`WORDS` of their sweeps: for each kind of work a verb, and what it was done to, one and many."""
+    parts = [load_part(one.sweeps) for one in extensions if one.sweeps is not None]
+    return {kind: words for part in parts for kind, words in getattr(part, "WORDS", {}).items()}

@@ -42,7 +42,7 @@ def mcp(
         bool, typer.Option("--blind", help="With --agent: for a specialist, without decisions and memories.")
     ] = False,
     mode: Annotated[
-        str | None, typer.Option("--mode", help="authoring: with a trading preset, also tools that write a skill.")
+        str | None, typer.Option("--mode", help="authoring: where the preset has them, also tools that write a skill.")
     ] = None,
 ) -> None:
     """Serve the book to an MCP client over stdin and stdout."""

@@ -40,7 +40,7 @@ def create(
     owner = None if kind == "service" else call.settings.owner
     if kind == "service" and call.given.owner is not None:
         raise Invalid("a service token names its owner with each request; leave out --owner", field="owner")
-    bound = None if agent is None else call.book.agents.get(agent).id
+    bound = None if agent is None else _agent_id(call, agent)
     made = call.keepbook.tokens.create(
         owner, kind=kind, scopes=wanted, name=name, expires=call.moment(expires, "expires", end=True), agent=bound
     )
@@ -53,6 +53,13 @@ def create(
     whose = "any owner, named with each request" if known.owner is None else known.owner
     call.paper.put(made.token)
     call.note(f"Token {known.id} for {whose} ({', '.join(known.scopes)}). It is shown this once: keep it safe.")
+
+
+def _agent_id(call: Invocation, agent: str) -> str:
+    # With the engine, which --help does not need.
+    from keepbook.tools.bound import agent_id
+
+    return agent_id(call.book, agent)
 
 
 def listing(

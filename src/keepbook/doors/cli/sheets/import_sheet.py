@@ -63,13 +63,16 @@ def _taken_sheet(paper: Paper, answer: "Imported", *, read: bool) -> None:
 
 
 def take_back_sheet(paper: Paper, answer: dict[str, Any]) -> None:
-    if "trades" in answer:
-        paper.put("Taken back: ", pluralise(answer["trades"], "trade"), ". The same file can be loaded anew.")
-        return
     gone = [pluralise(len(answer["memories"]), "line"), pluralise(len(answer["chats"]), "chat")]
     paper.put("Taken back: ", gone[0], " and ", gone[1], ". The same file can be imported anew.")
     if answer["stayed"]:
         paper.put(ink(f"{answer['stayed']:,} stayed: something newer touched them.", AMBER))
+
+
+def take_back_other_sheet(paper: Paper, answer: dict[str, Any], what: str) -> None:
+    """The same for a load of an extension; `what` it brought is named in the plural."""
+    number = pluralise(answer[what], what.removesuffix("s"), what)
+    paper.put("Taken back: ", number, ". The same file can be loaded anew.")
 
 
 def _arming(paper: Paper, answer: "Imported") -> None:

@@ -34,10 +34,9 @@ Value = TypeVar("Value")
 More = ParamSpec("More")
 CommandFunction = Callable[..., None]
 
-# The sections of `keepbook --help`.
+# The sections of `keepbook --help`; an extension names its own.
 BEGIN, WRITE, READ, LOOK_BACK = "Begin", "Write", "Read", "Look back"
-CHATS, AGENTS, TRADING = "Chats", "Agents", "Trading"
-CARRY, CARE = "Carry away", "Take care"
+CHATS, CARRY, CARE = "Chats", "Carry away", "Take care"
 _ANYWHERE = "Before or after any command"
 
 
@@ -357,6 +356,11 @@ class Invocation:
 
         wide = (sys.stdout.encoding or "").lower().startswith("utf")
         sys.stdout.write(json.dumps(to_json(value), ensure_ascii=not wide, indent=2) + "\n")
+
+    def note_rows_without_code(self) -> None:
+        """Say of which extensions this book holds rows that nothing here can read."""
+        for name in self.book.without_code():
+            self.note(f"{name} is not on here: what it wrote in this book is kept, and treated as the rest of it")
 
     def note(self, text: str) -> None:
         """A remark beside the answer."""

@@ -21,6 +21,7 @@ from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid
+from keepbook.tools import bound
 
 router = APIRouter(prefix="/api", tags=["me"], responses=USUAL, route_class=FastRoute)
 
@@ -150,7 +151,7 @@ def make_token(call: MakingTokens, wanted: WantedToken) -> Response:
     ask_token(call.caller.as_actor, wanted.kind, wanted.scopes)
     given = wanted.model_dump()
     if wanted.agent is not None:
-        given["agent"] = call.book.agents.get(wanted.agent).id
+        given["agent"] = bound.agent_id(call.book, wanted.agent)
     made: NewToken = call.kb.tokens.create(call.caller.owner, made_with=call.caller.token_id, **given)
     known = made.known
     return json_response(MadeToken(known.id, made.token, known.owner, known.kind, known.scopes), 201)

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
-from keepbook.tools.agents import agent_tools, toolbox
+from keepbook.tools.bound import bound_tools, outside_tools
 from keepbook.tools.catalogue import ToolSet, build_tools
 from keepbook.tools.definition import ToolAnswer
 
@@ -49,5 +49,5 @@ def _tools(call: Call, preset: str | None, mode: str | None) -> ToolSet:
     """An agent's tools always act on the agent's word."""
     book = call.caller.tools_book(call.kb, "http")
     if call.caller.agent is not None:
-        return toolbox(book, book.agents.get(call.caller.agent))
-    return build_tools(preset, book, outside=True, extra=agent_tools(book), mode=mode)
+        return bound_tools(book, call.caller.agent, records=False)
+    return build_tools(preset, book, outside=True, extra=outside_tools(book, preset), mode=mode)

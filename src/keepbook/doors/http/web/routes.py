@@ -4,7 +4,7 @@ An error on a page is a page with one sentence and a way on; the API and scripts
 document. A visitor without a token is asked for one, and comes back to where they wanted to go.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -15,20 +15,18 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from keepbook.doors.http import problems
+from keepbook.doors.http.extension_routes import extension_routers
 from keepbook.doors.http.gate import GUARDED
 from keepbook.doors.http.web.account import api_docs, model_step, settings, sign_in, welcome
-from keepbook.doors.http.web.agents import agents, forecasts, results, runs
-from keepbook.doors.http.web.agents import form as agent_form
 from keepbook.doors.http.web.chat import chat, notes, question_forms, search
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
-from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, templates
+from keepbook.doors.http.web.frame.extension_pages import check_places, join_places
+from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, add_templates, templates
 from keepbook.doors.http.web.memory import forms as memory_forms
 from keepbook.doors.http.web.memory import import_form, import_page, listing, memory_page, review, time_travel
-from keepbook.doors.http.web.trading import forms as trading_forms
-from keepbook.doors.http.web.trading import pages as trading
-from keepbook.doors.http.web.trading import trade_import_form
 from keepbook.errors import KeepbookError
+from keepbook.extension import Extension
 
 ROUTERS = (
     api_docs.router,
@@ -47,16 +45,8 @@ ROUTERS = (
     notes.router,
     settings.router,
     model_step.router,
-    agent_form.router,
-    agents.router,
-    runs.router,
-    results.router,
-    forecasts.router,
-    trade_import_form.router,
-    trading_forms.router,  # before the pages: /trading/load is no deployment
-    trading.router,
 )
-"""One for each page; shown in the order of `sidebar.PLACES`."""
+"""The core's, one for each page; shown in the order of `sidebar.PLACES`. After them come those of extensions."""
 
 HEADINGS = {
     401: "Sign in first",
@@ -75,10 +65,14 @@ HEADINGS = {
 Handler = Callable[[Request, Any], Response | Awaitable[Response]]
 
 
-def install_pages(app: FastAPI) -> None:
+def install_pages(app: FastAPI, extensions: Sequence[Extension]) -> None:
     """Add the pages to an application whose problem documents are installed already."""
+    check_places(join_places(sidebar.PLACES, extensions))
+    for one in extensions:
+        if one.templates is not None:
+            add_templates(one.templates)
     sidebar.stand_around(templates)
-    for router in ROUTERS:
+    for router in (*ROUTERS, *extension_routers(extensions, "pages")):
         app.router.routes.extend(router.routes)
     app.mount("/static", Assets(), "static")
     app.add_exception_handler(SignInNeeded, _to_sign_in)

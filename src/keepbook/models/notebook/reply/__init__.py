@@ -1,2 +1,2 @@
-"""The notebook's replies: what a turn did and asked, answers from recall, figures of trading. `compose` puts a reply
+"""The notebook's replies: what a turn did and asked, answers of extensions and from recall. `compose` puts a reply
 together."""

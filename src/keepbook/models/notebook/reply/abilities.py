@@ -1,7 +1,7 @@
 """The tools of a chat by what the preset says they do, never by their names.
 
-A preset of your own may give its tools and their arguments any names. Trading tools have the same names everywhere.
-Every call is stored as it was made, in its own round.
+A preset of your own may give its tools and their arguments any names. Tools of extensions have the same names
+everywhere. Every call is stored as it was made, in its own round.
 """
 
 from collections.abc import Mapping
@@ -41,11 +41,6 @@ class Abilities:
     def has(self, name: str) -> bool:
         """Whether there is a tool of this name."""
         return name in self._by_name
-
-    @property
-    def trades(self) -> bool:
-        """Whether there are trading tools."""
-        return any(map(self.has, ("get_skill_performance", "get_my_deployments", "get_upcoming_events")))
 
     @property
     def keeps(self) -> bool:

@@ -1,32 +1,26 @@
 """Composes a reply of the notebook: what the turn did, what it asked, and where a notebook cannot help.
 
-What was done comes first, then answers about trading, decisions and the book; small talk gets a small word. For
-everything else one line points to Settings → Model, not twice in a row. Once per chat it says that it is a notebook.
+What was done comes first, then answers of extensions or from the book; small talk gets a small word. For everything
+else one line points to Settings → Model, not twice in a row. Once per chat it says that it is a notebook.
 """
 
 import asyncio
 import tomllib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from functools import cache
 from pathlib import Path
 
-from keepbook.book.text.words import tokens, word_set
+from keepbook.book.text.words import tokens
+from keepbook.extension import load_part
 from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
 from keepbook.models.notebook.lists.answers import whole_answer
-from keepbook.models.notebook.reply import trading, trading_ahead
-from keepbook.models.notebook.reply.intents import Intent, trading_intents
 from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, find_answers
-from keepbook.models.notebook.reply.phrases import asks
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
 from keepbook.models.notebook.reply.talk import ReplyContext
 from keepbook.patterns import regex
 
 _PIECE = regex(r"\S+\s*(?:\S+\s*)?(?:\S+\s*)?")
 """A few words, as they would come from a model that thinks word by word."""
-_DECISIONS = word_set("""
-    decide decided decides decision decisions entschieden entscheidung entscheidungen decidido decidiste decisión
-    decisiones bestemt beslutning beslutninger décidé décision décisions
-""")
 
 
 async def notebook_reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
@@ -59,20 +53,13 @@ def _answer_parts(talk: ReplyContext) -> str:
         return talk.say("off")
     done = describe_deeds(talk.view.deeds, talk.voice)
     barred = _never_kept_notice(talk)
-    rest = _first(talk, _of_trading, _of_decisions, _book_answer) if not done or talk.view.asks else None
+    rest = _answer_question(talk) if not done or talk.view.asks else None
     found = [part for part in (done, barred, rest) if part]
     if not found:
         found = [_unclear_answer(talk) or _small(talk) or _foreign(talk) or _beyond(talk)]
     if talk.view.unread:
         found.append(talk.say("unread"))
     return "\n".join(found)
-
-
-def _first(talk: ReplyContext, *ways: Callable[[ReplyContext], str | None]) -> str | None:
-    for way in ways:
-        if (text := way(talk)) is not None:
-            return text
-    return None
 
 
 def _never_kept_notice(talk: ReplyContext) -> str:
@@ -83,23 +70,20 @@ def _never_kept_notice(talk: ReplyContext) -> str:
     return talk.say("never", topic=topics[0]) if topics and not talk.view.asks and not talk.view.deeds else ""
 
 
-def _of_trading(talk: ReplyContext) -> str | None:
-    if not talk.tools.trades:
-        return None
-    chosen = talk.last is not None and asks(talk.last.text, "which_end")
-    if chosen and (text := trading.answer_which(talk)) is not None:
-        return text
-    for intent in trading_intents(talk.text, talk.tongue):
-        if (text := _TRADING[intent.kind](talk, intent)) is not None:
-            return text
+def _answer_question(talk: ReplyContext) -> str | None:
+    text = _extension_answer(talk)
+    return _book_answer(talk) if text is None else text
+
+
+def _extension_answer(talk: ReplyContext) -> str | None:
+    """The first answer that an extension has. The one added last is asked first: it may know more exactly what a word
+    means that another one has too."""
+    for one in reversed(talk.conversation.extensions):
+        for reference in one.answers:
+            text: str | None = load_part(reference)(talk)
+            if text is not None:
+                return text
     return None
-
-
-def _of_decisions(talk: ReplyContext) -> str | None:
-    """In the chat with an agent: what it decided is looked up, where its settings let it."""
-    if not _DECISIONS & set(tokens(talk.text)) or not talk.tools.has("get_my_decisions"):
-        return None
-    return talk.tools.use("get_my_decisions").text
 
 
 def _book_answer(talk: ReplyContext) -> str | None:
@@ -142,13 +126,3 @@ def _beyond(talk: ReplyContext) -> str:
     """One line that points to a model; not twice in a row, and not right after the introduction."""
     pointed = talk.last is not None and SETTINGS in talk.last.text
     return talk.say("nothing_here" if pointed else "beyond")
-
-
-_TRADING: dict[str, Callable[[ReplyContext, Intent], str | None]] = {
-    "performance": trading.performance,
-    "learned": trading.lessons_reply,
-    "upcoming": trading_ahead.upcoming,
-    "skills": trading.skills_reply,
-    "held": trading_ahead.positions_reply,
-    "draft": trading_ahead.draft,
-}

@@ -1,188 +1,9 @@
-CREATE TABLE agents (
+CREATE TABLE owners (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
-	name TEXT COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
-	instructions TEXT COLLATE "C" NOT NULL,
-	default_prompt TEXT COLLATE "C" NOT NULL,
-	model TEXT COLLATE "C",
-	adapter TEXT COLLATE "C" NOT NULL,
-	card_type TEXT COLLATE "C" NOT NULL,
-	schedule TEXT COLLATE "C",
-	team TEXT COLLATE "C" DEFAULT '[]' NOT NULL,
-	use_block INTEGER NOT NULL CHECK (use_block IN (0, 1)),
-	memory_enabled INTEGER NOT NULL CHECK (memory_enabled IN (0, 1)),
-	review_decisions INTEGER NOT NULL CHECK (review_decisions IN (0, 1)),
-	second_looks INTEGER DEFAULT '0' NOT NULL CHECK (second_looks IN (0, 1)),
-	thread_id TEXT COLLATE "C",
 	created_at TEXT COLLATE "C" NOT NULL,
-	updated_at TEXT COLLATE "C" NOT NULL,
-	deleted_at TEXT COLLATE "C",
-	session TEXT COLLATE "C",
-	session_at TEXT COLLATE "C",
-	fresh_at TEXT COLLATE "C",
-	epoch INTEGER NOT NULL,
-	step INTEGER NOT NULL,
-	compressed TEXT COLLATE "C",
-	compressed_through INTEGER NOT NULL,
-	turn_until TEXT COLLATE "C",
-	turn_by TEXT COLLATE "C",
-	PRIMARY KEY (owner, id)
-);
-
-CREATE TABLE answers (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	key TEXT COLLATE "C" NOT NULL,
-	request TEXT COLLATE "C" NOT NULL,
-	status INTEGER NOT NULL,
-	body TEXT COLLATE "C" NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, key)
-);
-
-CREATE TABLE armed (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	agent_id TEXT COLLATE "C" NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, agent_id)
-);
-
-CREATE TABLE bars (
-	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
-	timeframe TEXT COLLATE "C" NOT NULL,
-	time TEXT COLLATE "C" NOT NULL,
-	open DOUBLE PRECISION NOT NULL,
-	high DOUBLE PRECISION NOT NULL,
-	low DOUBLE PRECISION NOT NULL,
-	close DOUBLE PRECISION NOT NULL,
-	volume DOUBLE PRECISION,
-	batch INTEGER NOT NULL,
-	PRIMARY KEY (symbol, timeframe, time),
-	CONSTRAINT within_its_range CHECK (low <= open AND low <= close AND high >= open AND high >= close)
-);
-
-CREATE TABLE batches (
-	nth SERIAL NOT NULL,
-	source TEXT COLLATE "C" NOT NULL CHECK (source <> ''),
-	link INTEGER NOT NULL,
-	what TEXT COLLATE "C" NOT NULL CHECK (what IN ('bars', 'events')),
-	at TEXT COLLATE "C" NOT NULL,
-	came INTEGER NOT NULL,
-	went INTEGER NOT NULL,
-	spans TEXT COLLATE "C" NOT NULL,
-	digest TEXT COLLATE "C" NOT NULL,
-	previous TEXT COLLATE "C" NOT NULL,
-	hash TEXT COLLATE "C" NOT NULL,
-	settled INTEGER NOT NULL CHECK (settled IN (0, 1)),
-	PRIMARY KEY (nth)
-);
-
-CREATE UNIQUE INDEX batches_by_source ON batches (source, link);
-
-CREATE INDEX batches_to_settle ON batches (nth) WHERE settled = 0;
-
-CREATE TABLE choices (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	name TEXT COLLATE "C" NOT NULL,
-	value TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, name)
-);
-
-CREATE TABLE covers (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	link INTEGER NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	first INTEGER NOT NULL,
-	last INTEGER NOT NULL,
-	digest TEXT COLLATE "C" NOT NULL,
-	previous TEXT COLLATE "C" NOT NULL,
-	hash TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, link)
-);
-
-CREATE TABLE due (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	work TEXT COLLATE "C" NOT NULL,
-	id TEXT COLLATE "C" NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, work, id)
-);
-
-CREATE INDEX due_by_time ON due (at, owner);
-
-CREATE TABLE erasures (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	memory_id TEXT COLLATE "C" NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	event INTEGER NOT NULL,
-	PRIMARY KEY (owner, memory_id)
-);
-
-CREATE TABLE event_symbols (
-	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
-	kind TEXT COLLATE "C" NOT NULL,
-	time TEXT COLLATE "C" NOT NULL,
-	event_id TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (symbol, kind, time, event_id)
-);
-
-CREATE TABLE former_bars (
-	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
-	timeframe TEXT COLLATE "C" NOT NULL,
-	time TEXT COLLATE "C" NOT NULL,
-	open DOUBLE PRECISION NOT NULL,
-	high DOUBLE PRECISION NOT NULL,
-	low DOUBLE PRECISION NOT NULL,
-	close DOUBLE PRECISION NOT NULL,
-	volume DOUBLE PRECISION,
-	batch INTEGER NOT NULL,
-	went INTEGER NOT NULL,
-	until TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (symbol, timeframe, time, went)
-);
-
-CREATE TABLE former_events (
-	id TEXT COLLATE "C" NOT NULL CHECK (id <> ''),
-	kind TEXT COLLATE "C" NOT NULL CHECK (kind <> ''),
-	time TEXT COLLATE "C" NOT NULL,
-	importance DOUBLE PRECISION NOT NULL CHECK (importance BETWEEN 0 AND 1),
-	title TEXT COLLATE "C" NOT NULL,
-	symbols TEXT COLLATE "C" NOT NULL,
-	known_at TEXT COLLATE "C",
-	batch INTEGER NOT NULL,
-	went INTEGER NOT NULL,
-	until TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (id, went)
-);
-
-CREATE TABLE injections (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	space TEXT COLLATE "C" NOT NULL CHECK (space IN ('chat', 'outside')),
-	session TEXT COLLATE "C" NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	preset TEXT COLLATE "C" NOT NULL,
-	scope TEXT COLLATE "C",
-	seq INTEGER NOT NULL,
-	nth INTEGER NOT NULL,
-	block TEXT COLLATE "C",
-	lines TEXT COLLATE "C",
-	PRIMARY KEY (owner, space, session),
-	CONSTRAINT lines_of_a_block CHECK (lines IS NULL OR block IS NOT NULL)
-);
-
-CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
-
-CREATE TABLE labels (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	key TEXT COLLATE "C" NOT NULL,
-	memory_id TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, key, memory_id)
-);
-
-CREATE TABLE leases (
-	name TEXT COLLATE "C" NOT NULL,
-	holder TEXT COLLATE "C" NOT NULL,
-	until TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (name)
+	preset TEXT COLLATE "C",
+	zone TEXT COLLATE "C" DEFAULT 'UTC' NOT NULL,
+	PRIMARY KEY (owner)
 );
 
 CREATE TABLE ledger (
@@ -208,34 +29,6 @@ CREATE TABLE ledger (
 );
 
 CREATE INDEX ledger_by_memory ON ledger (owner, memory_id, seq);
-
-CREATE TABLE likeness (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	key TEXT COLLATE "C" NOT NULL,
-	memory_id TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, key, memory_id)
-);
-
-CREATE TABLE mappings (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	name TEXT COLLATE "C" NOT NULL CHECK (name <> ''),
-	columns TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, name)
-);
-
-CREATE TABLE market_events (
-	id TEXT COLLATE "C" NOT NULL CHECK (id <> ''),
-	kind TEXT COLLATE "C" NOT NULL CHECK (kind <> ''),
-	time TEXT COLLATE "C" NOT NULL,
-	importance DOUBLE PRECISION NOT NULL CHECK (importance BETWEEN 0 AND 1),
-	title TEXT COLLATE "C" NOT NULL,
-	symbols TEXT COLLATE "C" NOT NULL,
-	known_at TEXT COLLATE "C",
-	batch INTEGER NOT NULL,
-	PRIMARY KEY (id)
-);
-
-CREATE INDEX market_events_by_time ON market_events (time);
 
 CREATE TABLE memories (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -264,88 +57,29 @@ CREATE INDEX memories_by_creation ON memories (owner, created_at, id);
 
 CREATE INDEX memories_by_subject ON memories (owner, subject_key) WHERE subject_key IS NOT NULL;
 
-CREATE TABLE meter (
+CREATE TABLE injections (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	month TEXT COLLATE "C" NOT NULL,
-	operation TEXT COLLATE "C" NOT NULL,
-	model TEXT COLLATE "C" NOT NULL,
-	calls INTEGER NOT NULL,
-	tokens_in INTEGER NOT NULL,
-	tokens_out INTEGER NOT NULL,
-	PRIMARY KEY (owner, month, operation, model)
-);
-
-CREATE TABLE notes (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
-	text TEXT COLLATE "C" NOT NULL,
-	thread_id TEXT COLLATE "C",
-	turn INTEGER,
-	created_at TEXT COLLATE "C" NOT NULL,
-	updated_at TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, id)
-);
-
-CREATE TABLE owners (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	created_at TEXT COLLATE "C" NOT NULL,
-	preset TEXT COLLATE "C",
-	zone TEXT COLLATE "C" DEFAULT 'UTC' NOT NULL,
-	PRIMARY KEY (owner)
-);
-
-CREATE TABLE proposals (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
-	nature TEXT COLLATE "C" NOT NULL CHECK (nature IN ('proposal', 'conflict')),
-	status TEXT COLLATE "C" NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
-	op TEXT COLLATE "C" NOT NULL CHECK (op IN ('add', 'update', 'end', 'forget')),
-	memory_id TEXT COLLATE "C",
-	category TEXT COLLATE "C",
-	subject TEXT COLLATE "C",
-	content TEXT COLLATE "C" NOT NULL,
-	score DOUBLE PRECISION,
-	made_by TEXT COLLATE "C",
-	thread_id TEXT COLLATE "C",
-	turn_ids TEXT COLLATE "C" DEFAULT '[]' NOT NULL,
-	valid_from TEXT COLLATE "C",
-	reason TEXT COLLATE "C",
-	created_at TEXT COLLATE "C" NOT NULL,
-	decided_at TEXT COLLATE "C",
-	question TEXT COLLATE "C" CHECK (question IN ('keep', 'over', 'change', 'which')),
-	choices TEXT COLLATE "C",
-	valid_until TEXT COLLATE "C",
-	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
-	spans TEXT COLLATE "C",
-	said_on TEXT COLLATE "C",
-	PRIMARY KEY (owner, id),
-	CONSTRAINT a_question_has_choices CHECK ((question IS NULL) = (choices IS NULL)),
-	CONSTRAINT a_quotation_offers_its_words CHECK ((spans IS NOT NULL) = (quoted = 1))
-);
-
-CREATE INDEX proposals_by_status ON proposals (owner, status, created_at);
-
-CREATE TABLE seals (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	what TEXT COLLATE "C" NOT NULL,
-	key TEXT COLLATE "C" NOT NULL,
+	space TEXT COLLATE "C" NOT NULL CHECK (space IN ('chat', 'outside')),
+	session TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	preset TEXT COLLATE "C" NOT NULL,
+	scope TEXT COLLATE "C",
+	seq INTEGER NOT NULL,
 	nth INTEGER NOT NULL,
-	was INTEGER,
-	salt TEXT COLLATE "C",
-	digest TEXT COLLATE "C",
-	PRIMARY KEY (owner, what, key, nth)
+	block TEXT COLLATE "C",
+	lines TEXT COLLATE "C",
+	PRIMARY KEY (owner, space, session),
+	CONSTRAINT lines_of_a_block CHECK (lines IS NULL OR block IS NOT NULL)
 );
 
-CREATE UNIQUE INDEX seals_by_number ON seals (owner, nth);
+CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
 
-CREATE TABLE skills (
+CREATE TABLE erasures (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
-	name TEXT COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
-	description TEXT COLLATE "C" NOT NULL,
-	created_at TEXT COLLATE "C" NOT NULL,
-	ended_at TEXT COLLATE "C",
-	PRIMARY KEY (owner, id)
+	memory_id TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, memory_id)
 );
 
 CREATE TABLE terms (
@@ -354,6 +88,20 @@ CREATE TABLE terms (
 	memory_id TEXT COLLATE "C" NOT NULL,
 	weight DOUBLE PRECISION NOT NULL,
 	PRIMARY KEY (owner, term, memory_id)
+);
+
+CREATE TABLE likeness (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	key TEXT COLLATE "C" NOT NULL,
+	memory_id TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, key, memory_id)
+);
+
+CREATE TABLE labels (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	key TEXT COLLATE "C" NOT NULL,
+	memory_id TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, key, memory_id)
 );
 
 CREATE TABLE threads (
@@ -389,6 +137,107 @@ CREATE UNIQUE INDEX threads_by_session ON threads (owner, session) WHERE session
 
 CREATE INDEX threads_by_touch ON threads (owner, touched_at, id);
 
+CREATE TABLE turn_terms (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	term TEXT COLLATE "C" NOT NULL,
+	thread_id TEXT COLLATE "C" NOT NULL,
+	turn INTEGER NOT NULL,
+	weight DOUBLE PRECISION NOT NULL,
+	PRIMARY KEY (owner, term, thread_id, turn)
+);
+
+CREATE TABLE notes (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	text TEXT COLLATE "C" NOT NULL,
+	thread_id TEXT COLLATE "C",
+	turn INTEGER,
+	created_at TEXT COLLATE "C" NOT NULL,
+	updated_at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, id)
+);
+
+CREATE TABLE proposals (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	nature TEXT COLLATE "C" NOT NULL CHECK (nature IN ('proposal', 'conflict')),
+	status TEXT COLLATE "C" NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
+	op TEXT COLLATE "C" NOT NULL CHECK (op IN ('add', 'update', 'end', 'forget')),
+	memory_id TEXT COLLATE "C",
+	category TEXT COLLATE "C",
+	subject TEXT COLLATE "C",
+	content TEXT COLLATE "C" NOT NULL,
+	score DOUBLE PRECISION,
+	made_by TEXT COLLATE "C",
+	thread_id TEXT COLLATE "C",
+	turn_ids TEXT COLLATE "C" DEFAULT '[]' NOT NULL,
+	valid_from TEXT COLLATE "C",
+	reason TEXT COLLATE "C",
+	created_at TEXT COLLATE "C" NOT NULL,
+	decided_at TEXT COLLATE "C",
+	question TEXT COLLATE "C" CHECK (question IN ('keep', 'over', 'change', 'which')),
+	choices TEXT COLLATE "C",
+	valid_until TEXT COLLATE "C",
+	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
+	spans TEXT COLLATE "C",
+	said_on TEXT COLLATE "C",
+	PRIMARY KEY (owner, id),
+	CONSTRAINT a_question_has_choices CHECK ((question IS NULL) = (choices IS NULL)),
+	CONSTRAINT a_quotation_offers_its_words CHECK ((spans IS NOT NULL) = (quoted = 1))
+);
+
+CREATE INDEX proposals_by_status ON proposals (owner, status, created_at);
+
+CREATE TABLE choices (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	name TEXT COLLATE "C" NOT NULL,
+	value TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, name)
+);
+
+CREATE TABLE meter (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	month TEXT COLLATE "C" NOT NULL,
+	operation TEXT COLLATE "C" NOT NULL,
+	model TEXT COLLATE "C" NOT NULL,
+	calls INTEGER NOT NULL,
+	tokens_in INTEGER NOT NULL,
+	tokens_out INTEGER NOT NULL,
+	PRIMARY KEY (owner, month, operation, model)
+);
+
+CREATE TABLE due (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	work TEXT COLLATE "C" NOT NULL,
+	id TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, work, id)
+);
+
+CREATE INDEX due_by_time ON due (at, owner);
+
+CREATE TABLE vectors (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	space TEXT COLLATE "C" NOT NULL,
+	kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('memory', 'turn')),
+	item TEXT COLLATE "C" NOT NULL,
+	part INTEGER NOT NULL,
+	nth INTEGER NOT NULL,
+	vector BYTEA NOT NULL,
+	PRIMARY KEY (owner, space, kind, item, part)
+);
+
+CREATE INDEX vectors_by_number ON vectors (owner, space, kind, nth);
+
+CREATE TABLE vector_spaces (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	space TEXT COLLATE "C" NOT NULL,
+	added INTEGER NOT NULL,
+	removed INTEGER NOT NULL,
+	through INTEGER NOT NULL,
+	PRIMARY KEY (owner, space)
+);
+
 CREATE TABLE tokens (
 	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
 	owner TEXT COLLATE "C" CHECK (owner <> ''),
@@ -408,6 +257,215 @@ CREATE TABLE tokens (
 
 CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
 
+CREATE TABLE leases (
+	name TEXT COLLATE "C" NOT NULL,
+	holder TEXT COLLATE "C" NOT NULL,
+	until TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (name)
+);
+
+CREATE TABLE answers (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	key TEXT COLLATE "C" NOT NULL,
+	request TEXT COLLATE "C" NOT NULL,
+	status INTEGER NOT NULL,
+	body TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, key)
+);
+
+CREATE TABLE loads (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	nth INTEGER NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	actor TEXT COLLATE "C" NOT NULL,
+	what TEXT COLLATE "C" NOT NULL CHECK (what IN ('trades', 'memories')),
+	title TEXT COLLATE "C" NOT NULL,
+	deployment_id TEXT COLLATE "C",
+	trades INTEGER NOT NULL,
+	fills INTEGER NOT NULL,
+	brought TEXT COLLATE "C" NOT NULL,
+	before TEXT COLLATE "C" NOT NULL,
+	told TEXT COLLATE "C" NOT NULL,
+	undone_at TEXT COLLATE "C",
+	gone TEXT COLLATE "C",
+	PRIMARY KEY (owner, nth),
+	CONSTRAINT trades_have_a_deployment CHECK ((what = 'trades') = (deployment_id IS NOT NULL))
+);
+
+CREATE TABLE extensions (
+	name TEXT COLLATE "C" NOT NULL,
+	nth INTEGER NOT NULL,
+	version INTEGER NOT NULL,
+	tables TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (name)
+);
+
+CREATE TABLE armed (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	agent_id TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, agent_id)
+);
+
+CREATE TABLE agents (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	name TEXT COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	instructions TEXT COLLATE "C" NOT NULL,
+	default_prompt TEXT COLLATE "C" NOT NULL,
+	model TEXT COLLATE "C",
+	adapter TEXT COLLATE "C" NOT NULL,
+	card_type TEXT COLLATE "C" NOT NULL,
+	schedule TEXT COLLATE "C",
+	team TEXT COLLATE "C" DEFAULT '[]' NOT NULL,
+	use_block INTEGER NOT NULL CHECK (use_block IN (0, 1)),
+	memory_enabled INTEGER NOT NULL CHECK (memory_enabled IN (0, 1)),
+	review_decisions INTEGER NOT NULL CHECK (review_decisions IN (0, 1)),
+	second_looks INTEGER DEFAULT '0' NOT NULL CHECK (second_looks IN (0, 1)),
+	thread_id TEXT COLLATE "C",
+	created_at TEXT COLLATE "C" NOT NULL,
+	updated_at TEXT COLLATE "C" NOT NULL,
+	deleted_at TEXT COLLATE "C",
+	session TEXT COLLATE "C",
+	session_at TEXT COLLATE "C",
+	fresh_at TEXT COLLATE "C",
+	epoch INTEGER NOT NULL,
+	step INTEGER NOT NULL,
+	compressed TEXT COLLATE "C",
+	compressed_through INTEGER NOT NULL,
+	turn_until TEXT COLLATE "C",
+	turn_by TEXT COLLATE "C",
+	PRIMARY KEY (owner, id)
+);
+
+CREATE TABLE batches (
+	nth SERIAL NOT NULL,
+	source TEXT COLLATE "C" NOT NULL CHECK (source <> ''),
+	link INTEGER NOT NULL,
+	what TEXT COLLATE "C" NOT NULL CHECK (what IN ('bars', 'events')),
+	at TEXT COLLATE "C" NOT NULL,
+	came INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	spans TEXT COLLATE "C" NOT NULL,
+	digest TEXT COLLATE "C" NOT NULL,
+	previous TEXT COLLATE "C" NOT NULL,
+	hash TEXT COLLATE "C" NOT NULL,
+	settled INTEGER NOT NULL CHECK (settled IN (0, 1)),
+	PRIMARY KEY (nth)
+);
+
+CREATE UNIQUE INDEX batches_by_source ON batches (source, link);
+
+CREATE INDEX batches_to_settle ON batches (nth) WHERE settled = 0;
+
+CREATE TABLE bars (
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	timeframe TEXT COLLATE "C" NOT NULL,
+	time TEXT COLLATE "C" NOT NULL,
+	open DOUBLE PRECISION NOT NULL,
+	high DOUBLE PRECISION NOT NULL,
+	low DOUBLE PRECISION NOT NULL,
+	close DOUBLE PRECISION NOT NULL,
+	volume DOUBLE PRECISION,
+	batch INTEGER NOT NULL,
+	PRIMARY KEY (symbol, timeframe, time),
+	CONSTRAINT within_its_range CHECK (low <= open AND low <= close AND high >= open AND high >= close)
+);
+
+CREATE TABLE former_bars (
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	timeframe TEXT COLLATE "C" NOT NULL,
+	time TEXT COLLATE "C" NOT NULL,
+	open DOUBLE PRECISION NOT NULL,
+	high DOUBLE PRECISION NOT NULL,
+	low DOUBLE PRECISION NOT NULL,
+	close DOUBLE PRECISION NOT NULL,
+	volume DOUBLE PRECISION,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (symbol, timeframe, time, went)
+);
+
+CREATE TABLE market_events (
+	id TEXT COLLATE "C" NOT NULL CHECK (id <> ''),
+	kind TEXT COLLATE "C" NOT NULL CHECK (kind <> ''),
+	time TEXT COLLATE "C" NOT NULL,
+	importance DOUBLE PRECISION NOT NULL CHECK (importance BETWEEN 0 AND 1),
+	title TEXT COLLATE "C" NOT NULL,
+	symbols TEXT COLLATE "C" NOT NULL,
+	known_at TEXT COLLATE "C",
+	batch INTEGER NOT NULL,
+	PRIMARY KEY (id)
+);
+
+CREATE INDEX market_events_by_time ON market_events (time);
+
+CREATE TABLE former_events (
+	id TEXT COLLATE "C" NOT NULL CHECK (id <> ''),
+	kind TEXT COLLATE "C" NOT NULL CHECK (kind <> ''),
+	time TEXT COLLATE "C" NOT NULL,
+	importance DOUBLE PRECISION NOT NULL CHECK (importance BETWEEN 0 AND 1),
+	title TEXT COLLATE "C" NOT NULL,
+	symbols TEXT COLLATE "C" NOT NULL,
+	known_at TEXT COLLATE "C",
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (id, went)
+);
+
+CREATE TABLE event_symbols (
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	kind TEXT COLLATE "C" NOT NULL,
+	time TEXT COLLATE "C" NOT NULL,
+	event_id TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (symbol, kind, time, event_id)
+);
+
+CREATE TABLE skills (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	name TEXT COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	description TEXT COLLATE "C" NOT NULL,
+	created_at TEXT COLLATE "C" NOT NULL,
+	ended_at TEXT COLLATE "C",
+	PRIMARY KEY (owner, id)
+);
+
+CREATE TABLE mappings (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	name TEXT COLLATE "C" NOT NULL CHECK (name <> ''),
+	columns TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, name)
+);
+
+CREATE TABLE covers (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	link INTEGER NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	first INTEGER NOT NULL,
+	last INTEGER NOT NULL,
+	digest TEXT COLLATE "C" NOT NULL,
+	previous TEXT COLLATE "C" NOT NULL,
+	hash TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, link)
+);
+
+CREATE TABLE seals (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	what TEXT COLLATE "C" NOT NULL,
+	key TEXT COLLATE "C" NOT NULL,
+	nth INTEGER NOT NULL,
+	was INTEGER,
+	salt TEXT COLLATE "C",
+	digest TEXT COLLATE "C",
+	PRIMARY KEY (owner, what, key, nth)
+);
+
+CREATE UNIQUE INDEX seals_by_number ON seals (owner, nth);
+
 CREATE TABLE touched (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	what TEXT COLLATE "C" NOT NULL,
@@ -416,68 +474,38 @@ CREATE TABLE touched (
 	PRIMARY KEY (owner, what, key)
 );
 
-CREATE TABLE turn_terms (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	term TEXT COLLATE "C" NOT NULL,
-	thread_id TEXT COLLATE "C" NOT NULL,
-	turn INTEGER NOT NULL,
-	weight DOUBLE PRECISION NOT NULL,
-	PRIMARY KEY (owner, term, thread_id, turn)
-);
-
-CREATE TABLE vector_spaces (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	space TEXT COLLATE "C" NOT NULL,
-	added INTEGER NOT NULL,
-	removed INTEGER NOT NULL,
-	through INTEGER NOT NULL,
-	PRIMARY KEY (owner, space)
-);
-
-CREATE TABLE vectors (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	space TEXT COLLATE "C" NOT NULL,
-	kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('memory', 'turn')),
-	item TEXT COLLATE "C" NOT NULL,
-	part INTEGER NOT NULL,
-	nth INTEGER NOT NULL,
-	vector BYTEA NOT NULL,
-	PRIMARY KEY (owner, space, kind, item, part)
-);
-
-CREATE INDEX vectors_by_number ON vectors (owner, space, kind, nth);
-
-CREATE TABLE deployments (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
-	skill_id TEXT COLLATE "C" NOT NULL,
-	name TEXT COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
-	account TEXT COLLATE "C",
-	capital DOUBLE PRECISION CHECK (capital > 0),
-	currency TEXT COLLATE "C" DEFAULT 'USDT' NOT NULL,
-	started_at TEXT COLLATE "C",
-	ended_at TEXT COLLATE "C",
-	created_at TEXT COLLATE "C" NOT NULL,
-	PRIMARY KEY (owner, id),
-	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
-	CONSTRAINT ends_after_it_started CHECK (ended_at >= started_at)
-);
-
-CREATE TABLE injected (
+CREATE TABLE versions (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	memory_id TEXT COLLATE "C" NOT NULL,
-	nth INTEGER NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	known TEXT COLLATE "C" NOT NULL,
-	version INTEGER NOT NULL,
-	space TEXT COLLATE "C" NOT NULL,
-	session TEXT COLLATE "C" NOT NULL,
-	injection INTEGER NOT NULL,
-	PRIMARY KEY (owner, memory_id, nth),
-	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
+	version INTEGER NOT NULL CHECK (version >= 1),
+	content TEXT COLLATE "C" CHECK (length(content) BETWEEN 4 AND 500),
+	summary TEXT COLLATE "C" CHECK (length(summary) <= 200),
+	body TEXT COLLATE "C",
+	metadata TEXT COLLATE "C",
+	tags TEXT COLLATE "C",
+	source TEXT COLLATE "C" NOT NULL CHECK (source IN ('profile', 'chat', 'inferred', 'extracted', 'imported')),
+	score DOUBLE PRECISION CHECK (score BETWEEN 0 AND 1),
+	made_by TEXT COLLATE "C",
+	thread_id TEXT COLLATE "C",
+	turn_ids TEXT COLLATE "C" DEFAULT '[]' NOT NULL,
+	valid_from TEXT COLLATE "C" NOT NULL,
+	valid_until TEXT COLLATE "C",
+	recorded_at TEXT COLLATE "C" NOT NULL,
+	retired_at TEXT COLLATE "C",
+	restored_from INTEGER,
+	correction INTEGER DEFAULT '0' NOT NULL CHECK (correction IN (0, 1)),
+	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
+	spans TEXT COLLATE "C",
+	said_on TEXT COLLATE "C" CHECK (length(said_on) = 10),
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, memory_id, version),
+	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id),
+	CONSTRAINT only_extracted_has_a_score CHECK ((score IS NOT NULL) = (source = 'extracted')),
+	CONSTRAINT retired_after_recorded CHECK (retired_at >= recorded_at),
+	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from),
+	CONSTRAINT a_quotation_names_its_words CHECK ((spans IS NOT NULL) = (quoted = 1 AND content IS NOT NULL)),
+	CONSTRAINT only_a_quotation_has_its_day CHECK (said_on IS NULL OR quoted = 1)
 );
-
-CREATE INDEX injected_by_session ON injected (owner, space, session);
 
 CREATE TABLE links (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -497,6 +525,22 @@ CREATE TABLE links (
 CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
 
 CREATE INDEX links_to ON links (owner, to_id);
+
+CREATE TABLE injected (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	memory_id TEXT COLLATE "C" NOT NULL,
+	nth INTEGER NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	known TEXT COLLATE "C" NOT NULL,
+	version INTEGER NOT NULL,
+	space TEXT COLLATE "C" NOT NULL,
+	session TEXT COLLATE "C" NOT NULL,
+	injection INTEGER NOT NULL,
+	PRIMARY KEY (owner, memory_id, nth),
+	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
+);
+
+CREATE INDEX injected_by_session ON injected (owner, space, session);
 
 CREATE TABLE messages (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -594,37 +638,33 @@ CREATE TABLE skill_fields (
 	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id)
 );
 
-CREATE TABLE versions (
+CREATE TABLE deployments (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	memory_id TEXT COLLATE "C" NOT NULL,
-	version INTEGER NOT NULL CHECK (version >= 1),
-	content TEXT COLLATE "C" CHECK (length(content) BETWEEN 4 AND 500),
-	summary TEXT COLLATE "C" CHECK (length(summary) <= 200),
-	body TEXT COLLATE "C",
-	metadata TEXT COLLATE "C",
-	tags TEXT COLLATE "C",
-	source TEXT COLLATE "C" NOT NULL CHECK (source IN ('profile', 'chat', 'inferred', 'extracted', 'imported')),
-	score DOUBLE PRECISION CHECK (score BETWEEN 0 AND 1),
-	made_by TEXT COLLATE "C",
-	thread_id TEXT COLLATE "C",
-	turn_ids TEXT COLLATE "C" DEFAULT '[]' NOT NULL,
-	valid_from TEXT COLLATE "C" NOT NULL,
-	valid_until TEXT COLLATE "C",
-	recorded_at TEXT COLLATE "C" NOT NULL,
-	retired_at TEXT COLLATE "C",
-	restored_from INTEGER,
-	correction INTEGER DEFAULT '0' NOT NULL CHECK (correction IN (0, 1)),
-	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
-	spans TEXT COLLATE "C",
-	said_on TEXT COLLATE "C" CHECK (length(said_on) = 10),
-	event INTEGER NOT NULL,
-	PRIMARY KEY (owner, memory_id, version),
-	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id),
-	CONSTRAINT only_extracted_has_a_score CHECK ((score IS NOT NULL) = (source = 'extracted')),
-	CONSTRAINT retired_after_recorded CHECK (retired_at >= recorded_at),
-	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from),
-	CONSTRAINT a_quotation_names_its_words CHECK ((spans IS NOT NULL) = (quoted = 1 AND content IS NOT NULL)),
-	CONSTRAINT only_a_quotation_has_its_day CHECK (said_on IS NULL OR quoted = 1)
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	skill_id TEXT COLLATE "C" NOT NULL,
+	name TEXT COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	account TEXT COLLATE "C",
+	capital DOUBLE PRECISION CHECK (capital > 0),
+	currency TEXT COLLATE "C" DEFAULT 'USDT' NOT NULL,
+	started_at TEXT COLLATE "C",
+	ended_at TEXT COLLATE "C",
+	created_at TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, id),
+	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
+	CONSTRAINT ends_after_it_started CHECK (ended_at >= started_at)
+);
+
+CREATE TABLE transcripts (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	run_id TEXT COLLATE "C" NOT NULL,
+	turn INTEGER NOT NULL CHECK (turn >= 1),
+	role TEXT COLLATE "C" NOT NULL CHECK (role IN ('user', 'assistant', 'tool', 'system')),
+	text TEXT COLLATE "C" NOT NULL,
+	parts TEXT COLLATE "C",
+	at TEXT COLLATE "C" NOT NULL,
+	tokens INTEGER NOT NULL,
+	PRIMARY KEY (owner, run_id, turn),
+	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id)
 );
 
 CREATE TABLE decisions (
@@ -669,24 +709,44 @@ CREATE INDEX decisions_by_agent ON decisions (owner, agent_id, decided_at);
 
 CREATE INDEX decisions_by_state ON decisions (owner, state, decided_at);
 
-CREATE TABLE fills (
+CREATE TABLE positions (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	deployment_id TEXT COLLATE "C" NOT NULL,
-	key TEXT COLLATE "C" NOT NULL CHECK (key <> ''),
 	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
-	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('buy', 'sell', 'funding')),
-	time TEXT COLLATE "C" NOT NULL,
-	quantity DOUBLE PRECISION NOT NULL,
-	price DOUBLE PRECISION NOT NULL,
-	fee DOUBLE PRECISION NOT NULL,
-	multiplier DOUBLE PRECISION NOT NULL,
-	remaining TEXT COLLATE "C" NOT NULL,
-	load INTEGER,
-	PRIMARY KEY (owner, deployment_id, key),
+	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('long', 'short')),
+	entry_time TEXT COLLATE "C" NOT NULL,
+	known_at TEXT COLLATE "C" NOT NULL,
+	entry_price DOUBLE PRECISION NOT NULL,
+	quantity DOUBLE PRECISION NOT NULL CHECK (quantity > 0),
+	closed_at TEXT COLLATE "C",
+	PRIMARY KEY (owner, deployment_id, symbol, side, entry_time, known_at),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 );
 
-CREATE INDEX fills_by_time ON fills (owner, deployment_id, symbol, time);
+CREATE TABLE trades (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT COLLATE "C" NOT NULL,
+	exit_time TEXT COLLATE "C" NOT NULL,
+	key TEXT COLLATE "C" NOT NULL CHECK (key <> ''),
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('long', 'short')),
+	quantity DOUBLE PRECISION NOT NULL CHECK (quantity > 0),
+	entry_time TEXT COLLATE "C" NOT NULL,
+	entry_price DOUBLE PRECISION NOT NULL CHECK (entry_price > 0),
+	exit_price DOUBLE PRECISION NOT NULL,
+	fees DOUBLE PRECISION NOT NULL,
+	pnl DOUBLE PRECISION NOT NULL,
+	mfe DOUBLE PRECISION,
+	mae DOUBLE PRECISION,
+	entry_regime_tag TEXT COLLATE "C",
+	entry_reason TEXT COLLATE "C",
+	exit_reason TEXT COLLATE "C",
+	known_at TEXT COLLATE "C" NOT NULL,
+	batch INTEGER NOT NULL,
+	PRIMARY KEY (owner, deployment_id, exit_time, key),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id),
+	CONSTRAINT entered_left_and_known CHECK (entry_time <= exit_time AND exit_time <= known_at)
+);
 
 CREATE TABLE former_trades (
 	owner TEXT COLLATE "C" NOT NULL,
@@ -716,6 +776,38 @@ CREATE TABLE former_trades (
 
 CREATE INDEX former_trades_by_end ON former_trades (owner, deployment_id, until);
 
+CREATE TABLE trade_days (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT COLLATE "C" NOT NULL,
+	day TEXT COLLATE "C" NOT NULL,
+	trades INTEGER,
+	last TEXT COLLATE "C",
+	known_at TEXT COLLATE "C",
+	figures TEXT COLLATE "C",
+	parts TEXT COLLATE "C",
+	PRIMARY KEY (owner, deployment_id, day),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+);
+
+CREATE TABLE fills (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT COLLATE "C" NOT NULL,
+	key TEXT COLLATE "C" NOT NULL CHECK (key <> ''),
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('buy', 'sell', 'funding')),
+	time TEXT COLLATE "C" NOT NULL,
+	quantity DOUBLE PRECISION NOT NULL,
+	price DOUBLE PRECISION NOT NULL,
+	fee DOUBLE PRECISION NOT NULL,
+	multiplier DOUBLE PRECISION NOT NULL,
+	remaining TEXT COLLATE "C" NOT NULL,
+	load INTEGER,
+	PRIMARY KEY (owner, deployment_id, key),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+);
+
+CREATE INDEX fills_by_time ON fills (owner, deployment_id, symbol, time);
+
 CREATE TABLE lessons (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	memory_id TEXT COLLATE "C" NOT NULL,
@@ -742,91 +834,6 @@ CREATE TABLE lessons (
 );
 
 CREATE INDEX lessons_by_skill ON lessons (owner, skill_id, finding);
-
-CREATE TABLE loads (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	nth INTEGER NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	actor TEXT COLLATE "C" NOT NULL,
-	what TEXT COLLATE "C" NOT NULL CHECK (what IN ('trades', 'memories')),
-	title TEXT COLLATE "C" NOT NULL,
-	deployment_id TEXT COLLATE "C",
-	trades INTEGER NOT NULL,
-	fills INTEGER NOT NULL,
-	brought TEXT COLLATE "C" NOT NULL,
-	before TEXT COLLATE "C" NOT NULL,
-	told TEXT COLLATE "C" NOT NULL,
-	undone_at TEXT COLLATE "C",
-	gone TEXT COLLATE "C",
-	PRIMARY KEY (owner, nth),
-	CONSTRAINT trades_have_a_deployment CHECK ((what = 'trades') = (deployment_id IS NOT NULL)),
-	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
-);
-
-CREATE TABLE positions (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	deployment_id TEXT COLLATE "C" NOT NULL,
-	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
-	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('long', 'short')),
-	entry_time TEXT COLLATE "C" NOT NULL,
-	known_at TEXT COLLATE "C" NOT NULL,
-	entry_price DOUBLE PRECISION NOT NULL,
-	quantity DOUBLE PRECISION NOT NULL CHECK (quantity > 0),
-	closed_at TEXT COLLATE "C",
-	PRIMARY KEY (owner, deployment_id, symbol, side, entry_time, known_at),
-	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
-);
-
-CREATE TABLE trade_days (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	deployment_id TEXT COLLATE "C" NOT NULL,
-	day TEXT COLLATE "C" NOT NULL,
-	trades INTEGER,
-	last TEXT COLLATE "C",
-	known_at TEXT COLLATE "C",
-	figures TEXT COLLATE "C",
-	parts TEXT COLLATE "C",
-	PRIMARY KEY (owner, deployment_id, day),
-	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
-);
-
-CREATE TABLE trades (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	deployment_id TEXT COLLATE "C" NOT NULL,
-	exit_time TEXT COLLATE "C" NOT NULL,
-	key TEXT COLLATE "C" NOT NULL CHECK (key <> ''),
-	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
-	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('long', 'short')),
-	quantity DOUBLE PRECISION NOT NULL CHECK (quantity > 0),
-	entry_time TEXT COLLATE "C" NOT NULL,
-	entry_price DOUBLE PRECISION NOT NULL CHECK (entry_price > 0),
-	exit_price DOUBLE PRECISION NOT NULL,
-	fees DOUBLE PRECISION NOT NULL,
-	pnl DOUBLE PRECISION NOT NULL,
-	mfe DOUBLE PRECISION,
-	mae DOUBLE PRECISION,
-	entry_regime_tag TEXT COLLATE "C",
-	entry_reason TEXT COLLATE "C",
-	exit_reason TEXT COLLATE "C",
-	known_at TEXT COLLATE "C" NOT NULL,
-	batch INTEGER NOT NULL,
-	PRIMARY KEY (owner, deployment_id, exit_time, key),
-	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id),
-	CONSTRAINT entered_left_and_known CHECK (entry_time <= exit_time AND exit_time <= known_at)
-);
-
-CREATE TABLE transcripts (
-	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	run_id TEXT COLLATE "C" NOT NULL,
-	turn INTEGER NOT NULL CHECK (turn >= 1),
-	role TEXT COLLATE "C" NOT NULL CHECK (role IN ('user', 'assistant', 'tool', 'system')),
-	text TEXT COLLATE "C" NOT NULL,
-	parts TEXT COLLATE "C",
-	at TEXT COLLATE "C" NOT NULL,
-	tokens INTEGER NOT NULL,
-	PRIMARY KEY (owner, run_id, turn),
-	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id)
-);
 
 CREATE TABLE former_results (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -1079,6 +1086,25 @@ BEGIN
 END $$;
 CREATE TRIGGER tokens_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent"
   ON tokens FOR EACH ROW EXECUTE FUNCTION keepbook_note_tokens();
+CREATE FUNCTION keepbook_note_loads() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'loads', CAST(NEW.nth AS text), 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'loads', CAST(OLD.nth AS text), 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'loads', CAST(OLD.nth AS text), 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER loads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "nth", "at", "actor", "what", "title", "deployment_id", "trades", "fills", "brought", "before", "told", "undone_at", "gone"
+  ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_note_loads();
 CREATE FUNCTION keepbook_note_agents() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -1269,25 +1295,6 @@ BEGIN
 END $$;
 CREATE TRIGGER fills_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "key", "symbol", "side", "time", "quantity", "price", "fee", "multiplier", "remaining", "load"
   ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_note_fills();
-CREATE FUNCTION keepbook_note_loads() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'INSERT' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT NEW.owner, 'loads', CAST(NEW.nth AS text), 1
-      ON CONFLICT DO NOTHING;
-  ELSIF TG_OP = 'UPDATE' THEN
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'loads', CAST(OLD.nth AS text), 0
-      ON CONFLICT DO NOTHING;
-  ELSE
-    INSERT INTO touched (owner, what, key, fresh)
-      SELECT OLD.owner, 'loads', CAST(OLD.nth AS text), 0
-      ON CONFLICT DO NOTHING;
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER loads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "nth", "at", "actor", "what", "title", "deployment_id", "trades", "fills", "brought", "before", "told", "undone_at", "gone"
-  ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_note_loads();
 CREATE FUNCTION keepbook_note_mappings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -1625,25 +1632,29 @@ DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     UPDATE memories SET subject = NULL, subject_key = NULL, category = NULL, scope = NULL, purged_at = NEW.at
       WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
   ELSE
-DELETE FROM seals WHERE owner = NEW.owner;
-DELETE FROM covers WHERE owner = NEW.owner;
+DELETE FROM former_results WHERE owner = NEW.owner;
 DELETE FROM lessons WHERE owner = NEW.owner;
-DELETE FROM mappings WHERE owner = NEW.owner;
-DELETE FROM loads WHERE owner = NEW.owner;
 DELETE FROM fills WHERE owner = NEW.owner;
 DELETE FROM trade_days WHERE owner = NEW.owner;
 DELETE FROM former_trades WHERE owner = NEW.owner;
 DELETE FROM trades WHERE owner = NEW.owner;
 DELETE FROM positions WHERE owner = NEW.owner;
-DELETE FROM deployments WHERE owner = NEW.owner;
-DELETE FROM skill_fields WHERE owner = NEW.owner;
-DELETE FROM skills WHERE owner = NEW.owner;
-DELETE FROM former_results WHERE owner = NEW.owner;
 DELETE FROM decisions WHERE owner = NEW.owner;
 DELETE FROM transcripts WHERE owner = NEW.owner;
+DELETE FROM deployments WHERE owner = NEW.owner;
+DELETE FROM skill_fields WHERE owner = NEW.owner;
 DELETE FROM runs WHERE owner = NEW.owner;
+DELETE FROM messages WHERE owner = NEW.owner;
+DELETE FROM injected WHERE owner = NEW.owner;
+DELETE FROM links WHERE owner = NEW.owner;
+DELETE FROM versions WHERE owner = NEW.owner;
+DELETE FROM seals WHERE owner = NEW.owner;
+DELETE FROM covers WHERE owner = NEW.owner;
+DELETE FROM mappings WHERE owner = NEW.owner;
+DELETE FROM skills WHERE owner = NEW.owner;
 DELETE FROM agents WHERE owner = NEW.owner;
 DELETE FROM armed WHERE owner = NEW.owner;
+DELETE FROM loads WHERE owner = NEW.owner;
 DELETE FROM answers WHERE owner = NEW.owner;
 DELETE FROM vector_spaces WHERE owner = NEW.owner;
 DELETE FROM vectors WHERE owner = NEW.owner;
@@ -1653,15 +1664,11 @@ DELETE FROM choices WHERE owner = NEW.owner;
 DELETE FROM proposals WHERE owner = NEW.owner;
 DELETE FROM notes WHERE owner = NEW.owner;
 DELETE FROM turn_terms WHERE owner = NEW.owner;
-DELETE FROM messages WHERE owner = NEW.owner;
 DELETE FROM threads WHERE owner = NEW.owner;
 DELETE FROM labels WHERE owner = NEW.owner;
 DELETE FROM likeness WHERE owner = NEW.owner;
 DELETE FROM terms WHERE owner = NEW.owner;
-DELETE FROM injected WHERE owner = NEW.owner;
 DELETE FROM injections WHERE owner = NEW.owner;
-DELETE FROM links WHERE owner = NEW.owner;
-DELETE FROM versions WHERE owner = NEW.owner;
 DELETE FROM memories WHERE owner = NEW.owner;
 DELETE FROM ledger WHERE owner = NEW.owner;
     DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
@@ -1681,6 +1688,20 @@ BEGIN
   RETURN NEW;
 END $$;
 CREATE TRIGGER messages_append BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_messages_append();
+
+-- Loads: what a file brought is taken back once, and never rewritten.
+CREATE FUNCTION keepbook_loads_are_taken_back_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.undone_at IS NOT NULL OR NEW.undone_at IS NULL OR NEW.gone IS NULL
+    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.what, NEW.title, NEW.deployment_id, NEW.trades, NEW.fills, NEW.brought, NEW.before, NEW.told)
+    IS DISTINCT FROM
+       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.what, OLD.title, OLD.deployment_id, OLD.trades, OLD.fills, OLD.brought, OLD.before, OLD.told)
+  THEN
+    PERFORM keepbook_refuse('a load is taken back, never rewritten');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_loads_are_taken_back_once();
 
 -- What follows from how each table is declared.
 GRANT SELECT, INSERT, UPDATE, DELETE ON owners TO keepbook_app;
@@ -1707,7 +1728,8 @@ CREATE TRIGGER versions_never_truncated BEFORE TRUNCATE ON versions
 ALTER TABLE versions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE versions FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON versions USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
-GRANT SELECT, INSERT, UPDATE ("retired_at") ON versions TO keepbook_app;
+GRANT SELECT, INSERT ON versions TO keepbook_app;
+GRANT UPDATE ("retired_at") ON versions TO keepbook_app;
 CREATE TRIGGER links_never_truncated BEFORE TRUNCATE ON links
   EXECUTE FUNCTION keepbook_never_truncated();
 ALTER TABLE links ENABLE ROW LEVEL SECURITY;
@@ -1721,7 +1743,8 @@ CREATE TRIGGER injections_never_truncated BEFORE TRUNCATE ON injections
 ALTER TABLE injections ENABLE ROW LEVEL SECURITY;
 ALTER TABLE injections FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON injections USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
-GRANT SELECT, INSERT, UPDATE ("at", "seq", "nth", "block", "lines") ON injections TO keepbook_app;
+GRANT SELECT, INSERT ON injections TO keepbook_app;
+GRANT UPDATE ("at", "seq", "nth", "block", "lines") ON injections TO keepbook_app;
 CREATE FUNCTION keepbook_injected_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM keepbook_refuse('a row of injected is never rewritten');
@@ -1850,6 +1873,16 @@ ALTER TABLE answers ENABLE ROW LEVEL SECURITY;
 ALTER TABLE answers FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON answers USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
 GRANT SELECT, INSERT, DELETE ON answers TO keepbook_app;
+CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER loads_never_truncated BEFORE TRUNCATE ON loads
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE loads ENABLE ROW LEVEL SECURITY;
+ALTER TABLE loads FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON loads USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON loads TO keepbook_app;
+GRANT UPDATE ("undone_at", "gone") ON loads TO keepbook_app;
+GRANT SELECT ON extensions TO keepbook_app;
 ALTER TABLE armed ENABLE ROW LEVEL SECURITY;
 ALTER TABLE armed FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON armed USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
@@ -1869,7 +1902,8 @@ CREATE TRIGGER runs_never_truncated BEFORE TRUNCATE ON runs
 ALTER TABLE runs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE runs FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON runs USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
-GRANT SELECT, INSERT, UPDATE ("status", "adapter", "model", "card", "error", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "started_at", "finished_at") ON runs TO keepbook_app;
+GRANT SELECT, INSERT ON runs TO keepbook_app;
+GRANT UPDATE ("status", "adapter", "model", "card", "error", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "started_at", "finished_at") ON runs TO keepbook_app;
 CREATE FUNCTION keepbook_transcripts_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM keepbook_refuse('a row of transcripts is never rewritten');
@@ -1892,7 +1926,8 @@ CREATE TRIGGER decisions_never_truncated BEFORE TRUNCATE ON decisions
 ALTER TABLE decisions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE decisions FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON decisions USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
-GRANT SELECT, INSERT, UPDATE ("state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "known_at") ON decisions TO keepbook_app;
+GRANT SELECT, INSERT ON decisions TO keepbook_app;
+GRANT UPDATE ("state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "known_at") ON decisions TO keepbook_app;
 CREATE FUNCTION keepbook_former_results_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM keepbook_refuse('a row of former_results is never rewritten');
@@ -1916,7 +1951,8 @@ BEGIN
 END $$;
 CREATE TRIGGER batches_never_change BEFORE UPDATE ON batches
   FOR EACH ROW EXECUTE FUNCTION keepbook_batches_never_change();
-GRANT SELECT, INSERT, UPDATE ("settled") ON batches TO keepbook_app;
+GRANT SELECT, INSERT ON batches TO keepbook_app;
+GRANT UPDATE ("settled") ON batches TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON bars TO keepbook_app;
 CREATE FUNCTION keepbook_former_bars_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -2020,15 +2056,8 @@ CREATE TRIGGER fills_never_truncated BEFORE TRUNCATE ON fills
 ALTER TABLE fills ENABLE ROW LEVEL SECURITY;
 ALTER TABLE fills FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON fills USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
-GRANT SELECT, INSERT, UPDATE ("remaining", "fee"), DELETE ON fills TO keepbook_app;
-CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads
-  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
-CREATE TRIGGER loads_never_truncated BEFORE TRUNCATE ON loads
-  EXECUTE FUNCTION keepbook_never_truncated();
-ALTER TABLE loads ENABLE ROW LEVEL SECURITY;
-ALTER TABLE loads FORCE ROW LEVEL SECURITY;
-CREATE POLICY one_owner ON loads USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
-GRANT SELECT, INSERT, UPDATE ("undone_at", "gone") ON loads TO keepbook_app;
+GRANT SELECT, INSERT, DELETE ON fills TO keepbook_app;
+GRANT UPDATE ("remaining", "fee") ON fills TO keepbook_app;
 CREATE FUNCTION keepbook_mappings_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM keepbook_refuse('a row of mappings is never rewritten');
@@ -2055,7 +2084,8 @@ CREATE TRIGGER lessons_never_truncated BEFORE TRUNCATE ON lessons
 ALTER TABLE lessons ENABLE ROW LEVEL SECURITY;
 ALTER TABLE lessons FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON lessons USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
-GRANT SELECT, INSERT, UPDATE ("withdrawn_at") ON lessons TO keepbook_app;
+GRANT SELECT, INSERT ON lessons TO keepbook_app;
+GRANT UPDATE ("withdrawn_at") ON lessons TO keepbook_app;
 CREATE TRIGGER covers_never_vanish BEFORE DELETE ON covers
   FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER covers_never_truncated BEFORE TRUNCATE ON covers
@@ -2071,7 +2101,8 @@ CREATE TRIGGER seals_never_truncated BEFORE TRUNCATE ON seals
 ALTER TABLE seals ENABLE ROW LEVEL SECURITY;
 ALTER TABLE seals FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON seals USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
-GRANT SELECT, INSERT, UPDATE ("salt") ON seals TO keepbook_app;
+GRANT SELECT, INSERT ON seals TO keepbook_app;
+GRANT UPDATE ("salt") ON seals TO keepbook_app;
 CREATE FUNCTION keepbook_touched_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM keepbook_refuse('a row of touched is never rewritten');
@@ -2177,19 +2208,6 @@ END $$;
 CREATE TRIGGER skill_fields_append BEFORE INSERT ON skill_fields FOR EACH ROW EXECUTE FUNCTION keepbook_skill_fields_append();
 
 
-CREATE FUNCTION keepbook_loads_are_taken_back_once() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF OLD.undone_at IS NOT NULL OR NEW.undone_at IS NULL OR NEW.gone IS NULL
-    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.what, NEW.title, NEW.deployment_id, NEW.trades, NEW.fills, NEW.brought, NEW.before, NEW.told)
-    IS DISTINCT FROM
-       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.what, OLD.title, OLD.deployment_id, OLD.trades, OLD.fills, OLD.brought, OLD.before, OLD.told)
-  THEN
-    PERFORM keepbook_refuse('a load is taken back, never rewritten');
-  END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_loads_are_taken_back_once();
-
 CREATE FUNCTION keepbook_fills_go_with_their_load() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT keepbook_erased(OLD.owner, '*')
@@ -2211,6 +2229,17 @@ BEGIN
 END $$;
 CREATE TRIGGER trades_never_vanish BEFORE DELETE ON trades FOR EACH ROW EXECUTE FUNCTION keepbook_trades_go_once_former();
 
+CREATE FUNCTION keepbook_loads_are_of_a_deployment() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.deployment_id IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM deployments WHERE owner = NEW.owner AND id = NEW.deployment_id) THEN
+    PERFORM keepbook_refuse('a load of trades has a deployment');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER loads_are_of_a_deployment BEFORE INSERT ON loads
+  FOR EACH ROW EXECUTE FUNCTION keepbook_loads_are_of_a_deployment();
+
 -- Names mean this schema's tables and nothing else: a temporary table of the same name would come first otherwise,
 -- and a guard would look at that one. Whom to serve is said in every transaction and looks at no table.
 DO $$
@@ -2221,3 +2250,11 @@ BEGIN
     EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', a_function, current_schema());
   END LOOP;
 END $$;
+
+-- What is installed.
+INSERT INTO extensions (name, nth, version, tables)
+VALUES ('agents', 1, 1, '[{"name":"armed","columns":{"owner":"text","agent_id":"text","at":"text"},"key":["owner","agent_id"],"rules":{"unexported":"a mark of this installation","uncovered":"a mark of this installation","may_go":true}},{"name":"agents","columns":{"owner":"text","id":"text","name":"text","instructions":"text","default_prompt":"text","model":"text","adapter":"text","card_type":"text","schedule":"text","team":"text","use_block":"integer","memory_enabled":"integer","review_decisions":"integer","second_looks":"integer","thread_id":"text","created_at":"text","updated_at":"text","deleted_at":"text","session":"text","session_at":"text","fresh_at":"text","epoch":"integer","step":"integer","compressed":"text","compressed_through":"integer","turn_until":"text","turn_by":"text"},"key":["owner","id"],"rules":{"exported":"agent","ids":["id","thread_id"],"covered":true,"passing":["turn_until","turn_by"],"blanked":["compressed"],"blanked_where":"id IN (\n  SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = ''chat''\n  WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id)"}},{"name":"runs","columns":{"owner":"text","id":"text","agent_id":"text","nature":"text","status":"text","prompt":"text","adapter":"text","model":"text","card_type":"text","card":"text","error":"text","parent_run":"text","lead_run":"text","specialist":"text","thread_id":"text","session_before":"text","session_after":"text","epoch":"integer","step":"integer","tokens_in":"integer","tokens_out":"integer","created_at":"text","started_at":"text","finished_at":"text","made_at":"text","key":"text","link":"text"},"key":["owner","id"],"rules":{"exported":"run","ids":["id","agent_id","parent_run","lead_run","thread_id"],"covered":true,"may_change":["status","adapter","model","card","error","session_before","session_after","epoch","step","tokens_in","tokens_out","started_at","finished_at"],"own":["insert","update"]}},{"name":"transcripts","columns":{"owner":"text","run_id":"text","turn":"integer","role":"text","text":"text","parts":"text","at":"text","tokens":"integer"},"key":["owner","run_id","turn"],"rules":{"exported":"line","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}},{"name":"decisions","columns":{"owner":"text","run_id":"text","agent_id":"text","card_type":"text","decided_at":"text","action":"text","symbol":"text","entry":"number","stop":"number","target":"number","conviction":"number","expires":"text","regime":"text","probability":"number","claim":"text","recorded_at":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text","known_at":"text"},"key":["owner","run_id"],"rules":{"exported":"decision","ids":["run_id","agent_id"],"covered":true,"may_change":["state","filled_at","fill_price","through","last_close","closed_at","closed_by","outcome","exit_price","result_r","result_pct","note","known_at"],"own":["insert","update"]}},{"name":"former_results","columns":{"owner":"text","run_id":"text","nth":"integer","known_at":"text","until":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text"},"key":["owner","run_id","nth"],"rules":{"exported":"former_result","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}}]')
+ON CONFLICT (name) DO UPDATE SET version = excluded.version, tables = excluded.tables;
+INSERT INTO extensions (name, nth, version, tables)
+VALUES ('trading', 2, 1, '[{"name":"batches","columns":{"nth":"integer","source":"text","link":"integer","what":"text","at":"text","came":"integer","went":"integer","spans":"text","digest":"text","previous":"text","hash":"text","settled":"integer"},"key":["nth"],"rules":{"may_change":["settled"]}},{"name":"bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer"},"key":["symbol","timeframe","time"],"rules":{"may_go":true}},{"name":"former_bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer","went":"integer","until":"text"},"key":["symbol","timeframe","time","went"],"rules":{"may_change":[]}},{"name":"market_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer"},"key":["id"],"rules":{}},{"name":"former_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["id","went"],"rules":{"may_change":[]}},{"name":"event_symbols","columns":{"symbol":"text","kind":"text","time":"text","event_id":"text"},"key":["symbol","kind","time","event_id"],"rules":{"may_change":[],"may_go":true}},{"name":"skills","columns":{"owner":"text","id":"text","name":"text","description":"text","created_at":"text","ended_at":"text"},"key":["owner","id"],"rules":{"exported":"skill","ids":["id"],"covered":true}},{"name":"skill_fields","columns":{"owner":"text","skill_id":"text","field":"text","version":"integer","value":"text","recorded_at":"text","actor":"text","thread_id":"text"},"key":["owner","skill_id","field","version"],"rules":{"exported":"field","covered":true,"may_change":[],"own":["insert"]}},{"name":"deployments","columns":{"owner":"text","id":"text","skill_id":"text","name":"text","account":"text","capital":"number","currency":"text","started_at":"text","ended_at":"text","created_at":"text"},"key":["owner","id"],"rules":{"exported":"deployment","ids":["id","skill_id"],"covered":true}},{"name":"positions","columns":{"owner":"text","deployment_id":"text","symbol":"text","side":"text","entry_time":"text","known_at":"text","entry_price":"number","quantity":"number","closed_at":"text"},"key":["owner","deployment_id","symbol","side","entry_time","known_at"],"rules":{"exported":"position","covered":true,"bulk":true}},{"name":"trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer"},"key":["owner","deployment_id","exit_time","key"],"rules":{"exported":"trade","uncovered":"sealed batch by batch","may_go":true,"bulk":true,"own":["delete"]}},{"name":"former_trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["owner","deployment_id","exit_time","key","went"],"rules":{"exported":"former_trade","uncovered":"sealed batch by batch","may_change":[],"bulk":true,"former_of":"trades"}},{"name":"trade_days","columns":{"owner":"text","deployment_id":"text","day":"text","trades":"integer","last":"text","known_at":"text","figures":"text","parts":"text"},"key":["owner","deployment_id","day"],"rules":{"unexported":"made anew on import","uncovered":"made anew from what is covered","may_go":true}},{"name":"fills","columns":{"owner":"text","deployment_id":"text","key":"text","symbol":"text","side":"text","time":"text","quantity":"number","price":"number","fee":"number","multiplier":"number","remaining":"text","load":"integer"},"key":["owner","deployment_id","key"],"rules":{"exported":"fill","covered":true,"may_change":["remaining","fee"],"may_go":true,"bulk":true,"own":["delete"]}},{"name":"mappings","columns":{"owner":"text","name":"text","columns":"text"},"key":["owner","name"],"rules":{"exported":"mapping","covered":true,"may_change":[],"may_go":true}},{"name":"lessons","columns":{"owner":"text","memory_id":"text","version":"integer","finding":"text","skill_id":"text","deployment_id":"text","known_at":"text","window_from":"text","window_until":"text","trades":"integer","wins":"integer","mean":"number","median":"number","low":"number","high":"number","p":"number","tried":"integer","withdrawn_at":"text"},"key":["owner","memory_id","version"],"rules":{"exported":"lesson","covered":true,"may_change":["withdrawn_at"],"of_memory":"memory_id","guards_memory":"lesson","own":["insert"]}}]')
+ON CONFLICT (name) DO UPDATE SET version = excluded.version, tables = excluded.tables;

@@ -1,216 +1,9 @@
-CREATE TABLE agents (
+CREATE TABLE owners (
 	owner TEXT NOT NULL CHECK (owner <> ''),
-	id TEXT NOT NULL CHECK (length(id) = 8),
-	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
-	instructions TEXT NOT NULL,
-	default_prompt TEXT NOT NULL,
-	model TEXT,
-	adapter TEXT NOT NULL,
-	card_type TEXT NOT NULL,
-	schedule TEXT,
-	team TEXT DEFAULT '[]' NOT NULL,
-	use_block INTEGER NOT NULL CHECK (use_block IN (0, 1)),
-	memory_enabled INTEGER NOT NULL CHECK (memory_enabled IN (0, 1)),
-	review_decisions INTEGER NOT NULL CHECK (review_decisions IN (0, 1)),
-	second_looks INTEGER DEFAULT '0' NOT NULL CHECK (second_looks IN (0, 1)),
-	thread_id TEXT,
 	created_at TEXT NOT NULL,
-	updated_at TEXT NOT NULL,
-	deleted_at TEXT,
-	session TEXT,
-	session_at TEXT,
-	fresh_at TEXT,
-	epoch INTEGER NOT NULL,
-	step INTEGER NOT NULL,
-	compressed TEXT,
-	compressed_through INTEGER NOT NULL,
-	turn_until TEXT,
-	turn_by TEXT,
-	PRIMARY KEY (owner, id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE answers (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	"key" TEXT NOT NULL,
-	request TEXT NOT NULL,
-	status INTEGER NOT NULL,
-	body TEXT NOT NULL,
-	at TEXT NOT NULL,
-	PRIMARY KEY (owner, "key")
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE armed (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	agent_id TEXT NOT NULL,
-	at TEXT NOT NULL,
-	PRIMARY KEY (owner, agent_id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE bars (
-	symbol TEXT NOT NULL CHECK (symbol <> ''),
-	timeframe TEXT NOT NULL,
-	time TEXT NOT NULL,
-	open REAL NOT NULL,
-	high REAL NOT NULL,
-	low REAL NOT NULL,
-	close REAL NOT NULL,
-	volume REAL,
-	batch INTEGER NOT NULL,
-	PRIMARY KEY (symbol, timeframe, time),
-	CONSTRAINT within_its_range CHECK (low <= open AND low <= close AND high >= open AND high >= close)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE batches (
-	nth INTEGER NOT NULL,
-	source TEXT NOT NULL CHECK (source <> ''),
-	link INTEGER NOT NULL,
-	what TEXT NOT NULL CHECK (what IN ('bars', 'events')),
-	at TEXT NOT NULL,
-	came INTEGER NOT NULL,
-	went INTEGER NOT NULL,
-	spans TEXT NOT NULL,
-	digest TEXT NOT NULL,
-	previous TEXT NOT NULL,
-	hash TEXT NOT NULL,
-	settled INTEGER NOT NULL CHECK (settled IN (0, 1)),
-	PRIMARY KEY (nth)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE UNIQUE INDEX batches_by_source ON batches (source, link);
-
-CREATE INDEX batches_to_settle ON batches (nth) WHERE settled = 0;
-
-CREATE TABLE choices (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	name TEXT NOT NULL,
-	value TEXT NOT NULL,
-	PRIMARY KEY (owner, name)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE covers (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	link INTEGER NOT NULL,
-	at TEXT NOT NULL,
-	first INTEGER NOT NULL,
-	last INTEGER NOT NULL,
-	digest TEXT NOT NULL,
-	previous TEXT NOT NULL,
-	hash TEXT NOT NULL,
-	PRIMARY KEY (owner, link)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE due (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	work TEXT NOT NULL,
-	id TEXT NOT NULL,
-	at TEXT NOT NULL,
-	PRIMARY KEY (owner, work, id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE INDEX due_by_time ON due (at, owner);
-
-CREATE TABLE erasures (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	memory_id TEXT NOT NULL,
-	at TEXT NOT NULL,
-	event INTEGER NOT NULL,
-	PRIMARY KEY (owner, memory_id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE event_symbols (
-	symbol TEXT NOT NULL CHECK (symbol <> ''),
-	kind TEXT NOT NULL,
-	time TEXT NOT NULL,
-	event_id TEXT NOT NULL,
-	PRIMARY KEY (symbol, kind, time, event_id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE former_bars (
-	symbol TEXT NOT NULL CHECK (symbol <> ''),
-	timeframe TEXT NOT NULL,
-	time TEXT NOT NULL,
-	open REAL NOT NULL,
-	high REAL NOT NULL,
-	low REAL NOT NULL,
-	close REAL NOT NULL,
-	volume REAL,
-	batch INTEGER NOT NULL,
-	went INTEGER NOT NULL,
-	until TEXT NOT NULL,
-	PRIMARY KEY (symbol, timeframe, time, went)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE former_events (
-	id TEXT NOT NULL CHECK (id <> ''),
-	kind TEXT NOT NULL CHECK (kind <> ''),
-	time TEXT NOT NULL,
-	importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
-	title TEXT NOT NULL,
-	symbols TEXT NOT NULL,
-	known_at TEXT,
-	batch INTEGER NOT NULL,
-	went INTEGER NOT NULL,
-	until TEXT NOT NULL,
-	PRIMARY KEY (id, went)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE injections (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	space TEXT NOT NULL CHECK (space IN ('chat', 'outside')),
-	session TEXT NOT NULL,
-	at TEXT NOT NULL,
-	preset TEXT NOT NULL,
-	scope TEXT,
-	seq INTEGER NOT NULL,
-	nth INTEGER NOT NULL,
-	block TEXT,
-	lines TEXT,
-	PRIMARY KEY (owner, space, session),
-	CONSTRAINT lines_of_a_block CHECK (lines IS NULL OR block IS NOT NULL)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
-
-CREATE TABLE labels (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	"key" TEXT NOT NULL,
-	memory_id TEXT NOT NULL,
-	PRIMARY KEY (owner, "key", memory_id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE leases (
-	name TEXT NOT NULL,
-	holder TEXT NOT NULL,
-	until TEXT NOT NULL,
-	PRIMARY KEY (name)
+	preset TEXT,
+	zone TEXT DEFAULT 'UTC' NOT NULL,
+	PRIMARY KEY (owner)
 )
  WITHOUT ROWID,
  STRICT;
@@ -241,40 +34,6 @@ CREATE TABLE ledger (
 
 CREATE INDEX ledger_by_memory ON ledger (owner, memory_id, seq);
 
-CREATE TABLE likeness (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	"key" TEXT NOT NULL,
-	memory_id TEXT NOT NULL,
-	PRIMARY KEY (owner, "key", memory_id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE mappings (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	name TEXT NOT NULL CHECK (name <> ''),
-	columns TEXT NOT NULL,
-	PRIMARY KEY (owner, name)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE market_events (
-	id TEXT NOT NULL CHECK (id <> ''),
-	kind TEXT NOT NULL CHECK (kind <> ''),
-	time TEXT NOT NULL,
-	importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
-	title TEXT NOT NULL,
-	symbols TEXT NOT NULL,
-	known_at TEXT,
-	batch INTEGER NOT NULL,
-	PRIMARY KEY (id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE INDEX market_events_by_time ON market_events (time);
-
 CREATE TABLE memories (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	id TEXT NOT NULL CHECK (length(id) = 8),
@@ -304,98 +63,31 @@ CREATE INDEX memories_by_creation ON memories (owner, created_at, id);
 
 CREATE INDEX memories_by_subject ON memories (owner, subject_key) WHERE subject_key IS NOT NULL;
 
-CREATE TABLE meter (
+CREATE TABLE injections (
 	owner TEXT NOT NULL CHECK (owner <> ''),
-	month TEXT NOT NULL,
-	operation TEXT NOT NULL,
-	model TEXT NOT NULL,
-	calls INTEGER NOT NULL,
-	tokens_in INTEGER NOT NULL,
-	tokens_out INTEGER NOT NULL,
-	PRIMARY KEY (owner, month, operation, model)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE notes (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	id TEXT NOT NULL CHECK (length(id) = 8),
-	text TEXT NOT NULL,
-	thread_id TEXT,
-	turn INTEGER,
-	created_at TEXT NOT NULL,
-	updated_at TEXT NOT NULL,
-	PRIMARY KEY (owner, id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE owners (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	created_at TEXT NOT NULL,
-	preset TEXT,
-	zone TEXT DEFAULT 'UTC' NOT NULL,
-	PRIMARY KEY (owner)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE proposals (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	id TEXT NOT NULL CHECK (length(id) = 8),
-	nature TEXT NOT NULL CHECK (nature IN ('proposal', 'conflict')),
-	status TEXT NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
-	op TEXT NOT NULL CHECK (op IN ('add', 'update', 'end', 'forget')),
-	memory_id TEXT,
-	category TEXT,
-	subject TEXT,
-	content TEXT NOT NULL,
-	score REAL,
-	made_by TEXT,
-	thread_id TEXT,
-	turn_ids TEXT DEFAULT '[]' NOT NULL,
-	valid_from TEXT,
-	reason TEXT,
-	created_at TEXT NOT NULL,
-	decided_at TEXT,
-	question TEXT CHECK (question IN ('keep', 'over', 'change', 'which')),
-	choices TEXT,
-	valid_until TEXT,
-	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
-	spans TEXT,
-	said_on TEXT,
-	PRIMARY KEY (owner, id),
-	CONSTRAINT a_question_has_choices CHECK ((question IS NULL) = (choices IS NULL)),
-	CONSTRAINT a_quotation_offers_its_words CHECK ((spans IS NOT NULL) = (quoted = 1))
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE INDEX proposals_by_status ON proposals (owner, status, created_at);
-
-CREATE TABLE seals (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	what TEXT NOT NULL,
-	"key" TEXT NOT NULL,
+	space TEXT NOT NULL CHECK (space IN ('chat', 'outside')),
+	session TEXT NOT NULL,
+	at TEXT NOT NULL,
+	preset TEXT NOT NULL,
+	scope TEXT,
+	seq INTEGER NOT NULL,
 	nth INTEGER NOT NULL,
-	was INTEGER,
-	salt TEXT,
-	digest TEXT,
-	PRIMARY KEY (owner, what, "key", nth)
+	block TEXT,
+	lines TEXT,
+	PRIMARY KEY (owner, space, session),
+	CONSTRAINT lines_of_a_block CHECK (lines IS NULL OR block IS NOT NULL)
 )
  WITHOUT ROWID,
  STRICT;
 
-CREATE UNIQUE INDEX seals_by_number ON seals (owner, nth);
+CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
 
-CREATE TABLE skills (
+CREATE TABLE erasures (
 	owner TEXT NOT NULL CHECK (owner <> ''),
-	id TEXT NOT NULL CHECK (length(id) = 8),
-	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
-	description TEXT NOT NULL,
-	created_at TEXT NOT NULL,
-	ended_at TEXT,
-	PRIMARY KEY (owner, id)
+	memory_id TEXT NOT NULL,
+	at TEXT NOT NULL,
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, memory_id)
 )
  WITHOUT ROWID,
  STRICT;
@@ -406,6 +98,24 @@ CREATE TABLE terms (
 	memory_id TEXT NOT NULL,
 	weight REAL NOT NULL,
 	PRIMARY KEY (owner, term, memory_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE likeness (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	"key" TEXT NOT NULL,
+	memory_id TEXT NOT NULL,
+	PRIMARY KEY (owner, "key", memory_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE labels (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	"key" TEXT NOT NULL,
+	memory_id TEXT NOT NULL,
+	PRIMARY KEY (owner, "key", memory_id)
 )
  WITHOUT ROWID,
  STRICT;
@@ -445,6 +155,123 @@ CREATE UNIQUE INDEX threads_by_session ON threads (owner, session) WHERE session
 
 CREATE INDEX threads_by_touch ON threads (owner, touched_at, id);
 
+CREATE TABLE turn_terms (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	term TEXT NOT NULL,
+	thread_id TEXT NOT NULL,
+	turn INTEGER NOT NULL,
+	weight REAL NOT NULL,
+	PRIMARY KEY (owner, term, thread_id, turn)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE notes (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	text TEXT NOT NULL,
+	thread_id TEXT,
+	turn INTEGER,
+	created_at TEXT NOT NULL,
+	updated_at TEXT NOT NULL,
+	PRIMARY KEY (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE proposals (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	nature TEXT NOT NULL CHECK (nature IN ('proposal', 'conflict')),
+	status TEXT NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
+	op TEXT NOT NULL CHECK (op IN ('add', 'update', 'end', 'forget')),
+	memory_id TEXT,
+	category TEXT,
+	subject TEXT,
+	content TEXT NOT NULL,
+	score REAL,
+	made_by TEXT,
+	thread_id TEXT,
+	turn_ids TEXT DEFAULT '[]' NOT NULL,
+	valid_from TEXT,
+	reason TEXT,
+	created_at TEXT NOT NULL,
+	decided_at TEXT,
+	question TEXT CHECK (question IN ('keep', 'over', 'change', 'which')),
+	choices TEXT,
+	valid_until TEXT,
+	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
+	spans TEXT,
+	said_on TEXT,
+	PRIMARY KEY (owner, id),
+	CONSTRAINT a_question_has_choices CHECK ((question IS NULL) = (choices IS NULL)),
+	CONSTRAINT a_quotation_offers_its_words CHECK ((spans IS NOT NULL) = (quoted = 1))
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX proposals_by_status ON proposals (owner, status, created_at);
+
+CREATE TABLE choices (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	name TEXT NOT NULL,
+	value TEXT NOT NULL,
+	PRIMARY KEY (owner, name)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE meter (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	month TEXT NOT NULL,
+	operation TEXT NOT NULL,
+	model TEXT NOT NULL,
+	calls INTEGER NOT NULL,
+	tokens_in INTEGER NOT NULL,
+	tokens_out INTEGER NOT NULL,
+	PRIMARY KEY (owner, month, operation, model)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE due (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	work TEXT NOT NULL,
+	id TEXT NOT NULL,
+	at TEXT NOT NULL,
+	PRIMARY KEY (owner, work, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX due_by_time ON due (at, owner);
+
+CREATE TABLE vectors (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	space TEXT NOT NULL,
+	kind TEXT NOT NULL CHECK (kind IN ('memory', 'turn')),
+	item TEXT NOT NULL,
+	part INTEGER NOT NULL,
+	nth INTEGER NOT NULL,
+	vector BLOB NOT NULL,
+	PRIMARY KEY (owner, space, kind, item, part)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX vectors_by_number ON vectors (owner, space, kind, nth);
+
+CREATE TABLE vector_spaces (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	space TEXT NOT NULL,
+	added INTEGER NOT NULL,
+	removed INTEGER NOT NULL,
+	through INTEGER NOT NULL,
+	PRIMARY KEY (owner, space)
+)
+ WITHOUT ROWID,
+ STRICT;
+
 CREATE TABLE tokens (
 	id TEXT NOT NULL CHECK (length(id) = 8),
 	owner TEXT CHECK (owner <> ''),
@@ -466,6 +293,247 @@ CREATE TABLE tokens (
 
 CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
 
+CREATE TABLE leases (
+	name TEXT NOT NULL,
+	holder TEXT NOT NULL,
+	until TEXT NOT NULL,
+	PRIMARY KEY (name)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE answers (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	"key" TEXT NOT NULL,
+	request TEXT NOT NULL,
+	status INTEGER NOT NULL,
+	body TEXT NOT NULL,
+	at TEXT NOT NULL,
+	PRIMARY KEY (owner, "key")
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE loads (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	nth INTEGER NOT NULL,
+	at TEXT NOT NULL,
+	actor TEXT NOT NULL,
+	what TEXT NOT NULL CHECK (what IN ('trades', 'memories')),
+	title TEXT NOT NULL,
+	deployment_id TEXT,
+	trades INTEGER NOT NULL,
+	fills INTEGER NOT NULL,
+	brought TEXT NOT NULL,
+	"before" TEXT NOT NULL,
+	told TEXT NOT NULL,
+	undone_at TEXT,
+	gone TEXT,
+	PRIMARY KEY (owner, nth),
+	CONSTRAINT trades_have_a_deployment CHECK ((what = 'trades') = (deployment_id IS NOT NULL))
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE extensions (
+	name TEXT NOT NULL,
+	nth INTEGER NOT NULL,
+	version INTEGER NOT NULL,
+	tables TEXT NOT NULL,
+	PRIMARY KEY (name)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE armed (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	agent_id TEXT NOT NULL,
+	at TEXT NOT NULL,
+	PRIMARY KEY (owner, agent_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE agents (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	instructions TEXT NOT NULL,
+	default_prompt TEXT NOT NULL,
+	model TEXT,
+	adapter TEXT NOT NULL,
+	card_type TEXT NOT NULL,
+	schedule TEXT,
+	team TEXT DEFAULT '[]' NOT NULL,
+	use_block INTEGER NOT NULL CHECK (use_block IN (0, 1)),
+	memory_enabled INTEGER NOT NULL CHECK (memory_enabled IN (0, 1)),
+	review_decisions INTEGER NOT NULL CHECK (review_decisions IN (0, 1)),
+	second_looks INTEGER DEFAULT '0' NOT NULL CHECK (second_looks IN (0, 1)),
+	thread_id TEXT,
+	created_at TEXT NOT NULL,
+	updated_at TEXT NOT NULL,
+	deleted_at TEXT,
+	session TEXT,
+	session_at TEXT,
+	fresh_at TEXT,
+	epoch INTEGER NOT NULL,
+	step INTEGER NOT NULL,
+	compressed TEXT,
+	compressed_through INTEGER NOT NULL,
+	turn_until TEXT,
+	turn_by TEXT,
+	PRIMARY KEY (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE batches (
+	nth INTEGER NOT NULL,
+	source TEXT NOT NULL CHECK (source <> ''),
+	link INTEGER NOT NULL,
+	what TEXT NOT NULL CHECK (what IN ('bars', 'events')),
+	at TEXT NOT NULL,
+	came INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	spans TEXT NOT NULL,
+	digest TEXT NOT NULL,
+	previous TEXT NOT NULL,
+	hash TEXT NOT NULL,
+	settled INTEGER NOT NULL CHECK (settled IN (0, 1)),
+	PRIMARY KEY (nth)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE UNIQUE INDEX batches_by_source ON batches (source, link);
+
+CREATE INDEX batches_to_settle ON batches (nth) WHERE settled = 0;
+
+CREATE TABLE bars (
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	timeframe TEXT NOT NULL,
+	time TEXT NOT NULL,
+	open REAL NOT NULL,
+	high REAL NOT NULL,
+	low REAL NOT NULL,
+	close REAL NOT NULL,
+	volume REAL,
+	batch INTEGER NOT NULL,
+	PRIMARY KEY (symbol, timeframe, time),
+	CONSTRAINT within_its_range CHECK (low <= open AND low <= close AND high >= open AND high >= close)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE former_bars (
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	timeframe TEXT NOT NULL,
+	time TEXT NOT NULL,
+	open REAL NOT NULL,
+	high REAL NOT NULL,
+	low REAL NOT NULL,
+	close REAL NOT NULL,
+	volume REAL,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT NOT NULL,
+	PRIMARY KEY (symbol, timeframe, time, went)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE market_events (
+	id TEXT NOT NULL CHECK (id <> ''),
+	kind TEXT NOT NULL CHECK (kind <> ''),
+	time TEXT NOT NULL,
+	importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
+	title TEXT NOT NULL,
+	symbols TEXT NOT NULL,
+	known_at TEXT,
+	batch INTEGER NOT NULL,
+	PRIMARY KEY (id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX market_events_by_time ON market_events (time);
+
+CREATE TABLE former_events (
+	id TEXT NOT NULL CHECK (id <> ''),
+	kind TEXT NOT NULL CHECK (kind <> ''),
+	time TEXT NOT NULL,
+	importance REAL NOT NULL CHECK (importance BETWEEN 0 AND 1),
+	title TEXT NOT NULL,
+	symbols TEXT NOT NULL,
+	known_at TEXT,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT NOT NULL,
+	PRIMARY KEY (id, went)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE event_symbols (
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	kind TEXT NOT NULL,
+	time TEXT NOT NULL,
+	event_id TEXT NOT NULL,
+	PRIMARY KEY (symbol, kind, time, event_id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE skills (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	description TEXT NOT NULL,
+	created_at TEXT NOT NULL,
+	ended_at TEXT,
+	PRIMARY KEY (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE mappings (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	name TEXT NOT NULL CHECK (name <> ''),
+	columns TEXT NOT NULL,
+	PRIMARY KEY (owner, name)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE covers (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	link INTEGER NOT NULL,
+	at TEXT NOT NULL,
+	first INTEGER NOT NULL,
+	last INTEGER NOT NULL,
+	digest TEXT NOT NULL,
+	previous TEXT NOT NULL,
+	hash TEXT NOT NULL,
+	PRIMARY KEY (owner, link)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE seals (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	what TEXT NOT NULL,
+	"key" TEXT NOT NULL,
+	nth INTEGER NOT NULL,
+	was INTEGER,
+	salt TEXT,
+	digest TEXT,
+	PRIMARY KEY (owner, what, "key", nth)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE UNIQUE INDEX seals_by_number ON seals (owner, nth);
+
 CREATE TABLE touched (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	what TEXT NOT NULL,
@@ -476,78 +544,40 @@ CREATE TABLE touched (
  WITHOUT ROWID,
  STRICT;
 
-CREATE TABLE turn_terms (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	term TEXT NOT NULL,
-	thread_id TEXT NOT NULL,
-	turn INTEGER NOT NULL,
-	weight REAL NOT NULL,
-	PRIMARY KEY (owner, term, thread_id, turn)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE vector_spaces (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	space TEXT NOT NULL,
-	added INTEGER NOT NULL,
-	removed INTEGER NOT NULL,
-	through INTEGER NOT NULL,
-	PRIMARY KEY (owner, space)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE vectors (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	space TEXT NOT NULL,
-	kind TEXT NOT NULL CHECK (kind IN ('memory', 'turn')),
-	item TEXT NOT NULL,
-	part INTEGER NOT NULL,
-	nth INTEGER NOT NULL,
-	vector BLOB NOT NULL,
-	PRIMARY KEY (owner, space, kind, item, part)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE INDEX vectors_by_number ON vectors (owner, space, kind, nth);
-
-CREATE TABLE deployments (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	id TEXT NOT NULL CHECK (length(id) = 8),
-	skill_id TEXT NOT NULL,
-	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
-	account TEXT,
-	capital REAL CHECK (capital > 0),
-	currency TEXT DEFAULT 'USDT' NOT NULL,
-	started_at TEXT,
-	ended_at TEXT,
-	created_at TEXT NOT NULL,
-	PRIMARY KEY (owner, id),
-	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
-	CONSTRAINT ends_after_it_started CHECK (ended_at >= started_at)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE injected (
+CREATE TABLE versions (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	memory_id TEXT NOT NULL,
-	nth INTEGER NOT NULL,
-	at TEXT NOT NULL,
-	known TEXT NOT NULL,
-	version INTEGER NOT NULL,
-	space TEXT NOT NULL,
-	session TEXT NOT NULL,
-	injection INTEGER NOT NULL,
-	PRIMARY KEY (owner, memory_id, nth),
-	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
+	version INTEGER NOT NULL CHECK (version >= 1),
+	content TEXT CHECK (length(content) BETWEEN 4 AND 500),
+	summary TEXT CHECK (length(summary) <= 200),
+	body TEXT,
+	metadata TEXT,
+	tags TEXT,
+	source TEXT NOT NULL CHECK (source IN ('profile', 'chat', 'inferred', 'extracted', 'imported')),
+	score REAL CHECK (score BETWEEN 0 AND 1),
+	made_by TEXT,
+	thread_id TEXT,
+	turn_ids TEXT DEFAULT '[]' NOT NULL,
+	valid_from TEXT NOT NULL,
+	valid_until TEXT,
+	recorded_at TEXT NOT NULL,
+	retired_at TEXT,
+	restored_from INTEGER,
+	correction INTEGER DEFAULT '0' NOT NULL CHECK (correction IN (0, 1)),
+	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
+	spans TEXT,
+	said_on TEXT CHECK (length(said_on) = 10),
+	event INTEGER NOT NULL,
+	PRIMARY KEY (owner, memory_id, version),
+	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id),
+	CONSTRAINT only_extracted_has_a_score CHECK ((score IS NOT NULL) = (source = 'extracted')),
+	CONSTRAINT retired_after_recorded CHECK (retired_at >= recorded_at),
+	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from),
+	CONSTRAINT a_quotation_names_its_words CHECK ((spans IS NOT NULL) = (quoted = 1 AND content IS NOT NULL)),
+	CONSTRAINT only_a_quotation_has_its_day CHECK (said_on IS NULL OR quoted = 1)
 )
  WITHOUT ROWID,
  STRICT;
-
-CREATE INDEX injected_by_session ON injected (owner, space, session);
 
 CREATE TABLE links (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -569,6 +599,24 @@ CREATE TABLE links (
 CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
 
 CREATE INDEX links_to ON links (owner, to_id);
+
+CREATE TABLE injected (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	memory_id TEXT NOT NULL,
+	nth INTEGER NOT NULL,
+	at TEXT NOT NULL,
+	known TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	space TEXT NOT NULL,
+	session TEXT NOT NULL,
+	injection INTEGER NOT NULL,
+	PRIMARY KEY (owner, memory_id, nth),
+	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX injected_by_session ON injected (owner, space, session);
 
 CREATE TABLE messages (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -674,37 +722,35 @@ CREATE TABLE skill_fields (
  WITHOUT ROWID,
  STRICT;
 
-CREATE TABLE versions (
+CREATE TABLE deployments (
 	owner TEXT NOT NULL CHECK (owner <> ''),
-	memory_id TEXT NOT NULL,
-	version INTEGER NOT NULL CHECK (version >= 1),
-	content TEXT CHECK (length(content) BETWEEN 4 AND 500),
-	summary TEXT CHECK (length(summary) <= 200),
-	body TEXT,
-	metadata TEXT,
-	tags TEXT,
-	source TEXT NOT NULL CHECK (source IN ('profile', 'chat', 'inferred', 'extracted', 'imported')),
-	score REAL CHECK (score BETWEEN 0 AND 1),
-	made_by TEXT,
-	thread_id TEXT,
-	turn_ids TEXT DEFAULT '[]' NOT NULL,
-	valid_from TEXT NOT NULL,
-	valid_until TEXT,
-	recorded_at TEXT NOT NULL,
-	retired_at TEXT,
-	restored_from INTEGER,
-	correction INTEGER DEFAULT '0' NOT NULL CHECK (correction IN (0, 1)),
-	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
-	spans TEXT,
-	said_on TEXT CHECK (length(said_on) = 10),
-	event INTEGER NOT NULL,
-	PRIMARY KEY (owner, memory_id, version),
-	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id),
-	CONSTRAINT only_extracted_has_a_score CHECK ((score IS NOT NULL) = (source = 'extracted')),
-	CONSTRAINT retired_after_recorded CHECK (retired_at >= recorded_at),
-	CONSTRAINT ends_after_it_began CHECK (valid_until > valid_from),
-	CONSTRAINT a_quotation_names_its_words CHECK ((spans IS NOT NULL) = (quoted = 1 AND content IS NOT NULL)),
-	CONSTRAINT only_a_quotation_has_its_day CHECK (said_on IS NULL OR quoted = 1)
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	skill_id TEXT NOT NULL,
+	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
+	account TEXT,
+	capital REAL CHECK (capital > 0),
+	currency TEXT DEFAULT 'USDT' NOT NULL,
+	started_at TEXT,
+	ended_at TEXT,
+	created_at TEXT NOT NULL,
+	PRIMARY KEY (owner, id),
+	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
+	CONSTRAINT ends_after_it_started CHECK (ended_at >= started_at)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE transcripts (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	run_id TEXT NOT NULL,
+	turn INTEGER NOT NULL CHECK (turn >= 1),
+	role TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'tool', 'system')),
+	text TEXT NOT NULL,
+	parts TEXT,
+	at TEXT NOT NULL,
+	tokens INTEGER NOT NULL,
+	PRIMARY KEY (owner, run_id, turn),
+	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id)
 )
  WITHOUT ROWID,
  STRICT;
@@ -753,108 +799,6 @@ CREATE INDEX decisions_by_agent ON decisions (owner, agent_id, decided_at);
 
 CREATE INDEX decisions_by_state ON decisions (owner, state, decided_at);
 
-CREATE TABLE fills (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	deployment_id TEXT NOT NULL,
-	"key" TEXT NOT NULL CHECK (key <> ''),
-	symbol TEXT NOT NULL CHECK (symbol <> ''),
-	side TEXT NOT NULL CHECK (side IN ('buy', 'sell', 'funding')),
-	time TEXT NOT NULL,
-	quantity REAL NOT NULL,
-	price REAL NOT NULL,
-	fee REAL NOT NULL,
-	multiplier REAL NOT NULL,
-	remaining TEXT NOT NULL,
-	load INTEGER,
-	PRIMARY KEY (owner, deployment_id, "key"),
-	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE INDEX fills_by_time ON fills (owner, deployment_id, symbol, time);
-
-CREATE TABLE former_trades (
-	owner TEXT NOT NULL,
-	deployment_id TEXT NOT NULL,
-	exit_time TEXT NOT NULL,
-	"key" TEXT NOT NULL,
-	symbol TEXT NOT NULL,
-	side TEXT NOT NULL,
-	quantity REAL NOT NULL,
-	entry_time TEXT NOT NULL,
-	entry_price REAL NOT NULL,
-	exit_price REAL NOT NULL,
-	fees REAL NOT NULL,
-	pnl REAL NOT NULL,
-	mfe REAL,
-	mae REAL,
-	entry_regime_tag TEXT,
-	entry_reason TEXT,
-	exit_reason TEXT,
-	known_at TEXT NOT NULL,
-	batch INTEGER NOT NULL,
-	went INTEGER NOT NULL,
-	until TEXT NOT NULL,
-	PRIMARY KEY (owner, deployment_id, exit_time, "key", went),
-	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE INDEX former_trades_by_end ON former_trades (owner, deployment_id, until);
-
-CREATE TABLE lessons (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	memory_id TEXT NOT NULL,
-	version INTEGER NOT NULL,
-	finding TEXT NOT NULL,
-	skill_id TEXT NOT NULL,
-	deployment_id TEXT,
-	known_at TEXT NOT NULL,
-	window_from TEXT,
-	window_until TEXT,
-	trades INTEGER NOT NULL,
-	wins INTEGER NOT NULL,
-	mean REAL NOT NULL,
-	median REAL NOT NULL,
-	low REAL NOT NULL,
-	high REAL NOT NULL,
-	p REAL NOT NULL,
-	tried INTEGER NOT NULL,
-	withdrawn_at TEXT,
-	PRIMARY KEY (owner, memory_id, version),
-	FOREIGN KEY(owner, memory_id, version) REFERENCES versions (owner, memory_id, version),
-	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
-	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE INDEX lessons_by_skill ON lessons (owner, skill_id, finding);
-
-CREATE TABLE loads (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	nth INTEGER NOT NULL,
-	at TEXT NOT NULL,
-	actor TEXT NOT NULL,
-	what TEXT NOT NULL CHECK (what IN ('trades', 'memories')),
-	title TEXT NOT NULL,
-	deployment_id TEXT,
-	trades INTEGER NOT NULL,
-	fills INTEGER NOT NULL,
-	brought TEXT NOT NULL,
-	"before" TEXT NOT NULL,
-	told TEXT NOT NULL,
-	undone_at TEXT,
-	gone TEXT,
-	PRIMARY KEY (owner, nth),
-	CONSTRAINT trades_have_a_deployment CHECK ((what = 'trades') = (deployment_id IS NOT NULL)),
-	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
-)
- WITHOUT ROWID,
- STRICT;
-
 CREATE TABLE positions (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	deployment_id TEXT NOT NULL,
@@ -866,21 +810,6 @@ CREATE TABLE positions (
 	quantity REAL NOT NULL CHECK (quantity > 0),
 	closed_at TEXT,
 	PRIMARY KEY (owner, deployment_id, symbol, side, entry_time, known_at),
-	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
-)
- WITHOUT ROWID,
- STRICT;
-
-CREATE TABLE trade_days (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	deployment_id TEXT NOT NULL,
-	day TEXT NOT NULL,
-	trades INTEGER,
-	last TEXT,
-	known_at TEXT,
-	figures TEXT,
-	parts TEXT,
-	PRIMARY KEY (owner, deployment_id, day),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 )
  WITHOUT ROWID,
@@ -913,20 +842,100 @@ CREATE TABLE trades (
  WITHOUT ROWID,
  STRICT;
 
-CREATE TABLE transcripts (
-	owner TEXT NOT NULL CHECK (owner <> ''),
-	run_id TEXT NOT NULL,
-	turn INTEGER NOT NULL CHECK (turn >= 1),
-	role TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'tool', 'system')),
-	text TEXT NOT NULL,
-	parts TEXT,
-	at TEXT NOT NULL,
-	tokens INTEGER NOT NULL,
-	PRIMARY KEY (owner, run_id, turn),
-	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id)
+CREATE TABLE former_trades (
+	owner TEXT NOT NULL,
+	deployment_id TEXT NOT NULL,
+	exit_time TEXT NOT NULL,
+	"key" TEXT NOT NULL,
+	symbol TEXT NOT NULL,
+	side TEXT NOT NULL,
+	quantity REAL NOT NULL,
+	entry_time TEXT NOT NULL,
+	entry_price REAL NOT NULL,
+	exit_price REAL NOT NULL,
+	fees REAL NOT NULL,
+	pnl REAL NOT NULL,
+	mfe REAL,
+	mae REAL,
+	entry_regime_tag TEXT,
+	entry_reason TEXT,
+	exit_reason TEXT,
+	known_at TEXT NOT NULL,
+	batch INTEGER NOT NULL,
+	went INTEGER NOT NULL,
+	until TEXT NOT NULL,
+	PRIMARY KEY (owner, deployment_id, exit_time, "key", went),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
 )
  WITHOUT ROWID,
  STRICT;
+
+CREATE INDEX former_trades_by_end ON former_trades (owner, deployment_id, until);
+
+CREATE TABLE trade_days (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT NOT NULL,
+	day TEXT NOT NULL,
+	trades INTEGER,
+	last TEXT,
+	known_at TEXT,
+	figures TEXT,
+	parts TEXT,
+	PRIMARY KEY (owner, deployment_id, day),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE TABLE fills (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	deployment_id TEXT NOT NULL,
+	"key" TEXT NOT NULL CHECK (key <> ''),
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	side TEXT NOT NULL CHECK (side IN ('buy', 'sell', 'funding')),
+	time TEXT NOT NULL,
+	quantity REAL NOT NULL,
+	price REAL NOT NULL,
+	fee REAL NOT NULL,
+	multiplier REAL NOT NULL,
+	remaining TEXT NOT NULL,
+	load INTEGER,
+	PRIMARY KEY (owner, deployment_id, "key"),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX fills_by_time ON fills (owner, deployment_id, symbol, time);
+
+CREATE TABLE lessons (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	memory_id TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	finding TEXT NOT NULL,
+	skill_id TEXT NOT NULL,
+	deployment_id TEXT,
+	known_at TEXT NOT NULL,
+	window_from TEXT,
+	window_until TEXT,
+	trades INTEGER NOT NULL,
+	wins INTEGER NOT NULL,
+	mean REAL NOT NULL,
+	median REAL NOT NULL,
+	low REAL NOT NULL,
+	high REAL NOT NULL,
+	p REAL NOT NULL,
+	tried INTEGER NOT NULL,
+	withdrawn_at TEXT,
+	PRIMARY KEY (owner, memory_id, version),
+	FOREIGN KEY(owner, memory_id, version) REFERENCES versions (owner, memory_id, version),
+	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
+	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX lessons_by_skill ON lessons (owner, skill_id, finding);
 
 CREATE TABLE former_results (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -1061,6 +1070,15 @@ END;
 CREATE TRIGGER tokens_removed_is_noted AFTER DELETE ON tokens WHEN OLD.owner IS NOT NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'tokens', OLD."id", 0);
 END;
+CREATE TRIGGER loads_made_is_noted AFTER INSERT ON loads BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'loads', CAST(NEW.nth AS TEXT), 1);
+END;
+CREATE TRIGGER loads_changed_is_noted AFTER UPDATE OF "owner", "nth", "at", "actor", "what", "title", "deployment_id", "trades", "fills", "brought", "before", "told", "undone_at", "gone" ON loads BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'loads', CAST(OLD.nth AS TEXT), 0);
+END;
+CREATE TRIGGER loads_removed_is_noted AFTER DELETE ON loads BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'loads', CAST(OLD.nth AS TEXT), 0);
+END;
 CREATE TRIGGER agents_made_is_noted AFTER INSERT ON agents BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'agents', NEW."id", 1);
 END;
@@ -1150,15 +1168,6 @@ CREATE TRIGGER fills_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", 
 END;
 CREATE TRIGGER fills_removed_is_noted AFTER DELETE ON fills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'fills', OLD."deployment_id" || char(31) || OLD."key", 0);
-END;
-CREATE TRIGGER loads_made_is_noted AFTER INSERT ON loads BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'loads', CAST(NEW.nth AS TEXT), 1);
-END;
-CREATE TRIGGER loads_changed_is_noted AFTER UPDATE OF "owner", "nth", "at", "actor", "what", "title", "deployment_id", "trades", "fills", "brought", "before", "told", "undone_at", "gone" ON loads BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'loads', CAST(OLD.nth AS TEXT), 0);
-END;
-CREATE TRIGGER loads_removed_is_noted AFTER DELETE ON loads BEGIN
-  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'loads', CAST(OLD.nth AS TEXT), 0);
 END;
 CREATE TRIGGER mappings_made_is_noted AFTER INSERT ON mappings BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'mappings', NEW."name", 1);
@@ -1423,25 +1432,29 @@ END;
 CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
 WHEN NEW.memory_id = '*'
 BEGIN
-DELETE FROM seals WHERE owner = NEW.owner;
-DELETE FROM covers WHERE owner = NEW.owner;
+DELETE FROM former_results WHERE owner = NEW.owner;
 DELETE FROM lessons WHERE owner = NEW.owner;
-DELETE FROM mappings WHERE owner = NEW.owner;
-DELETE FROM loads WHERE owner = NEW.owner;
 DELETE FROM fills WHERE owner = NEW.owner;
 DELETE FROM trade_days WHERE owner = NEW.owner;
 DELETE FROM former_trades WHERE owner = NEW.owner;
 DELETE FROM trades WHERE owner = NEW.owner;
 DELETE FROM positions WHERE owner = NEW.owner;
-DELETE FROM deployments WHERE owner = NEW.owner;
-DELETE FROM skill_fields WHERE owner = NEW.owner;
-DELETE FROM skills WHERE owner = NEW.owner;
-DELETE FROM former_results WHERE owner = NEW.owner;
 DELETE FROM decisions WHERE owner = NEW.owner;
 DELETE FROM transcripts WHERE owner = NEW.owner;
+DELETE FROM deployments WHERE owner = NEW.owner;
+DELETE FROM skill_fields WHERE owner = NEW.owner;
 DELETE FROM runs WHERE owner = NEW.owner;
+DELETE FROM messages WHERE owner = NEW.owner;
+DELETE FROM injected WHERE owner = NEW.owner;
+DELETE FROM links WHERE owner = NEW.owner;
+DELETE FROM versions WHERE owner = NEW.owner;
+DELETE FROM seals WHERE owner = NEW.owner;
+DELETE FROM covers WHERE owner = NEW.owner;
+DELETE FROM mappings WHERE owner = NEW.owner;
+DELETE FROM skills WHERE owner = NEW.owner;
 DELETE FROM agents WHERE owner = NEW.owner;
 DELETE FROM armed WHERE owner = NEW.owner;
+DELETE FROM loads WHERE owner = NEW.owner;
 DELETE FROM answers WHERE owner = NEW.owner;
 DELETE FROM vector_spaces WHERE owner = NEW.owner;
 DELETE FROM vectors WHERE owner = NEW.owner;
@@ -1451,15 +1464,11 @@ DELETE FROM choices WHERE owner = NEW.owner;
 DELETE FROM proposals WHERE owner = NEW.owner;
 DELETE FROM notes WHERE owner = NEW.owner;
 DELETE FROM turn_terms WHERE owner = NEW.owner;
-DELETE FROM messages WHERE owner = NEW.owner;
 DELETE FROM threads WHERE owner = NEW.owner;
 DELETE FROM labels WHERE owner = NEW.owner;
 DELETE FROM likeness WHERE owner = NEW.owner;
 DELETE FROM terms WHERE owner = NEW.owner;
-DELETE FROM injected WHERE owner = NEW.owner;
 DELETE FROM injections WHERE owner = NEW.owner;
-DELETE FROM links WHERE owner = NEW.owner;
-DELETE FROM versions WHERE owner = NEW.owner;
 DELETE FROM memories WHERE owner = NEW.owner;
 DELETE FROM ledger WHERE owner = NEW.owner;
   DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
@@ -1471,6 +1480,16 @@ END;
 CREATE TRIGGER messages_follow_each_other BEFORE INSERT ON messages
 WHEN NEW.turn <> 1 + coalesce((SELECT max(turn) FROM messages WHERE owner = NEW.owner AND thread_id = NEW.thread_id), 0)
 BEGIN SELECT RAISE(ABORT, 'guard: the turns of a chat are numbered without gaps'); END;
+
+-- Loads: what a file brought is taken back once, and never rewritten.
+CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads
+WHEN NOT (
+  OLD.undone_at IS NULL AND NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.owner = OLD.owner
+  AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.what = OLD.what
+  AND NEW.title = OLD.title AND NEW.deployment_id IS OLD.deployment_id AND NEW.trades = OLD.trades
+  AND NEW.fills = OLD.fills AND NEW.brought = OLD.brought AND NEW.before = OLD.before AND NEW.told = OLD.told
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
 
 -- What follows from how each table is declared.
 CREATE TRIGGER ledger_never_vanish BEFORE DELETE ON ledger
@@ -1507,6 +1526,12 @@ CREATE TRIGGER vectors_never_change BEFORE UPDATE ON vectors
 BEGIN SELECT RAISE(ABORT, 'guard: a row of vectors is never rewritten'); END;
 CREATE TRIGGER answers_never_change BEFORE UPDATE ON answers
 BEGIN SELECT RAISE(ABORT, 'guard: a row of answers is never rewritten'); END;
+CREATE TRIGGER loads_are_not_replaced BEFORE INSERT ON loads
+WHEN EXISTS (SELECT 1 FROM loads WHERE "owner" = NEW."owner" AND "nth" = NEW."nth")
+BEGIN SELECT RAISE(ABORT, 'guard: a row of loads is never replaced'); END;
+CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from loads but by an erasure'); END;
 CREATE TRIGGER agents_are_not_replaced BEFORE INSERT ON agents
 WHEN EXISTS (SELECT 1 FROM agents WHERE "owner" = NEW."owner" AND "id" = NEW."id")
 BEGIN SELECT RAISE(ABORT, 'guard: a row of agents is never replaced'); END;
@@ -1566,12 +1591,6 @@ BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_trades but by a
 CREATE TRIGGER fills_never_change BEFORE UPDATE ON fills
 WHEN NOT (NEW."owner" IS OLD."owner" AND NEW."deployment_id" IS OLD."deployment_id" AND NEW."key" IS OLD."key" AND NEW."symbol" IS OLD."symbol" AND NEW."side" IS OLD."side" AND NEW."time" IS OLD."time" AND NEW."quantity" IS OLD."quantity" AND NEW."price" IS OLD."price" AND NEW."multiplier" IS OLD."multiplier" AND NEW."load" IS OLD."load")
 BEGIN SELECT RAISE(ABORT, 'guard: a row of fills is never rewritten'); END;
-CREATE TRIGGER loads_are_not_replaced BEFORE INSERT ON loads
-WHEN EXISTS (SELECT 1 FROM loads WHERE "owner" = NEW."owner" AND "nth" = NEW."nth")
-BEGIN SELECT RAISE(ABORT, 'guard: a row of loads is never replaced'); END;
-CREATE TRIGGER loads_never_vanish BEFORE DELETE ON loads
-WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
-BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from loads but by an erasure'); END;
 CREATE TRIGGER mappings_never_change BEFORE UPDATE ON mappings
 BEGIN SELECT RAISE(ABORT, 'guard: a row of mappings is never rewritten'); END;
 CREATE TRIGGER lessons_never_change BEFORE UPDATE ON lessons
@@ -1664,15 +1683,6 @@ WHEN EXISTS (SELECT 1 FROM lessons WHERE owner = NEW.owner AND memory_id = NEW.m
   OR NOT EXISTS (SELECT 1 FROM versions WHERE owner = NEW.owner AND memory_id = NEW.memory_id AND version = NEW.version)
 BEGIN SELECT RAISE(ABORT, 'guard: the figures of a lesson are never rewritten'); END;
 
-CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads
-WHEN NOT (
-  OLD.undone_at IS NULL AND NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.owner = OLD.owner
-  AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.what = OLD.what
-  AND NEW.title = OLD.title AND NEW.deployment_id IS OLD.deployment_id AND NEW.trades = OLD.trades
-  AND NEW.fills = OLD.fills AND NEW.brought = OLD.brought AND NEW.before = OLD.before AND NEW.told = OLD.told
-)
-BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
-
 CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
   AND NOT EXISTS (SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.load AND undone_at IS NOT NULL)
@@ -1683,3 +1693,16 @@ WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = 
   AND NOT EXISTS (SELECT 1 FROM former_trades WHERE owner = OLD.owner AND deployment_id = OLD.deployment_id
                     AND exit_time = OLD.exit_time AND key = OLD.key AND batch = OLD.batch)
 BEGIN SELECT RAISE(ABORT, 'guard: a trade goes once it is kept as former, or by an erasure'); END;
+
+CREATE TRIGGER loads_are_of_a_deployment BEFORE INSERT ON loads
+WHEN NEW.deployment_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM deployments WHERE owner = NEW.owner AND id = NEW.deployment_id)
+BEGIN SELECT RAISE(ABORT, 'guard: a load of trades has a deployment'); END;
+
+-- What is installed.
+INSERT INTO extensions (name, nth, version, tables)
+VALUES ('agents', 1, 1, '[{"name":"armed","columns":{"owner":"text","agent_id":"text","at":"text"},"key":["owner","agent_id"],"rules":{"unexported":"a mark of this installation","uncovered":"a mark of this installation","may_go":true}},{"name":"agents","columns":{"owner":"text","id":"text","name":"text","instructions":"text","default_prompt":"text","model":"text","adapter":"text","card_type":"text","schedule":"text","team":"text","use_block":"integer","memory_enabled":"integer","review_decisions":"integer","second_looks":"integer","thread_id":"text","created_at":"text","updated_at":"text","deleted_at":"text","session":"text","session_at":"text","fresh_at":"text","epoch":"integer","step":"integer","compressed":"text","compressed_through":"integer","turn_until":"text","turn_by":"text"},"key":["owner","id"],"rules":{"exported":"agent","ids":["id","thread_id"],"covered":true,"passing":["turn_until","turn_by"],"blanked":["compressed"],"blanked_where":"id IN (\n  SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = ''chat''\n  WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id)"}},{"name":"runs","columns":{"owner":"text","id":"text","agent_id":"text","nature":"text","status":"text","prompt":"text","adapter":"text","model":"text","card_type":"text","card":"text","error":"text","parent_run":"text","lead_run":"text","specialist":"text","thread_id":"text","session_before":"text","session_after":"text","epoch":"integer","step":"integer","tokens_in":"integer","tokens_out":"integer","created_at":"text","started_at":"text","finished_at":"text","made_at":"text","key":"text","link":"text"},"key":["owner","id"],"rules":{"exported":"run","ids":["id","agent_id","parent_run","lead_run","thread_id"],"covered":true,"may_change":["status","adapter","model","card","error","session_before","session_after","epoch","step","tokens_in","tokens_out","started_at","finished_at"],"own":["insert","update"]}},{"name":"transcripts","columns":{"owner":"text","run_id":"text","turn":"integer","role":"text","text":"text","parts":"text","at":"text","tokens":"integer"},"key":["owner","run_id","turn"],"rules":{"exported":"line","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}},{"name":"decisions","columns":{"owner":"text","run_id":"text","agent_id":"text","card_type":"text","decided_at":"text","action":"text","symbol":"text","entry":"number","stop":"number","target":"number","conviction":"number","expires":"text","regime":"text","probability":"number","claim":"text","recorded_at":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text","known_at":"text"},"key":["owner","run_id"],"rules":{"exported":"decision","ids":["run_id","agent_id"],"covered":true,"may_change":["state","filled_at","fill_price","through","last_close","closed_at","closed_by","outcome","exit_price","result_r","result_pct","note","known_at"],"own":["insert","update"]}},{"name":"former_results","columns":{"owner":"text","run_id":"text","nth":"integer","known_at":"text","until":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text"},"key":["owner","run_id","nth"],"rules":{"exported":"former_result","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}}]')
+ON CONFLICT (name) DO UPDATE SET version = excluded.version, tables = excluded.tables;
+INSERT INTO extensions (name, nth, version, tables)
+VALUES ('trading', 2, 1, '[{"name":"batches","columns":{"nth":"integer","source":"text","link":"integer","what":"text","at":"text","came":"integer","went":"integer","spans":"text","digest":"text","previous":"text","hash":"text","settled":"integer"},"key":["nth"],"rules":{"may_change":["settled"]}},{"name":"bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer"},"key":["symbol","timeframe","time"],"rules":{"may_go":true}},{"name":"former_bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer","went":"integer","until":"text"},"key":["symbol","timeframe","time","went"],"rules":{"may_change":[]}},{"name":"market_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer"},"key":["id"],"rules":{}},{"name":"former_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["id","went"],"rules":{"may_change":[]}},{"name":"event_symbols","columns":{"symbol":"text","kind":"text","time":"text","event_id":"text"},"key":["symbol","kind","time","event_id"],"rules":{"may_change":[],"may_go":true}},{"name":"skills","columns":{"owner":"text","id":"text","name":"text","description":"text","created_at":"text","ended_at":"text"},"key":["owner","id"],"rules":{"exported":"skill","ids":["id"],"covered":true}},{"name":"skill_fields","columns":{"owner":"text","skill_id":"text","field":"text","version":"integer","value":"text","recorded_at":"text","actor":"text","thread_id":"text"},"key":["owner","skill_id","field","version"],"rules":{"exported":"field","covered":true,"may_change":[],"own":["insert"]}},{"name":"deployments","columns":{"owner":"text","id":"text","skill_id":"text","name":"text","account":"text","capital":"number","currency":"text","started_at":"text","ended_at":"text","created_at":"text"},"key":["owner","id"],"rules":{"exported":"deployment","ids":["id","skill_id"],"covered":true}},{"name":"positions","columns":{"owner":"text","deployment_id":"text","symbol":"text","side":"text","entry_time":"text","known_at":"text","entry_price":"number","quantity":"number","closed_at":"text"},"key":["owner","deployment_id","symbol","side","entry_time","known_at"],"rules":{"exported":"position","covered":true,"bulk":true}},{"name":"trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer"},"key":["owner","deployment_id","exit_time","key"],"rules":{"exported":"trade","uncovered":"sealed batch by batch","may_go":true,"bulk":true,"own":["delete"]}},{"name":"former_trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["owner","deployment_id","exit_time","key","went"],"rules":{"exported":"former_trade","uncovered":"sealed batch by batch","may_change":[],"bulk":true,"former_of":"trades"}},{"name":"trade_days","columns":{"owner":"text","deployment_id":"text","day":"text","trades":"integer","last":"text","known_at":"text","figures":"text","parts":"text"},"key":["owner","deployment_id","day"],"rules":{"unexported":"made anew on import","uncovered":"made anew from what is covered","may_go":true}},{"name":"fills","columns":{"owner":"text","deployment_id":"text","key":"text","symbol":"text","side":"text","time":"text","quantity":"number","price":"number","fee":"number","multiplier":"number","remaining":"text","load":"integer"},"key":["owner","deployment_id","key"],"rules":{"exported":"fill","covered":true,"may_change":["remaining","fee"],"may_go":true,"bulk":true,"own":["delete"]}},{"name":"mappings","columns":{"owner":"text","name":"text","columns":"text"},"key":["owner","name"],"rules":{"exported":"mapping","covered":true,"may_change":[],"may_go":true}},{"name":"lessons","columns":{"owner":"text","memory_id":"text","version":"integer","finding":"text","skill_id":"text","deployment_id":"text","known_at":"text","window_from":"text","window_until":"text","trades":"integer","wins":"integer","mean":"number","median":"number","low":"number","high":"number","p":"number","tried":"integer","withdrawn_at":"text"},"key":["owner","memory_id","version"],"rules":{"exported":"lesson","covered":true,"may_change":["withdrawn_at"],"of_memory":"memory_id","guards_memory":"lesson","own":["insert"]}}]')
+ON CONFLICT (name) DO UPDATE SET version = excluded.version, tables = excluded.tables;

@@ -212,4 +212,5 @@ def _prompt_tokens(visit: Visit) -> int:
     """What each reply is sent before a word is said: the prompt with the block, and the tools."""
     book = visit.book
     tools = visit.kb.tools(owner=book.owner).schemas("openai")
-    return estimate(compose(book.preset(), block=book.rendered().text)) + estimate(json.dumps(tools))
+    prompt = compose(book.preset(), block=book.rendered().text, extensions=book.extensions)
+    return estimate(prompt) + estimate(json.dumps(tools))

@@ -41,7 +41,7 @@ def _articles(visit: Visit, talked: ChatView, seen: Any, refused: int) -> Callab
         raise ValueError("a chat that has not begun has no turns")
     template, thread = templates.get_template("chat_turn.html"), talked.thread
     pressed = {talked.editable, talked.repeatable, seen.message.turn if seen else None}
-    same = (thread.id, talked.with_agent is not None, visit.book.zone)
+    same = (thread.id, talked.partner is not None, visit.book.zone)
 
     def made(turn: TurnView) -> str:
         told = {"talked": talked, "thread": thread, "turn": turn, "seen": seen, "refused": refused}

@@ -1,10 +1,9 @@
 """The view of a whole chat: the current turns, each with what it kept and what it replaced."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from keepbook.book.agents.agents import Agent
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.view import ChatBlock, chat_block, tried_again_at
@@ -13,11 +12,12 @@ from keepbook.doors.http.web.chat.answer_slips import answered_events
 from keepbook.doors.http.web.chat.learning import ChatLearning, PencilLine
 from keepbook.doors.http.web.chat.turn_slips import Slip
 from keepbook.doors.http.web.chat.versions import TurnVersion, messages_with_version, versions_by_turn
+from keepbook.doors.http.web.frame.extension_pages import ChatPartner, chat_partner
 from keepbook.doors.http.web.frame.sidebar import program_of_chat
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_groups import BlockGroups, group_block_lines
 from keepbook.doors.http.web.memory.import_page import readers
-from keepbook.models.agents.talk import agent_of
+from keepbook.extension import missing_extensions
 from keepbook.models.choose import NOTEBOOK, OFFLINE
 from keepbook.models.notebook.open_questions import OpenQuestion, open_questions, questions_of_turn
 from keepbook.models.notebook.values import NOTEBOOK as SPEAKER
@@ -71,8 +71,8 @@ class ChatView:
     tried_again: Any = None
     remote: str | None = None
     """Of a chat that could not be read: the model that failed, where the notebook could read it instead."""
-    with_agent: Agent | None = None
-    """Whose one chat it is, where it is an agent's."""
+    partner: ChatPartner | None = None
+    """Who answers here, where it is a chat of an extension's own."""
     learned: ChatLearning = field(default_factory=ChatLearning)
     """What closing would keep of the whole chat: the panel shows it, with any preset."""
     closes: bool = False
@@ -84,6 +84,8 @@ class ChatView:
     """Whether it is shown as it stands, not with an earlier version at its end."""
     ahead: bool = True
     """Nothing was answered yet: what it says of the block is what the first answer will be given."""
+    missing: Sequence[str] = ()
+    """What the preset works without here, a sentence for each extension that is off."""
 
     @property
     def silent(self) -> bool:
@@ -121,14 +123,14 @@ class ChatView:
     def editable(self) -> int | None:
         """The person's last turn: the one that can be said anew."""
         mine = next((turn.number for turn in reversed(self.turns) if turn.message.role == "user"), None)
-        return mine if self._open and self.with_agent is None else None
+        return mine if self._open and self.partner is None else None
 
     @property
     def repeatable(self) -> int | None:
-        """The last reply, if it is one: it can be written anew; an agent's only where it broke off."""
+        """The last reply, if it is one: it can be written anew; an extension's only where it broke off."""
         last = self.turns[-2:]
         asked = [turn.message.role for turn in last] == ["user", "assistant"]
-        fits = asked and (self.with_agent is None or last[-1].message.broke_off is not None)
+        fits = asked and (self.partner is None or last[-1].message.broke_off is not None)
         return last[-1].number if fits and self._open else None
 
     @property
@@ -154,11 +156,12 @@ def beginning(visit: Visit) -> ChatView:
     block = ChatBlock(visit.now, rendered.text, rendered.lines) if rendered and rendered.text else None
     answers, by_model = visit.kb.models.called(None), _by_model(visit, None)
     lines = group_block_lines(block.lines if block else ())
-    return ChatView(None, [], [], block, lines, answers, _budget(preset), by_model=by_model)
+    missing = missing_extensions(preset.name, preset.extensions, visit.kb.extensions)
+    return ChatView(None, [], [], block, lines, answers, _budget(preset), by_model=by_model, missing=missing)
 
 
-def _by_model(visit: Visit, agent: Agent | None) -> bool:
-    return ((agent and agent.model) or visit.kb.settings.model) != OFFLINE
+def _by_model(visit: Visit, partner: ChatPartner | None) -> bool:
+    return ((partner and partner.model) or visit.kb.settings.model) != OFFLINE
 
 
 def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> ChatView:
@@ -168,14 +171,12 @@ def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Ch
     chat = book.threads.get(id)
     thread = chat.thread
     preset = book.preset(thread.preset)
-    agent = agent_of(chat) if thread.agent else None
+    partner = chat_partner(visit, chat)
     if not thread.turns:
         begun = beginning(visit)
-        name = begun.agent if agent is None else agent.name
-        by_model = _by_model(visit, agent)
-        return ChatView(
-            thread, [], [], begun.given, begun.lines, name, begun.budget, with_agent=agent, by_model=by_model
-        )
+        name = begun.agent if partner is None else partner.name
+        by_model = _by_model(visit, partner)
+        return replace(begun, thread=thread, agent=name, partner=partner, by_model=by_model)
     messages = [one for one in chat.messages() if one.role in ("user", "assistant")]
     block = chat_block(book, thread)
     ahead = block is None and not any(one.role == "user" for one in messages)
@@ -184,8 +185,8 @@ def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Ch
     closes = learning.is_open(visit, thread)
     read = learning.chat_learning(visit, thread, preset) if pencil else ChatLearning(read=not closes)
     shown = messages_with_version(messages, at)
-    answers = agent.name if agent else (thread.agent or "").capitalize() or visit.kb.models.called(None)
-    turns, kept = _turn_views(visit, thread, preset, messages, shown, read, answers, agent is not None)
+    answers = partner.name if partner else (thread.agent or "").capitalize() or visit.kb.models.called(None)
+    turns, kept = _turn_views(visit, thread, preset, messages, shown, read, answers, partner is not None)
     return ChatView(
         thread,
         turns,
@@ -196,11 +197,11 @@ def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Ch
         _budget(preset),
         tried_again_at(book, thread) if thread.failures and not thread.parked else None,
         remote=readers(visit)[0] if thread.failures else None,
-        with_agent=agent,
+        partner=partner,
         learned=read,
         closes=closes,
         preset=preset,
-        by_model=_by_model(visit, agent),
+        by_model=_by_model(visit, partner),
         newest=shown[-1].turn == max(one.turn for one in messages) if shown else True,
         ahead=ahead,
     )
@@ -214,7 +215,7 @@ def _turn_views(
     shown: Sequence[Message],
     read: ChatLearning,
     answers: str,
-    an_agent: bool,
+    has_partner: bool,
 ) -> tuple[list[TurnView], list[Slip]]:
     """The turns that are shown, each with what it wrote; and what the chat wrote besides."""
     book, silent = visit.book, preset.consent == "silent"
@@ -245,7 +246,7 @@ def _turn_views(
         lines = read.of(one.turn) if read.lines and one.role == "user" else []
         out = [] if silent else learning.withdrawn_lines(one)
         questions = questions_of_turn(asked, one.turn)
-        by = answers if an_agent else _speaker_name(visit, one, answers)
+        by = answers if has_partner else _speaker_name(visit, one, answers)
         heeded = "" if following is not None and following.speaker == SPEAKER else learning.order_result(one)
         off = following is None or following is shown[-1]
         asks_off = off and book.choices.memory and learning.asks_off(one)

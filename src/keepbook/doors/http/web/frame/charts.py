@@ -6,8 +6,7 @@ column without a script; y is in pixels, so that type and strokes keep their siz
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
-from itertools import pairwise
-from math import ceil, floor, log10, sqrt
+from math import ceil, sqrt
 from typing import NamedTuple
 
 from keepbook.book.ground.when import in_zone
@@ -80,61 +79,6 @@ class ChartCurve(NamedTuple):
     dots: Sequence[tuple[float, float]]
     low: float
     high: float
-
-
-class HistoryDot(NamedTuple):
-    """A point of a history chart: x in percent, y in pixels, its value, the label's position, and the day below it."""
-
-    x: float
-    y: float
-    figure: str
-    figure_y: float
-    day: str
-    wide: bool
-
-
-class HistoryChart(NamedTuple):
-    """A value over time, and a second line beside it, which may begin later."""
-
-    levels: Sequence[int]
-    line: str
-    second: str
-    points: Sequence[HistoryDot]
-    others: Sequence[tuple[float, float]]
-
-
-class EquityChart(NamedTuple):
-    """The equity of each day over a start level, and below it, on the same time axis, the drawdown.
-
-    `line` and `under` run in a box 1000 wide and as high as their part; `start` is where the start level lies.
-    """
-
-    levels: Sequence[float]
-    line: str
-    last: tuple[float, float]  # where it ends: across in percent, down in pixels
-    start: float
-    deepest: float  # the level that the lower part ends at
-    under: str
-    ticks: Sequence[Tick]
-
-
-class CalibrationPoint(NamedTuple):
-    """A group of decisions: x is what was stated, y the share that came right, with the ends of its interval."""
-
-    x: float
-    y: float
-    radius: float
-    top: float
-    bottom: float
-
-
-class Reliability(NamedTuple):
-    """Stated against right, in a square of `SQUARE` that begins at `LEFT` and `HEAD`; `path` joins the points."""
-
-    points: Sequence[CalibrationPoint]
-    path: str
-    marks: Sequence[tuple[float, float, int]]  # where a level lies across and up, and its number
-    label: tuple[float, float]  # where the words on the diagonal end
 
 
 class Axis:
@@ -233,13 +177,14 @@ def axis_ticks(axis: Axis, zone: tzinfo, last: str) -> list[Tick]:
     return [Tick(0.0, f"{begins.day} {begins:%b}", anchor="start"), *inner, Tick(100.0, last, anchor="end")]
 
 
-def _midnight(day: date, zone: tzinfo) -> datetime:
+def midnight(day: date, zone: tzinfo) -> datetime:
+    """When a day begins there."""
     return datetime.combine(day, time.min, zone)
 
 
 def _by_days(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]]:
     found, day = [], in_zone(axis.first, zone).date() + _DAY
-    while (moment := _midnight(day, zone)) <= axis.last:
+    while (moment := midnight(day, zone)) <= axis.last:
         found.append((moment, f"{day.day} {day:%b}"))
         day += timedelta(days=step)
     return found
@@ -253,7 +198,7 @@ def _by_months(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]
     year = begins.year
     while number // 12 < 9999:
         day = date(number // 12, number % 12 + 1, 1)
-        if (moment := _midnight(day, zone)) > axis.last:
+        if (moment := midnight(day, zone)) > axis.last:
             break
         if moment >= axis.first:
             turned = day.year != year
@@ -278,7 +223,7 @@ def strip(counts: Mapping[date, int], axis: Axis, zone: tzinfo, until: datetime)
     most = max(heaps.values(), default=1)
     bars = []
     for heap, count in sorted(heaps.items()):
-        start = _midnight(begins + timedelta(days=heap * per_bar), zone)
+        start = midnight(begins + timedelta(days=heap * per_bar), zone)
         middle = min(start + timedelta(days=per_bar) / 2, axis.last)
         bars.append(ChartBar(axis.position_of(middle), round(46 - 4 - 32 * sqrt(count / most), 1), start <= until))
     return Strip(bars, axis_ticks(axis, zone, "today"), per_bar)
@@ -295,140 +240,3 @@ def curve(values: Sequence[float], *, low: float | None = None, high: float | No
     dots = [(round(100 * n / steps, 2), round(100 * (top - value) / height, 2)) for n, value in enumerate(values)]
     path = "M" + "L".join(f"{x:g} {y:g}" for x, y in dots)
     return ChartCurve(path, dots, floor, top)
-
-
-TOLD = 150
-"""How high a history is."""
-_SIDES = 4.0
-_FEW = 4
-
-
-def history_chart(said: Sequence[tuple[str, float, float | None]]) -> HistoryChart:
-    """The chart of days with a figure from 0 to 100 and an optional second one; at equal distances, in order."""
-    figures = [one for _, first, second in said for one in (first, second) if one is not None]
-    low, high = max(0, 10 * floor(min(figures) / 10) - 10), min(100, 10 * ceil(max(figures) / 10) + 10)
-    step = 10 if high - low <= 60 else 20
-    high = min(100, low + step * ceil((high - low) / step))
-    steps = max(len(said) - 1, 1)
-    across = [round(_SIDES + (100 - 2 * _SIDES) * nth / steps, 2) for nth in range(len(said))]
-    points, others = [], []
-    for nth, (day, first, second) in enumerate(said):
-        y = _y_in_history(first, low, high)
-        under = second is not None and second > first
-        wide = len(said) > _FEW and nth not in (0, len(said) - 1)
-        points.append(HistoryDot(across[nth], y, f"{first:.0f}", y + 19 if under else y - 10, day, wide))
-        if second is not None:
-            others.append((across[nth], _y_in_history(second, low, high)))
-    path = _svg_path([(one.x, one.y) for one in points])
-    return HistoryChart(range(high, low - 1, -step), path, _svg_path(others), points, others)
-
-
-def _y_in_history(value: float, low: float, high: float) -> float:
-    return round(TOLD * (high - value) / (high - low), 1)
-
-
-def _svg_path(places: Sequence[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{x:g} {y:g}" for x, y in places) if len(places) > 1 else ""
-
-
-# Equity
-
-TALL, SHALLOW = 220, 70
-"""How high its two parts are."""
-_STEPS = (1.0, 2.0, 2.5, 5.0)
-
-
-FLAT = 1e-4
-"""Under this a drawdown is a straight line."""
-
-
-def equity_chart(
-    days: Sequence[tuple[date, float, float]], start: float, zone: tzinfo, *, last: str, room: float = 0.01
-) -> EquityChart:
-    """The chart of days with equity and drawdown at the end of each; the first is the start. The levels are round
-    numbers around all of it, at least a share of the start apart: a quiet week is no mountain."""
-    values = [value for _, value, _ in days]
-    levels = _levels(min(*values, start), max(*values, start), max(abs(start) * room, 1e-9))
-    top, height = levels[0], levels[0] - levels[-1]
-    deep = max(under for *_, under in days)
-    deepest = _round_up(deep if deep > FLAT else room)
-    first, end = days[0][0], days[-1][0]
-    length = max((end - first).days, 1)
-    across = [round(1000 * (day - first).days / length, 1) for day, *_ in days]
-    drawn = [round(TALL * (top - value) / height, 1) for value in values]
-    hung = [round(SHALLOW * under / deepest, 1) for *_, under in days]
-    axis = Axis(_midnight(first + _DAY, zone), _midnight(max(end, first + _DAY) + _DAY, zone))  # each day at its end
-    return EquityChart(
-        levels=levels,
-        line=_path(across, drawn),
-        last=(across[-1] / 10, drawn[-1]),
-        start=round(TALL * (top - start) / height, 1),
-        deepest=deepest,
-        under=_path(across, hung),
-        ticks=axis_ticks(axis, zone, last),
-    )
-
-
-def _path(across: Sequence[float], down: Sequence[float]) -> str:
-    return "M" + "L".join(f"{x:g} {y:g}" for x, y in zip(across, down, strict=True))
-
-
-def _levels(low: float, high: float, least: float) -> list[float]:
-    """Round levels from above the highest to below the lowest, the highest first; three steps or one more."""
-    step = _round_up(max((high - low) / 3, least))
-    bottom, top = floor(low / step), ceil(high / step)
-    return [round(number * step, 10) for number in range(max(top, bottom + 1), bottom - 1, -1)]
-
-
-def _round_up(value: float) -> float:
-    """The next round number: 1, 2, 2.5 or 5 of its size."""
-    size = 10.0 ** floor(log10(value))
-    return next((step * size for step in _STEPS if value <= step * size * (1 + 1e-9)), 10 * size)
-
-
-# Calibration
-
-SQUARE, LEFT, HEAD = 300, 34, 14
-
-
-def reliability(groups: Sequence[tuple[float, float, tuple[float, float], int]]) -> Reliability:
-    """The chart of groups (stated 0 to 100, share that came right, its interval, count), in the order of what was
-    stated. A point's area grows with its count, from a size that can be seen to one that hides no other."""
-    points = [
-        CalibrationPoint(
-            _across(stated / 100),
-            _y_in_square(share),
-            round(min(2.4 + 1.04 * sqrt(count), 14), 1),
-            _y_in_square(high),
-            _y_in_square(low),
-        )
-        for stated, share, (low, high), count in groups
-    ]
-    path = "M" + "L".join(f"{point.x:g} {point.y:g}" for point in points) if points else ""
-    marks = [(_across(n / 100), _y_in_square(n / 100), n) for n in (0, 25, 50, 75, 100)]
-    return Reliability(points, path, marks, _beside_the_diagonal(points))
-
-
-def _beside_the_diagonal(points: Sequence[CalibrationPoint]) -> tuple[float, float]:
-    """Where words fit above the diagonal without touching a bar or the line between the points."""
-    drawn = [(point.x, point.bottom + (point.top - point.bottom) * nth / 40) for point in points for nth in range(41)]
-    drawn += [
-        (one.x + (other.x - one.x) * nth / 40, one.y + (other.y - one.y) * nth / 40)
-        for one, other in pairwise(points)
-        for nth in range(41)
-    ]
-    spots = [
-        (_across(share / 100) - 9, _y_in_square(share / 100) - 12) for share in (27, 92, 60, 45, 75, 35, 52, 68, 84)
-    ]
-    for right, base in spots:
-        if not any(right - 60 <= x <= right + 4 and base - 16 <= y <= base + 6 for x, y in drawn):
-            return right, base
-    return spots[0]
-
-
-def _across(share: float) -> float:
-    return round(LEFT + SQUARE * share, 1)
-
-
-def _y_in_square(share: float) -> float:
-    return round(HEAD + SQUARE * (1 - share), 1)

@@ -4,16 +4,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from jinja2 import Environment
 
-from keepbook.book.agents import decisions
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import in_zone
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.upkeep.importers.incoming import program_name, source_of_session
+from keepbook.doors.http.web.frame.extension_pages import NavItem, hidden_places, join_places
 from keepbook.doors.http.web.frame.visit import Visit
 
 SHOWN = 60
@@ -21,27 +20,14 @@ SHOWN = 60
 COUNTED = 100
 """How far archived chats are counted."""
 
-
-class NavItem(NamedTuple):
-    """An item of the navigation; `key` is what a page sets as `nav`, `letter` goes there after `g`."""
-
-    key: str
-    name: str
-    path: str
-    icon: str
-    letter: str
-
-
 PLACES = (
     NavItem("chat", "Chat", "/chat", "chat", "c"),
     NavItem("memory", "Memory", "/profile/facts", "book", "m"),
     NavItem("notes", "Notes", "/journal", "mark", "n"),
     NavItem("time", "Time travel", "/time", "clock", "t"),
-    NavItem("agents", "Agents", "/agents", "agent", "a"),
-    NavItem("results", "Results", "/results/trade-decisions", "target", "r"),
-    NavItem("trading", "Trading", "/trading", "trend", "d"),
     NavItem("settings", "Settings", "/settings", "set", "s"),
 )
+"""The core's; those of extensions stand before the last."""
 
 DONE = {
     "remember": "Kept.",
@@ -96,13 +82,15 @@ def sidebar_view(visit: Visit) -> Side:
 
 
 def shown_places(visit: Visit) -> tuple[NavItem, ...]:
-    """All places, but for Results and Trading while they are empty, unless the settings ask for them."""
-    left_out = set()
-    if not visit.every_page:
-        left_out |= set() if decisions.are_there(visit.book) else {"results"}
-        left_out |= set() if visit.book.trading.skills() else {"trading"}
-    path = visit.request.url.path
-    return tuple(place for place in PLACES if place.key not in left_out or path.startswith(f"/{place.key}"))
+    """All places, but for those that are empty as yet, unless the settings ask for them."""
+    left_out = set() if visit.every_page else hidden_places(visit)
+    path, places = visit.request.url.path, join_places(PLACES, visit.kb.extensions)
+    return tuple(place for place in places if place.key not in left_out or path.startswith(f"/{place.key}"))
+
+
+def later_places(visit: Visit) -> tuple[str, ...]:
+    """The names of the places that appear once there is something in them."""
+    return tuple(place.name for place in join_places(PLACES, visit.kb.extensions) if place.hides_empty)
 
 
 def group_chats(chats: Sequence[Thread], visit: Visit) -> list[ChatGroup]:
@@ -145,7 +133,7 @@ def stand_around(pages: Environment) -> None:
     """Give every page the context of its frame."""
     pages.globals.update(
         side=sidebar_view,
-        places=PLACES,
+        later_places=later_places,
         written=write_to_undo,
         here=address_without_toast,
         done=DONE,

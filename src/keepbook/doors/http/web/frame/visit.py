@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from keepbook.app import Keepbook
@@ -29,7 +29,7 @@ from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.frame.assets import asset
 from keepbook.doors.http.web.frame.diff import word_diff
 from keepbook.doors.http.web.frame.times import time, time_text
-from keepbook.errors import KeepbookError, NotAllowed
+from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.models.providers.address import HERE
 from keepbook.models.providers.remote import RemoteModel
 from keepbook.settings import default_of
@@ -51,8 +51,12 @@ def plural(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
+_FOLDERS: list[BaseLoader] = [PackageLoader("keepbook.doors.http.web")]
+"""Where templates are looked for: the core's, then those that `add_templates` added."""
+_PACKAGES: set[str] = set()
+
 templates = Environment(
-    loader=PackageLoader("keepbook.doors.http.web"),
+    loader=ChoiceLoader(_FOLDERS),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -61,6 +65,19 @@ templates = Environment(
 )
 templates.filters.update(time=time, time_text=time_text, sentence=capitalised_sentence, shown=shown_text)
 templates.globals.update(asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural, trash_days=TRASH_DAYS)
+
+
+def add_templates(package: str) -> None:
+    """Look for templates in a package's `templates` folder too. None may have a name that is taken: the first one of a
+    name is shown."""
+    if package in _PACKAGES:
+        return
+    folder = PackageLoader(package)
+    taken = {name for one in _FOLDERS for name in one.list_templates()} & set(folder.list_templates())
+    if taken:
+        raise Invalid(f"{package} has a template {min(taken)!r}, and there is one already", field="extensions")
+    _FOLDERS.append(folder)
+    _PACKAGES.add(package)
 
 
 class SignInNeeded(Exception):

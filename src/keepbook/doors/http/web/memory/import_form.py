@@ -27,6 +27,7 @@ from keepbook.book.upkeep.importers.incoming import Incoming, IncomingChat, Inco
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.book.upkeep.importers.sources import detect_source
 from keepbook.doors.http.web.frame import uploads
+from keepbook.doors.http.web.frame.extension_pages import load_pages
 from keepbook.doors.http.web.frame.loading import LoadUnderWay, stop_load
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.doors.http.web.memory.import_page import HERE, address, earlier_loads, readers
@@ -281,7 +282,7 @@ def _form_context(
         "default": preset.default_category, "steps": None, "stopped": None, "stopping": False,
         "most": ROWS, "most_bytes": visit.request.state.max_import, "at_once": READ_AT_ONCE, "remote": remote,
         "ours": None, "merge": False, "restored": None, "memory": memory, "named": program_name,
-        "earlier": [] if seen else earlier_loads(visit),
+        "earlier": [] if seen else earlier_loads(visit), "other_files": load_pages(visit).values(),
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from fastapi.responses import Response, StreamingResponse
 from keepbook.book.ledger.loads import MEMORIES
 from keepbook.book.upkeep import chat_reading, take_back
 from keepbook.book.upkeep.importers.incoming import program_name
+from keepbook.doors.http.web.frame.extension_pages import load_pages
 from keepbook.doors.http.web.frame.loading import LoadUnderWay
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.errors import KeepbookError
@@ -46,7 +47,14 @@ def readers(visit: Visit) -> tuple[str | None, bool]:
 @router.get(f"{PATH}/{{nth}}")
 def show(visit: Visiting, nth: Number, saved: str = "") -> Response:
     changed = int(saved) if saved.isascii() and saved.isdecimal() and len(saved) < 6 else None
-    return visit.page("load.html", **_load_context(visit, nth) | {"saved": changed})
+    return _load_page(visit, nth, saved=changed)
+
+
+def _load_page(visit: Visit, nth: int, status: int = 200, **changed: Any) -> Response:
+    """The page of a load; what an extension took in is shown by its template."""
+    told = _load_context(visit, nth) | changed
+    theirs = load_pages(visit).get(told["load"].what)
+    return visit.page("load.html" if theirs is None else theirs.template, status, **told)
 
 
 def _load_context(visit: Visit, nth: int) -> dict[str, Any]:
@@ -72,7 +80,7 @@ def undo(visit: Changing, nth: Number) -> Response:
     try:
         take_back.take_back_load(visit.writing(), nth)
     except KeepbookError as error:
-        return visit.page("load.html", 422, **_load_context(visit, nth) | {"wrong": error})
+        return _load_page(visit, nth, 422, wrong=error)
     return visit.back(address(nth))
 
 

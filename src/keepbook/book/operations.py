@@ -1,0 +1,310 @@
+"""Every operation of the core on a book.
+
+Thin on purpose: each method opens the owner's transaction, names who acts, and calls the one operation that does the
+work. Methods called inside `with book.transaction():` are committed together or not at all. What few calls need (export
+and import) is loaded by the first call that does.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+from keepbook.book.chats import threads
+from keepbook.book.chats.face import Chat, Chats, Journal
+from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.limits import clean_line
+from keepbook.book.ground.to_json import Page
+from keepbook.book.ground.when import Moment, instant, stamp
+from keepbook.book.ledger import anchors, ledger
+from keepbook.book.ledger.loads import Load
+from keepbook.book.ledger.verify import Verification, verify
+from keepbook.book.memory import injections, links
+from keepbook.book.memory.block import ComposedBlock
+from keepbook.book.memory.history.as_of import as_of
+from keepbook.book.memory.labels import Metadata, Tags, label_filter
+from keepbook.book.memory.links import MemoryDetail
+from keepbook.book.memory.listing import list_page
+from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_version, version_rows
+from keepbook.book.memory.review import Review
+from keepbook.book.owners import choices
+from keepbook.book.owners.choices import Choices
+from keepbook.book.owners.spending import Spending
+from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall.memories import Hit, recall, recall_past
+from keepbook.book.recall.rebuild import Index
+from keepbook.book.text.topics import find_topics
+from keepbook.book.upkeep.audit import Audit, audit
+from keepbook.book.upkeep.erase import Receipt, erase
+from keepbook.book.writing import Writing
+from keepbook.storage.installed import rows_without_code
+
+if TYPE_CHECKING:
+    from keepbook.book.upkeep.import_answer import Imported
+    from keepbook.book.upkeep.importers.incoming import Incoming
+
+
+@explain_arguments
+class BookOperations(Writing):
+    """One owner's memory: every operation of the core on it."""
+
+    def __repr__(self) -> str:
+        return f"<Book of {self.owner!r}, written by {self.origin.actor}>"
+
+    @contextmanager
+    def transaction(self) -> Iterator[Self]:
+        """Writes inside are committed together when the block ends, and not at all when it raises."""
+        with self.writing():
+            yield self
+
+    # Reading
+
+    def get(self, id: str) -> MemoryDetail:
+        """A memory with its versions and links, in whatever state it is."""
+        with self.reading() as (tx, preset, now):
+            return links.memory_detail(tx, id, now, preset)
+
+    def list(
+        self,
+        category: str | None = None,
+        subject: str | None = None,
+        scope: str | None = None,
+        state: str = "active",
+        limit: int = 100,
+        cursor: str | None = None,
+        q: str | None = None,
+        metadata: Metadata | None = None,
+        tags: Tags | None = None,
+    ) -> Page[Memory]:
+        """Memories in order of creation: unscoped ones, with `scope` also its own, with `scope="*"` all."""
+        with self.reading() as (tx, preset, now):
+            return list_page(
+                tx, preset, now, category=category, subject=subject, scope=scope, state=state, limit=limit,
+                cursor=cursor, q=q, labels=label_filter(metadata, tags),
+            )  # fmt: skip
+
+    def history(self, ref: str) -> tuple[Version, ...]:
+        """Every version of a memory, oldest first."""
+        with self.reading() as (tx, _, _):
+            id = find_row(tx, resolve(tx, ref)).id
+            return tuple(to_version(row) for row in version_rows(tx, id))
+
+    def ledger(
+        self,
+        *,
+        memory: str | None = None,
+        thread: str | None = None,
+        actor: str | None = None,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = 100,
+    ) -> Sequence[ledger.Entry]:
+        """What was written, newest first."""
+        with self.reading() as (tx, _, _):
+            return ledger.entries(
+                tx, memory_id=memory, thread_id=thread, actor=actor, after=after, before=before, limit=limit
+            )
+
+    def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        category: str | None = None,
+        scope: str | None = None,
+        known: Moment = None,
+        valid: Moment = None,
+        metadata: Metadata | None = None,
+        tags: Tags | None = None,
+    ) -> Sequence[Hit]:
+        """The memories that answer a question, best first, each with its reasons."""
+        with self.reading() as (tx, preset, now):
+            where: Any = {"category": category, "scope": scope, "labels": label_filter(metadata, tags)}
+            if known is None and valid is None:
+                return recall(tx, preset, now, query, limit=limit, meaning=self.meaning, **where)
+            return recall_past(tx, preset, *self._instants(known, valid, now), query, limit=limit, **where)
+
+    def block(
+        self,
+        *,
+        preset: str | None = None,
+        scope: str | None = None,
+        known: Moment = None,
+        valid: Moment = None,
+    ) -> str:
+        """The text for a system prompt, as a chat beginning now would see it; a pure read."""
+        return self.rendered(preset=preset, scope=scope, known=known, valid=valid).text
+
+    def rendered(
+        self,
+        *,
+        preset: str | None = None,
+        scope: str | None = None,
+        known: Moment = None,
+        valid: Moment = None,
+    ) -> ComposedBlock:
+        """The block with what it shows, and why each other memory is not in it."""
+        with self.reading(preset) as (tx, chosen, now):
+            if known is None and valid is None:
+                return injections.preview(tx, chosen, now, scope=scope)
+            return injections.preview_past(tx, chosen, *self._instants(known, valid, now), scope=scope)
+
+    def inject(self, session: str, *, preset: str | None = None, scope: str | None = None) -> str:
+        """The block of a session: rendered at the first call, then the same bytes for as long as the session lasts."""
+        session = clean_line(session, "session", 1, 200)
+        with self._database.read(self.owner) as tx:
+            kept = injections.find_injection(tx, session)
+            preset = preset or self._presets.chosen or (kept and kept.preset)
+            if kept is not None and kept.block is not None and kept.preset == preset and kept.scope == scope:
+                return str(kept.block)
+        with self.writing(preset) as (tx, chosen):
+            wanted = choices.get_choices(tx).memory and not threads.is_incognito(tx, session)
+            return injections.inject(tx, chosen, ledger.present(tx), session, scope=scope) if wanted else ""
+
+    def replay(self, session: str) -> str:
+        """The block of a session rendered again from the ledger, as of the entry it knew: the bytes it was given."""
+        session = clean_line(session, "session", 1, 200)
+        with self._database.read(self.owner) as tx:
+            kept = injections.find_injection(tx, session)
+            return injections.replay(tx, self._presets.of(tx, kept and kept.preset), session).text
+
+    def as_of(self, known: Moment = None, valid: Moment = None) -> Sequence[Memory]:
+        """The active memories as they were known at one instant and true at another (each now, if not given)."""
+        with self.reading() as (tx, preset, now):
+            return as_of(tx, preset, *self._instants(known, valid, now))
+
+    def verify(
+        self, anchor: str | Path | None = None, progress: Callable[[int], None] = lambda _: None
+    ) -> Verification:
+        """Walk the whole ledger and compare the book with it, row by row."""
+        if anchor is None:
+            with self._database.read(self.owner) as tx:
+                return verify(tx, progress)
+        noted = anchors.read_anchors(Path(anchor))
+        held = anchors.AnchorCheck(noted, self.owner)
+        with self._database.read(self.owner) as tx:
+            result = held.check_result(verify(tx, progress, held.see_link))
+        if result.ok and result.links:
+            new = anchors.Anchor(self.owner, result.links, result.hash, stamp(self._database.clock()))
+            anchors.extend(Path(anchor), noted, new)
+        return result
+
+    def audit(self) -> Audit:
+        """What a careful person would tidy up in this book, found without a model."""
+        with self.reading() as (tx, preset, now):
+            return audit(tx, preset, now, injections.preview(tx, preset, now))
+
+    # Moving house
+
+    def export(self, stream: TextIO) -> int:
+        """Write the whole book as JSON Lines; returns the number of lines."""
+        from keepbook.book.upkeep.transfer import export_lines  # it knows every room, and few move house
+
+        with self._database.read(self.owner) as tx:
+            count = 0
+            for line in export_lines(tx):
+                stream.write(line + "\n")
+                count += 1
+            return count
+
+    def import_(
+        self, stream: Iterable[str], merge: bool = False, dry_run: bool = False, theirs: str | None = None
+    ) -> "Imported":
+        """Restore an export into an empty book, or merge memories from it; or import another program's file, whose
+        format is recognised. `theirs` says which person of a file that holds several. With `dry_run` it only says what
+        would come in."""
+        from keepbook.book.upkeep.importing import import_texts  # as in `export`
+
+        self.ask("book.import")
+        return import_texts(self, stream, merge=merge, dry_run=dry_run, theirs=theirs)
+
+    def bring_in(
+        self, incoming: "Incoming", dry_run: bool = False, progress: Callable[[int], None] = lambda _: None
+    ) -> "Imported":
+        """Import what another program kept of one person, as an importer reads it (`importers/sources.py`, or your
+        own). With `dry_run` it only says what would come in."""
+        from keepbook.book.upkeep.importing import import_incoming  # as in `export`
+
+        return import_incoming(self, incoming, dry_run=dry_run, progress=progress)
+
+    def loads(self, limit: int = 100) -> Sequence[Load]:
+        """The files that were imported, whatever they brought, newest first; also those that were taken back."""
+        from keepbook.book.upkeep.take_back import list_loads_told  # as in `export`
+
+        return list_loads_told(self, limit)
+
+    def take_back(self, load: int) -> Load:
+        """Remove what a file brought, with what was read out of its chats. What something newer changed stays."""
+        from keepbook.book.upkeep.take_back import told_back  # as in `export`
+
+        return told_back(self, load)
+
+    def without_code(self) -> Sequence[str]:
+        """The extensions of which this book holds rows and whose code is not here. Those rows are exported, covered and
+        erased as they are."""
+        with self._database.read(self.owner) as tx:
+            return rows_without_code(tx.conn, tx.owner, self._database.record)
+
+    def erase(self, confirm: str) -> Receipt:
+        """Erase everything of this owner for good, ledger included. `confirm` must be the owner's name."""
+        self.ask("book.erase")
+        with self._database.write(self.owner) as tx:
+            receipt = erase(tx, stamp(self._database.clock()), confirm)
+        return replace(receipt, beyond_reach=(*receipt.beyond_reach, *self._database.compact()))
+
+    # For the layers above: chats close through them, and tools and doors read in one transaction.
+
+    def thread(self, session: str, *, incognito: bool = False) -> Chat:
+        """The chat of an outside agent's session: `.add(role, text)`, `.close()`."""
+        return self.threads.of_session(session, incognito=incognito)
+
+    @property
+    def threads(self) -> Chats:
+        return Chats(self)
+
+    @property
+    def notes(self) -> Journal:
+        return Journal(self)
+
+    @property
+    def proposals(self) -> Review:
+        return Review(self)
+
+    @property
+    def spending(self) -> Spending:
+        return Spending(self)
+
+    @property
+    def index(self) -> Index:
+        return Index(self, self._database)
+
+    def reindex(self, progress: Callable[[int], None] | None = None) -> int:
+        """Embed now what waits for the embedder in force; it goes on where it was stopped. Returns how many."""
+        return 0 if self.meaning is None else self.meaning.fill(self.owner, progress)
+
+    def recall_chats(self, query: str, limit: int = 10) -> Sequence[ChatHit]:
+        """The turns of earlier chats that answer a question, best first."""
+        return self.threads.recall(query, limit)
+
+    def choose(self, **chosen: Any) -> Choices:
+        """Set the owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""
+        self.ask("choices.change")
+        with self._database.write(self.owner) as tx:
+            return choices.change_choices(tx, **chosen)
+
+    def never_of(self, text: str) -> Sequence[str]:
+        """The topics never to be remembered that a text touches; a pure read."""
+        return find_topics(text, self.choices.never, self.meaning)
+
+    @property
+    def choices(self) -> Choices:
+        with self._database.read(self.owner) as tx:
+            return choices.get_choices(tx)
+
+    def find(self, ref: str) -> str:
+        """The id behind a reference: an exact id, else a piece of what one active memory says."""
+        with self.reading() as (tx, _, _):
+            return resolve(tx, ref)
+
+    def _instants(self, known: Moment, valid: Moment, now: str) -> tuple[str, str]:
+        return instant(known, field="known") or now, instant(valid, field="valid") or now

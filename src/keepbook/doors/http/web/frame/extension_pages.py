@@ -1,0 +1,107 @@
+"""What an extension says about its pages, in the module that `Extension.menu` names. All of it may be left out.
+
+PLACES: its items of the navigation, each a `NavItem`; they stand before Settings
+hidden(visit): the keys of those that are left out for now; of these `hides_empty` is true
+chat_partner(chat): who answers in a chat that is the extension's own, a `ChatPartner`, or None
+LOADS: for each kind of file that it takes in, how the pages show what came, a `LoadPage`
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from keepbook.book.chats.face import Chat
+from keepbook.errors import Invalid
+from keepbook.extension import Extension, load_part
+
+if TYPE_CHECKING:
+    from keepbook.doors.http.web.frame.visit import Visit
+
+
+class NavItem(NamedTuple):
+    """An item of the navigation; `key` is what a page sets as `nav`, `letter` goes there after `g`."""
+
+    key: str
+    name: str
+    path: str
+    icon: str
+    """A drawing of `parts/icons.html`."""
+    letter: str
+    hides_empty: bool = False
+    """Whether it may be left out while nothing is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPartner:
+    """Who answers in a chat that is an extension's own."""
+
+    name: str
+    path: str
+    """The page about them."""
+    model: str | None
+    """What they think with, where it is not the installation's model."""
+    knows: str
+    """What they are given, in words for the head of the chat."""
+    greeting: str
+    """What an empty chat says under its question."""
+
+
+class LoadPage(NamedTuple):
+    """How pages show files of one kind; the kind is `what` of a load."""
+
+    form: str
+    """Where such a file is brought in."""
+    link: str
+    """What leads there from where memories are brought in."""
+    template: str
+    """The page of what came in; it extends `load.html`."""
+
+
+def menu_modules(extensions: Sequence[Extension]) -> Iterator[Any]:
+    """The modules in which extensions say something about their pages."""
+    return (load_part(one.menu) for one in extensions if one.menu is not None)
+
+
+def join_places(core: Sequence[NavItem], extensions: Sequence[Extension]) -> tuple[NavItem, ...]:
+    """The core's places with those of the extensions before the last one, which is Settings."""
+    added = [place for module in menu_modules(extensions) for place in getattr(module, "PLACES", ())]
+    return (*core[:-1], *added, core[-1])
+
+
+def check_places(places: Sequence[NavItem]) -> None:
+    """Refuse two places with one key, one address or one letter: only one of them could be reached."""
+    for field in ("key", "path", "letter"):
+        seen: dict[str, str] = {}
+        for place in places:
+            value = getattr(place, field)
+            if value in seen:
+                words = f"{place.name} has the {field} {value!r} in the menu, and so has {seen[value]}"
+                raise Invalid(words, field="extensions")
+            seen[value] = place.name
+
+
+def hidden_places(visit: "Visit") -> set[str]:
+    """The keys of the places that are left out for now."""
+    keys: set[str] = set()
+    for module in menu_modules(visit.kb.extensions):
+        if hasattr(module, "hidden"):
+            keys |= module.hidden(visit)
+    return keys
+
+
+def chat_partner(visit: "Visit", chat: Chat) -> ChatPartner | None:
+    """Who answers in this chat, where it is an extension's own."""
+    for module in menu_modules(visit.kb.extensions):
+        if hasattr(module, "chat_partner"):
+            found: ChatPartner | None = module.chat_partner(chat)
+            if found is not None:
+                return found
+    return None
+
+
+def load_pages(visit: "Visit") -> dict[str, LoadPage]:
+    """By kind of file, for those that extensions take in."""
+    pages: dict[str, LoadPage] = {}
+    for module in menu_modules(visit.kb.extensions):
+        pages |= getattr(module, "LOADS", {})
+    return pages

@@ -1,0 +1,1 @@
+"""The paths of agents: `agents` and their runs, and how `decisions` turn out."""

@@ -1,0 +1,235 @@
+"""Reading a card out of an answer: find its JSON, check every slot, and say all that is wrong at once.
+
+A model that gets one line of complaint mends one thing; it has one retry, so it hears everything.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+from keepbook.book.ground.limits import clean_text
+from keepbook.book.ground.when import instant, parse_stamp
+from keepbook.errors import Invalid
+from keepbook.extensions.agents.book.cards.types import CardType, Slot, When
+from keepbook.patterns import regex
+
+TEXT_LIMIT = 20_000
+MOST_ITEMS = 50
+_OPENING = regex(r"\{(?=\s*[\"}])")
+MOST_FAILED = 1000
+"""Braces that open no object; each takes as long to refuse as the answer is long."""
+_FENCED = regex(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
+
+
+# Rules
+
+
+def instructions(card: CardType) -> str:
+    """How to answer with this card, in words for a model."""
+    lines = [f"Answer with one JSON object, a {card.title.lower()}, and nothing after it. Its keys:"]
+    lines += [f"- {slot.name}: {_in_words(slot)}" for slot in card.slots]
+    lines += [f"Further: {rule.say}." for rule in card.rules]
+    return "\n".join(lines)
+
+
+def _in_words(slot: Slot) -> str:
+    kind = {
+        "text": "text" + (f", at most {slot.max:g} characters" if slot.max else ""),
+        "number": "a number"
+        + (f" from {slot.min:g} to {slot.max:g}" if slot.min is not None and slot.max is not None else "")
+        + (f" above {slot.above:g}" if slot.above is not None else ""),
+        "choice": " or ".join(slot.choices),
+        "list": "a list of texts",
+        "time": "a time in ISO 8601 with its zone" + (", in the future" if slot.future else ""),
+        "boolean": "true or false",
+    }[slot.type]
+    empty = "; ".join(f"null when {name} is {' or '.join(words)}" for name, words in (slot.empty_when or {}).items())
+    parts = [kind, slot.about, empty, "" if slot.required else "may be left out"]
+    return "; ".join(part for part in parts if part)
+
+
+def read_card(card: CardType, answer: str, now: str) -> dict[str, Any]:
+    """The slots in an answer: its JSON object, fenced, alone or the last one in it. `Invalid` says all that is wrong.
+
+    Where the type says so, an answer in plain words is a card too.
+    """
+    found = _object_in(answer)
+    if found is None and card.plain is not None and answer.strip() and not answer.lstrip().startswith("{"):
+        found = {card.plain: answer.strip()}
+    if found is None:
+        raise Invalid("the answer holds no JSON object", field="card", code="invalid_card")
+    return validate(card, found, now)
+
+
+def validate(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, Any]:
+    """Slots as they are kept: every slot of the type, empty ones as None, times as UTC text. `Invalid` says all."""
+    known = {slot.name for slot in card.slots}
+    wrong = {str(name): "there is no such slot" for name in sorted(given.keys() - known, key=str)}
+    kept = _read_slots(card, given, now, wrong)
+    wrong |= dict(_missing_or_too_much(card, kept, wrong))
+    wrong |= dict(_out_of_order(card, kept, wrong))
+    if wrong:
+        said = "; ".join(f"{name}: {why}" for name, why in wrong.items())
+        raise Invalid(f"the card does not fit {card.name}: {said}", field=next(iter(wrong)), code="invalid_card")
+    return kept
+
+
+def _read_slots(card: CardType, given: Mapping[str, Any], now: str, wrong: dict[str, str]) -> dict[str, Any]:
+    """Each slot read for itself; one that cannot be is noted in `wrong`."""
+    kept: dict[str, Any] = {}
+    for slot in card.slots:
+        value = given.get(slot.name)
+        if _is_empty(value) and slot.from_ is not None:
+            value = _heading(given.get(slot.from_), slot)
+        try:
+            kept[slot.name] = None if _is_empty(value) else _read(slot, value, now)
+        except Invalid as error:
+            wrong[slot.name] = error.message
+    return kept
+
+
+def _missing_or_too_much(
+    card: CardType, kept: Mapping[str, Any], wrong: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    for slot in card.slots:
+        if slot.name in wrong:
+            continue
+        must_be_empty = slot.empty_when is not None and _holds(slot.empty_when, kept)
+        if must_be_empty and kept[slot.name] is not None:
+            yield slot.name, "must be empty here"
+        elif not must_be_empty and slot.required and kept[slot.name] is None:
+            yield slot.name, "is missing"
+
+
+def _out_of_order(card: CardType, kept: Mapping[str, Any], wrong: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    failed = dict(wrong)
+    for rule in card.rules:
+        values: list[Any] = [kept.get(name) for name in rule.rising]
+        if failed.keys() & set(rule.rising) or None in values or not _holds(rule.when, kept):
+            continue
+        if any(low >= high for low, high in pairwise(values)):
+            failed[rule.rising[-1]] = rule.say
+            yield rule.rising[-1], rule.say
+
+
+def line_of(card: CardType, slots: Mapping[str, Any], at: str, now: str) -> str:
+    """`2d ago · WAIT · range unresolved`."""
+    values = {slot.name: _value_in_words(slots.get(slot.name)) for slot in card.slots}
+    return card.line.format(age=age(at, now), **values)
+
+
+def age(at: str, now: str) -> str:
+    """How long ago, in the largest unit that fits: `2d ago`, `3h ago`, `12m ago`, `just now`."""
+    gone = max(timedelta(), parse_stamp(now) - parse_stamp(at))
+    for unit, length in (("d", timedelta(days=1)), ("h", timedelta(hours=1)), ("m", timedelta(minutes=1))):
+        if gone >= length:
+            return f"{gone // length}{unit} ago"
+    return "just now"
+
+
+def _read(slot: Slot, value: Any, now: str) -> Any:
+    if slot.type == "number":
+        return _number(slot, value)
+    if slot.type == "choice":
+        word = value.strip().upper() if isinstance(value, str) and value.strip() not in slot.choices else value
+        word = word.strip() if isinstance(word, str) else word
+        if word not in slot.choices:
+            raise Invalid(f"is one of {', '.join(slot.choices)}, not {_short_json(value)}")
+        return word
+    if slot.type == "list":
+        if not isinstance(value, list) or len(value) > (slot.max or MOST_ITEMS):
+            raise Invalid(f"is a list of up to {slot.max or MOST_ITEMS:g} texts")
+        return [_text(item, None, 1000) for item in value]
+    if slot.type == "time":
+        return _time(slot, value, now)
+    if slot.type == "boolean":
+        if not isinstance(value, bool):
+            raise Invalid(f"is true or false, not {_short_json(value)}")
+        return value
+    text = _text(value, slot.pattern, int(slot.max or TEXT_LIMIT))
+    if slot.min is not None and len(text) < slot.min:
+        raise Invalid(f"has at least {slot.min:g} characters, not {len(text)}")
+    return text
+
+
+def _number(slot: Slot, value: Any) -> float | int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e15:
+        raise Invalid(f"is a number, not {_short_json(value)}")
+    low, high = slot.min, slot.max
+    if (low is not None and value < low) or (high is not None and value > high):
+        bounds = f"from {low:g} to {high:g}" if low is not None and high is not None else "within its bounds"
+        raise Invalid(f"is a number {bounds}, not {value:g}")
+    if slot.above is not None and value <= slot.above:
+        raise Invalid(f"is a number above {slot.above:g}, not {value:g}")
+    return value
+
+
+def _text(value: Any, pattern: str | None, most: int) -> str:
+    if not isinstance(value, str):
+        raise Invalid(f"is text, not {_short_json(value)}")
+    text = clean_text(value, "card", 10 * TEXT_LIMIT).strip()
+    if len(text) > most:
+        raise Invalid(f"has at most {most} characters, not {len(text)}")
+    if not text or (pattern is not None and not re.fullmatch(pattern, text)):
+        raise Invalid(f"does not have the right form: {_short_json(value)}")
+    return text
+
+
+def _time(slot: Slot, value: Any, now: str) -> str:
+    if not isinstance(value, str):
+        raise Invalid(f"is a time, not {_short_json(value)}")
+    try:
+        at = instant(value, field=slot.name)
+    except Invalid:
+        raise Invalid(f"is a time in ISO 8601, not {_short_json(value)}") from None
+    if at is None or (slot.future and at <= now):
+        raise Invalid(f"lies in the future, unlike {_short_json(value)}")
+    return at
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value == "" or value == []
+
+
+def _heading(text: Any, slot: Slot) -> str | None:
+    """The first line, cut at a word where it is too long."""
+    line = next((part.strip(" #*") for part in str(text or "").splitlines() if part.strip(" #*")), None)
+    most = int(slot.max or TEXT_LIMIT)
+    if line is None or len(line) <= most:
+        return line
+    return line[: most - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _holds(when: When, slots: Mapping[str, Any]) -> bool:
+    return all(slots.get(name) in choices for name, choices in when.items())
+
+
+def _value_in_words(value: Any) -> str:
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        return f"{value:g}"
+    return "" if value is None else ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _short_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)[:60]
+
+
+def _object_in(answer: str) -> dict[str, Any] | None:
+    """The last JSON object that stands in an answer; a fenced one before one in running text."""
+    fenced = [found for part in _FENCED.findall(answer) for found in _objects(part)]
+    found = fenced or list(_objects(answer))
+    return found[-1] if found else None
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    decoder, end, failed = json.JSONDecoder(), 0, 0
+    while (opening := _OPENING.search(text, end)) and failed < MOST_FAILED:
+        try:
+            value, end = decoder.raw_decode(text, opening.start())
+        except (ValueError, RecursionError):
+            end, failed = opening.end(), failed + 1
+        else:
+            yield value

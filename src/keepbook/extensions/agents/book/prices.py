@@ -1,0 +1,99 @@
+"""Prices, as an extension offers them under the name `bars`. Where none does there are no bars: a trade is followed by
+nobody but the person, and a symbol is what it was called."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from sqlalchemy import Connection
+
+from keepbook.extension import offered
+from keepbook.storage.database import Tx
+
+
+class Bar(Protocol):
+    """One bar; `time` is when it begins."""
+
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def timeframe(self) -> str: ...
+    @property
+    def time(self) -> str: ...
+    @property
+    def open(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def close(self) -> float: ...
+    @property
+    def volume(self) -> float | None: ...
+
+
+class PriceSpan(Protocol):
+    """The stretch of time in which bars of a symbol came in, or were corrected."""
+
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def first(self) -> str: ...
+    @property
+    def last(self) -> str: ...
+
+
+def resolve_symbol(conn: Connection, symbol: str) -> str:
+    prices = offered("bars")
+    return symbol if prices is None else str(prices.resolve_symbol(conn, symbol))
+
+
+def resolve_unambiguous(conn: Connection, symbol: str) -> str:
+    prices = offered("bars")
+    return symbol if prices is None else str(prices.resolve_unambiguous(conn, symbol))
+
+
+def known_symbols(conn: Connection) -> Sequence[str]:
+    found: Sequence[str] = _asked("symbols", conn)
+    return found
+
+
+def timeframes(conn: Connection, symbol: str) -> Sequence[str]:
+    found: Sequence[str] = _asked("timeframes", conn, symbol)
+    return found
+
+
+def recent(conn: Connection, symbol: str, now: str, *, timeframe: str | None = None, limit: int = 60) -> Sequence[Bar]:
+    """The last complete bars of a symbol, oldest first."""
+    found: Sequence[Bar] = _asked("recent", conn, symbol, now, timeframe=timeframe, limit=limit)
+    return found
+
+
+def following_bars(tx: Tx, symbol: str, begins: str, until: str, now: str) -> Iterator[Bar]:
+    """The complete bars of a stretch of time, oldest first."""
+    yield from _asked("following_bars", tx, symbol, begins, until, now)
+
+
+def unsettled_spans(conn: Connection) -> Sequence[PriceSpan]:
+    """Where bars came in and decisions were not followed anew since."""
+    prices = offered("bars")
+    return () if prices is None else prices.unsettled_spans(conn)[1]
+
+
+# Of a bar that is there: somebody offered it.
+
+
+def bar_end(bar: Bar) -> str:
+    return str(offered("bars").bar_end(bar))
+
+
+def seconds(timeframe: str) -> int:
+    return int(offered("bars").seconds(timeframe))
+
+
+def is_stale(over: str, timeframe: str, at: str) -> bool:
+    return bool(offered("bars").is_stale(over, timeframe, at))
+
+
+def _asked(name: str, *args: Any, **given: Any) -> Any:
+    prices = offered("bars")
+    return () if prices is None else getattr(prices, name)(*args, **given)

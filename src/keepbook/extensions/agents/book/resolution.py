@@ -1,0 +1,105 @@
+"""How a trade decision turns out on bars: pure rules, a fold from bar to bar.
+
+It begins with the first bar that starts after the decision. The entry fills when it is touched; a price that jumped
+over it between two bars fills at the open. From then on the first bar that touches stop or target closes it, at the
+open where that lies beyond already. A bar does not tell in which order its prices came, so of all the ways it may have
+gone the worst is taken, and said: stop and target in one bar is the stop, and a target that may have come before the
+entry is none.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from keepbook.extensions.agents.book.prices import Bar, bar_end
+
+BOTH = "stop and target in one bar, counted as stop"
+BEFORE_ENTRY = "the stop lies in the bar of the entry and may have come first, counted as stop"
+JUMPED = "the price jumped over it, closed at the open"
+NO_BARS = "no bars of this time"
+
+
+@dataclass(frozen=True, slots=True)
+class TradePlan:
+    """The plan of a trade: `side` is 1 for a long, −1 for a short."""
+
+    side: int
+    entry: float
+    stop: float
+    target: float
+
+    @property
+    def risk(self) -> float:
+        return abs(self.entry - self.stop)
+
+    def result_r(self, fill: float, exit: float) -> float:
+        """The result in units of the planned risk, entry to stop."""
+        return self.side * (exit - fill) / self.risk
+
+    def result_pct(self, fill: float, exit: float) -> float:
+        return 100 * self.side * (exit - fill) / fill
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The state of a trade: through which instant the bars were read, and what they did."""
+
+    through: str | None = None
+    last_close: float | None = None
+    filled_at: str | None = None
+    fill_price: float | None = None
+    closed_at: str | None = None
+    exit_price: float | None = None
+    outcome: str | None = None
+    note: str | None = None
+
+
+def follow_bars(plan: TradePlan, course: Course, bars: Iterable[Bar]) -> Course:
+    """Follow a trade until a bar closes it or there are no more bars."""
+    for bar in bars:
+        course = step(plan, course, bar)
+        if course.outcome is not None:
+            break
+    return course
+
+
+def step(plan: TradePlan, course: Course, bar: Bar) -> Course:
+    """The state after one more bar."""
+    read = replace(course, through=bar_end(bar), last_close=bar.close)
+    if course.fill_price is not None:
+        return _close_on_bar(plan, read, bar, whole_bar=True)
+    if course.last_close is not None and (course.last_close < plan.entry) != (bar.open < plan.entry):
+        # Between two bars the price went over the entry, or onto it: whichever order it was, it fills now.
+        return _close_on_bar(plan, replace(read, filled_at=bar.time, fill_price=bar.open), bar, whole_bar=True)
+    if bar.low <= plan.entry <= bar.high:
+        return _close_on_bar(plan, replace(read, filled_at=bar.time, fill_price=plan.entry), bar, whole_bar=False)
+    return read
+
+
+def _close_on_bar(plan: TradePlan, course: Course, bar: Bar, *, whole_bar: bool) -> Course:
+    """Whether this bar closes it. `whole_bar`: it was in from the open on, so nothing came before the entry."""
+    best, worst = (bar.high, bar.low) if plan.side > 0 else (bar.low, bar.high)
+    stopped = plan.side * (worst - plan.stop) <= 0
+    reached = plan.side * (best - plan.target) >= 0
+    if whole_bar and plan.side * (bar.open - plan.stop) <= 0:
+        return _with_outcome(course, bar, "stop", bar.open, JUMPED)
+    if whole_bar and plan.side * (bar.open - plan.target) >= 0:
+        return _with_outcome(course, bar, "target", bar.open, JUMPED)
+    if stopped:
+        unsure = not whole_bar and plan.side * (bar.open - plan.entry) < 0
+        return _with_outcome(course, bar, "stop", plan.stop, BOTH if reached else BEFORE_ENTRY if unsure else None)
+    came_after = plan.side * (bar.open - plan.entry) <= 0 or plan.side * (bar.close - plan.target) >= 0
+    if reached and (whole_bar or came_after):
+        return _with_outcome(course, bar, "target", plan.target, None)
+    return course
+
+
+def _with_outcome(course: Course, bar: Bar, outcome: str, price: float, note: str | None) -> Course:
+    return replace(course, outcome=outcome, exit_price=price, closed_at=bar_end(bar), note=note)
+
+
+def at_expiry(course: Course, expires: str, *, waited: bool = False) -> Course:
+    """The state at expiry: a trade that was never filled has expired, a filled one is closed at the last close."""
+    if course.fill_price is None:
+        note = NO_BARS if course.through is None and not waited else None
+        return replace(course, outcome="expired", closed_at=expires, note=note)
+    return replace(course, outcome="time", closed_at=expires, exit_price=course.last_close)

@@ -1,0 +1,139 @@
+"""The requests of a book's agents, their runs and decisions, and the runs that a server carries out."""
+
+import asyncio
+import inspect
+from datetime import datetime
+from typing import Any
+
+from keepbook.book.chats.threads import Thread
+from keepbook.client.asks import Asks
+from keepbook.client.books import chat_request
+from keepbook.client.connection import Request, Steps
+from keepbook.client.faces import RemoteFace, ask_server, remote_face_of
+from keepbook.client.talk import refuse_models
+from keepbook.client.values import value_of
+from keepbook.extension import at_once
+from keepbook.extensions.agents.book.agents import Agent
+from keepbook.extensions.agents.book.calibration import Calibration
+from keepbook.extensions.agents.book.cards.types import Broken, CardType, CardTypes
+from keepbook.extensions.agents.book.decisions import Decision, PastCard
+from keepbook.extensions.agents.book.face import Agents, Decisions, Runs
+from keepbook.extensions.agents.book.recording import RecordedDecision
+from keepbook.extensions.agents.book.results import Former
+from keepbook.extensions.agents.book.runs import Run
+from keepbook.extensions.agents.book.runs import TranscriptTurn as Said
+from keepbook.extensions.agents.book.second_looks import SecondLook
+
+RUN, AGENT = "/api/runs/{run_id}", "/api/agents/{ref}"
+WAIT = 300
+"""Seconds that the server is asked to wait for the end; a run that takes longer is asked for again."""
+OVER = ("succeeded", "failed")
+
+
+def _list_runs(_: RemoteFace, agent: str | None = None, **filters: Any) -> Steps[list[Run]]:
+    path = "/api/runs" if agent is None else "/api/agents/{agent}/runs"
+    return (yield from Asks("GET", path, list[Run], "runs").steps({"agent": agent, **filters}))  # type: ignore[no-any-return]
+
+
+def _cards(_: RemoteFace) -> Steps[CardTypes]:
+    told = yield Request("GET", "/api/agents/card-types")
+    types = value_of(list[CardType], told["types"])
+    return CardTypes({one.name: one for one in types}, value_of(tuple[Broken, ...], told["files"]))
+
+
+AGENTS = remote_face_of(
+    Agents,
+    {
+        "cards": _cards,
+        "create": Asks("POST", "/api/agents", Agent),
+        "get": Asks("GET", AGENT, Agent),
+        "list": Asks("GET", "/api/agents", list[Agent], "agents"),
+        "update": Asks("PATCH", AGENT, Agent),
+        "delete": Asks("DELETE", AGENT, Agent),
+        "restore": Asks("POST", "/api/agents/{id}/restore", Agent),
+        "reset": Asks("POST", f"{AGENT}/memory/reset", Agent),
+        "arm": Asks("POST", f"{AGENT}/arm", Agent),
+        "disarm": Asks("POST", f"{AGENT}/disarm", Agent),
+        "decisions": Asks("GET", f"{AGENT}/decisions", list[PastCard], "decisions"),
+    },
+)
+RUNS = remote_face_of(
+    Runs,
+    {
+        "get": Asks("GET", RUN, Run),
+        "list": _list_runs,
+        "transcript": Asks("GET", RUN, list[Said], "transcript"),
+        "specialists": Asks("GET", RUN, list[Run], "specialists"),
+        "may_re_examine": Asks("GET", RUN, bool, "re_examinable"),
+        "re_examinations": Asks("GET", f"{RUN}/re-examinations", list[Run]),
+    },
+)
+DECISIONS = remote_face_of(
+    Decisions,
+    {
+        "list": Asks("GET", "/api/decisions", list[Decision], "decisions"),
+        "find": Asks("GET", RUN, Decision | None, "decision"),
+        "get": Asks("GET", "/api/decisions/{run_id}", Decision),
+        "history": Asks("GET", "/api/decisions/{run_id}/history", list[Former], "history"),
+        "count": Asks("GET", "/api/decisions/count", dict[str, int], "counts"),
+        "first_resolved": Asks("GET", "/api/decisions/count", datetime | None, "first_resolved"),
+        "calibration": Asks("GET", "/api/decisions/calibration", Calibration),
+        "record": Asks("POST", "/api/agents/{agent}/decisions", RecordedDecision),
+        "record_second_look": Asks("POST", f"{RUN}/re-examinations", RecordedDecision),
+        "second_look": Asks("GET", f"{RUN}/re-examine", SecondLook),
+        "exit": Asks("POST", f"{RUN}/resolve", Decision),
+        "answer": Asks("POST", f"{RUN}/resolve", Decision),
+    },
+)
+
+
+def remote_chat_with(_: Any, book: RemoteFace, agent: str) -> Any:
+    """The one chat with an agent, for `talk`. It is begun if there is none."""
+    way = chat_request(Asks("POST", "/api/agents/{agent}/chat", Thread))
+    return ask_server(book, way, agent=agent)
+
+
+@at_once
+def remote_runner(_: Any, book: RemoteFace, *, models: object = None) -> "RemoteRunner":
+    """The runner that lets the server carry out runs of a book's agents."""
+    refuse_models(models)
+    return RemoteRunner(book)
+
+
+class RemoteRunner:
+    """Runs the agents of a book on its server."""
+
+    def __init__(self, book: RemoteFace) -> None:
+        self.book: Any = book
+
+    async def run(self, ref: str, prompt: str | None = None) -> Run:
+        """Run an agent now, until its card or its failure.
+
+        ref: its id, or its name
+        prompt: what it is asked instead of its default prompt
+        """
+        way = Asks("POST", "/api/agents/{ref}/runs", Run, fixed={"wait": WAIT}, query=("wait",))
+        return await self._wait_until_over(way, {"ref": ref, "prompt": prompt})
+
+    async def re_examine(self, run_id: str) -> Run:
+        """Look again at what a run concluded.
+
+        run_id: the id of the run
+        """
+        way = Asks("POST", "/api/runs/{run_id}/re-examine", Run, fixed={"wait": WAIT}, query=("wait",))
+        return await self._wait_until_over(way, {"run_id": run_id})
+
+    async def _wait_until_over(self, way: Asks, given: dict[str, Any]) -> Run:
+        run = await self._ask(way, given)
+        while run.status not in OVER:
+            await asyncio.sleep(1)
+            run = await self._ask(Asks("GET", "/api/runs/{run_id}", Run), {"run_id": run.id})
+        return run
+
+    async def _ask(self, way: Asks, given: dict[str, Any]) -> Run:
+        """A connection that waits does so beside the event loop."""
+        carry = self.book._connection.run
+        if inspect.iscoroutinefunction(carry):
+            found: Run = await carry(way.steps(given))
+            return found
+        return await asyncio.to_thread(carry, way.steps(given))

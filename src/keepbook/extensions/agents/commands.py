@@ -1,0 +1,341 @@
+"""Commands for agents: `agent …`, and what they did: `run …`.
+
+A run is carried out here and now, and what it concludes is shown when it ends; a schedule is kept by `keepbook serve`
+or `keepbook jobs`. A run that failed ends the command with 1.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from keepbook.book.ground.when import zone_named
+from keepbook.doors.cli.terminal import ending
+from keepbook.doors.cli.terminal.command import Invocation, command, group
+from keepbook.doors.cli.terminal.streams import reading, show_progress
+from keepbook.errors import Invalid
+from keepbook.extensions.agents import sheets
+
+if TYPE_CHECKING:
+    from keepbook.extensions.agents.book.runs import Run
+    from keepbook.extensions.agents.models.runner import Runner
+
+PANEL = "Agents"
+NEXT = {
+    "agent": "; `keepbook agent list` shows what there is",
+    "run": "; `keepbook run list` shows what there is",
+}
+
+AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="Its name, or its id.", show_default=False)]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Its id, as `run list` shows it.", show_default=False)]
+Prompt = Annotated[
+    str | None, typer.Argument(metavar="[PROMPT]", help="Instead of its own prompt; - reads it from stdin.")
+]
+RunLimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")]
+Instructions = Annotated[
+    str | None, typer.Option("--instructions", metavar="TEXT", help="Its skill, in words; @FILE reads a file.")
+]
+DefaultPrompt = Annotated[str | None, typer.Option("--prompt", metavar="TEXT", help="What a run is asked.")]
+ModelOption = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Another than the chat model.")]
+AdapterOption = Annotated[str | None, typer.Option("--adapter", help="native, claude-cli or external.")]
+CardTypeOption = Annotated[str | None, typer.Option("--card", metavar="TYPE", help="trade-decision, note, … or yours.")]
+Schedule = Annotated[
+    str | None, typer.Option("--schedule", metavar="CRON", help="'30 7 * * 1-5'; an empty text takes it away.")
+]
+Team = Annotated[
+    list[str] | None,
+    typer.Option("--specialist", metavar="NAME=TEXT", help="One of its team, with its instructions; several."),
+]
+UseBlock = Annotated[bool | None, typer.Option("--block/--no-block", help="Tell it what is known of you.")]
+ReviewOption = Annotated[
+    bool | None, typer.Option("--review/--no-review", help="It looks at its last decisions first.")
+]
+MemoryOption = Annotated[bool | None, typer.Option("--memory/--no-memory", help="Active Memory, from the start.")]
+SecondLooksOption = Annotated[
+    bool | None, typer.Option("--second-looks/--no-second-looks", help="Its notes, too, may be looked at again.")
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="What it is called.", show_default=False)]
+NewName = Annotated[str | None, typer.Option("--name", metavar="NAME", help="Call it so from now on.")]
+
+
+def register(app: typer.Typer) -> None:
+    agent = group(app, "agent", panel=PANEL, words="Let agents work for you, by hand or by the clock.")
+    command(agent, "create", create, writes=True)
+    command(agent, "list", listing)
+    command(agent, "show", show)
+    command(agent, "update", update, writes=True)
+    command(agent, "enable-memory", enable_memory, writes=True)
+    command(agent, "disable-memory", disable_memory, writes=True)
+    command(agent, "reset", reset, writes=True)
+    command(agent, "arm", arm, writes=True)
+    command(agent, "disarm", disarm, writes=True)
+    command(agent, "run", run, writes=True)
+    command(agent, "record", record, writes=True)
+    command(agent, "decisions", decisions)
+    command(agent, "calibration", calibration)
+    command(agent, "cards", cards)
+    command(agent, "delete", delete, writes=True)
+    runs = group(app, "run", panel=PANEL, words="Look at what agents did, and look at it again.")
+    command(runs, "list", list_runs)
+    command(runs, "show", show_run)
+    command(runs, "re-examine", re_examine, writes=True)
+    command(runs, "resolve", resolve, writes=True)
+
+
+# Agents
+
+
+def create(
+    call: Invocation,
+    name: Name,
+    instructions: Instructions = None,
+    prompt: DefaultPrompt = None,
+    model: ModelOption = None,
+    adapter: AdapterOption = None,
+    card: CardTypeOption = None,
+    schedule: Schedule = None,
+    specialist: Team = None,
+    block: UseBlock = None,
+    memory: MemoryOption = None,
+    review: ReviewOption = None,
+    looks: SecondLooksOption = None,
+) -> None:
+    """Make an agent; a name is enough."""
+    given = _given_settings(
+        instructions=instructions, default_prompt=prompt, model=model, adapter=adapter, card_type=card,
+        schedule=schedule, team=specialist, use_block=block, memory_enabled=memory, review_decisions=review,
+        second_looks=looks,
+    )  # fmt: skip
+    call.answer(call.book.agents.create(name, **given), sheets.agent_made_sheet)
+
+
+def arm(call: Invocation, agent: AgentArgument) -> None:
+    """Let an agent run by its schedule, and start its program, on this machine; an import never does."""
+    call.answer(call.book.agents.arm(agent), sheets.agent_armed_sheet)
+
+
+def disarm(call: Invocation, agent: AgentArgument) -> None:
+    """Let its schedule rest, and its program not be started here."""
+    call.answer(call.book.agents.disarm(agent), sheets.agent_armed_sheet)
+
+
+def listing(call: Invocation) -> None:
+    """List the agents, with what they carry."""
+    call.answer(call.book.agents.list(), sheets.agents_sheet)
+
+
+def show(call: Invocation, agent: AgentArgument) -> None:
+    """Show an agent, its Active Memory and its last runs."""
+    found = call.book.agents.get(agent)
+    runs = call.book.runs.list(found.id, limit=10)
+    if call.as_json:
+        call.json(found)
+        return
+    sheets.agent_sheet(call.paper, found, runs)
+
+
+def update(
+    call: Invocation,
+    agent: AgentArgument,
+    name: NewName = None,
+    instructions: Instructions = None,
+    prompt: DefaultPrompt = None,
+    model: ModelOption = None,
+    adapter: AdapterOption = None,
+    card: CardTypeOption = None,
+    schedule: Schedule = None,
+    specialist: Team = None,
+    block: UseBlock = None,
+    review: ReviewOption = None,
+    looks: SecondLooksOption = None,
+) -> None:
+    """Change an agent: only what is given."""
+    given = _given_settings(
+        name=name, instructions=instructions, default_prompt=prompt, model=model, adapter=adapter, card_type=card,
+        schedule=schedule, team=specialist, use_block=block, review_decisions=review, second_looks=looks,
+    )  # fmt: skip
+    if not given:
+        raise Invalid("say what should change; see: keepbook agent update --help", field="agent")
+    call.answer(call.book.agents.update(agent, **given), sheets.agent_changed_sheet, "changed")
+
+
+def enable_memory(call: Invocation, agent: AgentArgument) -> None:
+    """Switch Active Memory on: chat and runs share one session, which starts fresh."""
+    answer = call.book.agents.update(agent, memory_enabled=True)
+    call.note("Its context grows with each run, and so does what a run costs; reset it now and then.")
+    call.answer(answer, sheets.agent_changed_sheet, "remembers from here on")
+
+
+def disable_memory(call: Invocation, agent: AgentArgument) -> None:
+    """Switch Active Memory off: what is there is kept, and no run sees it."""
+    call.answer(
+        call.book.agents.update(agent, memory_enabled=False), sheets.agent_changed_sheet, "starts each run fresh"
+    )
+
+
+def reset(call: Invocation, agent: AgentArgument) -> None:
+    """Start its session fresh; chats and decisions stay."""
+    call.answer(call.book.agents.reset(agent), sheets.agent_changed_sheet, "starts fresh")
+
+
+def delete(call: Invocation, agent: AgentArgument) -> None:
+    """Take an agent out of every list; its runs and decisions stay."""
+    call.answer(call.book.agents.delete(agent), sheets.agent_changed_sheet, "is gone; what it did stays")
+
+
+def run(call: Invocation, agent: AgentArgument, prompt: Prompt = None) -> None:
+    """Run an agent now, and show what it concludes."""
+    text = None if prompt is None else call.text(prompt, "prompt")
+    asked = call.book.agents.get(agent)
+    if asked.memory_enabled and (until := asked.memory.busy_until) is not None:
+        left = f"{until.astimezone(zone_named(call.zone)):%H:%M:%S}"
+        call.note(f"{asked.name} is at work; this run waits, until {left} at the latest should the one before be gone.")
+    _run_and_answer(call, lambda runner: runner.run(agent, text))
+
+
+def record(
+    call: Invocation,
+    agent: AgentArgument,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The card as JSON; - is stdin.", show_default=False)],
+    made_at: Annotated[str | None, typer.Option("--made-at", metavar="WHEN", help="When it was made; now.")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Recorded once, however often it is sent.")] = None,
+    link: Annotated[str | None, typer.Option("--link", metavar="URL", help="Where more of it stands.")] = None,
+) -> None:
+    """Record a decision that the agent made elsewhere."""
+    with reading(file) as lines:
+        text = "".join(lines)
+    try:
+        card = json.loads(text)
+    except ValueError:
+        raise Invalid("the card is no JSON object", field="card", code="invalid_card") from None
+    when = call.moment(made_at, "made_at")
+    call.answer(call.book.decisions.record(agent, card, made_at=when, key=key, link=link), sheets.recorded_sheet)
+
+
+def decisions(call: Invocation, agent: AgentArgument, limit: RunLimitOption = 5) -> None:
+    """List an agent's last decisions, as it sees them itself."""
+    call.answer(call.book.agents.decisions(agent, limit), sheets.past_cards_sheet)
+
+
+def calibration(
+    call: Invocation,
+    agent: Annotated[str | None, typer.Argument(metavar="[AGENT]", help="One alone; all, if none is named.")] = None,
+    forecasts: Annotated[bool, typer.Option("--forecasts", help="Of forecasts instead of trades.")] = False,
+    known_at: Annotated[
+        str | None, typer.Option("--known-at", metavar="WHEN", help="As it was known then; now, if nothing is said.")
+    ] = None,
+) -> None:
+    """Tell whether stated conviction has meant anything."""
+    when = call.moment(known_at, "known_at")
+    call.answer(call.book.decisions.calibration(agent, forecasts=forecasts, known_at=when), sheets.calibration_sheet)
+
+
+def cards(call: Invocation) -> None:
+    """List the card types, and the files that are none."""
+    known = call.book.agents.cards
+    if not call.as_json:
+        sheets.cards(call.paper, known)
+        return
+    types = [{"name": one.name, "title": one.title, "re_examinable": one.re_examinable} for one in known.types.values()]
+    call.json({"types": types, "broken": [str(one) for one in known.broken]})
+
+
+# Runs
+
+
+def list_runs(
+    call: Invocation,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Of this one alone.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="scheduled, manual, chat, recorded or re-examination.")
+    ] = None,
+    status: Annotated[str | None, typer.Option("--status", help="queued, running, succeeded or failed.")] = None,
+    limit: RunLimitOption = 50,
+) -> None:
+    """List runs, the newest first."""
+    found = call.book.runs.list(agent, kind=kind, status=status, limit=limit)
+    if call.as_json:
+        call.json(found)
+        return
+    sheets.runs(call.paper, found, _names(call))
+
+
+def show_run(call: Invocation, run: RunArgument) -> None:
+    """Show a run: prompt, transcript, card, session, and how conviction went since."""
+    book = call.book
+    found = book.runs.get(run)
+    more: dict[str, Any] = {
+        "transcript": book.runs.transcript(run),
+        "specialists": book.runs.specialists(run),
+        "decision": book.decisions.find(run),
+        "re_examinations": book.runs.re_examinations(run),
+        "re_examinable": book.runs.may_re_examine(run),
+    }
+    if call.as_json:
+        # The book is open by now, and with it this.
+        from keepbook.book.ground.to_json import to_json
+
+        call.json({**to_json(found), **to_json(more)})
+        return
+    sheets.one_run(call.paper, found, _names(call), **more)
+
+
+def re_examine(call: Invocation, run: RunArgument) -> None:
+    """Look again at what a run concluded; it stays as it is."""
+    _run_and_answer(call, lambda runner: runner.re_examine(run))
+
+
+def resolve(
+    call: Invocation,
+    run: RunArgument,
+    price: Annotated[float | None, typer.Option("--price", min=0, help="Where you got out.")] = None,
+    when: Annotated[str | None, typer.Option("--when", metavar="WHEN", help="When; now, if nothing is said.")] = None,
+    outcome: Annotated[
+        str | None, typer.Option("--outcome", help="Of a forecast: yes, no, what it was, or void: it cannot be told.")
+    ] = None,
+) -> None:
+    """Say that you got out of a trade, or how a forecast came out."""
+    at = call.moment(when, "when")
+    if outcome is None:
+        call.answer(call.book.decisions.exit(run, price, at=at), sheets.decision_sheet)
+        return
+    said = {"yes": True, "true": True, "no": False, "false": False}.get(outcome.strip().lower(), outcome.strip())
+    call.answer(call.book.decisions.answer(run, said, at=at), sheets.decision_sheet)
+
+
+# Shared
+
+
+def _run_and_answer(call: Invocation, do: "Callable[[Runner], Awaitable[Run]]") -> None:
+    runner = call.keepbook.runner(call.book)
+
+    async def whole() -> "Run":
+        return await do(runner)
+
+    with show_progress("Running"), asyncio.Runner() as loop:
+        done = ending.run_until_done(loop, whole())
+    call.answer(done, sheets.run_result_sheet)
+    if done.status == "failed":
+        raise typer.Exit(1)
+
+
+def _names(call: Invocation) -> dict[str, str]:
+    return {agent.id: agent.name for agent in call.book.agents.list()}
+
+
+def _given_settings(**told: Any) -> dict[str, Any]:
+    """What was given, as an agent takes it."""
+    given = {name: value for name, value in told.items() if value is not None}
+    if str(given.get("instructions", "")).startswith("@"):
+        path = Path(given["instructions"][1:]).expanduser()
+        with reading(str(path)) as lines:
+            given["instructions"] = "".join(lines)
+    if "schedule" in given:
+        given["schedule"] = given["schedule"].strip() or None
+    if "team" in given:
+        pairs = [one.partition("=") for one in given["team"] if one.strip()]
+        given["team"] = [{"name": name.strip(), "instructions": text.strip()} for name, _, text in pairs]
+    return given

@@ -1,0 +1,380 @@
+"""A run, from its prompt to its card.
+
+With Active Memory a run first takes its turn on the agent's one session and keeps it to the end, so chat and runs come
+one after the other there. A team looks first, each specialist blind and all at once. The answer is read into the card;
+one that does not fit gets one more try. Card, transcript and the move of the session are kept together or not at all: a
+run that fails moves nothing, and keeps what was said.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from keepbook.book.book import Book
+from keepbook.book.ground.when import stamp
+from keepbook.book.ledger.ledger import present
+from keepbook.book.memory import injections
+from keepbook.book.owners import choices
+from keepbook.errors import Conflict, Invalid, KeepbookError, ModelFailed, NotAllowed, NotFound
+from keepbook.extensions.agents.book import second_looks
+from keepbook.extensions.agents.book.agents import Agent, SessionLease, Specialist
+from keepbook.extensions.agents.book.cards import CardType, read_card
+from keepbook.extensions.agents.book.runs import Run
+from keepbook.extensions.agents.models import prompts
+from keepbook.extensions.agents.models.adapter import Adapter, Execution, ExecutionResult, message_to_parts
+from keepbook.extensions.agents.models.claude_cli import ClaudeCli, ClaudeCliPlace
+from keepbook.extensions.agents.models.native import Native
+from keepbook.extensions.agents.models.prompts import SpecialistReport
+from keepbook.extensions.agents.tools import toolbox
+from keepbook.models.chat import over_cap
+from keepbook.models.choose import OVER_CAP, Models
+from keepbook.models.compress import Budget
+from keepbook.models.model import Conversation, PromptMessage, ReplyEvent, Usage
+from keepbook.models.unfinished_replies import ReplyPiece, estimate_usage
+
+log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 20.0
+"""How long a run that gives no sign of life keeps its place; it gives one four times as often."""
+PATIENCE_SECONDS = 3600.0
+"""How long a run waits for its turn on the session."""
+STOPPED = "it was stopped before it was done"
+READ = "note"
+"""The form of a specialist's read: plain words will do."""
+
+
+@dataclass(slots=True)
+class RunInProgress:
+    """A run in hand: what was said so far beside its prompt, and what it cost."""
+
+    run: Run
+    agent: Agent
+    held: SessionLease | None = None
+    said: list[PromptMessage] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    model: str | None = None
+    capped: bool = False
+    started: bool = False
+
+
+class Runner:
+    """Carries out the runs of one book's agents."""
+
+    def __init__(
+        self, book: Book, models: Models, *, budget: Budget, monthly_tokens: int | None, place: ClaudeCliPlace
+    ) -> None:
+        self.book = book
+        self.models = models
+        self.budget = budget
+        self._monthly_tokens = monthly_tokens
+        self._program = ClaudeCli(place)
+        self._adapters: dict[str, Adapter] = {
+            Native.name: Native(book, models, budget=budget),
+            ClaudeCli.name: self._program,
+        }
+
+    # From outside
+
+    async def run(self, ref: str, prompt: str | None = None, *, kind: str = "manual") -> Run:
+        """Run an agent now, with its default prompt or this one."""
+        return await self.perform((await asyncio.to_thread(self.queue, ref, prompt, kind=kind)).id)
+
+    async def re_examine(self, run_id: str) -> Run:
+        """Look again at what an earlier run concluded."""
+        return await self.perform((await asyncio.to_thread(self.queue_again, run_id)).id)
+
+    def queue(self, ref: str, prompt: str | None = None, *, kind: str = "manual") -> Run:
+        agent = self.book.agents.get(ref)
+        self.refuse(agent)
+        return self.book.runs.queue(agent.id, kind, prompt=prompt or agent.default_prompt)
+
+    def queue_again(self, run_id: str) -> Run:
+        """A re-examination that waits to be performed. Its prompt is made here, from the parent's slots alone."""
+        parent = self.book.runs.get(run_id)
+        with contextlib.suppress(NotFound):  # an agent that has gone is the queue's to refuse
+            self.refuse(self.book.agents.get(parent.agent_id))
+        text = ""
+        if parent.card is not None:  # without one there is nothing to look at, and the queue says so
+            form = self.book.agents.cards.re_examination_of(self.book.agents.cards.get(parent.card.type))
+            text = second_looks.second_look_prompt(parent.card, second_looks.card_made_at(parent), self.book.now, form)
+        return self.book.runs.queue(parent.agent_id, "re-examination", prompt=text, parent_run=parent.id)
+
+    def refuse(self, agent: Agent) -> None:
+        """A program is started on the word of who may, if the operator has named it and the agent is armed here."""
+        if agent.adapter != ClaudeCli.name:
+            return
+        self.book.ask("programs.start")
+        self._program.refuse()
+        if not agent.armed:
+            raise NotAllowed(
+                f"{agent.name} is not armed on this machine; the person says that its program may start: "
+                f"keepbook agent arm {agent.id}",
+                code="not_armed",
+            )
+
+    async def perform(self, run_id: str) -> Run:
+        """Carry a queued run through, to its card or to its failure."""
+        with contextlib.suppress(KeepbookError):
+            work = await asyncio.to_thread(self.take, run_id)
+            async with self.keep_alive(work):
+                await self._decide(work)
+        return await asyncio.to_thread(self.book.runs.get, run_id)
+
+    # In hand
+
+    def take(self, run_id: str) -> RunInProgress:
+        """Take up a queued run."""
+        run = self.book.runs.get(run_id)
+        try:
+            agent = self.book.agents.get(run.agent_id)
+        except NotFound:
+            self.book.runs.fail(run_id, "its agent is not there any more")
+            raise
+        return RunInProgress(run, agent, capped=run.kind == "scheduled" and over_cap(self.book, self._monthly_tokens))
+
+    @asynccontextmanager
+    async def keep_alive(self, work: RunInProgress) -> AsyncIterator[None]:
+        """While it lasts the run shows that it lives; if it breaks off, the run has failed and moved nothing."""
+        living = asyncio.create_task(self._live(work))
+        try:
+            yield
+        except KeepbookError as error:
+            await asyncio.to_thread(self.fail, work, error.message)
+            raise
+        except BaseException as error:
+            stopped = isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit)
+            why = STOPPED if stopped else f"this should not happen: {type(error).__name__}"
+            with contextlib.suppress(KeepbookError):  # then the sweep gives it up
+                self.fail(work, why)  # not in a thread: what is being cancelled waits for nothing
+            raise
+        finally:
+            living.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await living
+
+    async def execute(
+        self, work: RunInProgress, order: Execution
+    ) -> AsyncGenerator[ReplyEvent | ExecutionResult, None]:
+        """What happens in the order's execution, remembered also where it breaks off."""
+        await asyncio.to_thread(self.refuse, order.agent)
+        work.said.append(order.prompt)
+        piece = ReplyPiece()
+        try:
+            async for event in self._adapters[order.agent.adapter].execute(order):
+                if isinstance(event, ExecutionResult):
+                    piece = ReplyPiece()
+                    work.said += event.said[1:]
+                    work.usage += event.usage
+                    work.model = event.model
+                else:
+                    piece.add(event)
+                yield event
+        except (ModelFailed, GeneratorExit, asyncio.CancelledError) as error:
+            if isinstance(error, ModelFailed):
+                work.usage += Usage(*(int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")))
+            elif piece:
+                work.usage += estimate_usage(Conversation(order.system, (*order.earlier, order.prompt)), piece)
+            if piece:
+                work.said.append(PromptMessage("assistant", piece.text, calls=piece.calls))
+            raise
+
+    def start(self, work: RunInProgress, model: str | None = None) -> None:
+        """From here on the run is running."""
+        adapter = work.agent.adapter
+        named = model or work.agent.model or (self.models.chat.name if adapter == Native.name else None)
+        work.model = self.models.offline.name if work.capped and adapter == Native.name else named
+        with self.book.transaction():
+            self.book.runs.start(
+                work.run.id, adapter=adapter, model=work.model, lease_seconds=LEASE_SECONDS, turn=work.held
+            )
+            work.started = True
+            if work.capped:
+                self.book.runs.say(work.run.id, "system", f"{OVER_CAP[0].upper()}{OVER_CAP[1:]}.")
+
+    def keep(self, work: RunInProgress, slots: dict[str, object] | None, done: ExecutionResult) -> Run:
+        """The result, for good."""
+        spent = work.usage
+        session = done.session if work.held else None
+        with self.book.transaction():
+            for one in work.said:
+                self._say(work.run.id, one)
+            self._count(work)
+            return self.book.runs.succeed(
+                work.run.id, slots=slots, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out,
+                turn=work.held, session=session,
+            )  # fmt: skip
+
+    def fail(self, work: RunInProgress, why: str) -> None:
+        """The run has failed and moved nothing; what was said in it stays."""
+        spent = work.usage
+        with self.book.transaction():
+            status = self.book.runs.get(work.run.id).status
+            if status == "running" and work.started:
+                for one in work.said:
+                    self._say(work.run.id, one)
+            if status == "queued" or (status == "running" and work.started):  # else it is somebody else's
+                self._count(work)
+                self.book.runs.fail(
+                    work.run.id, why, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, turn=work.held
+                )
+            elif work.held is not None:
+                self.book.agents.give_back(work.held)
+
+    def block(self, work: RunInProgress) -> injections.Injection:
+        """What the agent is told of the person, kept under the id of the run that saw it."""
+        if not work.agent.use_block:
+            return injections.NOTHING
+        with self.book.writing() as (tx, preset):
+            if not choices.get_choices(tx).memory:
+                return injections.NOTHING
+            return injections.inject_lines(tx, preset, present(tx), work.run.id, scope=work.agent.id, space="chat")
+
+    # Deciding
+
+    async def _decide(self, work: RunInProgress) -> None:
+        run, agent = work.run, work.agent
+        await self.turn(work)
+        await asyncio.to_thread(self.start, work)
+        task, card = await asyncio.to_thread(self._task, work)
+        now, zone = self.book.now, await asyncio.to_thread(lambda: self.book.zone)
+        reads = await self._reads(work, prompts.task(task, now, zone))
+        block = await asyncio.to_thread(self.block, work)
+        again = run.kind == "re-examination"  # its prompt says what form the answer has, and overrides
+        order = Execution(
+            agent,
+            prompts.system(agent, card=None if again else card, block=block.text),
+            prompts.run_prompt(run.prompt, now, zone, reads),
+            await asyncio.to_thread(toolbox, self.book.acting(actor="agent"), agent),
+            held=work.held,
+            card=card,
+            model=agent.model,
+            review=agent.review_decisions,
+            block=block.lines,
+            capped=work.capped,
+        )
+        slots, done = await self._answer(work, order, card)
+        await asyncio.to_thread(self.keep, work, slots, done)
+
+    def _task(self, work: RunInProgress) -> tuple[str, CardType]:
+        """What a team is to look at, and the form of the lead's answer."""
+        run, types = work.run, self.book.agents.cards
+        if run.parent_run is None:
+            return run.prompt, types.get(run.card_type or work.agent.card_type)
+        parent = self.book.runs.get(run.parent_run)
+        if parent.card is None:
+            raise Conflict(f"run {parent.id} has no card to look at again", code="not_re_examinable")
+        card_type = types.get(parent.card.type)
+        return prompts.card_matter(parent.card, work.agent), types.re_examination_of(card_type)
+
+    async def _answer(
+        self, work: RunInProgress, order: Execution, card: CardType
+    ) -> tuple[dict[str, object], ExecutionResult]:
+        """The card in the answer. One that does not fit is sent back once, with what is wrong."""
+        done = await self._result_of(work, order)
+        try:
+            return await asyncio.to_thread(self._read_card, card, done.text), done
+        except Invalid as error:
+            wrong = prompts.WRONG.format(wrong=error.message)
+        done = await self._result_of(
+            work, replace(order, prompt=PromptMessage("user", wrong), after=done, review=False)
+        )
+        try:
+            return await asyncio.to_thread(self._read_card, card, done.text), done
+        except Invalid as error:
+            raise ModelFailed(f"card refused twice: {error.message}", cause="garbage") from None
+
+    def _read_card(self, card: CardType, answer: str) -> dict[str, object]:
+        slots = read_card(card, answer, self._stamp_now())
+        self.book.decisions.refuse_ambiguous(card, slots)
+        return slots
+
+    async def _result_of(self, work: RunInProgress, order: Execution) -> ExecutionResult:
+        async for event in self.execute(work, order):
+            if isinstance(event, ExecutionResult):
+                return event
+        raise ModelFailed("the answer did not come to an end", cause="garbage")
+
+    # The team
+
+    async def _reads(self, lead: RunInProgress, task: PromptMessage) -> list[SpecialistReport]:
+        """What each specialist sees, in the team's order. One that fails does not keep the others from being heard."""
+        return await asyncio.gather(*(self._read(lead, one, task) for one in lead.agent.team))
+
+    async def _read(self, lead: RunInProgress, specialist: Specialist, task: PromptMessage) -> SpecialistReport:
+        agent, model = lead.agent, specialist.model or lead.agent.model
+        # Of the run that is looked at again a specialist's own run says nothing either.
+        kind = "manual" if lead.run.kind == "re-examination" else lead.run.kind
+        told = {"lead_run": lead.run.id, "specialist": specialist.name}
+        run = await asyncio.to_thread(lambda: self.book.runs.queue(agent.id, kind, prompt=task.text, **told))
+        work = RunInProgress(run, agent, capped=lead.capped)
+        order = Execution(
+            agent,
+            prompts.blind(specialist),
+            task,
+            toolbox(self.book, agent, blind=True),
+            card=self.book.agents.cards.get(READ),
+            model=model,
+            blind=True,
+            capped=lead.capped,
+        )
+        try:
+            async with self.keep_alive(work):
+                await asyncio.to_thread(self.start, work, model)
+                done = await self._result_of(work, order)
+                await asyncio.to_thread(self.keep, work, None, done)
+        except KeepbookError:
+            return SpecialistReport(specialist.name, None)
+        return SpecialistReport(specialist.name, done.text)
+
+    # The session and the lease
+
+    async def turn(self, work: RunInProgress) -> None:
+        """Take the turn on the shared session. A re-examination and a specialist neither read nor move it."""
+        agent = work.agent
+        if not agent.memory_enabled or work.run.kind == "re-examination" or work.run.lead_run is not None:
+            return
+        end, wait = time.monotonic() + PATIENCE_SECONDS, 0.02
+        while time.monotonic() < end:
+            try:
+                work.held = await asyncio.to_thread(
+                    lambda: self.book.agents.claim(agent.id, lease_seconds=LEASE_SECONDS)
+                )
+            except Conflict as error:
+                if error.code != "no_session":  # switched off meanwhile: there is nothing to share
+                    raise
+                return
+            if work.held is not None:
+                return
+            await asyncio.sleep(wait)
+            wait = min(1.0, wait * 1.5)
+        raise Conflict(f"{agent.name} has been busy for an hour; try again later", code="busy")
+
+    async def _live(self, work: RunInProgress) -> None:
+        while True:
+            await asyncio.sleep(LEASE_SECONDS / 4)
+            try:
+                await asyncio.to_thread(self._renew, work)
+            except KeepbookError as error:  # a database that is busy now is there again next time
+                log.warning("run %s: %s", work.run.id, error.code)
+
+    def _renew(self, work: RunInProgress) -> None:
+        with self.book.transaction():
+            self.book.runs.renew(work.run.id, lease_seconds=LEASE_SECONDS)
+            if work.held is not None:
+                self.book.agents.renew(work.held, lease_seconds=LEASE_SECONDS)
+
+    def _say(self, run_id: str, one: PromptMessage) -> None:
+        self.book.runs.say(run_id, one.role, one.text, parts=message_to_parts(one))
+
+    def _count(self, work: RunInProgress) -> None:
+        if work.usage != Usage():
+            self.book.spending.count(
+                "run", work.model or work.agent.adapter, work.usage.tokens_in, work.usage.tokens_out
+            )
+
+    def _stamp_now(self) -> str:
+        return stamp(self.book.now)

@@ -1,0 +1,274 @@
+"""`/agents`: who works for the person, what each of them carries, and what they did last.
+
+A switch acts at once. Where there is a way back the toast offers it: memory that was switched on is switched off
+again. The other way round there is none, for switching it on always starts fresh, and the toast says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
+from keepbook.errors import NotFound
+from keepbook.extension import missing_extensions
+from keepbook.extensions.agents.book import agents as book_agents
+from keepbook.extensions.agents.book import schedule
+from keepbook.extensions.agents.book.agents import MANY_RUNS, Agent
+from keepbook.extensions.agents.book.runs import Run
+from keepbook.extensions.agents.pages import cards
+from keepbook.patterns import regex
+
+router = APIRouter(include_in_schema=False)
+
+HOME = "/agents"
+RECENT = 12
+A_PAGE = 30
+WAIT = 1.0
+"""How long a form waits for a run that may be quick before it shows one at work."""
+ABOUT = 180
+DAYS = ("Sundays", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDone:
+    """What a form has just done, and the form that takes it back, if one can."""
+
+    words: str
+    action: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run in a list."""
+
+    run: Run
+    agent: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCard:
+    """An agent on its card."""
+
+    agent: Agent
+    about: str
+    schedule: str
+    last: RunRow | None
+
+
+# Words
+
+
+_DAY_SPAN = regex(r"[0-6]-[1-7]")
+
+
+def schedule_in_words(text: str | None) -> str:
+    """`Weekdays 07:30`, `1st of the month 09:00`; a schedule that is not so simple stands as it is written."""
+    if not text:
+        return "By hand only"
+    minute, hour, day, month, weekday = text.split()
+    if not (minute.isdecimal() and hour.isdecimal() and month == "*"):
+        return text
+    at = f"{int(hour):02}:{int(minute):02}"
+    match day, weekday.lower():
+        case "*", "*":
+            return f"Every day {at}"
+        case "*", "1-5" | "mon-fri":
+            return f"Weekdays {at}"
+        case "*", one if one.isdecimal() and int(one) <= 7:
+            return f"{DAYS[int(one) % 7]} {at}"
+        case "*", span if _DAY_SPAN.fullmatch(span):
+            return f"{DAYS[int(span[0])]} to {DAYS[int(span[2]) % 7]} {at}"
+        case one, "*" if one.isdecimal():
+            return f"{_ordinal(int(one))} of the month {at}"
+    return text
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if 10 < number < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def describe_agent(agent: Agent) -> str:
+    """What it does, in its own first sentences."""
+    text = " ".join((agent.instructions or agent.default_prompt).split("\n\n")[0].split())
+    if len(text) > ABOUT:
+        text = f"{text[:ABOUT].rsplit(' ', 1)[0]}…"
+    if not agent.team:
+        return text
+    names = ", ".join(one.name for one in agent.team)
+    return f"{text} Leads {names}.".strip()
+
+
+def names(visit: Visit, ids: set[str]) -> Mapping[str, str]:
+    """What the agents of some runs are called, also those that were removed since."""
+    with visit.book.reading() as (tx, _, _):
+        return {id: book_agents.name_of(tx, id) for id in ids}
+
+
+def run_rows(visit: Visit, runs: Sequence[Run]) -> list[RunRow]:
+    types, known = visit.book.agents.cards, names(visit, {run.agent_id for run in runs})
+    return [RunRow(run, known[run.agent_id], cards.result(run, types, visit.now)) for run in runs]
+
+
+def agent_card(visit: Visit, agent: Agent) -> AgentCard:
+    last = [run for run in visit.book.runs.list(agent.id, limit=10) if run.kind != "chat"][:1]
+    return AgentCard(
+        agent, describe_agent(agent), schedule_in_words(agent.schedule), next(iter(run_rows(visit, last)), None)
+    )
+
+
+def _done_from_address(visit: Visit) -> AgentDone | None:
+    """What the form before a redirect did: it stands in the address."""
+    asked = visit.request.query_params
+    if asked.get("done") == "removed":
+        return AgentDone("The agent is gone. Its runs and decisions stay.", f"{HOME}/{asked.get('agent', '')}/restore")
+    try:
+        return _words(visit.book.agents.get(asked["agent"]), asked["done"]) if "agent" in asked else None
+    except (NotFound, KeyError):
+        return None
+
+
+def _words(agent: Agent, done: str) -> AgentDone | None:
+    at = f"{HOME}/{agent.id}"
+    match done:
+        case "memory" if agent.memory_enabled:
+            return AgentDone(f"Active Memory of {agent.name} is on. It starts fresh.", f"{at}/memory")
+        case "memory":
+            return AgentDone(f"Active Memory of {agent.name} is off. What it carried is kept, and no longer read.")
+        case "review" if agent.review_decisions:
+            return AgentDone(f"{agent.name} looks at its previous decisions first.", f"{at}/review")
+        case "review":
+            return AgentDone(f"{agent.name} no longer looks at its previous decisions.", f"{at}/review", {"on": "1"})
+        case "reset":
+            return AgentDone(f"{agent.name} starts fresh. Chats and decisions stay.")
+        case "armed":
+            return AgentDone(f"{agent.name} may run here.")
+        case "made":
+            return AgentDone(f"{agent.name} is made. It runs when you say so.", f"{at}/remove")
+        case "saved":
+            return AgentDone("Saved.")
+        case _:
+            return None
+
+
+# Reading
+
+
+@router.get(HOME)
+def show(visit: Visiting) -> Response:
+    runs = visit.book.runs.list(limit=RECENT)
+    return visit.page(
+        "agents.html",
+        agents=[agent_card(visit, agent) for agent in visit.book.agents.list()],
+        rows=run_rows(visit, runs),
+        outcome=_done_from_address(visit),
+        many=MANY_RUNS,
+        broken=visit.book.agents.cards.broken,
+    )
+
+
+@router.get(f"{HOME}/{{id}}")
+def one(visit: Visiting, id: str, before: str = "") -> Response:
+    return _agent_page(visit, visit.book.agents.get(id), before)
+
+
+def _agent_page(visit: Visit, agent: Agent, before: str = "") -> Response:
+    runs = visit.book.runs.list(agent.id, limit=A_PAGE + 1, before=before or None)
+    following = _following(visit, agent)
+    return visit.page(
+        "agent.html", told=agent_card(visit, agent), agent=agent, rows=run_rows(visit, runs[:A_PAGE]), before=before,
+        more=runs[A_PAGE - 1].id if len(runs) > A_PAGE else None, next=following, sent=_tokens_sent(visit, agent),
+        outcome=_done_from_address(visit), many=MANY_RUNS, missing=_missing(visit),
+    )  # fmt: skip
+
+
+def _missing(visit: Visit) -> list[str]:
+    """What the agent is without, since its preset names an extension that is off."""
+    preset = visit.book.preset()
+    return missing_extensions(preset.name, preset.extensions, visit.kb.extensions)
+
+
+def _following(visit: Visit, agent: Agent) -> datetime | None:
+    return schedule.following(agent.schedule, visit.now, visit.book.zone) if agent.schedule else None
+
+
+def _tokens_sent(visit: Visit, agent: Agent) -> int | None:
+    """How much the last run that moved the session was sent."""
+    moved = (run for run in visit.book.runs.list(agent.id, status="succeeded", limit=20) if run.session_after)
+    return next((run.tokens_in for run in moved), None)
+
+
+# Forms
+
+
+def _after(visit: Visit, agent: Agent, done: str, where: str) -> Response:
+    """The card or the panel that a form stood in, or the page it is on."""
+    if not visit.partial:
+        at = f"{HOME}/{agent.id}#memory" if where == "panel" else f"{HOME}#agent-{agent.id}"
+        return visit.back(at, done=done, agent=agent.id)
+    outcome = _words(agent, done)
+    return visit.page(
+        "agents_part.html", told=agent_card(visit, agent), agent=agent, where=where, outcome=outcome,
+        sent=_tokens_sent(visit, agent), many=MANY_RUNS,
+    )  # fmt: skip
+
+
+ReturnField = Annotated[str, Form(alias="at")]
+
+
+@router.post(f"{HOME}/{{id}}/memory")
+def memory(visit: Changing, id: str, on: Annotated[bool, Form()] = False, where: ReturnField = "") -> Response:
+    """Active Memory on, which starts fresh, or off."""
+    return _after(visit, visit.writing("agents.change").agents.update(id, memory_enabled=on), "memory", where)
+
+
+@router.post(f"{HOME}/{{id}}/review")
+def review(visit: Changing, id: str, on: Annotated[bool, Form()] = False, where: ReturnField = "") -> Response:
+    return _after(visit, visit.writing("agents.change").agents.update(id, review_decisions=on), "review", where)
+
+
+@router.post(f"{HOME}/{{id}}/reset")
+def reset(visit: Changing, id: str, where: ReturnField = "") -> Response:
+    return _after(visit, visit.writing("agents.change").agents.reset(id), "reset", where)
+
+
+@router.post(f"{HOME}/{{id}}/arm")
+def arm(visit: Changing, id: str) -> Response:
+    """It may run by its schedule, and start its program, on this machine."""
+    return _after(visit, visit.writing("agents.change").agents.arm(id), "armed", "panel")
+
+
+@router.post(f"{HOME}/{{id}}/run")
+async def run(visit: Changing, id: str, prompt: Annotated[str, Form()] = "") -> Response:
+    """Run it now; it goes on in the server, and its page shows how far it is."""
+    runner = visit.kb.runner(visit.writing("agents.run"))
+    queued = await run_in_threadpool(runner.queue, id, prompt.strip() or None)
+    await visit.request.app.state.runs.stay(runner.perform(queued.id), wait=WAIT)
+    return visit.back(f"/runs/{queued.id}")
+
+
+@router.post(f"{HOME}/{{id}}/chat")
+def chat(visit: Changing, id: str) -> Response:
+    """The one chat with it, begun if need be."""
+    chat = visit.kb.chat_with(visit.writing("chats.write"), id)
+    return visit.back(f"/chat/{chat.id}")
+
+
+@router.post(f"{HOME}/{{id}}/remove")
+def remove(visit: Changing, id: str) -> Response:
+    visit.writing("agents.change").agents.delete(id)
+    return visit.back(HOME, done="removed", agent=id)
+
+
+@router.post(f"{HOME}/{{id}}/restore")
+def restore(visit: Changing, id: str) -> Response:
+    """Take a removal back."""
+    agent = visit.writing("agents.change").agents.restore(id)
+    return visit.back(f"{HOME}#agent-{agent.id}")

@@ -1,0 +1,200 @@
+"""`/agents/new` and `/agents/{id}/edit`: one form. What does not fit comes back with what was typed, and says why.
+
+A template fills the form and saves nothing. A dry run says what a run would find: the times, what is sent, whether
+anybody can answer; it keeps nothing, writes nothing and sends nothing.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from keepbook.book.chats.threads import estimate
+from keepbook.doors.http import problems
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
+from keepbook.errors import Conflict, Invalid, KeepbookError
+from keepbook.extensions.agents.book.agents import ADAPTERS, MOST_SPECIALISTS, NAME_LIMIT, Agent
+from keepbook.extensions.agents.book.schedule import following
+from keepbook.extensions.agents.models.rehearsal import rehearse_first_run
+from keepbook.extensions.agents.pages.agents import HOME
+from keepbook.extensions.agents.pages.starts import BY_KEY, TEMPLATES, WHEN, to_cron, to_words
+from keepbook.models.choose import OFFLINE
+from keepbook.models.model import with_hidden
+
+router = APIRouter(include_in_schema=False)
+
+SPARE = 2
+"""How many empty rows the team has, so that it can grow without a script."""
+
+
+class AgentForm(BaseModel):
+    """The form as it was sent: a field that was left empty is not there."""
+
+    name: str = ""
+    instructions: str = ""
+    default_prompt: str = ""
+    card_type: str = "note"
+    schedule: str = ""
+    when: str | None = None
+    """The picker; where a form has none, the schedule is as written."""
+    at: str = "07:00"
+    do: str = "save"
+    template: str = ""
+    adapter: str = ADAPTERS[0]
+    model: str = ""
+    use_block: bool = False
+    memory_enabled: bool = False
+    review_decisions: bool = False
+    team_name: list[str] = []
+    team_instructions: list[str] = []
+    team_model: list[str] = []
+
+    @property
+    def team(self) -> list[dict[str, str]]:
+        """The rows of the team that say anything."""
+        rows = zip(self.team_name, self.team_instructions, self.team_model, strict=False)
+        found = [{"name": name.strip(), "instructions": task, "model": model.strip()} for name, task, model in rows]
+        return [row for row in found if any(row.values())]
+
+    def agent_fields(self) -> dict[str, Any]:
+        """The fields in the form that the book takes."""
+        plain = self.model_dump(
+            exclude={"team_name", "team_instructions", "team_model", "when", "at", "do", "template"}
+        )
+        team = [{**row, "model": row["model"] or None} for row in self.team]
+        return plain | {"model": self.model.strip() or None, "schedule": self.cron or None, "team": team}
+
+    @property
+    def cron(self) -> str:
+        written = self.schedule.strip()
+        return written if self.when is None else to_cron(self.when, self.at, written)
+
+
+def _form_of(agent: Agent) -> AgentForm:
+    names = ("name", "instructions", "default_prompt", "card_type", "adapter", "use_block", "memory_enabled")
+    return AgentForm(
+        **{name: getattr(agent, name) for name in (*names, "review_decisions")},
+        schedule=agent.schedule or "",
+        model=agent.model or "",
+        team_name=[one.name for one in agent.team],
+        team_instructions=[one.instructions for one in agent.team],
+        team_model=[one.model or "" for one in agent.team],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RunRehearsal:
+    """What a dry run found."""
+
+    lines: int
+    tokens: int
+    answer: str | None
+    """What the notebook would say; None where a model would be asked."""
+    sent: str
+
+
+def rehearse_run(visit: Visit, written: AgentForm) -> RunRehearsal:
+    """A dry run: nothing is stored, and only the rules on this machine are asked."""
+    book = visit.book
+    block = book.rendered() if written.use_block and book.choices.memory else None
+    card = book.agents.cards.types.get(written.card_type)
+    model = written.model.strip() or visit.kb.settings.model
+    conversation, answer = asyncio.run(
+        rehearse_first_run(
+            written.name.strip() or "your agent", written.instructions, written.default_prompt,
+            card=card, block=block, now=visit.now, zone=book.zone,
+            notebook=model == OFFLINE and written.adapter == ADAPTERS[0] and not _lacks_model(visit, written),
+        )
+    )  # fmt: skip
+    sent = f"{conversation.system}\n\n{with_hidden(conversation.said[-1])}"
+    return RunRehearsal(len(block.shown) if block else 0, estimate(sent), answer, sent)
+
+
+def _begun(key: str) -> AgentForm:
+    """The form as a template fills it."""
+    start = BY_KEY.get(key)
+    if start is None:
+        return AgentForm(when="", use_block=True)
+    return AgentForm(
+        name=start.name, instructions=start.instructions, default_prompt=start.prompt, card_type=start.card_type,
+        when=start.when, at=start.at, use_block=True, review_decisions=start.review, template=key,
+    )  # fmt: skip
+
+
+def _next(written: AgentForm, visit: Visit) -> list[datetime]:
+    """The next three times; none where there is no schedule, or none that can be read."""
+    moment, found = visit.now, list[datetime]()
+    try:
+        while written.cron and len(found) < 3:
+            moment = following(written.cron, moment, visit.book.zone)
+            found.append(moment)
+    except Invalid:
+        return []
+    return found
+
+
+def _form(
+    visit: Visit,
+    written: AgentForm,
+    agent: Agent | None,
+    wrong: KeepbookError | None = None,
+    dry: "RunRehearsal | None" = None,
+) -> Response:
+    known = visit.book.agents.cards
+    team = written.team
+    spare = min(SPARE, MOST_SPECIALISTS - len(team))
+    field = "name" if isinstance(wrong, Conflict) else (wrong.field if wrong is not None else None)
+    return visit.page(
+        "agent_form.html", 200 if wrong is None else problems.status_of(wrong), form=written, agent=agent,
+        team=[*team, *({"name": "", "instructions": "", "model": ""} for _ in range(spare))], wrong=wrong,
+        field=field or "", types=[one for one in known.types.values() if one.name != "re-examination"],
+        adapters=ADAPTERS, name_limit=NAME_LIMIT, called=visit.kb.models.called, dry=dry, templates=TEMPLATES,
+        when=WHEN, picked=to_words(written.cron), next=_next(written, visit), start=BY_KEY.get(written.template),
+        lacks_model=_lacks_model(visit, written),
+    )  # fmt: skip
+
+
+def _lacks_model(visit: Visit, written: AgentForm) -> bool:
+    """Whether it would run without anybody who could answer: the notebook has no opinion of what will be."""
+    offline = (written.model.strip() or visit.kb.settings.model) == OFFLINE and written.adapter == ADAPTERS[0]
+    return offline and written.card_type in ("forecast", "research-thesis")
+
+
+@router.get(f"{HOME}/new")
+def new(visit: Visiting, template: str = "") -> Response:
+    return _form(visit, _begun(template), None)
+
+
+@router.post(f"{HOME}/new")
+def create(visit: Changing, written: Annotated[AgentForm, Form()]) -> Response:
+    visit.caller.ask("agents.change")
+    if written.do == "try":
+        return _form(visit, written, None, dry=rehearse_run(visit, written))
+    given = written.agent_fields()
+    try:
+        agent = visit.writing().agents.create(given.pop("name"), **given)
+    except (Invalid, Conflict) as error:
+        return _form(visit, written, None, error)
+    return visit.back(f"{HOME}/{agent.id}", done="made", agent=agent.id)
+
+
+@router.get(f"{HOME}/{{id}}/edit")
+def edit(visit: Visiting, id: str) -> Response:
+    agent = visit.book.agents.get(id)
+    return _form(visit, _form_of(agent), agent)
+
+
+@router.post(f"{HOME}/{{id}}/edit")
+def save(visit: Changing, id: str, written: Annotated[AgentForm, Form()]) -> Response:
+    agent = visit.writing().agents.get(id)
+    if written.do == "try":
+        return _form(visit, written, agent, dry=rehearse_run(visit, written))
+    try:
+        visit.book.agents.update(agent.id, **written.agent_fields())
+    except (Invalid, Conflict) as error:
+        return _form(visit, written, agent, error)
+    return visit.back(f"{HOME}/{agent.id}", done="saved", agent=agent.id)

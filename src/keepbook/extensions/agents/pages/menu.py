@@ -1,0 +1,38 @@
+"""Agents and Results in the menu, and who answers in the one chat with an agent."""
+
+from keepbook.book.chats.face import Chat
+from keepbook.doors.http.web.frame.extension_pages import ChatPartner, NavItem
+from keepbook.doors.http.web.frame.visit import Visit, plural
+from keepbook.extensions.agents.book import decisions
+from keepbook.extensions.agents.book.agents import Agent
+from keepbook.extensions.agents.models.talk import agent_of
+
+PLACES = (
+    NavItem("agents", "Agents", "/agents", "agent", "a"),
+    NavItem("results", "Results", "/results/trade-decisions", "target", "r", hides_empty=True),
+)
+
+
+def hidden(visit: Visit) -> set[str]:
+    """Results, until an agent has decided something."""
+    return set() if decisions.are_there(visit.book) else {"results"}
+
+
+def chat_partner(chat: Chat) -> ChatPartner | None:
+    """The agent whose one chat this is."""
+    agent = agent_of(chat) if chat.thread.agent else None
+    if agent is None:
+        return None
+    return ChatPartner(agent.name, f"/agents/{agent.id}", agent.model, _knows(agent), _greeting(agent))
+
+
+def _knows(agent: Agent) -> str:
+    if agent.memory_enabled:
+        return f"one session with its runs, {plural(agent.memory.runs, 'run', 'runs')} carried"
+    return "Active Memory is off: it sees this chat and none of its runs"
+
+
+def _greeting(agent: Agent) -> str:
+    if agent.memory_enabled:
+        return "Its next run reads what is said here."
+    return "Its runs read nothing of this while its Active Memory is off."

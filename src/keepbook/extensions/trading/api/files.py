@@ -1,0 +1,161 @@
+"""`/api/trading/import`: files of every kind, those of brokers among them.
+
+Bars and events belong to the whole installation: only its own programs load them, with a service token or on a server
+without tokens. A wrong row of a file is told and costs no good one.
+"""
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.book.ledger.loads import Load
+from keepbook.doors.http.call import Call, json_response, permitted_call
+from keepbook.doors.http.fast_path import FastRoute
+from keepbook.doors.http.gate import PathRules
+from keepbook.doors.http.problems import USUAL
+from keepbook.errors import Invalid, NotAllowed
+from keepbook.extensions.trading.book.files import PARQUET, LoadedFile, Source
+from keepbook.extensions.trading.book.imports import mapping
+from keepbook.extensions.trading.book.imports.file import SQLITE, has_own_columns
+from keepbook.extensions.trading.book.imports.load import ImportedTrades
+from keepbook.patterns import regex
+
+router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
+
+Loading = Annotated[Call, permitted_call("trading.load")]
+TradingFileKind = Literal["bars", "events", "trades", "positions", "skills", "deployments", "freqtrade"]
+SHARED = ("bars", "events")
+_OF_EVERYBODY = frozenset(("/api/trading/bars", "/api/trading/symbols"))
+
+
+def _of_nobody(path: str, query: Mapping[str, list[str]]) -> bool:
+    """Whether a request is about bars and events, which everybody shares."""
+    if path == "/api/trading/import":
+        kinds = query.get("kind", [])
+        return len(kinds) == 1 and kinds[0] in SHARED
+    return path in _OF_EVERYBODY or path.startswith("/api/trading/market-events/")
+
+
+PATHS = PathRules(
+    imports=regex(r"(?:/api)?/trading/import|/trading/(?:[^/]+/)?load"),
+    command="keepbook trading import",
+    of_nobody=_of_nobody,
+)
+
+_FILE = {
+    "requestBody": {
+        "required": True,
+        "description": "The file: CSV, JSON Lines or Parquet, or freqtrade's database.",
+        "content": {
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+@router.post("/import", response_model=LoadedFile | ImportedTrades, openapi_extra=_FILE)
+async def import_trading_file(
+    call: Loading,
+    request: Request,
+    kind: Annotated[TradingFileKind, Query(description="What the file holds.")],
+    deployment_id: Annotated[
+        str | None, Query(description="For trades, positions and freqtrade: where the file names none.", max_length=200)
+    ] = None,
+    symbol: Annotated[str | None, Query(description="For bars: where the file names none.", max_length=40)] = None,
+    timeframe: Annotated[str | None, Query(description="For bars: where the file names none.", max_length=10)] = None,
+    format: Annotated[
+        str | None, Query(description="Of trades: where it is not recognised; or the name of a mapping.", max_length=60)
+    ] = None,
+    map: Annotated[list[str], Query(description="Of trades: OURS=THEIRS, several.", max_length=40)] = [],  # noqa: B006
+    zone: Annotated[str, Query(description="Of trades: of times that name none.", max_length=60)] = "UTC",
+    multiplier: Annotated[
+        list[str], Query(description="Of trades: SYMBOL=SIZE of a contract, several.", max_length=40)
+    ] = [],  # noqa: B006
+    dry_run: Annotated[bool, Query(description="Of trades: show what would come of it.")] = False,
+    brokers: Annotated[
+        bool | None, Query(description="Of trades: a broker's file, or one with our columns; recognised, if not said.")
+    ] = None,
+) -> Response:
+    """Loading the same file again changes nothing. Wrong rows are told in `refused` and counted in `wrong`. Trades of a
+    broker's file are recognised and paired."""
+    if kind in SHARED and not _installations_own(call):
+        raise NotAllowed(
+            f"{kind} are shared by everybody here; load them with a service token, or with keepbook trading import",
+            code="installation_only",
+        )
+    sent = await request.body()
+    told = {
+        "format": format,
+        "columns": mapping.parse_pairs(map, "map"),
+        "zone": zone,
+        "dry_run": dry_run,
+        "symbol": symbol,
+    }
+    sizes = mapping.sizes(multiplier)
+    readable = kind == "trades" and not sent.startswith((PARQUET, SQLITE))
+    if readable and (brokers if brokers is not None else format or map or dry_run or not has_own_columns(sent)):
+        return await run_in_threadpool(
+            _bring_in, call, sent, told | {"deployment": deployment_id, "multipliers": sizes}
+        )
+    kind = "freqtrade" if kind == "trades" and sent.startswith(SQLITE) else kind
+    if kind == "freqtrade":
+        _refuse_half(sent)
+    return await run_in_threadpool(_load, call, kind, sent, deployment_id, symbol, timeframe)
+
+
+def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
+    if told["dry_run"]:
+        return json_response(call.book.trading.bring_in(sent, **told))
+    return call.write(lambda book: book.trading.bring_in(sent, **told))
+
+
+@router.post("/loads/{nth}/undo", response_model=Load)
+def take_back_load(call: Loading, nth: Annotated[int, Path(ge=1, description="As the load answered it.")]) -> Response:
+    """Take a broker's file out again: its trades and fills. Only the newest load of a deployment can go."""
+    return call.write(lambda book: book.trading.take_back(nth))
+
+
+def _refuse_half(sent: bytes) -> None:
+    """A database in write-ahead mode is whole only with the file beside it, which was not sent."""
+    if sent.startswith(SQLITE) and sent[18:19] == b"\x02":
+        raise Invalid(
+            "this database is in write-ahead mode: what the bot wrote last may stand in the file beside it, "
+            "tradesv3.sqlite-wal, which was not sent. Send a copy made with: sqlite3 tradesv3.sqlite \"VACUUM INTO "
+            "'copy.sqlite'\"", field="file",
+        )  # fmt: skip
+
+
+def _load(
+    call: Call, kind: str, sent: bytes, deployment: str | None, symbol: str | None, timeframe: str | None
+) -> Response:
+    with _file(sent, whole=kind == "freqtrade" or sent.startswith(PARQUET)) as source:
+        # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
+        if kind == "bars":
+            return json_response(call.kb.market.load(source, symbol=symbol, timeframe=timeframe))
+        if kind == "events":
+            return json_response(call.kb.market.load_events(source))
+        return call.write(lambda book: book.trading.load(kind, source, deployment=deployment))
+
+
+@contextmanager
+def _file(sent: bytes, *, whole: bool) -> Iterator[Source]:
+    """What was sent as lines; with `whole` as a file, for what is read by jumping about in it."""
+    if not whole:
+        yield io.StringIO(sent.decode("utf-8", "surrogateescape"), newline="")
+        return
+    with tempfile.TemporaryDirectory(prefix="keepbook-") as folder:
+        path = os.path.join(folder, "upload")
+        with open(path, "wb") as file:
+            file.write(sent)
+        yield path
+
+
+def _installations_own(call: Call) -> bool:
+    return call.caller.kind == "service" or call.caller.token_id is None

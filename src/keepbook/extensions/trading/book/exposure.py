@@ -1,0 +1,164 @@
+"""Coming events, and what they may do to open positions.
+
+An event that touches a position is compared with earlier ones of its kind: how far did the price of that symbol go,
+from the last close before each to the last close within the impact window after it? Under three of them there is no
+answer, which is not zero. Everything is found by index, one look-up for each earlier event and symbol, and shared
+between positions of the same symbol, so the number of bars does not matter. Only what was known and over at the instant
+counts.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from operator import itemgetter
+from statistics import median
+
+from sqlalchemy import Connection
+
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.errors import Invalid
+from keepbook.extensions.trading.book.market import bars, events
+from keepbook.extensions.trading.book.market.events import Event, touches
+from keepbook.extensions.trading.book.trades import Position
+
+LONGEST_LOOK = 72
+ENOUGH = 3
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """One open position before one event. `*_pct` are fractions; a negative `worst_move_pct` is against the position.
+
+    `similar_events_back` counts the earlier events of the kind for the symbol that have bars. The moves are None under
+    three of them, `notional_usd` is None without a close, and where the last one is `stale`: older than five of its
+    periods.
+    """
+
+    event_id: str
+    symbol: str
+    position_side: str
+    notional_usd: float | None
+    similar_events_back: int
+    median_abs_move_pct: float | None
+    worst_move_pct: float | None
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """The events up to an instant, in the order of time; `your_exposure` is None where no deployment was named."""
+
+    known_at: datetime
+    until: datetime
+    events: tuple[Event, ...]
+    your_exposure: tuple[Exposure, ...] | None
+
+
+# Rules
+
+
+def clean_lookahead(hours: object) -> float:
+    if isinstance(hours, bool) or not isinstance(hours, int | float) or not 1 <= hours <= LONGEST_LOOK:
+        raise Invalid(
+            f"lookahead_hours is a number from 1 to {LONGEST_LOOK}, not {str(hours)[:40]}; events further out say "
+            "little about what is open now",
+            field="lookahead_hours",
+        )
+    return float(hours)
+
+
+def exposure_of(
+    event: Event, position: Position, close: float | None, moves: Sequence[float], *, stale: bool = False
+) -> Exposure:
+    """The exposure of one position to one event, from the price moves after earlier events like it."""
+    enough = len(moves) >= ENOUGH
+    side = 1 if position.side == "long" else -1
+    return Exposure(
+        event_id=event.id,
+        symbol=position.symbol,
+        position_side=position.side,
+        notional_usd=None if close is None or stale else abs(position.quantity) * close,
+        similar_events_back=len(moves),
+        median_abs_move_pct=median(abs(move) for move in moves) if enough else None,
+        worst_move_pct=min(side * move for move in moves) if enough else None,
+        stale=stale,
+    )
+
+
+# Queries
+
+
+def upcoming_events(
+    conn: Connection,
+    known_at: str,
+    *,
+    lookahead_hours: float,
+    kinds: Collection[str] = (),
+    symbols: Collection[str] = (),
+    min_importance: float = 0.0,
+    positions: Sequence[Position] | None = None,
+    impact_minutes: int,
+) -> Coming:
+    """The coming events as they were known at an instant; with `positions` also what they may do to them."""
+    moment = parse_stamp(known_at)
+    until = moment + timedelta(hours=clean_lookahead(lookahead_hours))
+    expected = events.events_between(conn, known_at, stamp(until), known_at, kinds, symbols, min_importance)
+    rows = None if positions is None else tuple(_rows(conn, known_at, expected, positions, impact_minutes))
+    return Coming(moment, until, tuple(expected), rows)
+
+
+def _rows(
+    conn: Connection, known_at: str, events: Sequence[Event], positions: Sequence[Position], impact_minutes: int
+) -> list[Exposure]:
+    frames: dict[str, list[str]] = {}
+    closes: dict[str, tuple[float | None, bool]] = {}
+    moves: dict[tuple[str, str], list[float]] = {}
+    rows = []
+    for event in events:
+        for position in positions:
+            symbol = position.symbol
+            if not touches(event, symbol):
+                continue
+            if symbol not in frames:
+                frames[symbol] = bars.timeframes(conn, symbol)
+                closes[symbol] = _last_close(conn, symbol, frames[symbol], known_at)
+            if (event.kind, symbol) not in moves:
+                moves[event.kind, symbol] = _moves(conn, event.kind, symbol, frames[symbol], known_at, impact_minutes)
+            close, stale = closes[symbol]
+            rows.append(exposure_of(event, position, close, moves[event.kind, symbol], stale=stale))
+    return rows
+
+
+def _last_close(conn: Connection, symbol: str, frames: Sequence[str], known_at: str) -> tuple[float | None, bool]:
+    """The latest there is by then, and whether it is stale; of several at one instant that of the finest timeframe."""
+    found = [
+        (*one, frame) for frame in frames if (one := bars.close_at(conn, symbol, frame, known_at, known_at)) is not None
+    ]
+    if not found:
+        return None, False
+    over, close, frame = max(found, key=itemgetter(0))
+    return close, bars.is_stale(over, frame, known_at)
+
+
+def _moves(
+    conn: Connection, kind: str, symbol: str, frames: Sequence[str], known_at: str, impact_minutes: int
+) -> list[float]:
+    """How far the price went after each earlier event of a kind whose window was over by then."""
+    window = timedelta(minutes=impact_minutes)
+    try:
+        before = stamp(parse_stamp(known_at) - window + _TICK)
+    except OverflowError:
+        return []
+    times = events.earlier_event_times(conn, kind, symbol, before, known_at)
+    found = (_move(conn, symbol, frames, time, stamp(parse_stamp(time) + window), known_at) for time in times)
+    return [move for move in found if move is not None]
+
+
+def _move(conn: Connection, symbol: str, frames: Sequence[str], begin: str, end: str, known_at: str) -> float | None:
+    """From the last close by one instant to the last by another, on the finest timeframe that has both."""
+    for frame in frames:
+        first, last = (bars.close_at(conn, symbol, frame, at, known_at) for at in (begin, end))
+        if first is not None and last is not None and first[1] > 0 and last[0] > begin:
+            return last[1] / first[1] - 1
+    return None

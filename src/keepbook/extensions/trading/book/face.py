@@ -1,0 +1,402 @@
+"""The face of a book for trading: skills, deployments, trades, results, coming events, and lessons.
+
+Thin like the book: each method opens the owner's transaction and calls the one operation that does the work. Wherever a
+skill or a deployment is named, its id or its name will do; if neither is named, all of them are meant. Every
+computation takes `known_at` and uses only what was known at that instant; the default is now.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+
+from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.limits import clean_count, clean_share
+from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.to_json import Page
+from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp, zone_named
+from keepbook.book.ledger.loads import Load
+from keepbook.book.owners import owners
+from keepbook.errors import Invalid, KeepbookError
+from keepbook.extensions.trading.book import (
+    breakdown,
+    days,
+    exposure,
+    findings,
+    freqtrade,
+    lessons,
+    performance,
+    reflection,
+    skill_files,
+    skills,
+    trades,
+)
+from keepbook.extensions.trading.book.breakdown import Breakdown
+from keepbook.extensions.trading.book.exposure import Coming
+from keepbook.extensions.trading.book.files import LoadedFile, Progress, Source
+from keepbook.extensions.trading.book.findings import Finding
+from keepbook.extensions.trading.book.imports import load as imports
+from keepbook.extensions.trading.book.imports import mapping, take_back
+from keepbook.extensions.trading.book.imports.load import ImportedTrades
+from keepbook.extensions.trading.book.lessons import Lesson, LessonTarget
+from keepbook.extensions.trading.book.performance import EquityPoint, Performance
+from keepbook.extensions.trading.book.reflection import Reflection
+from keepbook.extensions.trading.book.skills import Deployment, FieldVersion, Skill
+from keepbook.extensions.trading.book.trades import Position, Trade
+from keepbook.extensions.trading.tables import trades as trade_rows
+from keepbook.storage.database import Tx
+
+KINDS = ("trades", "positions", "skills", "deployments", "freqtrade")
+LONGEST_WINDOW = 36_500
+SOONEST, LATEST = "1900", "9000"
+"""Of instants to ask about: before and after those, weeks and windows end outside of the calendar."""
+
+FindingWording = Callable[[Finding], str]
+"""Says a finding in other words; see `findings.check_wording` for what is taken of them."""
+
+
+class TradingTarget(NamedTuple):
+    """The target of a call: the skill and the deployment it named, and every deployment of these."""
+
+    skill_id: str | None
+    deployment_id: str | None
+    deployments: Sequence[Deployment]
+
+    @property
+    def ids(self) -> list[str]:
+        return [deployment.id for deployment in self.deployments]
+
+
+@explain_arguments
+class Trading:
+    """The trading of a book: `book.trading`."""
+
+    def __init__(self, book: OpenBook) -> None:
+        self._book = book
+
+    # Skills and deployments
+
+    def skills(self) -> Sequence[Skill]:
+        """The skills in the order in which they were made, each with its present fields."""
+        with self._book.reading() as (tx, _, _):
+            return skills.list_skills(tx)
+
+    def skill(self, ref: str) -> Skill:
+        with self._book.reading() as (tx, _, _):
+            return skills.find_skill(tx, ref)
+
+    def create_skill(self, name: str, *, description: str = "", **said: str | None) -> Skill:
+        """Create a skill. Only the name is needed; `strategy`, `schedule` and `chat` are what it says."""
+        with self._book.writing() as (tx, _):
+            return skills.create_skill(tx, self._book.origin, stamp(tx.clock()), name, description=description, **said)
+
+    def set_field(self, ref: str, field: str, value: str, *, expect_version: int | None = None) -> FieldVersion:
+        """Write a new version of a field of a skill; the earlier ones stay."""
+        with self._book.writing() as (tx, _):
+            id, now = skills.find_skill(tx, ref).id, stamp(tx.clock())
+            return skills.set_field(tx, self._book.origin, now, id, field, value, expect_version=expect_version)
+
+    def field_history(self, ref: str, field: str | None = None) -> Sequence[FieldVersion]:
+        with self._book.reading() as (tx, _, _):
+            return skills.field_history(tx, skills.find_skill(tx, ref).id, field)
+
+    def deployments(self, skill: str | None = None) -> Sequence[Deployment]:
+        """The deployments in the order in which they were made, also those that have ended."""
+        with self._book.reading() as (tx, _, _):
+            return skills.list_deployments(tx, None if skill is None else skills.find_skill(tx, skill).id)
+
+    def deployment(self, ref: str) -> Deployment:
+        with self._book.reading() as (tx, _, _):
+            return skills.find_deployment(tx, ref)
+
+    def create_deployment(self, name: str, skill: str, **given: Any) -> Deployment:
+        """Create a deployment of a skill: `account`, `capital`, `currency`, `started_at`, `ended_at`."""
+        with self._book.writing() as (tx, _):
+            return skills.create_deployment(tx, stamp(tx.clock()), name, skills.find_skill(tx, skill).id, **given)
+
+    def change_deployment(self, ref: str, **given: Any) -> Deployment:
+        """Change a deployment; what is not given stays."""
+        with self._book.writing() as (tx, _):
+            return skills.change_deployment(tx, skills.find_deployment(tx, ref).id, **given)
+
+    # What was traded
+
+    def load(
+        self,
+        kind: str,
+        source: Source,
+        *,
+        deployment: str | None = None,
+        progress: Progress | None = None,
+    ) -> LoadedFile:
+        """Load a file of trades, positions, skills or deployments, or freqtrade's trade database."""
+        if kind in ("skills", "deployments"):
+            named = skill_files.load_skills if kind == "skills" else skill_files.load_deployments
+            return named(self._book, source, progress=progress)
+        traded = {
+            "trades": trades.load_trades,
+            "positions": trades.load_positions,
+            "freqtrade": freqtrade.load_freqtrade,
+        }
+        if kind not in traded:
+            raise Invalid(f"a book loads {', '.join(KINDS)}, not {str(kind)[:40]!r}", field="kind")
+        return traded[kind](self._book, source, deployment=deployment, progress=progress)
+
+    def bring_in(
+        self,
+        source: Any,
+        *,
+        deployment: str | None = None,
+        format: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        symbol: str | None = None,
+        zone: str = "UTC",
+        multipliers: Mapping[str, float] | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportedTrades:
+        """Import a broker's file. Its format is recognised, or `columns` maps our columns to the file's; the
+        mapping is stored under the name in `format` if that is none of ours. `dry_run` shows the result and stores
+        nothing. `progress` is called with how many rows are stored; an exception from it ends the load, and nothing
+        of it stays."""
+        told: dict[str, Any] = {
+            "deployment": deployment, "format": format, "columns": columns, "symbol": symbol, "dry_run": dry_run,
+            "zone": zone_named(zone).key, "multipliers": multipliers,
+        }  # fmt: skip
+        if dry_run:
+            with self._book.reading() as (tx, _, _):
+                return imports.import_trades(tx, source, **told)
+        with self._book.writing() as (tx, _):
+            return imports.import_trades(
+                tx, source, create=self._place, origin=self._book.origin, progress=progress, **told
+            )
+
+    def loads(self, *, limit: int = 100) -> Sequence[Load]:
+        """The files that `bring_in` imported, newest first; also those that were taken back."""
+        with self._book.reading() as (tx, _, _):
+            return take_back.list_trade_loads(tx, limit)
+
+    def take_back(self, load: int) -> Load:
+        """Remove an imported file again, with its trades and fills. `load` is the number that `bring_in` returned."""
+        with self._book.writing() as (tx, _):
+            return take_back.take_back_trades(tx, self._book.origin, load)
+
+    def mappings(self) -> Mapping[str, Mapping[str, str]]:
+        """The stored mappings of columns, by name."""
+        with self._book.reading() as (tx, _, _):
+            return mapping.list_mappings(tx)
+
+    def _place(self, tx: Tx, name: str) -> str:
+        """A deployment for a file that names none."""
+        now = stamp(tx.clock())
+        known = next((one.id for one in skills.list_skills(tx) if one.name == imports.SKILL), None)
+        skill = (
+            known
+            or skills.create_skill(tx, self._book.origin, now, imports.SKILL, description="From brokers' files.").id
+        )
+        return skills.create_deployment(tx, now, name[: skills.NAME_LIMIT], skill).id
+
+    def positions(self, deployment: str | None = None, *, known_at: Moment = None) -> Sequence[Position]:
+        """The open positions."""
+        with self._book.reading() as (tx, _, now):
+            found = trades.open_positions(tx, _resolve_target(tx, None, deployment).ids, _known_at(known_at, now))
+            return [one._replace(closed_at=None) for one in found]  # when it was closed, nobody knew yet
+
+    def trades(
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        limit: int = 30,
+        cursor: str | None = None,
+        known_at: Moment = None,
+    ) -> Page[Trade]:
+        """Closed trades, newest first."""
+        with self._book.reading() as (tx, _, now):
+            return trades.trade_page(
+                tx, _resolve_target(tx, skill, deployment).ids, _known_at(known_at, now), limit, cursor
+            )
+
+    # What came of it
+
+    def performance(
+        self, *, skill: str | None = None, deployment: str | None = None, since: Moment = None, known_at: Moment = None
+    ) -> Performance:
+        """Every figure of the results; with `since` as if trading had begun then."""
+        with self._book.reading() as (tx, _, now):
+            at, meant, zone = (
+                _known_at(known_at, now),
+                _resolve_target(tx, skill, deployment),
+                zone_named(owners.zone_name(tx)),
+            )
+            begin = instant(since, field="since", zone=zone.key)
+            capital, currency = _capital(tx, meant, at)
+            starts = performance.period_starts(at, zone).values()
+            soonest, cuts = None if begin is None else min(begin, *starts), {*starts, *([begin] if begin else [])}
+            return performance.measure_performance(
+                days.pieces(tx, meant.ids, at, soonest, cuts), known_at=at, since=begin, capital=capital,
+                currency=currency, open_positions=len(trades.open_positions(tx, meant.ids, at)), zone=zone,
+            )  # fmt: skip
+
+    def breakdown(
+        self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None
+    ) -> Breakdown:
+        """The results by symbol, hour, weekday and tag, with the time in the market and what holding would have
+        made."""
+        with self._book.reading() as (tx, _, now):
+            return breakdown.broken_down(tx, _resolve_target(tx, skill, deployment).ids, _known_at(known_at, now))
+
+    def equity(
+        self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None
+    ) -> Sequence[EquityPoint]:
+        """The equity curve, a point for every day from the first exit to the last."""
+        with self._book.reading() as (tx, _, now):
+            at, meant = _known_at(known_at, now), _resolve_target(tx, skill, deployment)
+            return performance.equity_points(days.pieces(tx, meant.ids, at), _capital(tx, meant, at)[0])
+
+    def events(
+        self,
+        *,
+        lookahead_hours: float = 24,
+        types: Sequence[str] = (),
+        symbols: Sequence[str] = (),
+        min_importance: float = 0.4,
+        deployment: str | None = None,
+        known_at: Moment = None,
+    ) -> Coming:
+        """The coming events; with a deployment also what they may do to its open positions."""
+        with self._book.reading() as (tx, _, now):
+            at = _known_at(known_at, now)
+            held = None
+            if deployment is not None:
+                held = trades.open_positions(tx, [skills.find_deployment(tx, deployment).id], at)
+            return exposure.upcoming_events(
+                tx.conn, at, lookahead_hours=lookahead_hours, kinds=types, symbols=symbols,
+                min_importance=clean_share(min_importance, "min_importance"), positions=held,
+                impact_minutes=self._book.settings.impact_minutes,
+            )  # fmt: skip
+
+    # What was learnt
+
+    def reflect(
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        window: int | None = None,
+        known_at: Moment = None,
+        words: FindingWording | None = None,
+    ) -> Reflection:
+        """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons."""
+        with self._book.reading() as (tx, _, now):
+            at, meant = _known_at(known_at, now), _resolve_target(tx, skill, deployment)
+            if meant.skill_id is None:
+                raise Invalid("name the skill or the deployment to reflect on", field="skill")
+            if at > now:
+                raise Invalid("known_at is in the future; nobody can have learnt that yet", field="known_at")
+            target = LessonTarget(meant.skill_id, meant.deployment_id)
+            days = None if window is None else timedelta(days=clean_count(window, "window", LONGEST_WINDOW))
+            since = None if days is None else stamp(parse_stamp(at) - days)
+            gathered = findings.gather(trades.known_trades(tx, meant.ids, at, since), zone_named(owners.zone_name(tx)))
+        found = findings.find_effects(gathered)
+        texts = {} if words is None else self._reword(target, found, at, words)
+        with self._book.writing() as (tx, preset):
+            return reflection.keep_findings(
+                tx, self._book.origin, preset, target, found, known_at=at, window_from=since, texts=texts
+            )
+
+    def _reword(self, target: LessonTarget, found: findings.Findings, at: str, words: FindingWording) -> dict[str, str]:
+        """In other words, what is about to be said; asked for before the book is held for writing."""
+        with self._book.reading() as (tx, _, _):
+            steps = reflection.plan_lessons(tx, target, found, at)
+        texts = {}
+        for finding in (step.finding for step in steps if step.speaks and step.finding is not None):
+            try:
+                texts[finding.key] = findings.check_wording(finding, words(finding))
+            except KeepbookError:  # no answer from the model: ours stands
+                continue
+        return texts
+
+    def lessons(
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        state: str = "active",
+        known_at: Moment = None,
+    ) -> Sequence[Lesson]:
+        """The lessons, pinned ones first, then the best supported; for a skill also those of its deployments."""
+        with self._book.reading() as (tx, _, now):
+            meant = _resolve_target(tx, skill, deployment)
+            return lessons.lessons_as_of(
+                tx, _known_at(known_at, now), state=state, deployment_id=meant.deployment_id,
+                skill_id=meant.skill_id if meant.deployment_id is None else None,
+            )  # fmt: skip
+
+    def pin(self, lesson: str) -> Lesson:
+        """Make a lesson the person's own word: it stays as it is, and every chat in the skill's scope sees it."""
+        self._book.ask("lessons.change")
+        with self._book.writing() as (tx, preset):
+            return lessons.pin(tx, self._book.origin, preset, lesson)
+
+    def unpin(self, lesson: str) -> Lesson:
+        """Make a lesson a reading again; reflections may change it."""
+        self._book.ask("lessons.change")
+        with self._book.writing() as (tx, preset):
+            return lessons.unpin(tx, self._book.origin, preset, lesson)
+
+    def retire(self, lesson: str) -> Lesson:
+        """Put a lesson away; a later reflection does not bring it back."""
+        self._book.ask("lessons.change")
+        with self._book.writing() as (tx, preset):
+            return lessons.retire(tx, self._book.origin, preset, lesson)
+
+    def restore_lesson(self, lesson: str) -> Lesson:
+        """Bring back a lesson that was put away."""
+        self._book.ask("lessons.change")
+        with self._book.writing() as (tx, preset):
+            return lessons.restore_lesson(tx, self._book.origin, preset, lesson)
+
+
+def _known_at(known_at: Moment, now: str) -> str:
+    at = instant(known_at, field="known_at") or now
+    if not SOONEST <= at <= LATEST:
+        raise Invalid("known_at is a time between the years 1900 and 9000", field="known_at")
+    return at
+
+
+def _resolve_target(tx: Tx, skill: str | None, deployment: str | None) -> TradingTarget:
+    if deployment is not None:
+        one = skills.find_deployment(tx, deployment)
+        if skill is not None and skills.find_skill(tx, skill).id != one.skill_id:
+            raise Invalid(f"{one.name} is no deployment of {skill!r}; name one of the two", field="deployment")
+        return TradingTarget(one.skill_id, one.id, [one])
+    id = None if skill is None else skills.find_skill(tx, skill).id
+    return TradingTarget(id, None, skills.list_deployments(tx, id))
+
+
+def _capital(tx: Tx, meant: TradingTarget, at: str) -> tuple[float | None, str | None]:
+    """What results are measured by at an instant, and in which currency.
+
+    Of several deployments those count that had begun by then. Where one that traded has no capital, or they differ in
+    currency, there is no sum that the result could be held against.
+    """
+    if meant.deployment_id is not None:
+        return meant.deployments[0].capital, meant.deployments[0].currency
+    total, currencies = 0.0, set()
+    for one in meant.deployments:
+        traded = _has_trades(tx, one.id, at)
+        if not traded and stamp(one.started_at or one.created_at) > at:
+            continue
+        if traded and one.capital is None:
+            total = float("nan")
+        total += one.capital or 0.0
+        currencies.add(one.currency)
+    currency = currencies.pop() if len(currencies) == 1 else None
+    return (total if total > 0 and currency is not None else None), currency
+
+
+def _has_trades(tx: Tx, deployment_id: str, at: str) -> bool:
+    query = select(trade_rows.c.key).where(trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id == deployment_id)
+    return tx.conn.execute(query.where(trade_rows.c.known_at <= at).limit(1)).first() is not None

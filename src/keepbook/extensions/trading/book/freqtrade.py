@@ -1,0 +1,213 @@
+"""The trade database of freqtrade (`tradesv3.sqlite`): its closed trades become trades, its open ones positions.
+
+The file is only read, also while the bot has it open, and left as it was found. Each strategy in it becomes a skill,
+and a deployment where none is named. What a trade earned is freqtrade's own figure; the fees are what is missing
+between it and the prices, so funding is in them. Reading the file again changes only what the bot has done since.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from keepbook.book.ground.foreign_sqlite import columns_of, open_foreign_sqlite
+from keepbook.book.ground.limits import clean_line
+from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.when import stamp
+from keepbook.errors import Invalid
+from keepbook.extensions.trading.book import days, files, skills
+from keepbook.extensions.trading.book.files import (
+    LoadedFile,
+    LoadTally,
+    Progress,
+    Source,
+    Times,
+    number,
+    optional_number,
+)
+from keepbook.extensions.trading.book.trades import Position, Trade, close_others, keep_positions, keep_trades, net
+from keepbook.storage.bulk_rows import RowValues
+from keepbook.storage.database import Tx
+
+NEEDED = {"id", "pair", "is_open", "open_rate", "open_date", "amount", "close_rate", "close_date"}
+"""Columns that every version has and that nothing can be said without."""
+UNNAMED = "freqtrade"
+"""The skill of trades that name no strategy: those of very old versions."""
+
+
+class FilledOrders(NamedTuple):
+    """The sum of a trade's orders on one side: the amount and its value."""
+
+    amount: float
+    worth: float
+
+
+# Rules
+
+
+def freqtrade_trade(
+    found: Mapping[str, Any], orders: Mapping[bool, FilledOrders], times: Times, deployment_id: str
+) -> Trade:
+    """A closed trade. Bought or sold in parts, its amount and prices are those of all the parts."""
+    side = "short" if found.get("is_short") else "long"
+    quantity = number(found["amount"], "amount", low=0, above=True)
+    entry = number(found["open_rate"], "open_rate", low=0, above=True)
+    left = number(found["close_rate"], "close_rate", low=0)
+    into, out = orders.get(True), orders.get(False)
+    if into and out and out.amount > 0 and abs(into.amount - out.amount) <= 0.01 * into.amount:
+        quantity, entry, left = out.amount, into.worth / into.amount, out.worth / out.amount
+    gross = net(side, quantity, entry, left, 0.0)
+    earned = optional_number(found.get("close_profit_abs"), "close_profit_abs")
+    if earned is None:
+        rates = [optional_number(found.get(name), name) or 0.0 for name in ("fee_open", "fee_close")]
+        earned = gross - quantity * (entry * rates[0] + left * rates[1])
+    exit_time = times.read(found["close_date"], "close_date")
+    entry_time = min(exit_time, times.read(found["open_date"], "open_date"))
+    best, worst = _reach(side, entry, found.get("min_rate"), found.get("max_rate"))
+    return Trade(
+        deployment_id=deployment_id,
+        exit_time=exit_time,
+        key=f"freqtrade-{found['id']}",
+        symbol=clean_line(str(found["pair"]), "pair", 1, 40),
+        side=side,
+        quantity=quantity,
+        entry_time=entry_time,
+        entry_price=entry,
+        exit_price=left,
+        fees=gross - earned,
+        pnl=earned,
+        mfe=best,
+        mae=worst,
+        entry_regime_tag=None,
+        entry_reason=_words(found.get("enter_tag") or found.get("buy_tag")),
+        exit_reason=_words(found.get("exit_reason") or found.get("sell_reason")),
+        known_at=exit_time,
+    )
+
+
+def freqtrade_position(found: Mapping[str, Any], times: Times, deployment_id: str) -> Position:
+    entry_time = times.read(found["open_date"], "open_date")
+    return Position(
+        deployment_id,
+        clean_line(str(found["pair"]), "pair", 1, 40),
+        "short" if found.get("is_short") else "long",
+        entry_time,
+        number(found["open_rate"], "open_rate", low=0, above=True),
+        number(found["amount"], "amount", low=0, above=True),
+        None,
+        entry_time,
+    )
+
+
+def _reach(side: str, entry: float, lowest: Any, highest: Any) -> tuple[float | None, float | None]:
+    """How far the price went for and against a trade, as shares of its entry; freqtrade has 0 for what it never saw."""
+    bottom, top = optional_number(lowest, "min_rate"), optional_number(highest, "max_rate")
+    if not bottom or not top:
+        return None, None
+    up, down = top / entry - 1, bottom / entry - 1
+    return (max(0.0, up), min(0.0, down)) if side == "long" else (max(0.0, -down), min(0.0, -up))
+
+
+def _words(value: Any) -> str | None:
+    return " ".join(str(value).split())[:500] or None if value else None
+
+
+# Operations
+
+
+def load_freqtrade(
+    book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None
+) -> LoadedFile:
+    """Load a trade database into the deployment named, or into one for each strategy and exchange."""
+    if not isinstance(source, str | PathLike):
+        raise Invalid("a trade database of freqtrade is a file; give its path", field="file")
+    tally, times, seen = LoadTally(), Times(), 0
+    open_now: dict[str, set[RowValues]] = {}
+    places: dict[tuple[str, str], str] = {}
+    with open_foreign_sqlite(Path(source), "a trade database of freqtrade") as file:
+        found = _trades(file)
+        while part := list(islice(found, files.AT_ONCE)):
+            with book.writing() as (tx, _):
+                closed: list[RowValues] = []
+                held: list[RowValues] = []
+                for row, orders in part:
+                    id = _place(tx, book, row, deployment, places)
+                    open_now.setdefault(id, set())
+                    try:
+                        if not row["is_open"]:
+                            closed.append((tx.owner, *freqtrade_trade(row, orders, times, id)))
+                        elif orders is NO_ORDERS or True in orders:  # else it is ordered, and not entered
+                            held.append((tx.owner, *freqtrade_position(row, times, id)))
+                    except Invalid as error:
+                        tally.refuse(row["id"], error.message)
+                for one in held:
+                    open_now[one[1]].add(one[2:5])
+                tally.keep(keep_trades(tx, closed))
+                days.fold_marked_days(tx)
+                tally.keep(keep_positions(tx, held))
+            seen += len(part)
+            if progress is not None:
+                progress(seen)
+    if not tally.wrong:
+        with book.writing() as (tx, _):
+            tally.changed += sum(close_others(tx, id, keys) for id, keys in open_now.items())
+    return tally.to_loaded()
+
+
+def _place(
+    tx: Tx, book: OpenBook, row: Mapping[str, Any], deployment: str | None, places: dict[tuple[str, str], str]
+) -> str:
+    """The deployment that a trade belongs to, made where it is missing."""
+    strategy = _words(row.get("strategy")) or UNNAMED
+    exchange = _words(row.get("exchange")) or ""
+    key = ("", "") if deployment is not None else (strategy, exchange)
+    if key not in places:
+        name = deployment or (f"{strategy} on {exchange}" if exchange else strategy)
+        found = skills.deployment_called(tx, name[: skills.NAME_LIMIT])
+        if found is None:
+            skill = _skill(tx, book, strategy[: skills.NAME_LIMIT])
+            told = {"account": exchange, "currency": row.get("stake_currency"), "started_at": row["open_date"]}
+            found = skills.create_deployment(tx, stamp(tx.clock()), name[: skills.NAME_LIMIT], skill, **told)
+        places[key] = found.id
+    return places[key]
+
+
+def _skill(tx: Tx, book: OpenBook, name: str) -> str:
+    known = [skill for skill in skills.list_skills(tx) if skill.name == name]
+    if known:
+        return known[0].id
+    return skills.create_skill(tx, book.origin, stamp(tx.clock()), name, description="A strategy of freqtrade.").id
+
+
+# Reading
+
+
+NO_ORDERS: Mapping[bool, FilledOrders] = {}
+"""Of a file that has none: one of a very old version."""
+
+
+def _trades(file: sqlite3.Connection) -> Iterator[tuple[dict[str, Any], Mapping[bool, FilledOrders]]]:
+    """Each trade as the file has it, oldest first, with what its orders came to: in (True) and out (False)."""
+    if missing := sorted(NEEDED - columns_of(file, "trades")):
+        raise Invalid(f"this is no trade database of freqtrade: its trades have no {missing[0]!r}", field="file")
+    has_orders = {"ft_trade_id", "ft_order_side", "filled", "price"} <= (columns := columns_of(file, "orders"))
+    price = "coalesce(average, price)" if "average" in columns else "price"
+    amount = "(filled - coalesce(ft_fee_base, 0))" if "ft_fee_base" in columns else "filled"
+    query = (
+        # The columns are our own words.
+        f"SELECT ft_order_side AS side, sum({amount}) AS amount, sum({amount} * {price}) AS worth FROM orders "  # noqa: S608
+        f"WHERE ft_trade_id = ? AND filled > 0 AND {price} > 0 GROUP BY ft_order_side"
+    )
+    for row in file.execute("SELECT * FROM trades ORDER BY id"):
+        trade = dict(row)
+        orders: Mapping[bool, FilledOrders] = NO_ORDERS
+        if has_orders:
+            into = "sell" if trade.get("is_short") else "buy"
+            sides: dict[bool, FilledOrders] = {}
+            for side, filled, worth in file.execute(query, (trade["id"],)):
+                before = sides.get(side == into, FilledOrders(0.0, 0.0))  # a stop on the exchange is a side of its own
+                sides[side == into] = FilledOrders(before.amount + filled, before.worth + worth)
+            orders = sides
+        yield trade, orders

@@ -1,0 +1,330 @@
+"""Bars: prices that everybody shares, loaded from files, and read to follow decisions.
+
+A bar is identified by symbol, timeframe and the instant it begins. Loading the same file twice changes nothing. A bar
+that comes with other figures is corrected, since the last one of a download is often incomplete, and its old figures
+are kept. As of an instant, a bar counts from its end on, as prices are public, and a correction from when it came.
+There may be very many bars: every query is a few look-ups in the index, never a scan.
+"""
+
+import heapq
+import math
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from functools import lru_cache
+from itertools import chain
+from operator import attrgetter, itemgetter
+from sys import byteorder
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, func, literal_column, select
+
+from keepbook.book.ground.limits import clean_line, sought
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger.batch import BatchTables
+from keepbook.errors import Invalid
+from keepbook.extensions.trading.book.files import (
+    Layout,
+    LoadedFile,
+    Progress,
+    Source,
+    Times,
+    load_file,
+    number,
+    optional_number,
+    refuse_missing,
+)
+from keepbook.extensions.trading.book.market import batches
+from keepbook.extensions.trading.book.market.batches import MARKET, Goods, PriceSpan
+from keepbook.extensions.trading.market_tables import bars, former_bars
+from keepbook.patterns import regex
+from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
+from keepbook.storage.database import Database, Tx
+from keepbook.storage.prepared_statement import PreparedStatement
+
+STALE = 5
+"""So many periods after its end a bar is still the latest that there is."""
+COLUMNS = ("symbol", "timeframe", "time", "open", "high", "low", "close", "volume")
+LAYOUT = Layout("bars", COLUMNS, needed=COLUMNS[:7], listed=COLUMNS[2:])
+_TIMEFRAME = regex(r"([1-9]\d{0,3})([smhdwM])")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_NO_VOLUME, _NAMED, _PRICES = math.nan, itemgetter(0, 1), itemgetter(3, 4, 5, 6, 7)
+REMOVED_AT_ONCE = 5000
+
+
+class Bar(NamedTuple):
+    """What a price did from `time` on, for the length of its timeframe."""
+
+    symbol: str
+    timeframe: str
+    time: str
+    open: float
+    high: float
+    low: float
+    close: float
+    volume: float | None = None
+
+
+# Rules
+
+
+@lru_cache(maxsize=1024)
+def seconds(timeframe: str) -> int:
+    """The length of a timeframe in seconds (a month counts as 30 days), to compare finer and coarser ones."""
+    amount, unit = _parts(timeframe)
+    return amount * (30 * 86_400 if unit == "M" else _UNITS[unit])
+
+
+def bar_end(bar: Bar) -> str:
+    """The instant at which a bar is complete."""
+    amount, unit = _parts(bar.timeframe)
+    begun = parse_stamp(bar.time)
+    if unit == "M":
+        months = begun.year * 12 + begun.month - 1 + amount
+        return stamp(begun.replace(year=months // 12, month=months % 12 + 1, day=1))
+    return stamp(begun + timedelta(seconds=amount * _UNITS[unit]))
+
+
+def is_stale(over: str, timeframe: str, at: str) -> bool:
+    """Whether the last bar ended too long ago to say anything of now: more than five of its periods."""
+    return parse_stamp(at) - parse_stamp(over) > timedelta(seconds=STALE * seconds(timeframe))
+
+
+def _parts(timeframe: str) -> tuple[int, str]:
+    found = _TIMEFRAME.fullmatch(timeframe)
+    if found is None:
+        raise Invalid(f"{timeframe!r} is no timeframe; write it like 1m, 15m, 4h, 1d, 1w or 1M", field="timeframe")
+    return int(found[1]), found[2]
+
+
+def bar_reader() -> Callable[[RowValues], RowValues]:
+    """A function from the rows of one file to bars; it raises `Invalid` if a row is wrong.
+
+    Names and days repeat from row to row, so for most rows only the prices have to be read.
+    """
+    times = Times()
+    names: dict[str, str] = {}
+    endless = math.inf
+
+    def read(row: RowValues) -> RowValues:
+        symbol, timeframe, time, opened, high, low, closed, volume = row
+        try:
+            prices = float(opened), float(high), float(low), float(closed)
+            amount = None if volume is None or volume == "" else float(volume)
+            first, top, bottom, last = prices
+            if (
+                0 <= bottom <= first <= top < endless
+                and bottom <= last <= top
+                and (amount is None or 0 <= amount < endless)
+                and timeframe in names
+            ):
+                return names[symbol], timeframe, times.read(time), *prices, amount
+        except (KeyError, TypeError, ValueError, OverflowError):
+            pass
+        bar = _to_bar(row, times)
+        if isinstance(symbol, str) and timeframe == bar.timeframe and len(names) < Times.MOST:
+            names[symbol], names[timeframe] = bar.symbol, timeframe
+        return bar
+
+    return read
+
+
+def _to_bar(row: RowValues, times: Times) -> Bar:
+    refuse_missing(LAYOUT, row)
+    symbol, timeframe, time, *given, volume = row
+    timeframe = str(timeframe).strip()
+    seconds(timeframe)
+    opened, high, low, closed = (number(value, name, low=0) for value, name in zip(given, COLUMNS[3:7], strict=True))
+    if not (low <= opened <= high and low <= closed <= high):
+        raise Invalid("open and close must lie between low and high", field="high")
+    amount = optional_number(volume, "volume", low=0)
+    name = clean_line(str(symbol), "symbol", 1, 40)
+    return Bar(name, timeframe, times.read(time), opened, high, low, closed, amount)
+
+
+def _bar_bytes(rows: Sequence[RowValues]) -> tuple[bytes, bytes]:
+    """The bytes of many bars: their keys one after the other, and their figures."""
+    keys = []
+    for begin, end in _series(rows):
+        series = f"{rows[begin][0]}\x1f{rows[begin][1]}\x1f"
+        keys.append(series + f"\n{series}".join([row[2] for row in rows[begin:end]]) + "\n")
+    try:
+        figures = array("d", chain.from_iterable(map(_PRICES, rows)))
+    except TypeError:  # a bar without its volume
+        values = chain.from_iterable(map(_PRICES, rows))
+        figures = array("d", [_NO_VOLUME if value is None else value for value in values])
+    if byteorder == "big":
+        figures.byteswap()
+    return "".join(keys).encode(), figures.tobytes()
+
+
+def _spans(rows: Sequence[RowValues]) -> list[PriceSpan]:
+    """The first and the last of each series."""
+    return [PriceSpan(rows[begin][0], rows[begin][2], rows[end - 1][2]) for begin, end in _series(rows)]
+
+
+def _series(rows: Sequence[RowValues]) -> Iterator[tuple[int, int]]:
+    """Where each symbol's bars of a timeframe begin and end, in rows that are sorted by their keys."""
+    begin = 0
+    while begin < len(rows):
+        end = bisect_right(rows, _NAMED(rows[begin]), begin, key=_NAMED)
+        yield begin, end
+        begin = end
+
+
+# Operations
+
+
+def load_bars(
+    database: Database,
+    source: Source,
+    *,
+    symbol: str | None = None,
+    timeframe: str | None = None,
+    progress: Progress | None = None,
+) -> LoadedFile:
+    """Load the bars of a file; `progress` is called with how many rows were read so far."""
+    named = batches.source_name(source)
+
+    def keep_rows(rows: list[RowValues]) -> KeptCounts:
+        with database.unscoped(writes=True, write_lock=MARKET) as conn:
+            return keep_bars(conn, rows, source=named, now=stamp(database.clock()))
+
+    told = {"symbol": symbol, "timeframe": timeframe}
+    return load_file(source, LAYOUT, told, bar_reader(), keep_rows, progress).to_loaded()
+
+
+def keep_bars(conn: Connection, given: Sequence[RowValues], *, source: str, now: str) -> KeptCounts:
+    """Add new bars and correct changed ones; a row is a `Bar`."""
+    return batches.keep_rows(conn, GOODS, source, now, given)
+
+
+def remove_bars(
+    conn: Connection, symbol: str, timeframe: str, *, source: str, now: str, since: str = "", until: str = "9"
+) -> int:
+    """Remove bars from what is known from now on: those that begin from one instant on and before another."""
+    within = (bars.c.symbol == sought(symbol), bars.c.timeframe == sought(timeframe))
+    query = select(bars).where(*within, bars.c.time >= since, bars.c.time < until).order_by(bars.c.time)
+    removed = 0
+    while rows := conn.execute(query.limit(REMOVED_AT_ONCE)).all():
+        removed += batches.remove_rows(conn, GOODS, source, now, [tuple(row) for row in rows])
+    return removed
+
+
+# Queries
+
+
+def recent(conn: Connection, symbol: str, now: str, *, timeframe: str | None = None, limit: int = 60) -> Sequence[Bar]:
+    """The last bars that are complete by `now`, oldest first; of the finest timeframe if none is named."""
+    timeframe = timeframe or next(iter(timeframes(conn, symbol)), None)
+    if timeframe is None:
+        return []
+    query = select(*_FIGURES).where(
+        bars.c.symbol == sought(symbol), bars.c.timeframe == sought(timeframe), bars.c.time < now
+    )
+    rows = conn.execute(query.order_by(bars.c.time.desc()).limit(limit + 1))
+    complete = [bar for row in rows if bar_end(bar := Bar(*row)) <= now]
+    return complete[:limit][::-1]
+
+
+def close_at(
+    conn: Connection, symbol: str, timeframe: str, instant: str, known_at: str | None = None
+) -> tuple[str, float] | None:
+    """The end and the close of the last bar that was over by an instant, as it was known at another."""
+    amount, unit = _parts(timeframe)
+    shortest = amount * (28 * 86_400 if unit == "M" else _UNITS[unit])
+    try:
+        begun = stamp(parse_stamp(instant) - timedelta(seconds=shortest))
+    except OverflowError:
+        return None
+    place = {"symbol": sought(symbol), "timeframe": timeframe, "begun": begun}
+    found = {row[0]: row for row in _CLOSES.tuples(conn, place)}
+    if known_at is not None:
+        # A bar that was corrected or removed since was known as it stood before the first of those corrections.
+        for *row, _ in _FORMER_CLOSES.tuples(conn, place | {"known_at": known_at}):
+            found[row[0]] = row
+    for time in sorted(found, reverse=True):
+        bar = Bar(symbol, timeframe, *found[time])
+        if (over := bar_end(bar)) <= instant:
+            return over, bar.close
+    return None
+
+
+def bars_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> Iterator[RowValues]:
+    """The stored bars with the same keys as `rows`, read by ranges of a series, because files hold whole series."""
+    series: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        series.setdefault((row[0], row[1]), []).append(row[2])
+    for (symbol, timeframe), times in series.items():
+        wanted = set(times)
+        here = (bars.c.symbol == symbol, bars.c.timeframe == timeframe)
+        query = select(bars).where(*here, bars.c.time >= min(times), bars.c.time <= max(times))
+        yield from (tuple(row) for row in conn.execute(query) if row.time in wanted)
+
+
+def timeframes(conn: Connection, symbol: str) -> list[str]:
+    """The timeframes of a symbol, the finest first."""
+    found = conn.execute(_TIMEFRAMES, {"symbol": sought(symbol)}).scalars()
+    return sorted(found, key=lambda name: (seconds(name), name))
+
+
+def following_bars(tx: Tx, symbol: str, begins: str, until: str, now: str) -> Iterator[Bar]:
+    """The bars to follow a decision on, one after the other: each begins where the last one ended, or later.
+
+    Of several that begin together the finest is taken. None ends after `until`, and none is incomplete. The choice
+    depends on nothing that comes after it.
+    """
+    latest = min(until, now)
+    within = (bars.c.symbol == sought(symbol), bars.c.time >= begins, bars.c.time < latest)
+    within_time = select(*_FIGURES).where(*within).order_by(bars.c.time)
+    series = [
+        map(Bar._make, tx.conn.execute(within_time.where(bars.c.timeframe == name)))
+        for name in timeframes(tx.conn, symbol)
+    ]
+    free = begins
+    together: list[Bar] = []
+    for bar in chain(heapq.merge(*series, key=attrgetter("time")), [None]):
+        if together and (bar is None or bar.time != together[0].time):
+            if together[0].time >= free:
+                taken = min(together, key=lambda one: (seconds(one.timeframe), one.timeframe))
+                yield taken
+                free = bar_end(taken)
+            together = []
+        if bar is not None and bar.time >= free and bar_end(bar) <= latest:
+            together.append(bar)
+
+
+def symbols(conn: Connection) -> Sequence[str]:
+    return list(conn.execute(_SYMBOLS).scalars())
+
+
+def _steps(column: ColumnElement[str], *within: ColumnElement[bool]) -> Select[str]:
+    """The different values of a column, by one look into the index for each: a scan would read every bar."""
+    first = select(func.min(column).label("value")).where(*within)
+    walk = first.cte("walk", recursive=True)
+    following = select(func.min(column)).where(*within, column > walk.c.value).scalar_subquery()
+    walk = walk.union_all(select(following).where(walk.c.value.isnot(None)))
+    return select(walk.c.value).where(walk.c.value.isnot(None)).order_by(walk.c.value)
+
+
+GOODS = Goods("bars", BatchTables(bars, former_bars, _bar_bytes), bars_in_place_of, _spans, BulkRows(bars))
+_FIGURES = [bars.c[name] for name in COLUMNS]
+_SYMBOLS = _steps(bars.c.symbol)
+_TIMEFRAMES = _steps(bars.c.timeframe, bars.c.symbol == bindparam("symbol"))
+# A month may be three days longer than the shortest, so that of months the last one begun may not be over.
+_CLOSES = PreparedStatement(
+    select(bars.c.time, bars.c.open, bars.c.high, bars.c.low, bars.c.close)
+    .where(bars.c.symbol == bindparam("symbol"), bars.c.timeframe == bindparam("timeframe"))
+    .where(bars.c.time <= bindparam("begun"))
+    .order_by(bars.c.time.desc())
+    .limit(literal_column("2", Integer))
+)
+# The newest first, so that of several states of a bar the one that stood at the instant comes last.
+_FORMER_CLOSES = PreparedStatement(
+    select(*(former_bars.c[name] for name in ("time", "open", "high", "low", "close", "until")))
+    .where(former_bars.c.symbol == bindparam("symbol"), former_bars.c.timeframe == bindparam("timeframe"))
+    .where(former_bars.c.time <= bindparam("begun"), former_bars.c.until > bindparam("known_at"))
+    .order_by(former_bars.c.time.desc(), former_bars.c.until.desc())
+    .limit(literal_column("50", Integer))
+)

@@ -1,0 +1,379 @@
+"""Skills and deployments: what an owner trades by, and where it runs.
+
+A skill is a strategy. What it says stands in three fields (strategy, schedule, chat), and each change of one is a new
+version beside the old ones. A deployment is a skill at work on an account, with the capital that its results are
+measured by. Both are named by id or by name.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import bindparam, insert, select, update
+
+from keepbook.book.ground.ids import ALPHABET, ID_LENGTH, new_id
+from keepbook.book.ground.limits import clean_line, clean_optional, clean_text, sought
+from keepbook.book.ground.when import parse_stamp
+from keepbook.book.ledger.ledger import Origin
+from keepbook.book.owners import owners
+from keepbook.book.text.words import fold_text
+from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
+from keepbook.extensions.trading.book.files import Times, number
+from keepbook.extensions.trading.tables import deployments as deployment_rows
+from keepbook.extensions.trading.tables import skill_fields
+from keepbook.extensions.trading.tables import skills as skill_rows
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared_statement import PreparedStatement
+
+FIELDS = ("strategy", "schedule", "chat")
+"""What a skill says, each with versions of its own."""
+DEPLOYMENT_FIELDS = ("name", "account", "capital", "currency", "started_at", "ended_at")
+NAME_LIMIT = 80
+TEXT_LIMIT = 64_000
+CURRENCY = "USDT"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldVersion:
+    """One version of what a skill says in one of its fields."""
+
+    skill_id: str
+    field: str
+    version: int
+    value: str
+    recorded_at: datetime
+    actor: str
+    thread_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A strategy as it stands; `versions` counts how often each field was written."""
+
+    id: str
+    name: str
+    description: str
+    created_at: datetime
+    ended_at: datetime | None
+    strategy: str | None
+    schedule: str | None
+    chat: str | None
+    versions: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """A skill at work. Without capital its results have no percentages."""
+
+    id: str
+    skill_id: str
+    skill: str
+    name: str
+    account: str | None
+    capital: float | None
+    currency: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    created_at: datetime
+
+
+# Rules
+
+
+def clean_id(text: object) -> str:
+    """An id of somebody's own choice, as a file may bring it."""
+    if not isinstance(text, str) or len(text) != ID_LENGTH or set(text) - set(ALPHABET):
+        raise Invalid(f"an id has {ID_LENGTH} letters and digits, not {str(text)[:40]!r}", field="id")
+    return text
+
+
+def clean_field(field: object) -> str:
+    if field not in FIELDS:
+        raise Invalid(f"a skill has the fields {', '.join(FIELDS)}, not {str(field)[:40]!r}", field="field")
+    return str(field)
+
+
+def clean_deployment(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a person sets, checked, in the form of the columns; only those that are given."""
+    if unknown := sorted(given.keys() - set(DEPLOYMENT_FIELDS)):
+        raise Invalid(f"a deployment has no {unknown[0]!r}; it has {', '.join(DEPLOYMENT_FIELDS)}", field=unknown[0])
+    cleaned: dict[str, Any] = {}
+    for field, value in given.items():
+        if field == "name":
+            cleaned[field] = clean_line(value, field, 1, NAME_LIMIT)
+        elif field == "account":
+            cleaned[field] = clean_optional(value, field, 200)
+        elif field == "capital":
+            cleaned[field] = None if value in (None, "") else number(value, field, low=0, above=True)
+        elif field == "currency":
+            cleaned[field] = clean_line(value or CURRENCY, field, 1, 20).upper()
+        else:
+            cleaned[field] = None if value in (None, "") else Times().read(value, field)
+    return cleaned
+
+
+# Operations
+
+
+def create_skill(
+    tx: Tx,
+    origin: Origin,
+    now: str,
+    name: str,
+    *,
+    id: str | None = None,
+    description: str = "",
+    strategy: str | None = None,
+    schedule: str | None = None,
+    chat: str | None = None,
+) -> Skill:
+    """Create a skill. Only the name is needed; a name is used once among the skills that have not ended."""
+    name = clean_line(name, "name", 1, NAME_LIMIT)
+    if any(fold_text(row.name) == fold_text(name) for row in living_skills(tx)):
+        raise Conflict(f"there is a skill {name!r} already; choose another name", code="name_taken")
+    owners.configure(tx, now)  # who only trades has a book too
+    row = {
+        "owner": tx.owner, "id": new_id() if id is None else clean_id(id), "name": name,
+        "description": clean_text(description or "", "description", TEXT_LIMIT).strip(), "created_at": now,
+    }  # fmt: skip
+    if _skill_row(tx, row["id"]) is not None:
+        raise Conflict(f"there is a skill with the id {id!r} already")
+    tx.conn.execute(insert(skill_rows), row)
+    for field, value in (("strategy", strategy), ("schedule", schedule), ("chat", chat)):
+        if value not in (None, ""):
+            set_field(tx, origin, now, row["id"], field, value)
+    return get_skill(tx, row["id"])
+
+
+def describe_skill(tx: Tx, id: str, description: str) -> Skill:
+    text = clean_text(description or "", "description", TEXT_LIMIT).strip()
+    mine = (skill_rows.c.owner == tx.owner, skill_rows.c.id == id)
+    tx.conn.execute(update(skill_rows).where(*mine).values(description=text))
+    return get_skill(tx, id)
+
+
+def set_field(
+    tx: Tx, origin: Origin, now: str, id: str, field: str, value: Any, *, expect_version: int | None = None
+) -> FieldVersion:
+    """Write a new version of one field; the same words again are no new version.
+
+    With `expect_version` only if nobody wrote it since: 0 is a field that was never written.
+    """
+    field = clean_field(field)
+    text = clean_text(value, field, TEXT_LIMIT).strip()
+    skill = get_skill(tx, id)
+    last = next(iter(field_history(tx, id, field)), None)
+    version = 0 if last is None else last.version
+    if expect_version is not None and expect_version != version:
+        raise Conflict(
+            f"the {field} of {skill.name!r} is at version {version}, not {expect_version}; read it again first",
+            code="version",
+            current=version,
+        )
+    if last is not None and last.value == text:
+        return last
+    row = {
+        "owner": tx.owner, "skill_id": id, "field": field, "version": version + 1, "value": text, "recorded_at": now,
+        "actor": origin.actor, "thread_id": origin.thread_id,
+    }  # fmt: skip
+    tx.conn.execute(insert(skill_fields), row)
+    return field_history(tx, id, field)[0]
+
+
+def create_deployment(tx: Tx, now: str, name: str, skill_id: str, *, id: str | None = None, **given: Any) -> Deployment:
+    """Create a deployment of a skill under a name of its own; see `DEPLOYMENT_FIELDS` for the rest."""
+    cleaned = clean_deployment({"name": name, **given})
+    _free_name(tx, cleaned["name"])
+    if id is not None and any(row.id == id for row in deployments_made(tx)):
+        raise Conflict(f"there is a deployment with the id {id!r} already")
+    row = {
+        "owner": tx.owner, "id": new_id() if id is None else clean_id(id), "skill_id": get_skill(tx, skill_id).id,
+        "currency": CURRENCY, "created_at": now,
+    } | cleaned  # fmt: skip
+    _in_order(row)
+    tx.conn.execute(insert(deployment_rows), row)
+    return find_deployment(tx, row["id"])
+
+
+def change_deployment(tx: Tx, id: str, **given: Any) -> Deployment:
+    """Change a deployment; what is not given stays."""
+    known = find_deployment(tx, id)
+    cleaned = clean_deployment(given)
+    if "name" in cleaned and fold_text(cleaned["name"]) != fold_text(known.name):
+        _free_name(tx, cleaned["name"])
+    mine = (deployment_rows.c.owner == tx.owner, deployment_rows.c.id == known.id)
+    if cleaned:
+        row = tx.conn.execute(select(deployment_rows).where(*mine)).one()
+        _in_order({**row._mapping, **cleaned})
+        tx.conn.execute(update(deployment_rows).where(*mine).values(cleaned))
+    return find_deployment(tx, known.id)
+
+
+def _free_name(tx: Tx, name: str) -> None:
+    if any(fold_text(row.name) == fold_text(name) for row in deployments_made(tx)):
+        raise Conflict(f"there is a deployment {name!r} already; choose another name", code="name_taken")
+
+
+def _in_order(row: Mapping[str, Any]) -> None:
+    started, ended = row.get("started_at"), row.get("ended_at")
+    if started is not None and ended is not None and ended < started:
+        raise Invalid("a deployment ends after it started, not before", field="ended_at")
+
+
+# Queries
+
+
+def get_skill(tx: Tx, id: str) -> Skill:
+    row = _skill_row(tx, id)
+    if row is None:
+        raise NotFound(f"there is no skill {id!r} in this book", field="skill")
+    return _to_skill(tx, row)
+
+
+def find_skill(tx: Tx, ref: str) -> Skill:
+    """The skill by id, else by name or a piece of it."""
+    row = _skill_row(tx, ref) or _find_by_name(living_skills(tx), ref, "skill")
+    if row is not None:
+        return _to_skill(tx, row)
+    known = ", ".join(row.name for row in living_skills(tx)[:10])
+    hint = f"there are: {known}" if known else "create one first, or load a file of skills"
+    raise NotFound(f"there is no skill {ref!r} in this book; {hint}", field="skill")
+
+
+def list_skills(tx: Tx) -> Sequence[Skill]:
+    """The skills in the order in which they were made, without those that have ended."""
+    return [_to_skill(tx, row) for row in living_skills(tx)]
+
+
+def field_history(tx: Tx, id: str, field: str | None = None) -> Sequence[FieldVersion]:
+    """Every version of a skill's fields, the newest of each first."""
+    wanted = None if field is None else clean_field(field)
+    return [
+        FieldVersion(
+            row.skill_id, row.field, row.version, row.value, parse_stamp(row.recorded_at), row.actor, row.thread_id
+        )
+        for row in _FIELDS_OF.rows(tx.conn, {"owner": tx.owner, "id": id})
+        if wanted in (None, row.field)
+    ]
+
+
+def find_deployment(tx: Tx, ref: str) -> Deployment:
+    """The deployment by id, else by name or a piece of it; also one that has ended."""
+    rows = deployments_made(tx)
+    row = next((row for row in rows if row.id == ref), None) or _find_by_name(rows, ref, "deployment")
+    if row is not None:
+        return _to_deployment(row)
+    known = ", ".join(row.name for row in rows[:10])
+    hint = f"there are: {known}" if known else "create one first, or load a file of deployments"
+    raise NotFound(f"there is no deployment {ref!r} in this book; {hint}", field="deployment")
+
+
+def deployment_called(tx: Tx, name: str) -> Deployment | None:
+    """The deployment by id or by its whole name."""
+    rows = deployments_made(tx)
+    row = named_row(rows, name, name) or named_row(rows, None, name)
+    return None if row is None else _to_deployment(row)
+
+
+def skill_id_by_name(tx: Tx, name: str) -> str:
+    """The id of the skill by that id or by its whole name."""
+    found = _skill_row(tx, name) or named_row(living_skills(tx), None, name)
+    if found is None:
+        raise NotFound(f"there is no skill {name[:80]!r} in this book; create it, or load a file of skills first")
+    return str(found.id)
+
+
+def named_row(rows: Sequence[Any], id: str | None, name: str) -> Any:
+    """The row with this id, or without one with this whole name, as files name them: a piece would be a guess."""
+    if id is not None:
+        return next((row for row in rows if row.id == id), None)
+    return next((row for row in rows if fold_text(row.name) == fold_text(name)), None)
+
+
+def list_deployments(tx: Tx, skill_id: str | None = None) -> Sequence[Deployment]:
+    """The deployments in the order in which they were made, of one skill or of all."""
+    return [_to_deployment(row) for row in deployments_made(tx) if skill_id in (None, row.skill_id)]
+
+
+def _find_by_name(rows: Sequence[Any], ref: str, what: str) -> Any:
+    wanted = fold_text(ref)
+    for found in (
+        [row for row in rows if fold_text(row.name) == wanted],
+        [row for row in rows if wanted and wanted in fold_text(row.name)],
+    ):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise Ambiguous(f"{ref!r} fits several {what}s; name one by its id", [(row.id, row.name) for row in found])
+    return None
+
+
+def living_skills(tx: Tx) -> Sequence[Any]:
+    """The rows of skills that have not ended."""
+    return _LIVING.rows(tx.conn, {"owner": tx.owner})
+
+
+_LIVING = PreparedStatement(
+    select(skill_rows)
+    .where(skill_rows.c.owner == bindparam("owner"), skill_rows.c.ended_at.is_(None))
+    .order_by(skill_rows.c.created_at, skill_rows.c.id)
+)
+
+
+def _skill_row(tx: Tx, id: str) -> Any:
+    return _SKILL.first(tx.conn, {"owner": tx.owner, "id": sought(id)})
+
+
+def deployments_made(tx: Tx) -> Sequence[Any]:
+    """The rows of all deployments, with the names of their skills."""
+    return _DEPLOYMENTS.rows(tx.conn, {"owner": tx.owner})
+
+
+_SKILL = PreparedStatement(
+    select(skill_rows).where(skill_rows.c.owner == bindparam("owner"), skill_rows.c.id == bindparam("id"))
+)
+_FIELDS_OF = PreparedStatement(
+    select(skill_fields)
+    .where(skill_fields.c.owner == bindparam("owner"), skill_fields.c.skill_id == bindparam("id"))
+    .order_by(skill_fields.c.field, skill_fields.c.version.desc())
+)
+_DEPLOYMENTS = PreparedStatement(
+    select(deployment_rows, skill_rows.c.name.label("skill"))
+    .join(
+        skill_rows,
+        (skill_rows.c.owner == deployment_rows.c.owner) & (skill_rows.c.id == deployment_rows.c.skill_id),
+    )
+    .where(deployment_rows.c.owner == bindparam("owner"))
+    .order_by(deployment_rows.c.created_at, deployment_rows.c.id)
+)
+
+
+def _to_skill(tx: Tx, row: Any) -> Skill:
+    newest: dict[str, FieldVersion] = {}
+    for one in field_history(tx, row.id):
+        newest.setdefault(one.field, one)
+    said = {field: newest[field].value if field in newest else None for field in FIELDS}
+    return Skill(
+        id=row.id,
+        name=row.name,
+        description=row.description,
+        created_at=parse_stamp(row.created_at),
+        ended_at=_moment(row.ended_at),
+        versions={field: newest[field].version if field in newest else 0 for field in FIELDS},
+        **said,
+    )
+
+
+def _to_deployment(row: Any) -> Deployment:
+    plain = ("id", "skill_id", "skill", "name", "account", "capital", "currency")
+    return Deployment(
+        **{name: getattr(row, name) for name in plain},
+        started_at=_moment(row.started_at),
+        ended_at=_moment(row.ended_at),
+        created_at=parse_stamp(row.created_at),
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else parse_stamp(text)

@@ -1,0 +1,354 @@
+"""Commands for trading: files come in with `trading import …`, and what they say goes out as figures, events, lessons.
+
+Bars and events are for everybody in this installation, all else is one owner's. A file with wrong rows is loaded
+without them: each is named, and the command ends with 1. A skill or a deployment is named by its id or its name.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from keepbook.doors.cli.terminal.command import Invocation, command, group
+from keepbook.doors.cli.terminal.streams import show_progress
+from keepbook.errors import Invalid
+from keepbook.extensions.trading import sheets
+
+if TYPE_CHECKING:
+    from keepbook.extensions.trading.book.files import LoadedFile, Progress, Source
+
+PANEL = "Trading"
+NEXT = {"lesson": "; `keepbook trading lessons --all` shows what there is"}
+DETAILS = ("summary", "trades", "lessons", "full")
+
+File = Annotated[str, typer.Argument(help="CSV, JSON Lines or Parquet; - is stdin.", show_default=False)]
+Prices = Annotated[
+    str, typer.Argument(metavar="FILE", help="CSV, JSON Lines, Parquet, ccxt's OHLCV; - is stdin.", show_default=False)
+]
+FreqtradeArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="freqtrade's tradesv3.sqlite.", show_default=False)
+]
+SkillRef = Annotated[str | None, typer.Argument(metavar="[SKILL]", help="Its name, or its id.", show_default=False)]
+SkillOption = Annotated[str | None, typer.Option("--skill", metavar="SKILL", help="Of this skill, by name or id.")]
+DeploymentOption = Annotated[
+    str | None, typer.Option("--deployment", metavar="NAME", help="Of this one, by name or id.")
+]
+LoadDeploymentOption = Annotated[
+    str | None, typer.Option("--deployment", metavar="NAME", help="Where the file does not say: by name or id.")
+]
+KnownAt = Annotated[
+    str | None, typer.Option("--known-at", metavar="WHEN", help="As it was known then; now, if nothing is said.")
+]
+LessonArgument = Annotated[str, typer.Argument(metavar="ID", help="As `trading lessons` shows it.", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    trading = group(app, "trading", panel=PANEL, words="What you trade, how it went, and what it teaches.")
+    words = "Load a file; loading it again changes nothing. `trading import FILE` is short for trades."
+    imports = group(trading, "import", panel=PANEL, words=words, otherwise="trades")
+    for name, work in (
+        ("bars", import_bars),
+        ("events", import_events),
+        ("skills", import_skills),
+        ("deployments", import_deployments),
+        ("trades", import_trades),
+        ("positions", import_positions),
+        ("freqtrade", import_freqtrade),
+    ):
+        command(imports, name, work, writes=True)
+    command(trading, "loads", loads)
+    command(trading, "undo", undo, writes=True)
+    command(trading, "skills", skills)
+    command(trading, "deployments", deployments)
+    command(trading, "performance", performance)
+    command(trading, "trades", trades)
+    command(trading, "events", events)
+    command(trading, "reflect", reflect, writes=True)
+    command(trading, "lessons", lessons)
+    command(trading, "pin", pin, writes=True)
+    command(trading, "unpin", unpin, writes=True)
+    command(trading, "retire", retire, writes=True)
+    command(trading, "restore", restore, writes=True)
+
+
+# Files
+
+
+def import_bars(
+    call: Invocation,
+    file: Prices,
+    symbol: Annotated[str | None, typer.Option("--symbol", help="Where the file does not say: ETH/USDT.")] = None,
+    timeframe: Annotated[str | None, typer.Option("--timeframe", help="Where the file does not say: 1d.")] = None,
+) -> None:
+    """Load prices for everybody: symbol, timeframe, time, open, high, low, close, volume."""
+    market = call.keepbook.market
+
+    def load(source: "Source", told: "Progress") -> "LoadedFile":
+        return market.load(source, symbol=symbol, timeframe=timeframe, progress=told)
+
+    _load_and_answer(call, "bar", file, load)
+
+
+def import_events(call: Invocation, file: File) -> None:
+    """Load market events for everybody: id, kind, symbols, time, importance, title."""
+    market = call.keepbook.market
+    _load_and_answer(call, "event", file, lambda source, told: market.load_events(source, progress=told))
+
+
+def import_skills(call: Invocation, file: File) -> None:
+    """Load skills: name, description, strategy, schedule, chat."""
+    _load_own(call, "skill", file)
+
+
+def import_deployments(call: Invocation, file: File) -> None:
+    """Load deployments: name, skill, account, capital, currency, started_at, ended_at."""
+    _load_own(call, "deployment", file)
+
+
+def import_trades(
+    call: Invocation,
+    file: File,
+    deployment: LoadDeploymentOption = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Where it is not recognised, or the name of a mapping."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option("--map", metavar="OURS=THEIRS", help="Which column is which; several.")
+    ] = None,
+    symbol: Annotated[str | None, typer.Option("--symbol", help="Where the file does not say: BTC/USDT.")] = None,
+    times_in: Annotated[str, typer.Option("--times-in", metavar="ZONE", help="Where times name no zone.")] = "UTC",
+    multiplier: Annotated[
+        list[str] | None, typer.Option("--multiplier", metavar="SYMBOL=SIZE", help="What one contract holds; several.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would come of it, and keep nothing.")] = False,
+) -> None:
+    """Load a broker's file, or closed trades of your own; what each earned is computed net of its fees."""
+    # With the engine, which --help does not need.
+    from keepbook.extensions.trading.book.imports.file import has_own_columns, is_database
+    from keepbook.extensions.trading.book.imports.mapping import parse_pairs, sizes
+
+    with _as_file(file) as path:
+        if is_database(path):
+            _load_own(call, "trade", str(path), kind="freqtrade", deployment=deployment)
+            return
+        if not (format or columns or dry_run) and (path.suffix == ".parquet" or has_own_columns(path)):
+            _load_own(call, "trade", str(path), deployment=deployment)
+            return
+        with show_progress("Loading"):
+            answer = call.book.trading.bring_in(
+                path, deployment=deployment, format=format, columns=parse_pairs(columns or (), "map"), symbol=symbol,
+                zone=times_in, multipliers=sizes(multiplier or ()), dry_run=dry_run,
+            )  # fmt: skip
+    call.answer(answer, sheets.trade_import_sheet)
+    if answer.wrong:
+        raise typer.Exit(1)
+
+
+def import_positions(call: Invocation, file: File, deployment: LoadDeploymentOption = None) -> None:
+    """Load what is open now; what is no longer in the file is closed."""
+    _load_own(call, "position", file, deployment=deployment)
+
+
+def import_freqtrade(call: Invocation, file: FreqtradeArgument, deployment: LoadDeploymentOption = None) -> None:
+    """Load the trades and open positions of freqtrade's own database, which is only read."""
+    _load_own(call, "trade", file, kind="freqtrade", deployment=deployment)
+
+
+def _load_own(call: Invocation, what: str, file: str, kind: str | None = None, **told: str | None) -> None:
+    given = {name: value for name, value in told.items() if value is not None}
+    trading = call.book.trading
+    _load_and_answer(
+        call, what, file, lambda source, heard: trading.load(kind or f"{what}s", source, progress=heard, **given)
+    )
+
+
+def _load_and_answer(call: Invocation, what: str, file: str, load: "Callable[[Source, Progress], LoadedFile]") -> None:
+    with show_progress("Loading") as told, _as_file(file) as path:
+        answer = load(path, told.lines)
+    call.answer(answer, sheets.load_sheet, what)
+    if answer.wrong:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _as_file(name: str) -> Iterator[Path]:
+    """What comes on stdin is laid down first: it may be Parquet, or hold a byte that costs only its own row."""
+    if name != "-":
+        yield Path(name).expanduser()
+        return
+    with tempfile.NamedTemporaryFile(prefix="keepbook-") as laid:
+        shutil.copyfileobj(sys.stdin.buffer, laid)
+        laid.flush()
+        yield Path(laid.name)
+
+
+# What there is
+
+
+def loads(
+    call: Invocation,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
+) -> None:
+    """List the brokers' files that came in, the newest first."""
+    call.answer(call.book.trading.loads(limit=limit), sheets.loads_sheet)
+
+
+def undo(
+    call: Invocation,
+    load: Annotated[int, typer.Argument(metavar="LOAD", min=1, help="As `trading loads` shows it.")],
+) -> None:
+    """Take a broker's file out again, with its trades; the newest of a deployment first."""
+    call.answer(call.book.trading.take_back(load), sheets.trades_taken_back_sheet)
+
+
+def skills(call: Invocation) -> None:
+    """List your skills, and where each runs."""
+    found, running = call.book.trading.skills(), call.book.trading.deployments()
+    call.answer(found, sheets.skills_sheet, running)
+
+
+def deployments(call: Invocation, skill: SkillOption = None) -> None:
+    """List your deployments, with what they earned and hold."""
+    trading = call.book.trading
+    found = trading.deployments(skill)
+    if call.as_json:
+        call.json(found)
+        return
+    figures = {one.id: trading.performance(deployment=one.id) for one in found}
+    sheets.deployments_sheet(call.paper, found, figures)
+
+
+def performance(
+    call: Invocation,
+    skill: SkillRef = None,
+    deployment: Annotated[
+        str | None, typer.Option("--deployment", metavar="NAME", help="Of this deployment alone, by name or id.")
+    ] = None,
+    detail: Annotated[str, typer.Option("--detail", help=f"{', '.join(DETAILS[:-1])} or {DETAILS[-1]}.")] = "summary",
+    known_at: KnownAt = None,
+) -> None:
+    """Tell how a skill did, or one deployment of it."""
+    # With the engine, which --help does not need.
+    from keepbook.book.ground.to_json import to_json
+    from keepbook.extensions.trading.tools import trading_answer
+
+    if detail not in DETAILS:
+        raise Invalid(f"detail is one of {', '.join(DETAILS)}, not {detail!r}", field="detail")
+    which, whose = _resolve_target(call, skill, deployment)
+    found = trading_answer(call.book, **which, detail=detail, known_at=call.moment(known_at, "known_at"))
+    if call.as_json:
+        call.json({**to_json(whose), **found.data})
+        return
+    sheets.report_sheet(call.paper, whose, found)
+
+
+def trades(
+    call: Invocation,
+    skill: SkillOption = None,
+    deployment: DeploymentOption = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 30,
+    cursor: Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.")] = None,
+    known_at: KnownAt = None,
+) -> None:
+    """List closed trades, the newest first."""
+    page = call.book.trading.trades(
+        skill=skill, deployment=deployment, limit=limit, cursor=cursor, known_at=call.moment(known_at, "known_at")
+    )
+    if call.as_json:
+        call.json(page)
+        return
+    sheets.trades_sheet(call.paper, page)
+
+
+def events(
+    call: Invocation,
+    hours: Annotated[int, typer.Option("--hours", help="How far ahead, up to 72.")] = 24,
+    deployment: Annotated[
+        str | None, typer.Option("--deployment", metavar="NAME", help="With what each may do to its open positions.")
+    ] = None,
+    kind: Annotated[list[str] | None, typer.Option("--type", metavar="KIND", help="Only such; several.")] = None,
+    symbol: Annotated[list[str] | None, typer.Option("--symbol", help="Only what touches it; several.")] = None,
+    min_importance: Annotated[float, typer.Option("--min-importance", min=0, max=1, help="0 to 1.")] = 0.4,
+    known_at: KnownAt = None,
+) -> None:
+    """List the market events that are coming, and your exposure to them."""
+    found = call.book.trading.events(
+        lookahead_hours=hours, types=kind or (), symbols=symbol or (), min_importance=min_importance,
+        deployment=deployment, known_at=call.moment(known_at, "known_at"),
+    )  # fmt: skip
+    if call.as_json:
+        call.json(found)
+        return
+    sheets.events_sheet(call.paper, found, hours)
+
+
+# Lessons
+
+
+def reflect(
+    call: Invocation,
+    skill: SkillOption = None,
+    deployment: DeploymentOption = None,
+    window: Annotated[int | None, typer.Option("--window", metavar="DAYS", min=1, help="Only the last days.")] = None,
+    known_at: KnownAt = None,
+) -> None:
+    """Turn closed trades into lessons, as far as the sample supports them."""
+    which, _ = _resolve_target(call, skill, deployment)
+    with show_progress("Reflecting"):
+        answer = call.book.trading.reflect(**which, window=window, known_at=call.moment(known_at, "known_at"))
+    call.answer(answer, sheets.reflection_sheet)
+
+
+def lessons(
+    call: Invocation,
+    skill: SkillOption = None,
+    deployment: DeploymentOption = None,
+    every: Annotated[bool, typer.Option("--all", help="Retired and withdrawn ones too.")] = False,
+    known_at: KnownAt = None,
+) -> None:
+    """List what your trades taught."""
+    found = call.book.trading.lessons(
+        skill=skill, deployment=deployment, state="all" if every else "active",
+        known_at=call.moment(known_at, "known_at"),
+    )  # fmt: skip
+    call.answer(found, sheets.lessons_sheet)
+
+
+def pin(call: Invocation, lesson: LessonArgument) -> None:
+    """Make a lesson your own word: chats in the skill's scope are told of it."""
+    call.answer(call.book.trading.pin(lesson), sheets.lesson, "Pinned")
+
+
+def unpin(call: Invocation, lesson: LessonArgument) -> None:
+    """Make it a finding again, which the next reflection may change."""
+    call.answer(call.book.trading.unpin(lesson), sheets.lesson, "Unpinned")
+
+
+def retire(call: Invocation, lesson: LessonArgument) -> None:
+    """Put a lesson away; reflecting does not bring it back."""
+    call.answer(call.book.trading.retire(lesson), sheets.lesson, "Retired")
+
+
+def restore(call: Invocation, lesson: LessonArgument) -> None:
+    """Bring back a lesson that was put away."""
+    call.answer(call.book.trading.restore_lesson(lesson), sheets.lesson, "Back")
+
+
+def _resolve_target(call: Invocation, skill: str | None, deployment: str | None) -> tuple[dict[str, Any], Any]:
+    """What is meant, as arguments and as a value: the deployment where one is named, else the skill."""
+    trading = call.book.trading
+    if deployment is None:
+        if skill is None:
+            raise Invalid("name a skill or a deployment; `keepbook trading skills` lists them", field="skill")
+        found = trading.skill(skill)
+        return {"skill": found.id}, found
+    running = trading.deployment(deployment)
+    if skill is not None and trading.skill(skill).id != running.skill_id:
+        raise Invalid(f"{running.name!r} is a deployment of {running.skill!r}, not of {skill!r}", field="deployment")
+    return {"deployment": running.id}, running

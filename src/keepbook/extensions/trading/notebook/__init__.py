@@ -1,0 +1,1 @@
+"""Trading in the notebook: questions about it and their answers, by language."""

@@ -1,0 +1,288 @@
+"""The sheets of trading: what was loaded, skills and deployments, figures, trades, coming events, lessons."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from keepbook.doors.cli.terminal.paper import (
+    AMBER,
+    GONE,
+    HEAD,
+    ID,
+    META,
+    PENCIL,
+    Paper,
+    columns,
+    grid,
+    ink,
+    join_with_dots,
+    pluralise,
+)
+
+if TYPE_CHECKING:
+    from keepbook.book.ground.to_json import Page
+    from keepbook.book.ledger.loads import Load
+    from keepbook.extensions.trading.book.exposure import Coming, Exposure
+    from keepbook.extensions.trading.book.files import LoadedFile
+    from keepbook.extensions.trading.book.imports.load import ImportedTrades
+    from keepbook.extensions.trading.book.lessons import Lesson
+    from keepbook.extensions.trading.book.performance import Performance
+    from keepbook.extensions.trading.book.reflection import Reflection
+    from keepbook.extensions.trading.book.skills import Deployment, Skill
+    from keepbook.extensions.trading.book.trades import Position, Trade
+    from keepbook.extensions.trading.tools import Report
+
+_WRONG_ROWS = 20
+_FIRST = 100
+_PERIODS = {"this_week": "this week", "last_7_days": "last 7 days", "last_30_days": "last 30 days"}
+
+
+def load_sheet(paper: Paper, answer: "LoadedFile", what: str) -> None:
+    unchanged = f", {answer.unchanged:,} were there already" if answer.unchanged else ""
+    changed = f", {answer.changed:,} changed" if answer.changed else ""
+    paper.put(f"Loaded {pluralise(answer.added, what)}{changed}{unchanged}.")
+    _refused_rows(paper, answer)
+
+
+def trade_import_sheet(paper: Paper, answer: "ImportedTrades") -> None:
+    """What a broker's file brought, or would: every row is in one of the four counts."""
+    would = "Would bring" if answer.dry_run else "Brought"
+    paper.put(f"{answer.title}: {pluralise(answer.rows, 'row')}. {would} {pluralise(answer.trades, 'trade')}.")
+    parts = [f"{answer.paired:,} paired", f"{answer.added:,} added", f"{answer.unchanged:,} there already"]
+    paper.put(join_with_dots([*parts, f"{answer.wrong:,} refused", f"{pluralise(answer.open, 'lot')} left open"]))
+    if answer.load is not None:
+        paper.put("To take it back: ", paper.hint("trading undo", answer.load))
+    if answer.profit_file is not None:
+        paper.put(f"The file's own profit {answer.profit_file:,.2f}, ours {answer.profit_compared or 0.0:,.2f}.")
+    for one in answer.differences[:_WRONG_ROWS]:
+        paper.put(ink(f"{one.symbol}: the file says {one.file:,.2f}, its prices {one.ours:,.2f}", AMBER))
+    if answer.ignored:
+        paper.put(ink(f"Columns with figures that are not read: {', '.join(answer.ignored)}", AMBER))
+    for note in answer.notes:
+        paper.put(ink(f"{note[:1].upper()}{note[1:]}.", META))
+    if answer.preview:
+        table = columns("symbol", "side", "quantity", "in", "out", "fees", "earned", text=0)
+        for trip in answer.preview:
+            figures = (f"{one:,.8g}" for one in (trip.quantity, trip.entry_price, trip.exit_price, trip.fees, trip.pnl))
+            table.add_row(ink(trip.symbol), trip.side, *figures)
+        paper.sheet(table)
+    _refused_rows(paper, answer)
+
+
+def loads_sheet(paper: Paper, found: Sequence["Load"]) -> None:
+    if not found:
+        paper.put("No broker's file has come in yet: ", paper.hint("trading import FILE"))
+        return
+    table = columns("load", "from", "trades", "came in", text=1)
+    for one in found:
+        gone = [] if one.undone_at is None else [ink("  taken back", GONE)]
+        when = paper.clock(datetime.fromisoformat(one.at))
+        table.add_row(ink(str(one.nth), ID), Group(ink(one.title), *gone), f"{one.trades:,}", when)
+    paper.sheet(table)
+
+
+def trades_taken_back_sheet(paper: Paper, load: "Load") -> None:
+    paper.put(f"Taken back: {pluralise(load.trades, 'trade')} of {load.title}. The same file can be loaded anew.")
+
+
+def _refused_rows(paper: Paper, answer: "LoadedFile | ImportedTrades") -> None:
+    for one in answer.refused[:_WRONG_ROWS]:
+        paper.put(ink(f"row {one.row}: ", META), ink(one.reason, AMBER))
+    if answer.wrong > _WRONG_ROWS:
+        paper.put(ink(f"… and {answer.wrong - _WRONG_ROWS:,} more wrong rows.", GONE))
+
+
+# Skills and deployments
+
+
+def skills_sheet(paper: Paper, found: Sequence["Skill"], running: Sequence["Deployment"]) -> None:
+    if not found:
+        paper.put("There is no skill yet. Load some: ", paper.hint("trading import skills FILE"))
+        return
+    table = columns("id", "skill", "runs on", text=1)
+    for skill in found:
+        told: list[RenderableType] = [ink(skill.name)]
+        if skill.description:
+            told.append(ink(_short(skill.description), META))
+        where = ", ".join(one.name for one in running if one.skill_id == skill.id)
+        table.add_row(ink(skill.id, ID), Group(*told), ink(where or "nowhere yet", META))
+    paper.sheet(table)
+
+
+def deployments_sheet(paper: Paper, found: Sequence["Deployment"], figures: Mapping[str, "Performance"]) -> None:
+    if not found:
+        paper.put("There is no deployment yet. Load some: ", paper.hint("trading import deployments FILE"))
+        return
+    table = columns("id", "deployment", "capital", "trades", "net", "open", text=1)
+    for one in found:
+        seen = figures[one.id]
+        ended = f", ended {paper.day(one.ended_at)}" if one.ended_at else ""
+        name = Group(ink(one.name), ink(f"{one.skill}{f' on {one.account}' if one.account else ''}{ended}", META))
+        capital = "" if one.capital is None else f"{one.capital:,.2f} {one.currency}"
+        table.add_row(
+            ink(one.id, ID), name, ink(capital, META), f"{seen.trades:,}", _money(seen.pnl), f"{seen.open_positions:,}"
+        )
+    paper.sheet(table)
+
+
+# Figures
+
+
+def report_sheet(paper: Paper, whose: Any, found: "Report") -> None:
+    paper.put(ink(whose.id, ID), "  ", ink(whose.name, HEAD))
+    _figures(paper, found.performance)
+    if found.positions:
+        paper.gap()
+        _positions(paper, found.positions)
+    if found.trades is not None:
+        paper.gap()
+        trades_sheet(paper, found.trades)
+    if found.lessons is not None:
+        paper.gap()
+        lessons_sheet(paper, found.lessons)
+
+
+def _figures(paper: Paper, found: "Performance") -> None:
+    if not found.trades:
+        paper.put("No closed trades yet.")
+        return
+    table = grid(text=1)
+    for name, value in _figure_rows(found):
+        table.add_row(ink(name, META), value)
+    paper.sheet(table)
+
+
+def _figure_rows(found: "Performance") -> Iterator[tuple[str, str]]:
+    unit = f" {found.currency}" if found.currency else ""
+    share = "" if found.return_pct is None else f" ({_share(found.return_pct)})"
+    yield "net", f"{_money(found.pnl)}{unit}{share}, fees {found.fees:,.2f}"
+    yield "trades", f"{found.trades:,}, {found.wins:,} won" + (f" ({found.win_rate:.1%})" if found.trades else "")
+    down = "" if found.max_drawdown_pct is None else f" ({found.max_drawdown_pct:.2%})"
+    yield "max drawdown", f"{found.max_drawdown:,.2f}{down}"
+    for name, value in (("Sharpe", found.sharpe), ("Sortino", found.sortino), ("Calmar", found.calmar)):
+        yield name, f"– {found.why[name.lower()]}" if value is None else f"{value:.2f}".replace("-", "−")
+    yield "profit factor", "–" if found.profit_factor is None else f"{found.profit_factor:.2f}"
+    if found.expectancy is not None and found.best is not None and found.worst is not None:
+        yield "a trade", f"{_money(found.expectancy)}, best {_money(found.best)}, worst {_money(found.worst)}"
+    for name, part in found.periods.items():
+        share = "" if part.return_pct is None else f" ({_share(part.return_pct)})"
+        won = f"{pluralise(part.trades, 'trade')}, {part.wins:,} won, {_money(part.pnl)}{share}"
+        yield _PERIODS.get(name, name), won if part.trades else "no trade closed"
+
+
+def _positions(paper: Paper, found: Sequence["Position"]) -> None:
+    table = columns("open", "side", "quantity", "entry", "since", text=0)
+    for one in found:
+        since = ink(paper.clock(_moment(one.entry_time)), META)
+        table.add_row(ink(one.symbol), one.side, f"{one.quantity:.10g}", f"{one.entry_price:.10g}", since)
+    paper.sheet(table)
+
+
+def trades_sheet(paper: Paper, page: "Page[Trade]") -> None:
+    if not page.items:
+        paper.put("No closed trades. Load some: ", paper.hint("trading import trades FILE"))
+        return
+    table = columns("closed", "trade", "quantity", "entry", "exit", "net", text=1)
+    for one in page:
+        notes = [one.entry_regime_tag, one.entry_reason, one.exit_reason and f"out: {one.exit_reason}"]
+        told: list[RenderableType] = [ink(f"{one.symbol} {one.side}")]
+        if any(notes):
+            told.append(ink(_short(" · ".join(note for note in notes if note)), META))
+        prices = (f"{one.quantity:.10g}", f"{one.entry_price:.10g}", f"{one.exit_price:.10g}")
+        table.add_row(ink(paper.clock(_moment(one.exit_time)), META), Group(*told), *prices, _money(one.pnl))
+    paper.sheet(table)
+    if page.next:
+        shown = f"The last {len(page)} of {page.total:,}. More: "
+        paper.put(ink(shown, META), paper.hint("trading trades --cursor", page.next))
+
+
+# Events
+
+
+def events_sheet(paper: Paper, found: "Coming", hours: int) -> None:
+    if not found.events:
+        paper.put(f"No such event is known for the next {pluralise(hours, 'hour')}.")
+        return
+    rows: dict[str, list[Exposure]] = {}
+    for row in found.your_exposure or ():
+        rows.setdefault(row.event_id, []).append(row)
+    table = columns("when", "event", "kind", "importance", text=1)
+    for event in found.events:
+        told: list[RenderableType] = [ink(event.title)]
+        if event.symbols:
+            told.append(ink("; ".join("everything" if one == "*" else one for one in event.symbols), META))
+        told += [_exposure_text(row) for row in rows.get(event.id, ())]
+        at = _moment(event.time)
+        when = Group(ink(paper.clock(at)), ink(paper.age(at), META))
+        table.add_row(when, Group(*told), ink(event.kind, META), f"{event.importance:.2f}")
+    paper.sheet(table)
+    if found.your_exposure is not None and not found.your_exposure:
+        paper.put("None of them touches an open position.")
+
+
+def _exposure_text(row: "Exposure") -> Text:
+    size = "size unknown, no bars" if row.notional_usd is None else f"{row.notional_usd:,.2f} USD"
+    if row.median_abs_move_pct is None or row.worst_move_pct is None:
+        moved = f"{pluralise(row.similar_events_back, 'earlier event')}, too few to say how far it moves"
+    else:
+        moved = (
+            f"{pluralise(row.similar_events_back, 'earlier event')}: median move {row.median_abs_move_pct:.2%}, "
+            f"worst {_share(row.worst_move_pct)}"
+        )
+    return ink(f"your {row.symbol} {row.position_side}: {size}; {moved}", AMBER)
+
+
+# Lessons
+
+
+def reflection_sheet(paper: Paper, answer: "Reflection") -> None:
+    paper.put(ink(answer.words))
+    for outcome in answer.outcomes:
+        one = outcome.lesson
+        said = outcome.says or (one.text if one else "")
+        paper.put(
+            ink(one.id if one else "", ID), "  ", join_with_dots([ink(said, PENCIL), outcome.what.replace("_", " ")])
+        )
+
+
+def lessons_sheet(paper: Paper, found: Sequence["Lesson"]) -> None:
+    if not found:
+        paper.put("No lessons. Look for some: ", paper.hint("trading reflect --skill SKILL"))
+    for one in found:
+        paper.put(ink(one.id, ID), "  ", ink(one.text, "" if one.pinned else PENCIL))
+        words = [pluralise(one.trades, "trade"), f"{one.tried} groups tried"]
+        words += [f"from {paper.day(one.window_from)}"] if one.window_from else []
+        words += ["pinned"] if one.pinned else []
+        words += [one.state] if one.state != "active" else []
+        words += [pluralise(len(one.earlier), "earlier wording")] if one.earlier else []
+        paper.put("          ", join_with_dots(words))
+
+
+def lesson(paper: Paper, one: "Lesson", what: str) -> None:
+    done = what if one.event is not None else f"{what} already"
+    paper.put(f"{done}: ", ink(one.text), " ", ink(one.id, ID))
+    if one.event is not None:
+        paper.put(ink("Take it back: ", META), paper.hint("undo", one.event))
+
+
+# Words
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _money(value: float) -> str:
+    return f"{value:+,.2f}".replace("-", "−")
+
+
+def _share(value: float) -> str:
+    return f"{value:+.2%}".replace("-", "−")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _FIRST else line[: _FIRST - 1] + "…"

@@ -1,0 +1,61 @@
+"""What a token that is bound to an agent gets: whose it is, whether it sees the memory, and its tools.
+
+The core knows no agents. It asks the one extension whose `bound` names a module with these functions:
+`agent_id(book, ref)`, `gives_memory(book, agent_id)`, `own_tools(book, agent_id)` and
+`bound_tools(book, agent_id, blind=, records=)`. Where no extension has agents, nothing can be bound to one.
+`outside_tools` are those that every agent outside is given, bound or not, by all extensions that have some.
+"""
+
+from typing import Any
+
+from keepbook.book.book import Book
+from keepbook.errors import NotFound
+from keepbook.extension import load_part
+from keepbook.tools.catalogue import ToolSet
+from keepbook.tools.definition import Tool
+
+
+def agent_id(book: Book, ref: str) -> str:
+    """The id of an agent by its id or name; `NotFound` where there is none."""
+    found: str = _bound_part(book).agent_id(book, ref)
+    return found
+
+
+def gives_memory(book: Book, agent_id: str) -> bool:
+    """Whether the agent's settings, and the person's, let it see the person's memory."""
+    given: bool = _bound_part(book).gives_memory(book, agent_id)
+    return given
+
+
+def own_tools(book: Book, agent_id: str) -> list[Tool]:
+    """The agent's own tools where it runs elsewhere, to be added to a preset's."""
+    tools: list[Tool] = _bound_part(book).own_tools(book, agent_id)
+    return tools
+
+
+def bound_tools(book: Book, agent_id: str, *, blind: bool = False, records: bool | None = None) -> ToolSet:
+    """All that a token bound to this agent may call.
+
+    blind: only what tells nothing of decisions, positions or memories
+    records: whether it may also record what it decided; None leaves that to how the agent is run
+    """
+    tools: ToolSet = _bound_part(book).bound_tools(book, agent_id, blind=blind, records=records)
+    return tools
+
+
+def outside_tools(book: Book, preset: str | None = None) -> list[Tool]:
+    """What every agent outside is given beside the tools of its preset, which are the book's own if none is named. An
+    extension that the preset names has given its tools already."""
+    tools: list[Tool] = []
+    for one in book.extensions:
+        if one.outside_tools is None or (one.tools is not None and one.name in book.preset(preset).extensions):
+            continue
+        tools += load_part(one.outside_tools)(book)
+    return tools
+
+
+def _bound_part(book: Book) -> Any:
+    for one in book.extensions:
+        if one.bound is not None:
+            return load_part(one.bound)
+    raise NotFound("there are no agents here: no extension that has them is on", field="agent")
