@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # A worker that has done its half takes from the other's.
 SPREAD := -n $(WORKERS) --dist worksteal
 # What every engine must pass, and what only a cluster can be asked.
-ON_CITUS := tests/extensions/storage/test_cluster.py tests/extensions/storage/test_cluster_under_load.py tests/storage/test_guards.py tests/storage/test_row_security.py tests/book/memory \
+ON_CITUS := tests/extensions/storage/test_cluster.py tests/extensions/storage/test_cluster_under_load.py tests/extensions/storage/test_guards.py tests/extensions/storage/test_row_security.py tests/book/memory \
 	tests/book/ledger/test_undo.py tests/book/ledger/test_verify.py tests/book/chats tests/extensions/book/test_transfer_extensions.py tests/extensions/agents/book tests/extensions/trading/book tests/book/upkeep/test_transfer.py \
 	tests/models/closing tests/contracts/test_isolation.py tests/contracts/test_two_writers.py
 ENGINE := tests/book tests/models/offline tests/presets tests/storage tests/tools

@@ -146,7 +146,7 @@ here each test takes one of the two by its name, so that each room stands on bot
 LONG = tuple(
     f"tests/{name}"
     for name in (
-        "book/ledger/test_tamper.py::test_whoever",
+        "extensions/book/test_tamper.py::test_whoever",
         "book/ledger/test_verify.py::test_every_forgery",
         "extensions/trading/book/test_days.py::test_kept_figures",
         "extensions/trading/book/test_no_look_ahead.py",
@@ -162,7 +162,6 @@ LONG = tuple(
         "extensions/test_openapi.py",
         "doors/http/test_serving.py",
         "extensions/doors/http/web/test_checks.py::test_the_page",
-        "models/offline/test_extraction.py::test_cost",
         "models/reader/test_reader.py::test_cost",
         "storage/test_installed.py",
     )

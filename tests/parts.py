@@ -23,12 +23,8 @@ WITH_EXTENSIONS = (
     "demo",
     "docs",
     "extensions",
-    # Walks over every table of this package.
-    "book/ledger/test_tamper.py",
-    "storage/test_guards.py",
-    "storage/test_row_security.py",
 )
-"""Folders and files, below tests, of what needs an extension or walks over all that this package has."""
+"""Folders, below tests, of what needs an extension or walks over all that this package has."""
 
 
 def needs_extensions(path: Path) -> bool:

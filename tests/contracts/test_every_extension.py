@@ -1,7 +1,7 @@
 """A book with a row in each table of each extension that has a contract: undone, moved, checked.
 
 Who may do what is walked in test_authority_walk.py, who sees what in test_isolation.py, erasure in
-test_nothing_left.py, tampering in tests/book/ledger/test_tamper.py, being off and gone in test_extension_life.py.
+test_nothing_left.py, tampering in tests/extensions/book/test_tamper.py, being off and gone in test_extension_life.py.
 """
 
 import io

@@ -26,8 +26,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 from tests.extensions.agents.deciding import LONG, ran
+from tests.extensions.storage.every_table import OWNED
 from tests.furnished import _program as program
-from tests.storage.every_table import OWNED
 
 from keepbook import Keepbook
 from keepbook.app import back_up, prove

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 import typer
 from fastapi import APIRouter
-from tests.storage.every_table import DECLARED
+from tests.extensions.storage.every_table import DECLARED
 
 import keepbook
 from keepbook import Keepbook, to_json

@@ -31,9 +31,9 @@ from tests.docs.pages import (
     section,
     text_of,
 )
+from tests.extensions.storage.every_table import BY_NAME
 from tests.extensions.strangers import forgetting_strangers
 from tests.sources import tree
-from tests.storage.every_table import BY_NAME
 
 from keepbook import Keepbook
 from keepbook.book.book import Book, MemoryDetail

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.storage.every_table import OWNED
+from tests.extensions.storage.every_table import OWNED
 
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat

@@ -4,7 +4,7 @@ import io
 from typing import Any
 
 import pytest
-from tests.storage.every_table import TABLES
+from tests.extensions.storage.every_table import TABLES
 
 from keepbook import Keepbook
 from keepbook.book.owners.authority import Actor

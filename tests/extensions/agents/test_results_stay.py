@@ -1,6 +1,6 @@
 """A result stays as it was given: looked at again, resolved, attacked, through every door.
 
-Only what became of it moves. Raw SQL against the same rows is in tests/storage/test_guards.py.
+Only what became of it moves. Raw SQL against the same rows is in tests/extensions/storage/test_guards.py.
 """
 
 import contextlib

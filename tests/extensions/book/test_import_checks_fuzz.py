@@ -21,8 +21,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, note, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, func, make_url, select
+from tests.extensions.storage.every_table import BY_NAME, COVERED, EXPORTED, KINDS
 from tests.furnished import furnished
-from tests.storage.every_table import BY_NAME, COVERED, EXPORTED, KINDS
 
 from keepbook import Keepbook
 from keepbook.book.ledger.batch import Digest

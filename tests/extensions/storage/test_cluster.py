@@ -15,8 +15,8 @@ from psycopg import errors, sql
 from sqlalchemy import event
 from tests.databases import AS_TABLES, SHARDS, drop, make, nodes, url_of
 from tests.extensions.agents.deciding import busy_desk
+from tests.extensions.storage.every_table import PARENTS_FIRST
 from tests.extensions.trading.floor import busy_floor
-from tests.storage.every_table import PARENTS_FIRST
 
 from keepbook import Keepbook
 from keepbook.errors import Conflict, Invalid

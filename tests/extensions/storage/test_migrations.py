@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from tests.extensions.storage.every_table import BY_NAME
 from tests.furnished import OWNER, SAID, brought_back, dumped, furnished
-from tests.storage.every_table import BY_NAME
 
 from keepbook import Keepbook
 from keepbook.storage import schema

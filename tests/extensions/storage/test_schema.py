@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from alembic import command
 from sqlalchemy import Connection, create_engine, make_url
-from tests.storage.every_table import BY_NAME, OWNED, PARENTS_FIRST
+from tests.extensions.storage.every_table import BY_NAME, OWNED, PARENTS_FIRST
 
 from keepbook import Conflict, Keepbook
 from keepbook.storage import schema

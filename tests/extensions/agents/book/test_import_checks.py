@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.book.upkeep.test_import_checks import exported
-from tests.storage.every_table import TABLES
+from tests.extensions.storage.every_table import TABLES
 
 from keepbook import Keepbook
 from keepbook.book.owners.authority import Actor

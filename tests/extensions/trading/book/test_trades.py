@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.extensions.storage.every_table import TABLES
 from tests.extensions.trading.floor import POSITIONS, TRADES, busy_floor, floor
-from tests.storage.every_table import TABLES
 
 from keepbook import Invalid, Keepbook
 from keepbook.book.ground.when import stamp

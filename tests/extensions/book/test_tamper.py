@@ -20,8 +20,8 @@ from sqlalchemy import Connection, Float, Integer, Table, create_engine, delete,
 from tests.conftest import DEEPER, Clock, Prepared, alike_in_every_run
 from tests.contracts.contract_folders import every_extension
 from tests.embedding import meant
+from tests.extensions.storage.every_table import BY_NAME, TABLES
 from tests.furnished import OWNER, furnished
-from tests.storage.every_table import BY_NAME, TABLES
 
 from keepbook import Invalid, Keepbook, NotAllowed
 from keepbook.book.ledger import cover, seal_check
