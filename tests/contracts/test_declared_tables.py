@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Column, ForeignKeyConstraint, PrimaryKeyConstraint
+from tests.extensions.storage.test_schema import core
 from tests.extensions.strangers import forgetting_strangers
 
 from keepbook import Invalid, Keepbook
+from keepbook.app import upgrade
 from keepbook.settings import load_settings
 from keepbook.storage.tables.declare import Word, declare_table, owner_column
 
@@ -65,6 +67,19 @@ def test_a_table_that_does_not_fit_is_refused(folder: Path, declared: str) -> No
     with pytest.raises(Invalid, match=REFUSED[declared]) as refused:
         opened(folder, declared)
     assert refused.value.field == "extensions"
+
+
+@pytest.mark.both_engines
+def test_a_table_that_somebody_else_made_is_not_taken_over(folder: Path, book_url: str) -> None:
+    Keepbook(book_url).close()
+    with core(book_url) as conn:
+        conn.exec_driver_sql("CREATE TABLE socks (owner TEXT)")
+    (folder / "tables.py").write_text(f"{TABLES}one = socks({KEPT})\n", encoding="utf-8")
+    settings = load_settings(db=book_url, extensions=["socks:SOCKS"])
+    with pytest.raises(Invalid, match="has a table 'socks' already"):
+        upgrade(book_url, settings)
+    with Keepbook(book_url) as kb:  # nothing of it was done
+        assert "socks" not in {table.name for table in kb._database.tables.declared}
 
 
 def test_what_fits_is_installed(folder: Path) -> None:

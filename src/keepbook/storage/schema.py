@@ -19,13 +19,20 @@ from sqlalchemy import Connection, Table, inspect, text
 from sqlalchemy.dialects import registry
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from keepbook.errors import Conflict
+from keepbook.errors import Conflict, Invalid
 from keepbook.extension import Extension, loaded_extensions, shipped
 from keepbook.extensions import SHIPPED
 from keepbook.patterns import regex
 from keepbook.storage.cover_rules import noticing
 from keepbook.storage.guard_rules import ERASE, PURGE, postgresql_guards, sqlite_guards, with_columns, with_erasing
-from keepbook.storage.installed import InstalledExtension, Record, describe_tables, read_record, table_set
+from keepbook.storage.installed import (
+    InstalledExtension,
+    Record,
+    describe_tables,
+    read_record,
+    rebuild_tables,
+    table_set,
+)
 from keepbook.storage.statements import split
 from keepbook.storage.tables import TableSet, shipped_tables, tables_of
 from keepbook.storage.tables.declare import rules_of
@@ -186,8 +193,20 @@ def install(conn: Connection, extension: Extension) -> None:
     nth = next((at for at, one in enumerate(record, 1) if one.name == extension.name), len(record) + 1)
     tables = TableSet([*table_set(tuple(others)).of_extensions, *tables_of(extension)])
     there = set(inspect(conn).get_table_names())
+    _refuse_foreign_tables(extension, record, there)
     for statement in split(installing_sql(engine, extension, tables, there, nth)):
         conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
+
+
+def _refuse_foreign_tables(extension: Extension, record: Record, there: Collection[str]) -> None:
+    """Refuse to take over a table that somebody else made: an extension whose code is gone, or another program."""
+    own = {table.name for one in record if one.name == extension.name for table in rebuild_tables(one.tables)}
+    for table in tables_of(extension):
+        if table.name in there and table.name not in own:
+            raise Invalid(
+                f"extension {extension.name!r}: this database has a table {table.name!r} already; call yours otherwise",
+                field="extensions",
+            )
 
 
 def expected_statements(engine: str, record: Record) -> list[str]:
