@@ -8,7 +8,8 @@ its rows either way:
   `put(table, rows)`; without it they are written table by table
 - `after_restore(tx)`: make anew what no export holds; returns the names of what the person has to allow again
 - `older_line(kind, value)`: the fields that a line of the first format did not have yet
-- `LOADS` and `take_back(book, tx, load)`: the kinds of load it brings in, and how one is taken back
+- `LOADS` and `take_back(book, tx, load)`: the kinds of load it brings in, and how one is taken back; the table `loads`
+  knows memories and trades, so that so far only trading has some
 - `SHARED` and `verify_shared(kb, anchor)`: what its data that all books share are called in an answer, and a check of
   them that returns a `SharedVerification`; only those that are on are asked for this one
 """

@@ -3,7 +3,7 @@
 PLACES: its items of the navigation, each a `NavItem`; they stand before Settings
 hidden(visit): the keys of those that are left out for now; of these `hides_empty` is true
 chat_partner(chat): who answers in a chat that is the extension's own, a `ChatPartner`, or None
-LOADS: for each kind of file that it takes in, how the pages show what came, a `LoadPage`
+LOADS: for each kind of load that it takes in (`book/upkeep/hooks.py`), how the pages show what came, a `LoadPage`
 """
 
 from collections.abc import Iterator, Sequence
