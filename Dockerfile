@@ -3,9 +3,12 @@
 FROM python:3.13-slim AS build
 WORKDIR /src
 RUN python -m venv /opt/keepbook
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY deploy/requirements.lock ./deploy/
+RUN /opt/keepbook/bin/pip install --no-cache-dir --require-hashes --requirement deploy/requirements.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY scripts/build_day.py ./scripts/
 COPY src ./src
-RUN /opt/keepbook/bin/pip install --no-cache-dir --constraint constraints.txt '.[serve,postgres,models,embed]'
+RUN /opt/keepbook/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM python:3.13-slim
 # pg_dump and pg_restore, for `keepbook backup`. Debian's own security updates decide the version.

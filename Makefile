@@ -75,6 +75,7 @@ deploy-check: setup ## Hold the container, compose and systemd files against the
 	@KEEPBOOK_HOST=books.example.org ADMIN_PASSWORD=a WEB_PASSWORD=w docker-compose config --quiet
 	@mkdir -p build && sed "s,/opt/keepbook/bin,$(CURDIR)/.venv/bin," deploy/keepbook.service > build/keepbook.service
 	@systemd-analyze verify build/keepbook.service
+	@systemd-analyze security --offline=true --threshold=30 build/keepbook.service > build/keepbook.security
 
 reader: setup ## Train the reader anew from training/chats and write its figures (see training/README.md)
 	@PYTHONPATH=src:. $(BIN)/python -m training.train_reader $(ARGS)
@@ -87,9 +88,12 @@ screenshots: setup ## Make the README's pictures anew
 	@$(BIN)/python scripts/browser.py
 	@$(BIN)/python scripts/screenshots.py
 
-pins: setup ## Renew constraints.txt with the newest versions that fit
-	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --upgrade --no-header --quiet \
-		--output-file constraints.txt
+LOCK := $(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-header --quiet
+
+pins: setup ## Renew requirements.lock and deploy/requirements.lock with the newest versions that fit, and their hashes
+	@$(LOCK) --all-extras --upgrade --output-file requirements.lock
+	@$(LOCK) --extra serve --extra postgres --extra models --extra embed --extra build --no-annotate \
+		--constraint requirements.lock --output-file deploy/requirements.lock
 
 clean: ## Remove .venv, caches and build results; no book is touched
 	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,8 +1,9 @@
 """Make `.venv` ready: what `make run` and `make test` do first.
 
 Needs nothing but python3. Installs with uv, which takes seconds; where uv cannot be had or fails, plain
-pip does the same in a minute or two. A stamp says for which place, Python and requirements `.venv` was
-made; when one of them changes it is made anew, since a copied or half-updated one would run other code
+pip does the same in a minute or two. What comes over the network, uv itself and what builds the project among
+it, is taken by its hash in `requirements.lock`. A stamp says for which place, Python and requirements `.venv`
+was made; when one of them changes it is made anew, since a copied or half-updated one would run other code
 than the code beside it. Old Pythons must be able to read this file, to be told that they are too old.
 """
 
@@ -18,7 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "keepbook-ready"
 OLDEST = (3, 11)
-INSTALL = ["install", "--quiet", "--constraint", "constraints.txt", "--editable", ".[dev]"]
+LOCK = ROOT / "requirements.lock"
+BY_HASH = ["install", "--quiet", "--require-hashes", "--requirement"]
+PROJECT = ["install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", "."]
 
 
 def main() -> None:
@@ -51,7 +54,7 @@ def fingerprint() -> str:
     import tomllib  # unknown to the old Pythons that must get as far as the word above
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    pins = LOCK.read_text(encoding="utf-8")
     parts = [str(ROOT), sys.version, repr(project["project"]), repr(project["build-system"]), pins]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -72,11 +75,26 @@ def install() -> None:
     python = str(VENV / "bin" / "python")
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
     uv = [str(VENV / "bin" / "uv"), "pip"]
+    alone = VENV / "uv.lock"
+    alone.write_text(locked("uv"), encoding="utf-8")
     # uv does not read pip's configuration: behind a company mirror only pip may find the packages.
-    if quietly([*pip, "install", "--quiet", "uv"]) and quietly([*uv, *INSTALL, "--python", python]):
+    if (
+        quietly([*pip, *BY_HASH, str(alone)])
+        and quietly([*uv, *BY_HASH, str(LOCK), "--python", python])
+        and quietly([*uv, *PROJECT, "--python", python])
+    ):
         return
     print("uv does not work here; using pip, which takes a minute or two ...", flush=True)
-    run([*pip, *INSTALL], or_else="The packages could not be installed; is the network there?")
+    run([*pip, *BY_HASH, str(LOCK)], or_else="The packages could not be installed; is the network there?")
+    run([*pip, *PROJECT], or_else="The project itself could not be installed.")
+
+
+def locked(name: str) -> str:
+    """The lines of one package in `requirements.lock`: its version and its hashes."""
+    lines = LOCK.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = next(at for at, line in enumerate(lines) if line.startswith(name + "=="))
+    after = (at for at, line in enumerate(lines) if at > first and not line.startswith(" "))
+    return "".join(lines[first : next(after, len(lines))])
 
 
 def quietly(command: "list[str]") -> bool:

@@ -17,7 +17,7 @@ import psycopg
 from psycopg import sql
 from tests.quicker import WARM
 
-from keepbook.storage import postgres
+from keepbook.storage.engines import postgres
 
 CLUSTER = os.environ.get("KEEPBOOK_TEST_CITUS", "")
 """The operator's address of a Citus cluster's coordinator, in whose `pg_dist_node` its nodes stand."""

@@ -29,7 +29,8 @@ from typing import Any
 
 LOADED = (
     "keepbook.doors.cli", "keepbook.doors.http.app", "keepbook.doors.http.server", "keepbook.doors.mcp.server",
-    "keepbook.storage.postgres", "keepbook.storage.sqlite", "uvicorn.lifespan.on", "uvicorn.protocols.http.h11_impl",
+    "keepbook.storage.engines.postgres", "keepbook.storage.engines.sqlite", "uvicorn.lifespan.on",
+    "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
 HERE = Path(__file__)
 READ_FIRST = (

@@ -10,33 +10,27 @@ from pathlib import Path
 from types import MethodType
 from typing import Any, cast
 
+from keepbook.book.ground.system_clock import utc_now
 from keepbook.client.address import is_address
 from keepbook.extension import load_part, loaded_extensions, takes_nothing_else
 from keepbook.installation import (
-    CopyVerification,
     Installation,
     adopt,
-    back_up,
     damage_of,
     differences,
     distribute,
     not_compared,
-    prove,
     put_back_guards,
     upgrade,
-    utc_now,
 )
 
 __all__ = [
-    "CopyVerification",
     "Keepbook",
     "adopt",
-    "back_up",
     "damage_of",
     "differences",
     "distribute",
     "not_compared",
-    "prove",
     "put_back_guards",
     "upgrade",
     "utc_now",

@@ -6,31 +6,25 @@ import keepbook.extensions.agents.book.runs
 import keepbook.extensions.agents.models.runner
 import keepbook.extensions.trading.book.market.face
 import keepbook.models.choose
+from keepbook.book.ground.system_clock import utc_now
 from keepbook.installation import (
-    CopyVerification,
     Installation,
     adopt,
-    back_up,
     damage_of,
     differences,
     distribute,
     not_compared,
-    prove,
     put_back_guards,
     upgrade,
-    utc_now,
 )
 
 __all__ = [
-    "CopyVerification",
     "Keepbook",
     "adopt",
-    "back_up",
     "damage_of",
     "differences",
     "distribute",
     "not_compared",
-    "prove",
     "put_back_guards",
     "upgrade",
     "utc_now",

@@ -5,16 +5,14 @@ asynchronously. There is no second engine and no second client: each call does w
 do. Its types stand in `asynchronous.pyi`, which `scripts/stubs.py` writes.
 """
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Self
 
 from keepbook.app import Keepbook
 from keepbook.client.address import is_address
-from keepbook.client.off_loop import OffLoop, unwrap
+from keepbook.client.off_loop import OffLoop, ThreadsBeside, unwrap
 
 THREADS = 8
 
@@ -32,7 +30,7 @@ class AsyncKeepbook:
     """
 
     def __init__(self, db: str | Path | None = None, **given: Any) -> None:
-        self._pool = ThreadPoolExecutor(THREADS, "keepbook")
+        self._pool = ThreadsBeside(THREADS)
         self._kb: Any = _open_remote(str(db), given) if is_address(db) else Keepbook(db, **given)
         self._elsewhere = is_address(db)
 
@@ -59,15 +57,15 @@ class AsyncKeepbook:
         work: a function; it is called beside the event loop
         args: what that function is given; a book stands for the book itself
         """
-        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(work, *map(unwrap, args)))
+        return await self._pool.run(partial(work, *map(unwrap, args)))
 
     async def close(self) -> None:
         """Close what is open; nothing can be used any more."""
         if self._elsewhere:
             await self._kb.close()
-        else:
+        elif not self._pool.is_closed:
             await self.run(self._kb.close)
-        self._pool.shutdown(wait=False)
+        self._pool.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -16,6 +16,7 @@ import keepbook.book.chats.threads
 import keepbook.book.ground.to_json
 import keepbook.book.ledger.ledger
 import keepbook.book.ledger.loads
+import keepbook.book.ledger.owner_settings
 import keepbook.book.ledger.verify
 import keepbook.book.memory.block
 import keepbook.book.memory.links
@@ -80,7 +81,7 @@ class AsyncTokens:
         made_with: str | None = None,
     ) -> keepbook.book.owners.tokens.NewToken:
         """Make a token and return its secret, this once. `agent` is the id of the agent whose tools it has. A token
-        that is `made_with` another ends no later than that one.
+        that is `made_with` another ends no later than that one, and is revoked with it.
 
         owner: whose: a name of your choice for a person
         kind: which: of a token person, agent or service; of a file what it holds; of a run what began it
@@ -101,7 +102,8 @@ class AsyncTokens:
         secret: what was shown at the door
         """
     async def revoke(self, id: str, *, owner: str | None = None) -> keepbook.book.owners.tokens.Token:
-        """Revoke a token: from now on it opens nothing. With `owner`, only a token of that owner.
+        """Revoke a token with all that was made with it: from now on they open nothing. With `owner`, only a token of
+        that owner.
 
         id: its id, eight characters
         owner: whose: a name of your choice for a person
@@ -151,6 +153,13 @@ class AsyncChat:
         hidden: told to the model with it, shown nowhere
         parts: what a model made the message of, to send it again as it was
         """
+    async def bring_into_view(
+        self, turns: collections.abc.Sequence[int] | None = None
+    ) -> keepbook.book.chats.threads.Thread:
+        """Send turns to the model again that were taken out of its view; without numbers all of them.
+
+        turns: the numbers of turns; by default all that are meant
+        """
     async def close(self, offline: bool = False) -> keepbook.book.chats.closing_result.ClosingResult:
         """Read what is new for memories, once. The chat rests until something is said again.
 
@@ -176,6 +185,14 @@ class AsyncChat:
         """Every turn of the chat, in order."""
     async def pencil(self) -> collections.abc.Sequence[keepbook.book.chats.pencil.Pencil]:
         """What closing would keep or propose of what was said so far, each beside its turn. Nothing of it is stored."""
+    async def take_out_of_view(
+        self, turns: collections.abc.Sequence[int] | None = None
+    ) -> keepbook.book.chats.threads.Thread:
+        """Leave turns that others recorded out of what a model is sent; without numbers all of them. They stay
+        readable.
+
+        turns: the numbers of turns; by default all that are meant
+        """
     @property
     def thread(self) -> Awaitable[keepbook.book.chats.threads.Thread]:
         """The chat's present state."""
@@ -750,7 +767,10 @@ class AsyncTrading:
     async def load(
         self,
         kind: str,
-        source: str | os.PathLike[str] | collections.abc.Iterable[str],
+        source: str
+        | os.PathLike[str]
+        | collections.abc.Iterable[str]
+        | keepbook.extensions.trading.book.files.RowsRead,
         *,
         deployment: str | None = None,
         progress: collections.abc.Callable[[int], None] | None = None,
@@ -867,7 +887,10 @@ class AsyncMarket:
         """id: its id, eight characters"""
     async def load(
         self,
-        source: str | os.PathLike[str] | collections.abc.Iterable[str],
+        source: str
+        | os.PathLike[str]
+        | collections.abc.Iterable[str]
+        | keepbook.extensions.trading.book.files.RowsRead,
         *,
         symbol: str | None = None,
         timeframe: str | None = None,
@@ -882,7 +905,10 @@ class AsyncMarket:
         """
     async def load_events(
         self,
-        source: str | os.PathLike[str] | collections.abc.Iterable[str],
+        source: str
+        | os.PathLike[str]
+        | collections.abc.Iterable[str]
+        | keepbook.extensions.trading.book.files.RowsRead,
         *,
         progress: collections.abc.Callable[[int], None] | None = None,
     ) -> keepbook.extensions.trading.book.files.LoadedFile:
@@ -939,7 +965,8 @@ class AsyncBook:
     async def block(
         self, *, preset: str | None = None, scope: str | None = None, known: Any = None, valid: Any = None
     ) -> str:
-        """The text for a system prompt, as a chat beginning now would see it; a pure read.
+        """The text for a system prompt, as a chat beginning now would see it; a pure read. With memory switched off it
+        is empty for a program.
 
         preset: the vocabulary and policy to go by; by default the one in force
         scope: the agent or skill it is for; reading, * means every one
@@ -953,8 +980,11 @@ class AsyncBook:
 
         chosen: what changes: memory (a bool), never (topics), tier (a word)
         """
-    async def configure(self, *, preset: str | None = None, zone: str | None = None) -> None:
-        """Set the owner's own choices: preset and time zone.
+    async def configure(
+        self, *, preset: str | None = None, zone: str | None = None
+    ) -> keepbook.book.ledger.owner_settings.Configured:
+        """Set the owner's own choices: preset and time zone. It is an entry of the ledger, and undone like any
+        other.
 
         preset: the vocabulary and policy to go by; by default the one in force
         zone: the owner's time zone by its IANA name, as Europe/Oslo
@@ -1187,7 +1217,7 @@ class AsyncBook:
         scope: the agent or skill it is for; reading, * means every one
         thread_id: the chat it comes from, or is about
         turn_ids: the turns of the chat that said it
-        force: keep it although something like it is there
+        force: keep it although something like it is there, or its topic is one never to be kept
         """
     async def rendered(
         self, *, preset: str | None = None, scope: str | None = None, known: Any = None, valid: Any = None
@@ -1229,7 +1259,13 @@ class AsyncBook:
     def threads(self) -> AsyncChats: ...
     @property
     def trading(self) -> AsyncTrading: ...
-    async def undo(self, event: int) -> keepbook.book.memory.memories.Written | keepbook.book.memory.links.Link:
+    async def undo(
+        self, event: int
+    ) -> (
+        keepbook.book.memory.memories.Written
+        | keepbook.book.memory.links.Link
+        | keepbook.book.ledger.owner_settings.Configured
+    ):
         """Undo exactly the write that answered with `event`. Undo of an undo is redo.
 
         event: the number of an entry, as the write that made it answered
@@ -1258,6 +1294,7 @@ class AsyncBook:
         expect_version: int | None = None,
         thread_id: str | None = None,
         turn_ids: collections.abc.Sequence[Any] = (),
+        force: bool = False,
     ) -> keepbook.book.memory.memories.Written:
         """Give a memory new words: a change from now on, or with `correction` as it should have been from the start.
 
@@ -1277,6 +1314,7 @@ class AsyncBook:
         expect_version: refuse if the memory is at another version by now
         thread_id: the chat it comes from, or is about
         turn_ids: the turns of the chat that said it
+        force: keep it although something like it is there, or its topic is one never to be kept
         """
     async def verify(
         self, anchor: str | pathlib.Path | None = None, progress: collections.abc.Callable[[int], None] = ...
@@ -1322,14 +1360,16 @@ class AsyncKeepbook:
         by: str = "person",
         door: str = "python",
         hand: keepbook.book.owners.authority.Actor | None = None,
+        name: str | None = None,
     ) -> AsyncBook:
-        """One owner's book. `by="agent"` writes as an agent, whose word never outranks the person's. A door says with
-        `hand` what the token that it was shown may do.
+        """One owner's book. `by="agent"` writes as an agent, whose word never outranks the person's; `name` is what
+        lines call it that it wrote. A door says with `hand` what the token that it was shown may do.
 
         owner: whose: a name of your choice for a person
         by: who: person or agent; of a chat's title person or model
         door: the way in, as the ledger tells it
         hand: what the key that was shown may do; for doors
+        name: how it is called
         """
     def talk(
         self, chat: AsyncChat, *, models: keepbook.models.choose.Models | None = None

@@ -29,6 +29,11 @@ class KeepbookError(Exception):
         self.field = field
         self.details = details
 
+    def add(self, words: str) -> None:
+        """Say more, once more is known."""
+        self.message = f"{self.message}; {words}"
+        self.args = (self.message,)
+
 
 class Invalid(KeepbookError):
     code = "invalid"
@@ -68,3 +73,7 @@ class LimitReached(KeepbookError):
 
 class ModelFailed(KeepbookError):
     code = "model_failed"
+
+
+def keepbook_closed() -> Conflict:
+    return Conflict("this Keepbook was closed; open it again", code="book_closed")

@@ -5,8 +5,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
@@ -16,10 +15,13 @@ from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import due, leases
 from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.system_clock import utc_now
 from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger import clock_check
 from keepbook.book.ledger.cover import cover
-from keepbook.book.ledger.ledger import Origin
+from keepbook.book.ledger.ledger import Origin, held_against_clock
 from keepbook.book.owners import authority
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
@@ -28,9 +30,7 @@ from keepbook.errors import Invalid, KeepbookError
 from keepbook.extension import Extension, find_extensions, load_part, shipped
 from keepbook.presets import load_preset
 from keepbook.settings import Settings, load_settings
-from keepbook.storage.backups import copy as copy_database
-from keepbook.storage.backups import is_server, open_copy
-from keepbook.storage.database import ClockFunction, Database
+from keepbook.storage.database import ClockFunction, Database, is_postgresql
 from keepbook.storage.database import distribute as distribute_database
 from keepbook.storage.database import upgrade as upgrade_database
 
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
     from keepbook.models.compress import Budget
-    from keepbook.storage.cluster import Spread
+    from keepbook.models.outward import OutwardDoor
+    from keepbook.storage.engines.cluster import Spread
     from keepbook.tools.catalogue import ToolSet
 
 
@@ -91,31 +92,6 @@ def put_back_guards(db: str) -> list[str]:
     return repair_guards(db)
 
 
-@dataclass(frozen=True, slots=True)
-class CopyVerification:
-    """Whether one owner's ledger holds in a backup."""
-
-    owner: str
-    ok: bool
-    entries: int
-    links: int
-    why: str | None = None
-
-
-def back_up(db: str, target: Path, *, busy_seconds: float = 30.0) -> None:
-    """Copy a whole database with all its owners; PostgreSQL as its administrator."""
-    copy_database(db, target, busy_seconds)
-
-
-def prove(db: str, file: Path) -> list[CopyVerification]:
-    """Open a backup aside and verify the ledger of every owner in it."""
-    with open_copy(db, file) as (place, owners):
-        settings = load_settings(db=place).but(allow_bypass_login=True)
-        with Installation(place, settings=settings, embedder="none") as kb:
-            found = [(owner, kb.book(owner).verify()) for owner in owners]
-    return [CopyVerification(owner, one.ok, one.entries, one.links, one.why) for owner, one in found]
-
-
 def check_extensions(extensions: Sequence[Extension]) -> None:
     """Refuse an extension that would take a name that is there already. Those of this package are known to fit."""
     for one in extensions:
@@ -133,10 +109,6 @@ def check_extensions(extensions: Sequence[Extension]) -> None:
                         f"extension {one.name!r}: there is a {what} {name!r} already; call yours otherwise",
                         field="extensions",
                     )
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 @explain_arguments
@@ -185,18 +157,27 @@ class Installation:
         )  # fmt: skip
         self._embedder: str = embedder or self.settings.embedder
 
-    def book(self, owner: str, *, by: str = "person", door: str = "python", hand: Actor | None = None) -> Book:
-        """One owner's book. `by="agent"` writes as an agent, whose word never outranks the person's. A door says with
-        `hand` what the token that it was shown may do."""
+    def book(
+        self,
+        owner: str,
+        *,
+        by: str = "person",
+        door: str = "python",
+        hand: Actor | None = None,
+        name: str | None = None,
+    ) -> Book:
+        """One owner's book. `by="agent"` writes as an agent, whose word never outranks the person's; `name` is what
+        lines call it that it wrote. A door says with `hand` what the token that it was shown may do."""
         if by not in ("person", "agent"):
             raise Invalid(f"by is 'person' or 'agent', not {by!r}", field="by")
-        return self._book(owner, by, door, hand)
+        called = clean_optional(name, "name", 80) if by == "agent" else None
+        return self._book(owner, by, door, hand, called)
 
-    def _book(self, owner: str, by: str, door: str, hand: Actor | None = None) -> Book:
+    def _book(self, owner: str, by: str, door: str, hand: Actor | None = None, name: str | None = None) -> Book:
         return Book(
             self._database,
             owner,
-            Origin(by, door),
+            Origin(by, door, name=name),
             self._presets,
             closer=self._close,
             penciller=self._pencil,
@@ -218,7 +199,10 @@ class Installation:
 
         key = self.settings.openai_key
         chosen = choose_embedder(
-            self._embedder, base_url=self.settings.openai_base_url, key=key.reveal() if key else None
+            self._embedder,
+            base_url=self.settings.openai_base_url,
+            key=key.reveal() if key else None,
+            outward=self.outward if self.settings.openai_base_url else None,
         )
         return None if chosen is None else Meaning(self._database, chosen)
 
@@ -266,7 +250,15 @@ class Installation:
         # See tools().
         from keepbook.models.from_settings import models_under, notebook_alone
 
-        return notebook_alone() if self.demo else models_under(self.settings)
+        return notebook_alone() if self.demo else models_under(self.settings, self.outward)
+
+    @cached_property
+    def outward(self) -> "OutwardDoor":
+        """The way to addresses that a person, a page or a file names."""
+        # See tools().
+        from keepbook.models.outward import OutwardDoor
+
+        return OutwardDoor()
 
     def _pencil(self, opened: OpenBook, thread_id: str) -> "Sequence[Pencil]":
         # See tools().
@@ -293,7 +285,7 @@ class Installation:
     @cached_property
     def tokens(self) -> Tokens:
         """The keys to the doors: `kb.tokens.create("alice")`."""
-        return Tokens(self._database)
+        return Tokens(self._database, self.settings.admin_db)
 
     def sweep_in_turn(self, holder: str, seconds: float) -> "SweepResult | None":
         """The sweep, unless another worker is doing it. `holder` names this worker, which keeps the sweep for
@@ -333,7 +325,7 @@ class Installation:
 
         swept = sweep(self._database, self._opens_for_jobs, self.extensions)
         if (folder := self.settings.backup_folder) is not None and self._place != ":memory:" and not self.demo:
-            address = self.settings.admin_db or self._place if is_server(self._place) else self._place
+            address = self.settings.admin_db or self._place if is_postgresql(self._place) else self._place
             keep_copies(address, folder.expanduser(), self.settings, self._database.clock(), swept)
         return swept
 
@@ -354,9 +346,11 @@ class Installation:
         # Few move house.
         from keepbook.book.upkeep.import_answer import say_what_came
         from keepbook.book.upkeep.importers.incoming import portions
-        from keepbook.book.upkeep.importers.sources import read_path
+        from keepbook.book.upkeep.importers.read_file import read_incoming
+        from keepbook.book.upkeep.reading_apart import limits_in
 
-        found = portions(read_path(Path(place).expanduser()), owner, owner_map or {})
+        read = read_incoming(Path(place).expanduser(), limits_in(self.settings))
+        found = portions(read, owner, owner_map or {})
         books = [(self.book(name, door=door), incoming) for name, incoming in found.items()]
         done: list[Imported] = []
         for book, incoming in books:
@@ -383,6 +377,23 @@ class Installation:
         """Everybody who has a book here."""
         with self._database.unscoped() as conn:
             return everyone(conn)
+
+    def clock_trouble(self, owner: str) -> str | None:
+        """Why the clock keeps an owner's book from being written to, or that the book's last entry lies in the future;
+        None if neither is so."""
+        with self._database.read(owner) as tx:
+            now, last, fault = held_against_clock(tx)
+        return fault or clock_check.future_notice(now, last)
+
+    def accept_clock(self, owner: str) -> str | None:
+        """The operator's word: let one write of an owner through that is refused for the clock, within a day. Returns
+        what was wrong with the clock; if nothing is, nothing happens."""
+        with self._database.read(owner) as tx:
+            now, last, fault = held_against_clock(tx)
+        clock_check.refuse_last_year(now, last)
+        if fault is not None:
+            clock_check.accept_clock(self._database, owner, now)
+        return fault
 
     def facts(self) -> dict[str, str]:
         """What is open: engine, place, size, schema."""

@@ -16,7 +16,6 @@ The `sweeps` module of an extension may have any of these:
 """
 
 import asyncio
-import logging
 import os
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -31,6 +30,7 @@ from keepbook.book.chats import threads
 from keepbook.book.ground import due
 from keepbook.book.ground.due import Due
 from keepbook.book.ground.limits import TRASH_DAYS
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import later, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import proposals
@@ -42,7 +42,7 @@ from keepbook.settings import Settings
 from keepbook.storage.backups import copy, ending
 from keepbook.storage.database import Database
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 EMBED = "embed"
 MOST_ERRANDS_AT_ONCE = 4

@@ -109,6 +109,7 @@ class Settings:
     openai_key: SecretSetting | None = _setting("Its key; at OpenAI itself also OPENAI_API_KEY.", None)
     anthropic_base_url: str | None = _setting("Another endpoint that speaks Anthropic's format.", None)
     anthropic_key: SecretSetting | None = _setting("Its key; at Anthropic itself also ANTHROPIC_API_KEY.", None)
+    model_hosts: Several = _setting("Hosts inside your networks where a server may ask for models.", Several())
     model_timeout: float = _setting("How long a model may take to answer, in seconds.", 120.0, above=0, most=3600)
     context_tokens: int = _setting("The context budget of a chat, at characters / 4.", 32_000, least=1000)
     compress_at: float = _setting("Past which share of it older turns are summarised.", 0.8, above=0, most=1)
@@ -118,11 +119,17 @@ class Settings:
     max_memories: int | None = _setting("How many memories one owner may have, archive included.", None, least=0)
     max_chats: int | None = _setting("How many chats one owner may have.", None, least=0)
     max_bytes: int | None = _setting("How many characters one owner's memories and chats may have.", None, least=0)
-    rate_per_minute: int = _setting("Requests a token may send in a minute to a worker; 0: any.", 1200, least=0)
+    rate_per_minute: int = _setting(
+        "Requests a token, or an address without one, may send in a minute; 0: any.", 1200, least=0
+    )
     max_body_bytes: int = _setting("The largest request the server reads.", 5_000_000, least=1000)
     max_import_bytes: int = _setting("The largest file that may be brought in by page or API.", 50_000_000, least=1000)
+    import_memory_mb: int = _setting("Memory that reading a large or packed file may take, in MB.", 512, least=64)
+    import_cpu_seconds: int = _setting("Processor time that it may take, in seconds.", 60, least=1, most=86_400)
     allowed_hosts: Several = _setting("Host names the server answers to, beside the one bound.", Several())
     host: str = _setting("The address the server listens on.", "127.0.0.1")
+    proxy_headers: bool = _setting("Whether a proxy in front says who the client is, and that it came over TLS.", False)
+    forwarded_allow_ips: Several = _setting("The addresses or networks of such proxies.", Several(("127.0.0.1",)))
     port: int = _setting("Its port; 0 takes a free one.", 8765, least=0, most=65535)
     log_format: Literal["plain", "json"] = _setting(
         "How the server logs: warnings in words, or every request as a line of JSON.", "plain"
@@ -144,12 +151,13 @@ class Settings:
     agent_output_bytes: int = _setting("The longest answer that is read from it.", 4_000_000, least=1000)
     embedder: str = _setting("auto (the best installed, else words alone), none, onnx:DIR or openai:MODEL.", "auto")
     admin_db: str | None = _setting(
-        "Where `db`, `backup` and `restore --check` go, if the administrator has another login.", None
+        "Where `db`, `backup`, `restore --check` and service tokens go, if the administrator has another login.", None
     )
     backup_folder: Path | None = _setting("Where the sweep puts copies of the whole database; none: no copies.", None)
     backup_every_hours: float = _setting("How long after the last copy it makes the next.", 24.0, above=0)
     backup_keep: int = _setting("How many copies stay; older ones are removed.", 7, least=1)
     allow_bypass_login: bool = _setting("Whether a PostgreSQL login may be used that could see all owners.", False)
+    api_docs: bool = _setting("Whether `/docs` and `/openapi.json` are served.", True)
     streams_per_token: int = _setting("Streams that one token may hold open to a worker.", 10, least=1)
     streams: int = _setting("Streams that a worker holds open in all.", 200, least=1)
     busy_seconds: float = _setting("How long a writer waits for its turn.", 30.0, above=0, most=600)

@@ -218,8 +218,11 @@ def test_notes_choices_and_spending(book: Any) -> None:
     assert book.choose(never=["health"], tier="beginner").never == ("health",)
     assert (book.choices.tier, book.choices.memory) == ("beginner", True)
     assert book.never_of("I am ill and see a doctor") == ["health"]
-    book.configure(zone="Europe/Oslo")
-    assert book.zone == "Europe/Oslo"
+    configured = book.configure(zone="Europe/Oslo")
+    assert (book.zone, configured.zone, configured.preset) == ("Europe/Oslo", "Europe/Oslo", None)
+    undone = book.undo(configured.event)
+    assert (book.zone, undone.zone, type(undone)) == ("UTC", "UTC", type(configured))
+    assert [entry.action for entry in book.ledger()] == ["undo", "configure"]
     assert (book.spending.this_month(), book.spending.list()) == (0, [])
 
 

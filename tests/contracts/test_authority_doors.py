@@ -12,7 +12,7 @@ from keepbook import Keepbook
 from keepbook.demo.stage import demo_settings
 from keepbook.doors.http.app import create_app
 from keepbook.errors import NotAllowed, NotFound
-from keepbook.extensions.trading.book.freqtrade import NEEDED
+from keepbook.extensions.trading.book.imports.freqtrade_file import NEEDED
 
 # What is another agent's
 
@@ -134,7 +134,7 @@ def test_a_trade_database_that_computes_is_not_read(kb: Keepbook, alice: Any, tm
 
 
 def test_a_visitor_of_the_demo_uses_up_nobody_elses_turn() -> None:
-    """Each visitor has an own book, of the same made-up owner: they are counted apart."""
+    """Each visitor has an own book, of the same made-up owner: they are counted apart, by where they come from."""
     settings = demo_settings().but(rate_per_minute=5)
     with (
         Keepbook(":memory:", settings=settings, demo=True) as one,
@@ -144,7 +144,8 @@ def test_a_visitor_of_the_demo_uses_up_nobody_elses_turn() -> None:
         visitor = TestClient(app, base_url="http://127.0.0.1")
         said = [visitor.get("/api/me").status_code for _ in range(7)]
         assert said.count(429) >= 1
-        assert visitor.get("/api/me", headers={"x-other": "1"}).status_code == 200
+        elsewhere = TestClient(app, base_url="http://127.0.0.1", client=("192.0.2.8", 50000))
+        assert elsewhere.get("/api/me", headers={"x-other": "1"}).status_code == 200
 
 
 # What went out comes in

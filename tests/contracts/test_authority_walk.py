@@ -5,6 +5,7 @@ is sent in with real ids and a body that would do something, and the book must b
 asks for what is not there.
 """
 
+import asyncio
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +65,7 @@ BODIES: dict[str, Any] = {
     **example_bodies(),
 }
 
+REFUSED = [(403, code) for code in ("scope", "person_only", "bound")]
 EMPTY = {"POST /api/tokens": {"kind": "agent", "scopes": []}}
 """What asks for nothing, where an empty body asks for the usual."""
 
@@ -235,6 +237,31 @@ def test_every_route_answers_every_key_as_it_is_written(house: House) -> None:
                 continue
             got = send(key, route, None)
             assert got.status_code not in (401, 403, 500), (route, key.name, got.status_code, got.text)
+
+
+def test_a_chat_in_which_the_person_spoke_answers_every_key_as_it_is_written(house: House) -> None:
+    def spoken() -> dict[str, str]:
+        chat = house.kb.book("alice").threads.start()
+        asyncio.run(anext(house.kb.talk(chat).say("I live in Oslo.")))
+        return house.ids | {"threads": chat.id}
+
+    ids = spoken()
+    before = house.state()
+    for route, said in EXPECTED["persons_chats"].items():
+        scope, kinds = line(said)
+        for key in house.keys:
+            if key.kind in kinds and scope in key.scopes:
+                continue
+            got = send(key, route, ids)
+            assert (got.status_code, got.json().get("code")) in REFUSED, (route, key.name, got.text)
+    assert house.state() == before
+    for route, said in EXPECTED["persons_chats"].items():
+        scope, kinds = line(said)
+        ids = spoken()
+        for key in house.keys:
+            if key.kind in kinds and scope in key.scopes:
+                got = send(key, route, ids)
+                assert got.status_code == 200, (route, key.name, got.text)
 
 
 def test_a_visitor_of_the_demo_is_refused_as_it_is_written(house: House) -> None:

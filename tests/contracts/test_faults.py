@@ -4,7 +4,8 @@ Each kill has an owner of its own, some dozens share a book, and a backup copies
 was acknowledged as soon as it was; after its death all of that is there, once, nothing is half there, and the ledger
 holds. Then the same work is done again to its end: it finishes what was begun and doubles nothing. A few kills by
 default; `make faults` makes a thousand an engine.
-Run as a program, this file raises workers: loaded once, it forks one for each line it reads.
+Run as a program, this file raises workers: loaded once, it forks one for each line it reads. Of half of them it opened
+the book itself, and goes on writing to it.
 """
 
 import contextlib
@@ -30,7 +31,7 @@ from tests.extensions.storage.every_table import OWNED
 from tests.furnished import _program as program
 
 from keepbook import Keepbook
-from keepbook.app import back_up, prove
+from keepbook.copies import back_up, prove
 from keepbook.settings import Settings
 
 KILLS = int(os.environ.get("KILLS", "16"))
@@ -39,6 +40,8 @@ BOOKFUL = 80
 """How many owners a book has: a backup proves them all, so that one book for a thousand would take hours."""
 MOMENTS = (-2.5, 0.2)
 """A worker is killed 3 ms to 1.6 s after its beginning, as powers of ten; some are done before."""
+PARENT = "parent"
+"""Whose book the parent of a worker writes to, before and after it."""
 SAID = ("I live in Bergen", "I keep bees in the garden", "My sister is called Ingrid", "I am allergic to nuts")
 BARS = 3000
 
@@ -251,11 +254,13 @@ class Nursery:
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
 
-    def killed(self, url: str, kind: str, owner: str, folder: Path, moment: float) -> tuple[list[Any], bool]:
+    def killed(
+        self, url: str, kind: str, owner: str, folder: Path, moment: float, *, inherits: bool
+    ) -> tuple[list[Any], bool]:
         """What a worker was told before it was killed at this moment of its work, and whether it was done by then."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write((json.dumps([url, kind, owner, str(folder)]) + "\n").encode())
+        self._process.stdin.write((json.dumps([url, kind, owner, str(folder), inherits]) + "\n").encode())
         self._process.stdin.flush()
         told: list[Any] = []
         done = False
@@ -312,6 +317,9 @@ def test_whatever_is_killed_nothing_acknowledged_is_lost_and_nothing_doubled(
                     done[f"{kind} {'done' if finished else 'killed'}"] += 1
                     told_in_all += told
                 assert all(kb.book(f"owner{nth}").verify().ok for nth in numbers)
+                forked = sum(nth // len(WORKS) % 2 for nth in numbers)
+                assert kb.book(PARENT).list(limit=1).total == 2 * forked
+                assert kb.book(PARENT).verify().ok
                 assert kb.market.verify().ok
             sys.stdout.write(f"{numbers.stop} kills, {told_in_all} acknowledged, none lost, none doubled\n")
             sys.stdout.flush()
@@ -322,7 +330,8 @@ def one_kill(kb: Keepbook, raised: Nursery, kind: str, nth: int, folder: Path, m
     owner, work = f"owner{nth}", WORKS[kind]
     folder.mkdir()
     work.before(kb, owner, folder)
-    told, finished = raised.killed(kb.settings.db, kind, owner, folder, moment)
+    inherits = nth // len(WORKS) % 2 == 1
+    told, finished = raised.killed(kb.settings.db, kind, owner, folder, moment, inherits=inherits)
     assert kb.book(owner).verify().ok, (nth, kind)
     work.after(kb, owner, folder, told)
     assert kb.book(owner).verify().ok, (nth, kind)
@@ -335,19 +344,38 @@ def one_kill(kb: Keepbook, raised: Nursery, kind: str, nth: int, folder: Path, m
 
 def raise_workers() -> None:
     """Fork a worker for each line read, and say when it is dead."""
+    book = OpenForWorkers()
     for line in sys.stdin:
-        url, kind, owner, folder = json.loads(line)
+        url, kind, owner, folder, inherits = json.loads(line)
+        kb = book.of(url) if inherits else None
         pid = os.fork()
         if pid == 0:
-            labour(url, kind, owner, Path(folder))
+            labour(kb or opened(url), kind, owner, Path(folder))
             os._exit(0)
         os.waitpid(pid, 0)
+        if inherits:
+            book.of(url)
         say(dead=pid)
 
 
-def labour(url: str, kind: str, owner: str, folder: Path) -> None:
+class OpenForWorkers:
+    """The book that the parent of workers has open, one at a time."""
+
+    def __init__(self) -> None:
+        self._kb: Keepbook | None = None
+
+    def of(self, url: str) -> Keepbook:
+        if self._kb is None or self._kb.settings.db != url:
+            if self._kb is not None:
+                self._kb.close()
+            self._kb = opened(url)
+        self._kb.book(PARENT).remember(f"Here I am {time.monotonic_ns()}", force=True)
+        return self._kb
+
+
+def labour(kb: Keepbook, kind: str, owner: str, folder: Path) -> None:
     os.setpgid(0, 0)
-    with opened(url) as kb:
+    with kb:
         kb.owners()  # the connection stands
         say(begins=os.getpid())
         try:

@@ -248,9 +248,20 @@ def test_no_file_names_a_package_registry() -> None:
 
 
 def test_the_pins_hold_versions_and_nothing_else() -> None:
-    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    odd = [line for line in pins if not re.fullmatch(r"[a-z0-9-]+==[\w.+!]+( ; [^#/@]+)?|\s+#[^/@]*", line)]
-    assert not odd
+    """Each with its hashes, so that nothing else is installed under its name."""
+    version = r"[a-z0-9-]+==[\w.+!]+(?: ; [^#/@\n]+)? \\\n"
+    hashes = r"(?:    --hash=sha256:[0-9a-f]{64} \\\n)*    --hash=sha256:[0-9a-f]{64}\n"
+    for lock in (ROOT / "requirements.lock", ROOT / "deploy" / "requirements.lock"):
+        text = lock.read_text(encoding="utf-8")
+        rest = re.sub(rf"^{version}{hashes}(?:    # [^/@\n]*\n)*", "", text, flags=re.MULTILINE)
+        assert rest == "", rest[:200]
+
+
+def test_whatever_is_set_up_is_taken_by_its_hash() -> None:
+    setup = (ROOT / "scripts" / "setup.py").read_text(encoding="utf-8")
+    assert setup.count('"install"') == 2
+    assert '"install", "--quiet", "--require-hashes", "--requirement"' in setup
+    assert '"install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", "."' in setup
 
 
 def test_no_lock_file_that_names_hosts_is_kept() -> None:

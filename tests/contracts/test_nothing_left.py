@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, create_engine, select
 from tests.contracts.contract_folders import every_extension, with_their_tables
-from tests.furnished import furnished
+from tests.furnished import NEVER_FURNISHED, furnished
 
 from keepbook import Keepbook
 from keepbook.book.ledger import batch
@@ -133,7 +133,7 @@ def keep_a_secret(book: Any) -> str:
     )
     book.link(secret.id, book.remember("An ordinary thing about gardens").id, "because_of")
     book.inject("before")
-    book.update(secret.id, "The treasure is called xanthoquill still", summary="Still the sorrowfjell")
+    book.update(secret.id, "The treasure is called xanthoquill still", summary="Still the sorrowfjell", force=True)
     book.inject("after")
     return str(secret.id)
 
@@ -182,7 +182,9 @@ def test_an_erased_owner_is_in_no_table(kb: Keepbook, book_url: str, clock: Any,
     keep_a_secret(book)
     with everything(book_url) as conn:
         before, words = states(conn, tables), told(conn, tables, OWNER)
-        assert {what for what, _ in guessed(conn, before)} == {*tables.covered, *batch.batch_kinds(tables)}
+        assert {what for what, _ in guessed(conn, before)} == (
+            {*tables.covered, *batch.batch_kinds(tables)} - NEVER_FURNISHED
+        )
         assert {name.split(".")[-1].strip('"') for name, _ in contents(conn)} >= _filled_tables(tables)
         assert len(words) > 500
     book.erase(OWNER)
@@ -201,8 +203,7 @@ def test_an_erased_owner_is_in_no_table(kb: Keepbook, book_url: str, clock: Any,
 
 
 def _filled_tables(tables: TableSet) -> set[str]:
-    """Every table: in a furnished book only `touched` is empty between transactions."""
-    return {table.name for table in tables.declared} - {"touched"}
+    return {table.name for table in tables.declared} - NEVER_FURNISHED
 
 
 def _is_everybodys(value: str) -> bool:

@@ -56,7 +56,7 @@ def test_every_table_stands_in_a_room() -> None:
 
 KEPT_BY_A_PURGE = {
     "source", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "said_on",
-    "owner", "memory_id",
+    "owner", "memory_id", "written_by",
 }  # fmt: skip
 """Columns of text that hold no words of the person's: a purge leaves them."""
 
@@ -176,7 +176,7 @@ def test_every_door_takes_what_can_be_said_of_a_new_memory() -> None:
 
 
 def test_every_door_takes_what_can_be_said_of_a_memory_anew() -> None:
-    anew = SAID - {"scope", "force"} | {"correction", "expect_version"}
+    anew = SAID - {"scope"} | {"correction", "expect_version"}
     place = "it is in Statement (book/memory/changes.py): offer it in "
     assert _keywords(Book.update) == anew, place + "book/writing.py"
     assert set(ChangedMemory.model_fields) == anew, place + "doors/http/api/memory_bodies.py"

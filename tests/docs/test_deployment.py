@@ -2,6 +2,8 @@
 them in `make deploy-check`."""
 
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -31,10 +33,19 @@ def test_every_variable_is_a_setting(name: str) -> None:
     assert named <= {f"KEEPBOOK_{each.upper()}" for each in known_settings()}
 
 
-def test_the_image_installs_extras_that_there_are() -> None:
+def pins(name: str) -> dict[str, str]:
+    return dict(line.split(" ")[0].split("==") for line in lines(r"^[a-z0-9-]+==\S+", name))
+
+
+def test_the_image_installs_by_hash_what_the_extras_of_a_server_need_as_it_was_tested() -> None:
     extras = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
-    (wanted,) = re.findall(r"'\.\[([\w,]+)\]'", read("Dockerfile"))
-    assert set(wanted.split(",")) <= set(extras)
+    ours = pins("deploy/requirements.lock")
+    assert ours.items() <= pins("requirements.lock").items()
+    for name in ("serve", "postgres", "models", "embed", "build"):
+        assert {re.split(r"[^\w-]", one)[0] for one in extras[name]} <= ours.keys()
+    installs = lines(r"pip install (.*)$", "Dockerfile")
+    assert all("--require-hashes" in one or "--no-deps --no-build-isolation" in one for one in installs), installs
+    assert len(installs) == 2
 
 
 def test_every_command_line_can_be_read(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,3 +63,20 @@ def test_the_server_is_no_administrator_and_writes_only_its_folder() -> None:
     assert "admin" not in str(server["environment"]).lower()
     assert (server["read_only"], server["cap_drop"]) == (True, ["ALL"])
     assert re.search(r"^USER (?!root|0\b)", read("Dockerfile"), re.MULTILINE)
+
+
+def test_the_server_knows_its_proxy_by_address() -> None:
+    services = yaml.safe_load(read("compose.yaml"))["services"]
+    told = services["keepbook"]["environment"]
+    assert told["KEEPBOOK_PROXY_HEADERS"] == "true"
+    assert told["KEEPBOOK_FORWARDED_ALLOW_IPS"] == services["proxy"]["networks"]["front"]["ipv4_address"]
+    assert "front" in services["keepbook"]["networks"]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd's own tool is not here")
+def test_systemd_finds_little_left_open() -> None:
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=30", "--no-pager"]
+    judged = subprocess.run(
+        [*command, str(ROOT / "deploy/keepbook.service")], check=False, capture_output=True, text=True
+    )
+    assert judged.returncode == 0, [*judged.stdout.splitlines()[-1:], judged.stderr]

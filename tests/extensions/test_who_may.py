@@ -37,7 +37,8 @@ agent create Walker | agent update {agent} --prompt Look
 remember Walks_far | update {memory} Drinks_water | confirm {memory} | demote {memory} | promote {memory}
 unlink {link} | link {memory} {other} | undo --last | forget {memory} | restore {memory} | delete {other}
 configure --tier beginner | threads rename {thread} Sound | threads close {thread} | threads archive {thread}
-threads delete {thread} | threads restore {thread} | notes write Walked | notes bookmark {thread} 2
+threads delete {thread} | threads restore {thread} | threads out-of-view {thread}
+notes write Walked | notes bookmark {thread} 2
 notes edit {note} Rewritten | notes delete {note} | proposals accept {proposal} | proposals decline {second}
 proposals reopen {second} | proposals answer {second} no
 agent enable-memory {agent} | agent disable-memory {agent} | agent reset {agent} | agent disarm {agent}
@@ -50,14 +51,15 @@ trading import freqtrade {nothing} | extract {turns} --dry-run | chat | agent de
 import {book} --merge | erase --confirm bob
 """
 OPERATORS = """
-backup {copy} | db upgrade | db check | db distribute | db repair-guards | reindex | jobs --once
+backup {copy} | db upgrade | db check | db distribute | db repair-guards | db accept-clock
+db mend {copy} --yes | reindex | jobs --once
 token create --name walked | token list
 token revoke {token} | trading import bars {bars} | trading import events {events} | embedder status
 embedder install nonsense | doctor | serve --port 70000
 """
 FAILING = (
-    "telegram", "backup", "db distribute", "embedder install", "serve", "proposals decline", "proposals reopen",
-    "proposals answer", "run re-examine", "run resolve", "trading import freqtrade",
+    "telegram", "backup", "db distribute", "db mend", "embedder install", "serve", "proposals decline",
+    "proposals reopen", "proposals answer", "run re-examine", "run resolve", "trading import freqtrade",
 )  # fmt: skip
 """Which of them may end with a refusal here for a reason of their own: no bot, no file to copy, nothing open,
 no cluster."""

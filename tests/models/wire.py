@@ -12,10 +12,12 @@ function from the request to a step) is asked; without one the test fails with a
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -231,6 +233,12 @@ class Wire:
     def url(self) -> str:
         host = f"http://127.0.0.1:{self._server.server_address[1]}"
         return f"{host}/v1" if self.kind == "openai" else host
+
+    def over_tls(self, certificate: Path) -> None:
+        """From now on it speaks TLS, as whoever the certificate names."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
 
     def serve(self, handler: "_Handler") -> None:
         body = handler.rfile.read(int(handler.headers["Content-Length"]))

@@ -285,6 +285,7 @@ WRONG = {
     "a name unlike its file": ('name = "mine"', 'name = "yours"', "name", '"mine", like the file'),
     "a default outside the list": ('"fact"\ncontent', '"facts"\ncontent', "default_category", "profile, preference"),
     "a doubled category": ('["profile", ', '["profile", "profile", ', "categories", "each category once"),
+    "less than the database takes": ("content_min = 4", "content_min = 3", "content_min", "4 ≤ content_min"),
     "bounds that cross": ("content_min = 4", "content_min = 501", "content_min", "content_min ≤ content_max"),
     "no half-life": ("half_life_days = 365", "half_life_days = 0", "half_life_days", "more than 0"),
     "a floor over one": ("floor = 0.7", "floor = 7", "floor", "0 to 1"),

@@ -13,7 +13,7 @@ from tests.furnished import _program as program
 from tests.furnished import furnished
 
 from keepbook import Invalid, Keepbook, KeepbookError, NotFound
-from keepbook.app import back_up, prove
+from keepbook.copies import back_up, prove
 from keepbook.settings import Settings
 
 pytestmark = pytest.mark.process  # pg_dump and pg_restore

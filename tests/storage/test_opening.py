@@ -320,7 +320,7 @@ def test_a_postgresql_that_was_not_upgraded_says_what_to_run(empty_url: str) -> 
 def test_a_server_where_the_role_was_never_made_says_what_to_run(
     empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("keepbook.storage.postgres.APP_ROLE", "keepbook_never_made")
+    monkeypatch.setattr("keepbook.storage.engines.postgres.APP_ROLE", "keepbook_never_made")
     with pytest.raises(Conflict, match="keepbook db upgrade") as refused:
         Keepbook(empty_url)
     assert refused.value.code == "needs_upgrade"

@@ -153,7 +153,8 @@ def test_forget_archives_with_a_reason_and_can_be_taken_back(kb: Keepbook, alice
 
 def test_confirm_notes_that_it_still_holds(kb: Keepbook, alice: Book) -> None:
     known = alice.remember("Only funds, no stocks!")
-    answer = said(tools_of(kb, "general"), "confirm", memory=known.id)
+    spoken = {"thread_id": alice.threads.start().id, "turn_ids": ("1",)}
+    answer = said(tools_of(kb, "general", **spoken), "confirm", memory=known.id)
     assert answer.text == f"Confirmed [{known.id}]: Only funds, no stocks!"
     assert answer.memory_event["before"]["last_confirmed_at"] is None
     assert answer.memory_event["after"]["last_confirmed_at"] == answer.data["last_confirmed_at"]
@@ -413,7 +414,7 @@ def test_a_piece_that_fits_very_many_lists_only_some(kb: Keepbook, alice: Book) 
 def test_an_id_wins_over_a_piece(kb: Keepbook, alice: Book) -> None:
     known = alice.remember("Likes tea")
     alice.remember(f"Wrote {known.id} on a note")
-    assert said(tools_of(kb, "general"), "confirm", memory=known.id).data["id"] == known.id
+    assert said(tools_of(kb, "general"), "history", memory=known.id).data["id"] == known.id
 
 
 @pytest.mark.parametrize("away", ["forget", "delete"])

@@ -15,7 +15,6 @@ from typing import Any
 from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
-from keepbook.book.owners.choices import heed
 from keepbook.book.text.quotation import shown_text
 
 try:
@@ -86,13 +85,10 @@ class KeepbookMemoryService(BaseMemoryService):
         book = self._book(user)
         with book.transaction():
             for text, at in said:
-                heed(book.choices, text)
                 book.remember(text, valid_from=at, force=True)
 
     def _search(self, user: str, query: str) -> list[MemoryEntry]:
         book = self._book(user)
-        if not book.choices.memory:
-            return []
         kept = [
             MemoryEntry(
                 id=hit.id,

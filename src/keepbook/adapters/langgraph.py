@@ -22,7 +22,6 @@ from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.memory import named_texts
 from keepbook.book.memory.memories import BELOW, Memory
-from keepbook.book.owners.choices import heed
 from keepbook.book.recall.memories import Hit
 from keepbook.book.text.words import query_terms, terms
 from keepbook.errors import Invalid, NotAllowed
@@ -156,7 +155,6 @@ class KeepbookStore(BaseStore):
         known = named_texts.find_named(book, scope, key)
         if known is not None and op.ttl is None and (_value(known), _index(known), _ttl(known)) == (value, index, None):
             return
-        heed(book.choices, json.dumps(value, ensure_ascii=False))
         line = named_texts.line_for(book, scope, key, _text_of(value, index), known=known)
         more = {"index": index, "ttl": op.ttl}
         body = _dump_item({"value": value, "line": line} | {name: one for name, one in more.items() if one is not None})

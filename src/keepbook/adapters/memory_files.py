@@ -17,7 +17,6 @@ from urllib.parse import unquote
 from keepbook.app import Keepbook
 from keepbook.book.memory import named_texts
 from keepbook.book.memory.memories import Memory
-from keepbook.book.owners.choices import heed
 from keepbook.errors import KeepbookError
 from keepbook.patterns import regex
 
@@ -94,7 +93,7 @@ class Files:
 
     def _create(self, path: str, file_text: str) -> str:
         path = self._vacant(path, f"Error: File {path} already exists")
-        self._write(path, file_text, added=file_text)
+        self._write(path, file_text)
         return f"File created successfully at: {path}"
 
     def _str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
@@ -110,7 +109,7 @@ class Files:
                 "Please ensure it is unique"
             )
         edited = text.replace(old_str, new_str, 1)
-        self._write(path, edited, added=new_str, known=memory)
+        self._write(path, edited, known=memory)
         first = text.count("\n", 0, places[0])
         last = first + new_str.count("\n")
         shown = _number_lines(_lines(edited), max(0, first - AROUND), last + 1 + AROUND)
@@ -130,7 +129,7 @@ class Files:
             before += "\n"
         if (after or text.endswith("\n")) and not insert_text.endswith("\n"):
             insert_text += "\n"
-        self._write(path, before + insert_text + after, added=insert_text, known=memory)
+        self._write(path, before + insert_text + after, known=memory)
         return f"The file {path} has been edited."
 
     def _delete(self, path: str) -> str:
@@ -151,7 +150,7 @@ class Files:
             raise Refused(f"Error: {old} cannot be moved into itself")
         for memory in moved:
             path = new + (memory.subject or "").removeprefix(old)
-            self._write(clean_path(path), memory.body or "", added="", known=memory)
+            self._write(clean_path(path), memory.body or "", known=memory)
         return f"Successfully renamed {old} to {new}"
 
     # Files
@@ -189,14 +188,12 @@ class Files:
             above = above.rpartition("/")[0]
         return path
 
-    def _write(self, path: str, text: str, *, added: str, known: Memory | None = None) -> None:
+    def _write(self, path: str, text: str, *, known: Memory | None = None) -> None:
         if (size := len(text.encode(errors="replace"))) > LARGEST:
             raise Refused(
                 f"Error: {path} would have {size / 1024:.1f} KB, and a memory file holds at most {LARGEST // 1024} KB; "
                 "shorten it, or put a part into another file"
             )
-        if added:
-            heed(self._book.choices, added)
         first = next((line for line in text.splitlines() if line.strip()), "(empty)")
         line = named_texts.line_for(self._book, self._scope, path, f"{path}: {first}", known=known)
         if known is None:

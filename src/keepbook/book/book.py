@@ -7,6 +7,7 @@ writes from what this package has.
 
 from typing import Any, TypeVar
 
+from keepbook.book.ground.open_book import beside_memory
 from keepbook.book.memory.links import MemoryDetail
 from keepbook.book.operations import BookOperations
 from keepbook.extension import face_name, load_part, loaded_extensions
@@ -32,7 +33,7 @@ class Book(BookOperations):
             raise AttributeError(name)
         for one in self.extensions:
             if name in one.faces:
-                return load_part(one.faces[name])(self)
+                return load_part(one.faces[name])(beside_memory(self))
         raise AttributeError(_why_not(name))
 
 

@@ -11,15 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from keepbook.book.chats import threads
+from keepbook.book.chats.chat_facts import is_incognito
 from keepbook.book.chats.face import Chat, Chats, Journal
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_line
+from keepbook.book.ground.open_book import beside_memory
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, stamp
 from keepbook.book.ledger import anchors, ledger
 from keepbook.book.ledger.loads import Load
-from keepbook.book.ledger.verify import Verification, verify
+from keepbook.book.ledger.verify import Verification, mends_of, verify
 from keepbook.book.memory import injections, links
 from keepbook.book.memory.block import ComposedBlock
 from keepbook.book.memory.history.as_of import as_of
@@ -28,7 +29,7 @@ from keepbook.book.memory.links import MemoryDetail
 from keepbook.book.memory.listing import list_page
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_version, version_rows
 from keepbook.book.memory.review import Review
-from keepbook.book.owners import choices
+from keepbook.book.owners import choices, switches
 from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.spending import Spending
 from keepbook.book.recall.chats import ChatHit
@@ -38,6 +39,7 @@ from keepbook.book.text.topics import find_topics
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase
 from keepbook.book.writing import Writing
+from keepbook.errors import NotAllowed
 from keepbook.storage.installed import rows_without_code
 
 if TYPE_CHECKING:
@@ -54,8 +56,10 @@ class BookOperations(Writing):
 
     @contextmanager
     def transaction(self) -> Iterator[Self]:
-        """Writes inside are committed together when the block ends, and not at all when it raises."""
-        with self.writing():
+        """Writes inside are committed together when the block ends, and not at all when it raises. A block inside
+        another is rolled back alone. After an error in the database nothing of its block is kept, even if the program
+        catches it."""
+        with beside_memory(self).writing(apart=True):  # what is done inside is asked for by itself
             yield self
 
     # Reading
@@ -132,8 +136,14 @@ class BookOperations(Writing):
         known: Moment = None,
         valid: Moment = None,
     ) -> str:
-        """The text for a system prompt, as a chat beginning now would see it; a pure read."""
-        return self.rendered(preset=preset, scope=scope, known=known, valid=valid).text
+        """The text for a system prompt, as a chat beginning now would see it; a pure read. With memory switched off it
+        is empty for a program."""
+        try:
+            return self.rendered(preset=preset, scope=scope, known=known, valid=valid).text
+        except NotAllowed as refused:
+            if refused.code == "memory_off":
+                return ""
+            raise
 
     def rendered(
         self,
@@ -156,17 +166,18 @@ class BookOperations(Writing):
             kept = injections.find_injection(tx, session)
             preset = preset or self._presets.chosen or (kept and kept.preset)
             if kept is not None and kept.block is not None and kept.preset == preset and kept.scope == scope:
-                return str(kept.block)
-        with self.writing(preset) as (tx, chosen):
-            wanted = choices.get_choices(tx).memory and not threads.is_incognito(tx, session)
-            return injections.inject(tx, chosen, ledger.present(tx), session, scope=scope) if wanted else ""
+                return str(kept.block) if kept.memory != "false" else ""
+        with beside_memory(self).writing(preset) as (tx, chosen):
+            now = ledger.present(tx)
+            wanted = switches.is_memory_on(tx) and not is_incognito(tx, session)
+            return injections.inject(tx, chosen, now, session, scope=scope) if wanted else ""
 
     def replay(self, session: str) -> str:
         """The block of a session rendered again from the ledger, as of the entry it knew: the bytes it was given."""
         session = clean_line(session, "session", 1, 200)
         with self._database.read(self.owner) as tx:
-            kept = injections.find_injection(tx, session)
-            return injections.replay(tx, self._presets.of(tx, kept and kept.preset), session).text
+            self._heed_memory_off(tx)
+            return injections.replay(tx, lambda name: self._presets.of(tx, name), session).text
 
     def as_of(self, known: Moment = None, valid: Moment = None) -> Sequence[Memory]:
         """The active memories as they were known at one instant and true at another (each now, if not given)."""
@@ -249,8 +260,12 @@ class BookOperations(Writing):
         """Erase everything of this owner for good, ledger included. `confirm` must be the owner's name."""
         self.ask("book.erase")
         with self._database.write(self.owner) as tx:
+            mended = mends_of(tx)
             receipt = erase(tx, stamp(self._database.clock()), confirm)
-        return replace(receipt, beyond_reach=(*receipt.beyond_reach, *self._database.compact()))
+        from keepbook.book.upkeep.set_aside_files import remove_files  # only who erases has use for it
+
+        left = remove_files(self.owner, mended)
+        return replace(receipt, beyond_reach=(*receipt.beyond_reach, *left, *self._database.compact()))
 
     # For the layers above: chats close through them, and tools and doors read in one transaction.
 
@@ -272,7 +287,7 @@ class BookOperations(Writing):
 
     @property
     def spending(self) -> Spending:
-        return Spending(self)
+        return Spending(beside_memory(self))
 
     @property
     def index(self) -> Index:

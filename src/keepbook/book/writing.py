@@ -8,21 +8,27 @@ from dataclasses import replace
 from typing import Any
 
 from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.open_book import OpenBook, beside_memory
 from keepbook.book.ground.when import Moment, stamp
 from keepbook.book.ledger import undo as undoing
+from keepbook.book.ledger.owner_settings import Configured, change_settings
 from keepbook.book.memory import changes, links
 from keepbook.book.memory import proposals as waiting
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.labels import Metadata, Tags
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Written, resolve
-from keepbook.book.memory.write_path import PERSONS_WORD
+from keepbook.book.memory.write_path import FORGOTTEN_WORD, PERSONS_WORD
 from keepbook.book.owners import owners
 from keepbook.book.upkeep.erase import purge, purge_due
 from keepbook.errors import NotAllowed
 
-OVER_PERSON = "an agent wanted this; it is your own word, so you decide"
+LEFT_NOW = "what you want is left for them to decide"
+LEFT_BEFORE = "the same was proposed to them before"
+WHY_PROPOSED = {
+    PERSONS_WORD: "an agent wanted this; it is your own word, so you decide",
+    FORGOTTEN_WORD: "an agent wanted to save this; you had put it away, so you decide",
+}
 
 
 @explain_arguments
@@ -31,14 +37,16 @@ class Writing(OpenBook):
 
     def _after_refusal(self, refused: NotAllowed) -> None:
         """What an agent may not do to the person's word is left for them to decide."""
-        if refused.code == PERSONS_WORD:
-            refused.details["proposal"] = self._leave(refused.details.pop("wanted"), refused.details["memory_id"])
+        if refused.code in WHY_PROPOSED:
+            left = self._leave(refused.details.pop("wanted"), WHY_PROPOSED[refused.code])
+            refused.details["proposal"] = left
+            refused.add(LEFT_NOW if left else LEFT_BEFORE)
 
-    def _leave(self, wanted: dict[str, Any], memory_id: str) -> str | None:
-        with self._database.write(self.owner) as tx:
+    def _leave(self, wanted: dict[str, Any], reason: str) -> str | None:
+        with beside_memory(self).writing() as (tx, _):
             left = waiting.propose(
-                tx, stamp(tx.clock()), nature="conflict", turn_ids=(), memory_id=memory_id, reason=OVER_PERSON,
-                thread_id=self.origin.thread_id, **wanted,
+                tx, stamp(tx.clock()), nature="conflict", turn_ids=(), reason=reason,
+                thread_id=self.origin.thread_id, asked_by=self._agent_name, **wanted,
             )  # fmt: skip
             return None if left is None else left.id
 
@@ -92,12 +100,13 @@ class Writing(OpenBook):
         expect_version: int | None = None,
         thread_id: str | None = None,
         turn_ids: Sequence[Any] = (),
+        force: bool = False,
     ) -> Written:
         """Give a memory new words: a change from now on, or with `correction` as it should have been from the start."""
         said = Statement(
             content, category=category, subject=subject, summary=summary, body=body, metadata=metadata, tags=tags,
             confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
-            thread_id=thread_id, turn_ids=turn_ids,
+            thread_id=thread_id, turn_ids=turn_ids, force=force,
         )  # fmt: skip
         with self.writing() as (tx, preset):
             return changes.update(
@@ -156,15 +165,24 @@ class Writing(OpenBook):
         with self.writing() as (tx, _):
             return links.unlink(tx, self.origin, link_id)
 
-    def undo(self, event: int) -> Written | Link:
+    def undo(self, event: int) -> Written | Link | Configured:
         """Undo exactly the write that answered with `event`. Undo of an undo is redo."""
         with self.writing() as (tx, preset):
-            return undoing.undo(tx, self.origin, preset, event)
+            undone = undoing.undo(tx, self.origin, preset, event)
+            if isinstance(undone, Configured) and undone.preset is not None:
+                self.preset(undone.preset)  # one whose file is gone is not brought back
+            return undone
 
-    def configure(self, *, preset: str | None = None, zone: str | None = None) -> None:
-        """Set the owner's own choices: preset and time zone."""
+    def configure(self, *, preset: str | None = None, zone: str | None = None) -> Configured:
+        """Set the owner's own choices: preset and time zone. It is an entry of the ledger, and undone like any
+        other."""
         self.ask("choices.change")
         with self._database.write(self.owner) as tx:
             if preset is not None:
                 self.preset(preset)
-            owners.configure(tx, stamp(self._database.clock()), preset=preset, zone=zone)
+            if zone is not None:
+                owners.clean_zone(zone)
+            owners.make_known(tx, stamp(self._database.clock()))
+            given = {"preset": preset, "zone": zone}
+            wanted = {name: value for name, value in given.items() if value is not None}
+            return change_settings(tx, self.origin, wanted)

@@ -15,6 +15,7 @@ from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.ledger.loads import Load
+from keepbook.book.ledger.owner_settings import Configured
 from keepbook.book.ledger.verify import Verification
 from keepbook.book.memory.block import ComposedBlock
 from keepbook.book.memory.links import Link
@@ -47,8 +48,9 @@ def _verb(name: str) -> Asks:
     return Asks("POST", f"{MEMORY}/{name}", Written, refs=("ref",))
 
 
-def _configure(_: RemoteFace, **given: Any) -> Steps[None]:
-    yield Request("PATCH", "/api/me", body=given)
+def _configure(_: RemoteFace, **given: Any) -> Steps[Configured]:
+    told = yield Request("PATCH", "/api/me", body=given)
+    return value_of(Configured, told["configured"])  # type: ignore[no-any-return]
 
 
 def _choose(_: RemoteFace, **given: Any) -> Steps[Choices]:
@@ -143,6 +145,8 @@ CHAT = remote_face_of(
         "add": _add,
         "messages": _on_chat(Asks("GET", THREAD, list[Message], "messages")),
         "inject": _on_chat(Asks("POST", f"{THREAD}/inject", str, "block")),
+        "take_out_of_view": _on_chat(Asks("POST", f"{THREAD}/out-of-view", Thread)),
+        "bring_into_view": _on_chat(Asks("POST", f"{THREAD}/into-view", Thread)),
         "pencil": _on_chat(Asks("GET", f"{THREAD}/pencil", list[Pencil], "pencil")),
         "decline": _on_chat(Asks("POST", THREAD + "/pencil/{key}/no", Pencil)),
         "keep": _on_chat(Asks("POST", THREAD + "/pencil/{key}/keep", Written, query=("both",))),
@@ -220,7 +224,7 @@ BOOK = remote_face_of(
         "demote": _verb("demote"),
         "link": Asks("POST", "/api/memory/links", Link),
         "unlink": Asks("DELETE", "/api/memory/links/{link_id}", Link),
-        "undo": Asks("POST", "/api/memory/undo/{event}", Written | Link),
+        "undo": Asks("POST", "/api/memory/undo/{event}", Written | Link | Configured),
         "configure": _configure,
         "get": Asks("GET", "/api/memory/{id}", MemoryDetail),
         "list": Asks("GET", "/api/memory/", Page[Memory], named=LABELS),

@@ -18,7 +18,8 @@ import httpx
 
 from keepbook.client.address import check_address
 from keepbook.client.refusals import error_from_problem
-from keepbook.errors import KeepbookError
+from keepbook.errors import KeepbookError, keepbook_closed
+from keepbook.forking import OncePerProcess
 
 Value = TypeVar("Value")
 TRIES = 5
@@ -151,7 +152,7 @@ class Connection(Carrier):
 
     def __init__(self, address: str, token: str | None = None, *, client: httpx.Client | None = None) -> None:
         super().__init__(address, token)
-        self._client = client or httpx.Client(timeout=TIMEOUT)
+        self._client = OncePerProcess(lambda: client or httpx.Client(timeout=TIMEOUT))
 
     def run(self, steps: Steps[Value]) -> Value:
         doing, came = self._doing(steps), None
@@ -165,13 +166,16 @@ class Connection(Carrier):
     def _perform(self, one: Try | float) -> Any:
         if isinstance(one, float):
             return rest(one)
+        client = self._client.get()
+        if client.is_closed:
+            raise keepbook_closed()
         try:
-            return self._client.request(one.method, one.url, **one.more)
+            return client.request(one.method, one.url, **one.more)
         except httpx.TransportError as error:
             return error
 
     def close(self) -> None:
-        self._client.close()
+        self._client.get().close()
 
 
 class AsyncConnection(Carrier):
@@ -179,7 +183,7 @@ class AsyncConnection(Carrier):
 
     def __init__(self, address: str, token: str | None = None, *, client: httpx.AsyncClient | None = None) -> None:
         super().__init__(address, token)
-        self._client = client or httpx.AsyncClient(timeout=TIMEOUT)
+        self._client = OncePerProcess(lambda: client or httpx.AsyncClient(timeout=TIMEOUT))
 
     async def run(self, steps: Steps[Value]) -> Value:
         doing, came = self._doing(steps), None
@@ -193,13 +197,16 @@ class AsyncConnection(Carrier):
     async def _perform(self, one: Try | float) -> Any:
         if isinstance(one, float):
             return await rest_async(one)
+        client = self._client.get()
+        if client.is_closed:
+            raise keepbook_closed()
         try:
-            return await self._client.request(one.method, one.url, **one.more)
+            return await client.request(one.method, one.url, **one.more)
         except httpx.TransportError as error:
             return error
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._client.get().aclose()
 
 
 async def stream_lines(one: Try) -> AsyncIterator[str]:

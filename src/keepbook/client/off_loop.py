@@ -13,10 +13,34 @@ from typing import Any
 
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground.open_book import OpenBook
-from keepbook.errors import NotAllowed
+from keepbook.errors import NotAllowed, keepbook_closed
+from keepbook.forking import follow_forks
 
 LOCKED = ("transaction", "reading", "writing")
 """What holds the database between calls; a program that awaits in between would keep everybody else out."""
+
+
+class ThreadsBeside:
+    """The threads beside an event loop; a child has its own."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self.is_closed = False
+        self._threads: ThreadPoolExecutor
+        self.renew_in_child()
+        follow_forks(self)
+
+    def renew_in_child(self) -> None:
+        self._threads = ThreadPoolExecutor(self._number, "keepbook")
+
+    async def run(self, work: Callable[[], Any]) -> Any:
+        if self.is_closed:
+            raise keepbook_closed()
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    def close(self) -> None:
+        self.is_closed = True
+        self._threads.shutdown(wait=False)
 
 
 OPENS_FACE = "face"
@@ -26,7 +50,7 @@ OPENS_FACE = "face"
 class OffLoop:
     """A stand-in for a book, a room of it or a chat."""
 
-    def __init__(self, held: Any, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, held: Any, pool: ThreadsBeside) -> None:
         self._held, self._pool = held, pool
 
     def __repr__(self) -> str:
@@ -74,7 +98,7 @@ class OffLoop:
         return call
 
     async def _run(self, work: Callable[[], Any]) -> Any:
-        value = await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        value = await self._pool.run(work)
         return OffLoop(value, self._pool) if isinstance(value, OpenBook | Chat) else value
 
 

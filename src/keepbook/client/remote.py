@@ -14,8 +14,9 @@ from keepbook.errors import NotAllowed
 from keepbook.extension import takes_nothing_else
 
 HERE_ONLY = frozenset((
-    "become", "copied", "counted", "demo", "extensions", "facts", "image", "import_from", "meaning", "models", "owners",
-    "perform_errand", "queue_errands_in_turn", "settings", "sweep", "sweep_in_turn", "tools",
+    "accept_clock", "become", "clock_trouble", "copied", "counted", "demo", "extensions", "facts", "image",
+    "import_from", "meaning", "models", "outward", "owners", "perform_errand", "queue_errands_in_turn", "settings",
+    "sweep", "sweep_in_turn", "tools",
 ))  # fmt: skip
 """What an installation has only where its database is: files, programs, models, and what its operator does."""
 
@@ -32,9 +33,11 @@ class RemoteKeepbook:
     def __repr__(self) -> str:
         return f"<Keepbook at {self.connection.address}>"
 
-    def book(self, owner: str, *, by: str = "person", door: str = "python", hand: object = None) -> Any:
+    def book(
+        self, owner: str, *, by: str = "person", door: str = "python", hand: object = None, name: str | None = None
+    ) -> Any:
         """One owner's book there."""
-        if door != "python" or hand is not None:
+        if door != "python" or hand is not None or name is not None:
             raise NotAllowed("through which door and with which key is the server's to say", code=LOCAL_ONLY)
         return open_book(self.connection, owner, by)
 

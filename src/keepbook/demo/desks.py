@@ -278,7 +278,7 @@ def _execute(life: Life, cast: Cast, work: Callable[[Runner], Awaitable[Run]], w
     async def done() -> Run:
         return await work(life.kb.runner(life.book, models=Models(cast, cast, OFFLINE)))
 
-    with asyncio.Runner() as runner, life.book.transaction():
+    with asyncio.Runner() as runner:
         runner.get_loop().set_default_executor(AtOnce())
         run = runner.run(done())
     if run.status != "succeeded":

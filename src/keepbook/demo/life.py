@@ -58,7 +58,7 @@ class StoryClock:
 
 
 class AtOnce(ThreadPoolExecutor):
-    """Does work where it stands: nobody else waits in a story, and a chat on one thread is one transaction."""
+    """Does work where it stands: nobody else waits in a story, and to change threads would only take time."""
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **named: Any) -> "Future[Any]":
         done: Future[Any] = Future()
@@ -141,7 +141,7 @@ class Life:
         self.kb.models = models = Models(speaker, speaker, OFFLINE)
         budget = Budget(play.window)
         talk = Talk(self.book, chat, models, budget=budget, monthly_tokens=None, orders=play.notebook)
-        with asyncio.Runner() as runner, self.book.transaction():
+        with asyncio.Runner() as runner:
             runner.get_loop().set_default_executor(AtOnce())
             runner.run(self._say(talk, play.exchanges))
         for nth, exchange in enumerate(play.exchanges, 1):

@@ -151,7 +151,8 @@ def _key(headers: Headers) -> str | None:
 def _with_visitor_key(scope: Scope, key: str) -> Scope:
     """The request with the visitor's key in it. Wherever it comes from, in this book the visitor is at home."""
     headers = [(name, value) for name, value in scope["headers"] if name != HEADER]
-    return {**scope, "client": None, "headers": [*headers, (HEADER, key.encode())]}
+    state = {**scope.get("state", {}), "client": scope.get("client")}  # by which its requests are counted
+    return {**scope, "client": None, "state": state, "headers": [*headers, (HEADER, key.encode())]}
 
 
 def _with_cookie(send: Send, key: str | None, scheme: str) -> Send:

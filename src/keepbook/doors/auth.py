@@ -6,7 +6,7 @@ loopback; after that every request needs a token.
 """
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from keepbook.app import Keepbook
@@ -45,6 +45,10 @@ class Caller:
     """The secret of a page's session, where it was shown instead of a token."""
     as_person: bool = False
     """A service token with the scope `person`, whose request says that the person themself acts."""
+    remote: bool = False
+    """A program that calls the API, whoever it acts for; not one of our pages."""
+    name: str | None = None
+    """What its token is called."""
 
     @cached_property
     def as_actor(self) -> Actor:
@@ -54,7 +58,7 @@ class Caller:
             kind = "host" if self.as_person else "service"
         elif kind == "agent" and self.agent is not None:
             kind = "bound"
-        return Actor(kind, self.scopes, self.agent)
+        return Actor(kind, self.scopes, self.agent, self.token_id, self.remote)
 
     @property
     def actor(self) -> str:
@@ -65,12 +69,12 @@ class Caller:
         authority.require_permission(self.as_actor, operation, agent=agent, given=given)
 
     def book(self, kb: Keepbook, door: str) -> Book:
-        return kb.book(self.owner, by=self.actor, door=door, hand=self.as_actor)
+        return kb.book(self.owner, by=self.actor, door=door, hand=self.as_actor, name=self.name)
 
     def tools_book(self, kb: Keepbook, door: str) -> Book:
         """The book for tools: whoever has the token, an agent's program calls them."""
-        hand = self.as_actor if self.agent is not None else None
-        return kb.book(self.owner, by="agent", door=door, hand=hand)
+        hand = self.as_actor if self.agent is not None else replace(authority.ALONE["agent"], token=self.token_id)
+        return kb.book(self.owner, by="agent", door=door, hand=hand, name=self.name)
 
 
 def gives_memory(book: Book, caller: Caller) -> bool:
@@ -124,14 +128,18 @@ def caller_for(
     scopes = frozenset(token.scopes)
     if token.owner is None:
         if anyone:
-            return Caller("*", token.kind, scopes, token.id)
+            return Caller("*", token.kind, scopes, token.id, name=token.name)
         if named is None:
             raise Invalid(f"a service token serves many: name the owner in {OWNER_HEADER}", field=OWNER_HEADER)
-        return Caller(clean_owner(named), token.kind, scopes, token.id, as_person=_as_person(scopes, acts))
+        return Caller(
+            clean_owner(named), token.kind, scopes, token.id, name=token.name, as_person=_as_person(scopes, acts)
+        )
     if named is not None and named != token.owner:
         raise NotAllowed("this token opens another owner's book", code="other_owner")
     kind = "agent" if acts == "agent" and token.kind == "person" else token.kind  # less than it may, never more
-    return Caller(token.owner, kind, scopes, token.id, agent=token.agent, session=secret if page else None)
+    return Caller(
+        token.owner, kind, scopes, token.id, name=token.name, agent=token.agent, session=secret if page else None
+    )
 
 
 def _as_person(scopes: frozenset[str], acts: str | None) -> bool:

@@ -9,7 +9,7 @@ came, and can be continued.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
@@ -21,6 +21,7 @@ from keepbook.errors import Conflict, Invalid, ModelFailed, NotAllowed, NotFound
 from keepbook.models.choose import Models
 from keepbook.models.compress import ORDER, Budget, calls_to_parts, fixed_tokens_of, plan_messages
 from keepbook.models.model import (
+    BREAK,
     Conversation,
     DialogueTurn,
     ReplyEvent,
@@ -36,8 +37,9 @@ from keepbook.models.notebook.scene import TurnContext, load_context
 from keepbook.models.notebook.turn import TurnTaken, read_again, record_turn, take_turn, view_of
 from keepbook.models.notebook.values import NOTEBOOK, Deed, from_parts, is_persons
 from keepbook.models.prompt import compose
+from keepbook.models.recorded_turns import in_view, recorders_in_view
 from keepbook.models.unfinished_replies import ReplyPiece, being_written, estimate_usage, going_on, until, whole_words
-from keepbook.tools.catalogue import build_tools
+from keepbook.tools.catalogue import ToolSet, build_tools
 
 CLOSING_WAIT_SECONDS = 3.0
 NOTEBOOK_TURNS = 8
@@ -137,6 +139,8 @@ class Talk:
         if last is None or last.turn != turn:
             told = "your last message" if role == "user" else "the last reply"
             raise Conflict(f"only {told} can be replaced", code="not_last")
+        if role == "user" and last.recorded_by is None and self.book.origin.actor != "person":
+            raise NotAllowed("the person said that; only they say it anew", code="person_only")
         replaced = [one for one in self.chat.messages() if one.turn >= turn]
         for event in sorted({event for one in replaced for event in _wrote(one)}, reverse=True):
             try:
@@ -209,6 +213,9 @@ class Talk:
                     async for event in events:
                         if isinstance(event, ReplyFinished):
                             whole = event if begun is None else begun.join(event)
+                            if toolbox is not None and (why := toolbox.why_proposed):
+                                yield TextDelta(BREAK + why)
+                                whole = replace(whole, text=whole.text + BREAK + why)
                             message = await asyncio.to_thread(self._store, whole, taken, instead_of)
                             yield ReplyFinished(whole.text, whole.calls, whole.usage)
                             yield ReplyStored(message, await self._title(spoken))
@@ -233,7 +240,8 @@ class Talk:
 
     def _for_notebook(self, taken: TurnTaken) -> Conversation:
         """What the notebook answers from: the last turns, what this one did, and what recall brought."""
-        earlier = [one for one in taken.loaded.messages if one.turn < taken.message.turn][-NOTEBOOK_TURNS:]
+        told = in_view(taken.loaded.messages, taken.loaded.thread)
+        earlier = [one for one in told if one.turn < taken.message.turn][-NOTEBOOK_TURNS:]
         said = plan_messages([*earlier, taken.message]).said
         view = view_of(taken, self.book.meaning)
         return Conversation(
@@ -241,8 +249,9 @@ class Talk:
         )
 
     def _current_messages(self, through: int) -> list[Message]:
-        """What holds of the chat, up to a turn."""
-        return [one for one in threads.current_messages(self.chat.messages()) if one.turn <= through]
+        """What holds of the chat and is in view, up to a turn."""
+        stands = in_view(threads.current_messages(self.chat.messages()), self.chat.thread)
+        return [one for one in stands if one.turn <= through]
 
     def _conversation(self, taken: TurnTaken, system: str) -> Conversation:
         """What the model is sent."""
@@ -251,7 +260,7 @@ class Talk:
         said = plan_messages(stands, compressed_through=through, summary=summary, budget=self._budget).said
         return Conversation(system, said, preset=taken.loaded.preset)
 
-    def _set_table(self, taken: TurnTaken) -> tuple[Thread, Toolbox | None, str]:
+    def _set_table(self, taken: TurnTaken) -> tuple[Thread, ToolSet | None, str]:
         """What the whole chat is given: its tools, and a system prompt that stays the same."""
         thread, preset = self.chat.thread, taken.loaded.preset
         remembers = taken.loaded.remembers
@@ -260,18 +269,29 @@ class Talk:
             preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=remembers,
             extensions=self.book.extensions,
         )  # fmt: skip
-        return thread, self._tools(taken.loaded, taken.message), system
+        others = recorders_in_view((*taken.loaded.messages, taken.message), thread)
+        return thread, self._tools(taken.loaded, taken.message, others), system
 
-    def _tools(self, loaded: TurnContext, spoken: Message) -> Toolbox | None:
+    def _tools(self, loaded: TurnContext, spoken: Message, others: Sequence[str] = ()) -> ToolSet | None:
+        """The tools of a reply; `others` recorded what the model is sent beside the person's own words."""
         if not loaded.remembers:
             return None
         book, turns = self._spoken_to(spoken), (str(spoken.turn),)
-        return build_tools(loaded.preset, book, thread_id=loaded.thread.id, turn_ids=turns, mode=loaded.thread.mode)
+        return build_tools(
+            loaded.preset, book, thread_id=loaded.thread.id, turn_ids=turns, mode=loaded.thread.mode, others=others
+        )
 
     def _spoken_to(self, spoken: Message) -> Book:
         """The book as it is for who said this. What the person did not say here, tools do not do for them, also where
         it is the person who asks for the answer."""
-        return self.book if is_persons(spoken.parts) else self.book.acting(actor="agent")
+        if is_persons(spoken.parts):
+            return self.book.acting(name=self._called)
+        return self.book.acting(actor="agent", name=spoken.recorded_by or self._called)
+
+    @property
+    def _called(self) -> str:
+        """What lines call it that its tools wrote on their own."""
+        return self._models.chat.name
 
     async def _compress(
         self, thread: Thread, system: str, toolbox: Toolbox | None, spoken: Message
@@ -332,10 +352,14 @@ class Talk:
             return by_rules
         title = made.text[: threads.TITLE_LIMIT]
         try:
-            renamed = await asyncio.to_thread(lambda: self.book.threads.rename(self.chat.id, title, by="model"))
+            return await asyncio.to_thread(self._rename, title)
         except Invalid:  # a model's odd answer
             return by_rules
-        return renamed.title
+
+    def _rename(self, title: str) -> str | None:
+        """Not by way of the book, where an agent that spoke here might not: it is we who name the chat."""
+        with self.book.writing() as (tx, _):
+            return threads.rename(tx, self.chat.id, title, by="model").title
 
     async def _count(self, operation: str, model: str, usage: Usage) -> None:
         await asyncio.to_thread(self.book.spending.count, operation, model, usage.tokens_in, usage.tokens_out)

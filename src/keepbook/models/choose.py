@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from keepbook.errors import Invalid, ModelFailed
 from keepbook.models.model import DialogueTurn, Model, Usage
+from keepbook.models.outward import OutwardDoor
 from keepbook.models.providers.address import Address, own_name, parse_model_name
 from keepbook.models.providers.remote import RemoteModel
 
@@ -32,6 +33,7 @@ class ModelSettings:
     anthropic_key: str | None = field(default=None, repr=False)
     model_timeout: float = 120.0
     context_tokens: int = 32_000
+    outward: OutwardDoor = field(default_factory=OutwardDoor, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,5 +132,5 @@ def _model(name: str, settings: ModelSettings, offline: Model) -> Model:
     if base_url and not base_url.startswith(("http://", "https://")):
         field = f"{kind}_base_url"
         raise Invalid(f"{field} starts with http:// or https://, not like {base_url[:30]!r}", field=field)
-    address = Address(kind, model, base_url or None, key or None, settings.model_timeout)
+    address = Address(kind, model, base_url or None, key or None, settings.model_timeout, settings.outward)
     return RemoteModel(address, context_tokens=settings.context_tokens)

@@ -13,6 +13,7 @@ from typing import Any
 
 from keepbook.book.chats.threads import Message, estimate
 from keepbook.models.model import PromptMessage, ToolCall, with_hidden
+from keepbook.models.recorded_turns import marked
 
 SUMMARY_CHARS = 4_000
 KEPT = 0.5
@@ -119,9 +120,11 @@ def to_said(message: Message) -> PromptMessage | None:
     calls = tuple(ToolCall(**part) for part in stored if part["name"] != ORDER)  # no model has that tool
     if message.role not in ("user", "assistant") or not (message.text.strip() or calls):
         return None
-    return PromptMessage(message.role, message.text, message.hidden, calls)
+    return PromptMessage(message.role, marked(message), message.hidden, calls)
 
 
 def calls_to_parts(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
     """Tool calls in the form that a message stores in its `parts`."""
-    return [{name: getattr(call, name) for name in ToolCall.__slots__} for call in calls]
+    return [
+        {name: getattr(call, name) for name in ToolCall.__slots__ if name != "others" or call.others} for call in calls
+    ]

@@ -2,6 +2,7 @@
 
 from keepbook.models.choose import Models, ModelSettings, choose_models
 from keepbook.models.offline.model import OfflineModel
+from keepbook.models.outward import OutwardDoor
 from keepbook.settings import Settings
 
 
@@ -11,7 +12,8 @@ def notebook_alone() -> Models:
     return Models(only, only, only)
 
 
-def models_under(known: Settings) -> Models:
+def models_under(known: Settings, outward: OutwardDoor) -> Models:
+    """The models that the settings name, asked by this way out."""
     openai, anthropic = known.openai_key, known.anthropic_key
     chosen = ModelSettings(
         model=known.model,
@@ -23,5 +25,6 @@ def models_under(known: Settings) -> Models:
         anthropic_key=anthropic.reveal() if anthropic else None,
         model_timeout=known.model_timeout,
         context_tokens=known.context_tokens,
+        outward=outward,
     )
     return choose_models(chosen, OfflineModel())

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from keepbook.book.text.block_lines import BlockLine
+from keepbook.book.text.for_models.prompt_part import as_part, beside_parts
 from keepbook.book.text.quotation import Span
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.extension import Extension
@@ -101,6 +102,8 @@ class ToolCall:
     memory_event: dict[str, Any] | None = None
     round: int = 0
     at: int = 0
+    others: tuple[str, ...] = ()
+    """Those who recorded what the answer quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +122,8 @@ BREAK = "\n\n"
 
 def with_hidden(said: PromptMessage) -> str:
     """A message as one text: the hidden context first, in its own part, then what the person wrote."""
-    if not said.hidden:
-        return said.text
-    inside = said.hidden.replace("</", "‹/")  # nothing in it may end the part
-    return f"<context>\n{inside}\n</context>\n\n{said.text}"
+    text = beside_parts(said.text)
+    return f"{as_part('context', said.hidden)}\n\n{text}" if said.hidden else text
 
 
 class AnswerForm(Protocol):

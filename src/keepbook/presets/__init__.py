@@ -7,12 +7,12 @@ is silently ignored is worse than one that refuses to load.
 """
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from keepbook.errors import Invalid
 from keepbook.patterns import regex
@@ -27,6 +27,8 @@ from keepbook.strict_toml import (
     parse_toml,
 )
 
+CONTENT_LENGTH = 4, 500
+"""How short and how long a content may be at all: what the database takes."""
 _SHIPPED = Path(__file__).parent
 _NAME = regex(r"[a-z][a-z0-9_-]{0,39}")
 _Default = Annotated[str | int | float | bool | None, Expecting("text or a whole number or a number or true or false")]
@@ -80,28 +82,34 @@ class LineFormat:
     mark_inferred: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Preset:
-    """One kind of agent. Field name = key in the file; one object per file, compared by identity."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class BlockRules:
+    """What of a preset the bytes of a block depend on. The book keeps these with what a session was given."""
 
-    name: str
     heading: str
     intro: str
     categories: tuple[str, ...]  # in the order of pages and of a grouped block; empty = any short tag
+    half_life_days: float
+    floor: float
+    selection: Selection
+    line: LineFormat
+    titles: TomlTable[str] = field(default_factory=lambda: MappingProxyType({}))
+    recall_tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Preset(BlockRules):
+    """One kind of agent. Field name = key in the file; one object per file, compared by identity."""
+
+    name: str
     content_min: int
     content_max: int
     consent: Literal["silent", "visible", "ask"]
     on_close: Literal["save", "propose"]
-    half_life_days: float
-    floor: float
     persona: str
     memory_rules: str
-    selection: Selection
-    line: LineFormat
     tools: tuple[PresetTool, ...]
-    titles: TomlTable[str] = field(default_factory=lambda: MappingProxyType({}))
     default_category: str | None = None
-    recall_tool: str | None = None
     most_tools: int | None = None
     """How many tools its agents may have in all, those of memory counted."""
     extensions: tuple[str, ...] = ()
@@ -167,6 +175,15 @@ def _load(path: str, _mtime: int) -> Preset:
     return preset
 
 
+def fit_block_rules(told: Mapping[str, Any]) -> BlockRules:
+    """Rules of a block that were spelled out elsewhere than in a file, checked as strictly. Raises `Wrong`."""
+    rules = fit_to_shape(BlockRules, told)
+    for ok, key, expected in _rules_of_block(rules):
+        if not ok:
+            raise Wrong("mistyped", (key,), expected)
+    return rules
+
+
 def _refusal(path: str, key: str, expected: str, hint: str = "") -> Invalid:
     return Invalid(f"{path}: `{key}`: expected {expected}.{hint}", field=key)
 
@@ -177,30 +194,37 @@ Rules = list[tuple[bool, str, str]]
 
 def _rules(preset: Preset, stem: str) -> Rules:
     tools = [tool.name for tool in preset.tools]
-    one_line = {"heading": preset.heading, "intro": preset.intro}
-    one_line |= {f"titles.{name}": title for name, title in preset.titles.items()}
-    bounds = "1 ≤ content_min ≤ content_max ≤ 500"
+    least, most = CONTENT_LENGTH
+    bounds = f"{least} ≤ content_min ≤ content_max ≤ {most}"
+    default = f"one of {', '.join(preset.categories)}"
     rules = [
         (preset.name == stem, "name", f'"{stem}", like the file'),
-        (1 <= preset.content_min <= preset.content_max <= 500, "content_min", bounds),
-        (preset.half_life_days > 0, "half_life_days", "more than 0"),
-        (0 <= preset.floor <= 1, "floor", "0 to 1"),
+        (least <= preset.content_min <= preset.content_max <= most, "content_min", bounds),
         (len(set(tools)) == len(tools), "tools", "each tool name once"),
         (preset.most_tools is None or preset.most_tools > 0, "most_tools", "1 or more"),
         (preset.recall_tool in (None, *tools), "recall_tool", f"one of {', '.join(tools)}"),
         (len(set(preset.extensions) - {""}) == len(preset.extensions), "extensions", "each extension once"),
         (set(preset.extension_rules) <= set(preset.extensions), "extension_rules", "only of those in `extensions`"),
+        (not preset.categories or preset.default_category in preset.categories, "default_category", default),
+    ]
+    return rules + _rules_of_block(preset)
+
+
+def _rules_of_block(block: BlockRules) -> Rules:
+    one_line = {"heading": block.heading, "intro": block.intro}
+    one_line |= {f"titles.{name}": title for name, title in block.titles.items()}
+    rules = [
+        (block.half_life_days > 0, "half_life_days", "more than 0"),
+        (0 <= block.floor <= 1, "floor", "0 to 1"),
     ]
     rules += [(bool(text) and text.isprintable(), key, "one line of text") for key, text in one_line.items()]
-    return rules + _rules_of_categories(preset) + _rules_of_selection(preset.selection, set(preset.titles))
+    return rules + _rules_of_categories(block) + _rules_of_selection(block.selection, set(block.titles))
 
 
-def _rules_of_categories(preset: Preset) -> Rules:
+def _rules_of_categories(preset: BlockRules) -> Rules:
     kind, categories = preset.selection.kind, set(preset.categories)
-    default = f"one of {', '.join(preset.categories)}"
     return [
         (len(categories - {""}) == len(preset.categories), "categories", "each category once, and none empty"),
-        (not categories or preset.default_category in categories, "default_category", default),
         (bool(categories) or kind == "recent", "categories", f"a list, since {kind} makes groups"),
         (
             set(preset.titles) == (set() if kind == "recent" else categories),

@@ -19,24 +19,23 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from keepbook.errors import Invalid, KeepbookError, NotAllowed, NotFound
+from keepbook.forking import FORK_GATE
+from keepbook.storage.database import is_postgresql
+from keepbook.storage.engines.book_file import connect_file
 
 OWNERS = "SELECT owner FROM ledger UNION SELECT owner FROM covers ORDER BY owner"
 """Everybody who has a chain."""
 ENDINGS = {"sqlite": ".db", "postgresql": ".dump"}
 
 
-def is_server(address: str) -> bool:
-    return address.startswith(("postgresql:", "postgres:", "postgresql+psycopg:"))
-
-
 def ending(address: str) -> str:
     """The file ending of a backup."""
-    return ENDINGS["postgresql" if is_server(address) else "sqlite"]
+    return ENDINGS["postgresql" if is_postgresql(address) else "sqlite"]
 
 
 def copy(address: str, target: Path, busy_seconds: float = 30.0) -> None:
     """Write one snapshot of everything, which writers do not disturb. It is on disk when this returns."""
-    if is_server(address):
+    if is_postgresql(address):
         _program("pg_dump", ["--format=custom", f"--file={target}"], _url(address))
     else:
         _copy_file(Path(address), target, busy_seconds)
@@ -53,7 +52,7 @@ def open_copy(address: str, made: Path) -> Iterator[tuple[str, list[str]]]:
         raise NotFound(f"there is no copy at {made}; check its name", field="file")
     with made.open("rb") as file:
         is_file = file.read(16).startswith(b"SQLite format 3")
-    if is_file == is_server(address):
+    if is_file == is_postgresql(address):
         kind, other = ("SQLite", "PostgreSQL") if is_file else ("PostgreSQL", "SQLite")
         raise Invalid(f"{made} is no copy of a {other} book; name the {kind} book with --db", field="file")
     with _file_aside(made) if is_file else _server_aside(address, made) as found:
@@ -66,7 +65,7 @@ def open_copy(address: str, made: Path) -> Iterator[tuple[str, list[str]]]:
 def _copy_file(source: Path, target: Path, busy_seconds: float) -> None:
     """VACUUM INTO reads one snapshot. The backup API would start over with each write to the source, and for ever with
     a connection that has one open."""
-    with closing(sqlite3.connect(source, timeout=busy_seconds, isolation_level=None)) as connection:
+    with FORK_GATE, closing(connect_file(str(source), timeout=busy_seconds, isolation_level=None)) as connection:
         try:
             connection.execute("VACUUM INTO ?", (str(target),))
         except sqlite3.OperationalError as error:

@@ -2,11 +2,10 @@
 
 A transaction always serves exactly one owner: there is no way to ask for "all". Reads see one snapshot; writes hold the
 owner's lock, so that the ledger of an owner has one writer at a time, across processes. A transaction opened inside
-another one of the same thread joins it: all is committed, or nothing is. What differs between the engines stands behind
-`Backend`; this module says when, the engines say how.
+another one of the same thread and task joins it: all is committed, or nothing is (`transactions/` says what an error
+does inside one). What differs between the engines stands behind `Backend`; this module says when, the engines say how.
 """
 
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -16,17 +15,26 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, TimeoutError
+from sqlalchemy.exc import DBAPIError, StatementError, TimeoutError
 
-from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed, keepbook_closed
 from keepbook.extension import Extension
+from keepbook.forking import follow_forks, forked
 from keepbook.settings import UNLIMITED, Allowance
 from keepbook.storage.installed import Record, table_set
 from keepbook.storage.tables import TableSet
 from keepbook.storage.tally import EventTally
+from keepbook.storage.transactions.open_transactions import OpenTransactions
+from keepbook.storage.transactions.savepoints import (
+    WatchedEngine,
+    operation,
+    refuse_failed,
+    savepoint,
+    transaction_failed,
+)
 
 if TYPE_CHECKING:
-    from keepbook.storage.cluster import Spread
+    from keepbook.storage.engines.cluster import Spread
 
 ClockFunction = Callable[[], datetime]
 Found = TypeVar("Found")
@@ -55,17 +63,35 @@ class Tx:
     counted: dict[tuple[str, str], float] = field(default_factory=dict)
     coming: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
     """By chat and number, the role and text of a turn that this transaction is about to store."""
+    failed: str | None = None
+    """Why nothing of it can be kept, if something failed in it."""
+    savepoints: int = 0
+    """How many there were."""
+    clock_checked: bool = False
+    notice: str | None = None
+    """What every write is to say beside its answer."""
+    switches: tuple[str | None, str | None] | None = None
+    """The owner's switches as they are stored, memory and the topics never to be kept; None: not read yet."""
+    sense: Any = None
+    """The embedder by which topics are found in what is written, if there is one."""
 
     def count(self, name: str, kind: str = "", times: float = 1) -> None:
         """Add to the tally, once this transaction is committed."""
         self.counted[name, kind] = self.counted.get((name, kind), 0) + times
 
+    def state(self) -> tuple[Any, ...]:
+        """What goes back with a savepoint."""
+        return self.head, self.compact, dict(self.presets), dict(self.batches), dict(self.counted), dict(self.coming)
 
-class Backend(Protocol):
+    def restore(self, state: tuple[Any, ...]) -> None:
+        self.head, self.compact, self.presets, self.batches, self.counted, self.coming = state
+        self.switches = None  # read anew when asked for
+
+
+class Backend(WatchedEngine, Protocol):
     """What each engine does in its own way."""
 
     address: str
-    driver_error: type[Exception]
 
     def prepare(self, extensions: Sequence[Extension]) -> Record:
         """Check that the schema is the one this program knows and has the tables of these extensions, or say what to
@@ -80,6 +106,10 @@ class Backend(Protocol):
     def unscoped(self, *, writes: bool, write_lock: str | None = None) -> AbstractContextManager[Connection]:
         """A transaction without an owner. It sees only tables without personal text. `write_lock` names a lock to hold
         meanwhile."""
+
+    def administering(self, address: str | None) -> AbstractContextManager[Connection]:
+        """A transaction of the administrator, on tables without an owner: at their address, else with this login as it
+        is."""
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
         """Run one query outside a transaction, on tables without an owner. It may be repeated if the connection was
@@ -123,7 +153,10 @@ class Database:
         self.backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
         # Also of a program that does not close its book: the last connection to a file empties the log into it.
         self._end = weakref.finalize(self, self.backend.close)
-        self._open = threading.local()
+        self._open: OpenTransactions[Tx] = OpenTransactions()
+        self._unusable: Callable[[], KeepbookError] | None = None
+        """Why nothing can be asked any more."""
+        follow_forks(self)
         try:
             with self._translate_errors():
                 self.record = self.backend.prepare(extensions)
@@ -135,9 +168,15 @@ class Database:
     @contextmanager
     def read(self, owner: str) -> Iterator[Tx]:
         """A consistent view of one owner's book. Inside a write it sees what the write has written so far."""
-        if (outer := self._outer_transaction(owner) or self._open_view(owner)) is not None:
-            yield outer
+        self._check_usable()
+        if (outer := self._outer_transaction(owner)) is not None:
+            with self._translate_errors(), operation(self.backend, outer):
+                yield outer
             return
+        if (view := self._open_view(owner)) is not None:
+            yield view
+            return
+        self._refuse_endless_wait(owner, writes=False)
         asked = time.perf_counter()
         with self._translate_errors(), self.backend.reading(owner) as conn:
             self._count_wait("read", asked)
@@ -147,30 +186,30 @@ class Database:
     def view(self, owner: str) -> Iterator[Tx]:
         """One snapshot for everything that this thread reads of the owner inside, as a page does. It is begun once, and
         nothing is written in it."""
-        with self.read(owner) as tx:
-            before, self._open.view = getattr(self._open, "view", None), tx
-            try:
-                yield tx
-            finally:
-                self._open.view = before
+        with self.read(owner) as tx, self._open.hold_viewing(tx):
+            yield tx
 
     @contextmanager
-    def write(self, owner: str) -> Iterator[Tx]:
-        """A transaction that is committed when the block ends, and rolled back when it raises."""
+    def write(self, owner: str, *, apart: bool = False) -> Iterator[Tx]:
+        """A transaction that is committed when the block ends, and rolled back when it raises. Inside another one it is
+        an operation of that, or with `apart` a savepoint."""
+        self._check_usable()
         if (outer := self._outer_transaction(owner)) is not None:
-            yield outer
+            joining = savepoint if apart else operation
+            with self._translate_errors(), joining(self.backend, outer):
+                yield outer
             return
-        if getattr(self._open, "view", None) is not None:
+        if self._open.viewing() is not None:
             raise Conflict("a view is open here, in which nothing is written; write after it")
+        self._refuse_endless_wait(owner, writes=True)
         asked = time.perf_counter()
         with self._translate_errors(), self.backend.writing(owner) as conn:
             self._count_wait("write", asked)
-            tx = self._open.tx = Tx(conn, owner, self.clock, self.tables, writes=True, allowance=self.allowance)
-            try:
+            tx = Tx(conn, owner, self.clock, self.tables, writes=True, allowance=self.allowance)
+            with self._open.hold_writing(tx):
                 yield tx
+                refuse_failed(self.backend, tx)
                 self._before_keeping(tx)
-            finally:
-                self._open.tx = None
         if tx.counted:
             self.tally.add(tx.counted)
         if tx.compact:
@@ -180,18 +219,30 @@ class Database:
     def unscoped(self, *, writes: bool = False, write_lock: str | None = None) -> Iterator[Connection]:
         """A transaction on tables without personal text: due work, tokens, leases, prices. Writers that name the same
         `write_lock` wait for each other."""
+        self._check_usable()
+        self._refuse_endless_wait(None, writes=writes)
         with self._translate_errors(), self.backend.unscoped(writes=writes, write_lock=write_lock) as conn:
+            yield conn
+            if writes and not self.backend.is_sound(conn):
+                raise transaction_failed("a statement failed")
+
+    @contextmanager
+    def administering(self, address: str | None) -> Iterator[Connection]:
+        """A transaction for what only the administrator of a server may do, by their address if they have another."""
+        with self._translate_errors(), self.backend.administering(address) as conn:
             yield conn
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
         """Run one query on tables without an owner, outside a transaction: a third of a transaction's cost."""
+        self._check_usable()
+        self._refuse_endless_wait(None, writes=False)
         with self._translate_errors():
             return self.backend.query_once(ask)
 
     @property
     def is_writing(self) -> bool:
-        """Whether a transaction that writes is open in this thread."""
-        return getattr(self._open, "tx", None) is not None
+        """Whether whoever asks is inside a transaction that writes."""
+        return self._open.writing() is not None
 
     def compact(self) -> list[str]:
         with self._translate_errors():
@@ -212,9 +263,20 @@ class Database:
         return fits
 
     def close(self) -> None:
+        self._unusable = keepbook_closed
         self._end()
 
+    def renew_in_child(self) -> None:
+        if self._open.on_thread():
+            self._unusable = _forked_inside
+        self._open = OpenTransactions()
+
+    def _check_usable(self) -> None:
+        if self._unusable is not None:
+            raise self._unusable()
+
     def _in_memory(self) -> Any:
+        self._check_usable()
         if not hasattr(self.backend, "copy_into"):
             raise Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
         return self.backend
@@ -224,24 +286,47 @@ class Database:
         self.tally.add({("waits", kind): 1, ("wait_seconds", kind): time.perf_counter() - since})
 
     def _outer_transaction(self, owner: str) -> Tx | None:
-        outer: Tx | None = getattr(self._open, "tx", None)
-        if outer is not None and outer.owner != owner:
+        outer = self._open.writing()
+        if outer is not None and outer.conn.closed:  # a signal came while its block ended; the error still holds it
+            self._open.forget()
+            outer = None
+        if outer is None:
+            self._open.refuse_outliving()
+        elif outer.owner != owner:
             raise Conflict(f"a transaction of {outer.owner!r} is open here; finish it before you serve {owner!r}")
         return outer
 
     def _open_view(self, owner: str) -> Tx | None:
-        view: Tx | None = getattr(self._open, "view", None)
+        view = self._open.viewing()
         return view if view is not None and view.owner == owner else None
+
+    def _refuse_endless_wait(self, owner: str | None, *, writes: bool) -> None:
+        """Refuse to wait for a transaction of this very thread: it could not go on meanwhile."""
+        for other in self._open.on_thread():
+            both_write = writes and other.writes
+            turns = {"owner": both_write and other.owner == owner, "writer": both_write, "anybody": True}
+            if turns[self.backend.waits_for]:
+                raise Conflict(
+                    "a transaction is open on this thread, of this or of another task, and would never end if one "
+                    "waited for it here; end it first",
+                    code="busy",
+                )
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (DBAPIError, self.backend.driver_error, UnicodeDecodeError) as error:
+            if self._unusable is _forked_inside:  # the connection was the parent's
+                raise _forked_inside() from error
             known = self._to_keepbook_error(error)
             if known is None:
                 raise
             raise known from error
+        except StatementError as error:
+            if error.orig is None:
+                raise
+            raise error.orig from None  # Core wraps also what a signal handler raises while it prepares a statement
         except TimeoutError as error:  # the pool's own
             raise Conflict("the database is busy: no connection became free; try again", code="busy") from error
 
@@ -258,6 +343,10 @@ class Database:
         return known
 
 
+def _forked_inside() -> KeepbookError:
+    return forked("inside an open transaction, which is its parent's; fork outside of transactions")
+
+
 def is_postgresql(address: str) -> bool:
     return address.startswith(("postgresql:", "postgres:", "postgresql+psycopg:"))
 
@@ -266,11 +355,11 @@ def open_backend(address: str, busy_seconds: float, *, allow_bypass_login: bool 
     """The engine behind an address: a PostgreSQL URL, else the path of a SQLite file (or `:memory:`)."""
     if is_postgresql(address):
         # Loaded only when asked for: SQLite alone must not need the PostgreSQL driver.
-        from keepbook.storage.postgres import Postgres
+        from keepbook.storage.engines.postgres import Postgres
 
         return Postgres(address, busy_seconds, allow_bypass_login=allow_bypass_login)
     # Loaded beside its sibling: one engine is used, the other is never imported.
-    from keepbook.storage.sqlite import Sqlite
+    from keepbook.storage.engines.sqlite import Sqlite
 
     path = address.removeprefix("sqlite:///") if address.startswith("sqlite:") else address
     if not path or "://" in path:
@@ -286,7 +375,7 @@ def upgrade(address: str, extensions: Sequence[Extension] = ()) -> list[str]:
     taken."""
     if is_postgresql(address):
         # See open_backend.
-        from keepbook.storage.postgres import upgrade_server
+        from keepbook.storage.engines.postgres import upgrade_server
 
         return upgrade_server(address, extensions)
     backend = open_backend(address, 30.0)
@@ -302,6 +391,6 @@ def distribute(address: str, shards: int) -> "Spread":
     if not is_postgresql(address):
         raise Invalid("a file lies on one machine; only a PostgreSQL book can be distributed", field="db")
     # See open_backend.
-    from keepbook.storage.postgres import distribute_server
+    from keepbook.storage.engines.postgres import distribute_server
 
     return distribute_server(address, shards)

@@ -16,8 +16,9 @@ from sqlalchemy import Connection, create_engine, text
 
 from keepbook.extensions import SHIPPED
 from keepbook.patterns import regex, words_regex
-from keepbook.storage import cluster, schema
+from keepbook.storage import schema
 from keepbook.storage.database import is_postgresql
+from keepbook.storage.engines import cluster
 from keepbook.storage.guard_rules import whole_rights
 from keepbook.storage.installed import (
     RECORD,

@@ -6,6 +6,8 @@ A transaction counts for itself. Its counts are added when it is committed, and 
 import threading
 from collections.abc import Mapping
 
+from keepbook.forking import follow_forks
+
 Counts = Mapping[tuple[str, str], float]
 """By name and kind: ("writes", "remember")."""
 
@@ -14,6 +16,10 @@ class EventTally:
     """Counts that only grow."""
 
     def __init__(self) -> None:
+        self.renew_in_child()
+        follow_forks(self)
+
+    def renew_in_child(self) -> None:
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, str], float] = {}
 

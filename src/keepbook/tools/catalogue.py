@@ -27,6 +27,10 @@ SYSTEM = "system"
 AUTHORING = "authoring"
 """The mode of a chat in which something is written together with the person."""
 MOST_CANDIDATES = 20
+WHY_PROPOSED_HERE = (
+    "(Some of what I was shown was recorded by {names}, not said by you here. "
+    "So what would change your own word waits for your yes.)"
+)
 
 
 # Building
@@ -42,15 +46,18 @@ def build_tools(
     ceiling: int | None = None,
     outside: bool = False,
     mode: str | None = None,
+    others: Sequence[str] = (),
 ) -> "ToolSet":
     """The tools of a preset (the book's own, if none is given) and `extra` ones, over this book.
 
     `thread_id` and `turn_ids` say in which chat and at which turns something is saved. `ceiling` is the
     host's limit; it counts what is not tagged `system`. `outside` adds what only agents outside need. `mode` is what
-    the chat is for: in `authoring`, extensions may add tools that write.
+    the chat is for: in `authoring`, extensions may add tools that write. `others` recorded what the model is sent
+    beside the person's own words: then its tools act as an agent's, also at the person's turn.
     """
-    chosen = _chosen(preset, book)
-    spoken = bool(turn_ids) and thread_id is not None and book.origin.actor == "person"
+    chosen, extra = _chosen(preset, book), tuple(extra)
+    persons = bool(turn_ids) and thread_id is not None and book.origin.actor == "person"
+    spoken = persons and not others
     working = _worked_by_agent(book, chosen, thread_id, spoken)
     tools = []
     for spec, tool in zip(chosen.tools, _memory_tools(chosen, outside), strict=True):
@@ -61,7 +68,14 @@ def build_tools(
     tools += _extension_tools(chosen, working, mode)
     tools += extra
     _check_ceiling(tools, (chosen.most_tools, ceiling))
-    return ToolSet(tools, {spec.does: spec.name for spec in chosen.tools})
+    names = {spec.does: spec.name for spec in chosen.tools}
+    if not persons:
+        return ToolSet(tools, names)
+    lowered = partial(
+        build_tools, chosen, book, thread_id=thread_id, turn_ids=turn_ids, extra=extra, ceiling=ceiling,
+        outside=outside, mode=mode,
+    )  # fmt: skip
+    return ToolSet(tools, names, others=others, lowered=lambda seen: lowered(others=seen))
 
 
 def _extension_tools(preset: Preset, book: Book, mode: str | None) -> Iterator[Tool]:
@@ -125,11 +139,25 @@ def _memory_tools(preset: Preset, outside: bool) -> tuple[Tool, ...]:
 
 
 class ToolSet:
-    """Tools by name, in order. `call` answers, `schemas` shows them to a model."""
+    """Tools by name, in order. `call` answers, `schemas` shows them to a model.
 
-    def __init__(self, tools: Iterable[Tool], names: Mapping[str, str] | None = None) -> None:
+    At a turn of the person, `lowered` gives the same tools as an agent's, for when an answer has quoted what `others`
+    recorded.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        names: Mapping[str, str] | None = None,
+        *,
+        others: Sequence[str] = (),
+        lowered: "Callable[[Sequence[str]], ToolSet] | None" = None,
+    ) -> None:
         self._tools: dict[str, Tool] = {}
         self._names = names or {}  # operation → the tool that does it, to advise a next step
+        self._others = tuple(others)
+        self._lowered = lowered
+        self._proposed = False
         for tool in tools:
             if tool.name in self._tools:
                 raise Invalid(f"there are two tools called {tool.name!r}; rename one", field="tools")
@@ -158,16 +186,38 @@ class ToolSet:
         """The same tools but for those that do this."""
         left_out = {self._names.get(operation) for operation in operations}
         names = {operation: name for operation, name in self._names.items() if name not in left_out}
-        return ToolSet([tool for tool in self if tool.name not in left_out], names)
+        lowered = self._lowered
+        less = None if lowered is None else lambda seen: lowered(seen).without(operations)
+        tools = [tool for tool in self if tool.name not in left_out]
+        return ToolSet(tools, names, others=self._others, lowered=less)
+
+    @property
+    def why_proposed(self) -> str | None:
+        """At a turn of the person: why something that was asked of these tools waits for their word."""
+        if self._lowered is None or not (self._others and self._proposed):
+            return None
+        names = " and ".join(self._others)
+        return WHY_PROPOSED_HERE.format(names=names)
+
+    def _see(self, others: Sequence[str]) -> None:
+        """The model has read what these have recorded: from now on its tools act as an agent's."""
+        seen = tuple(dict.fromkeys((*self._others, *others)))
+        if self._lowered is not None and not self._others:
+            self._tools = self._lowered(seen)._tools
+        self._others = seen
 
     def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> ToolAnswer:
         """Do what a model asks, with its arguments as a mapping or as JSON; what it got wrong is answered too."""
         tool = None
         try:
             tool = self[name]
-            return tool(arguments)
+            answer = tool(arguments)
         except KeepbookError as error:
+            self._proposed = self._proposed or "proposal" in error.details
             return self._refusal(error, tool)
+        if answer.others:
+            self._see(answer.others)
+        return answer
 
     def schemas(self, format: SchemaFormat = "openai") -> list[JsonSchema]:
         """The tools as a client of that kind reads them."""
@@ -206,7 +256,7 @@ class ToolSet:
             case NotFound(field="ref" | "id"):
                 ways = [can[operation] for operation in ("list", "recall") if operation in can]
                 yield f"Look with {' or '.join(ways)}, then use an id." if ways else "Use a piece of what it says."
-            case NotAllowed(code="persons_word"):
+            case NotAllowed(code="persons_word" | "forgotten") if error.details.get("proposal"):
                 yield "Nothing was written; the person finds it among what waits for their word. Do not try again."
             case NotAllowed():
                 yield "Nothing was written; ask the person."

@@ -41,13 +41,14 @@ class ToolAnswer:
     """What a call gives back: words for the model, the same as data, and what it wrote.
 
     `memory_event` has op, id, before, after and event, the ledger's number that undoes it. `error` is a code,
-    empty when the call did what it should.
+    empty when the call did what it should. `others` are those who recorded what the words quote.
     """
 
     text: str
     data: Any = None
     memory_event: dict[str, Any] | None = None
     error: str | None = None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

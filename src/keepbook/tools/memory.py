@@ -17,7 +17,6 @@ from keepbook.book.ground.to_json import to_json
 from keepbook.book.ground.when import parse_date_words, zone_named
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Memory, State, Version, Written
-from keepbook.book.owners.choices import heed
 from keepbook.book.recall.chats import ChatHit
 from keepbook.book.recall.memories import Hit
 from keepbook.book.text.quotation import is_guess, shown_text
@@ -91,7 +90,6 @@ def remember(
     turn_ids: Sequence[str] = (),
 ) -> ToolAnswer:
     """Keep one new fact."""
-    heed(book.choices, " ".join((content, *(tags or ()), *(metadata or {}).values())))
     with book.transaction():
         written = book.remember(
             content, category=category, subject=subject, body=detail, confidence=_confidence(book, confidence),
@@ -121,7 +119,6 @@ def update(
     turn_ids: Sequence[str] = (),
 ) -> ToolAnswer:
     """Say it anew: the world changed, or with `correction` it was never right."""
-    heed(book.choices, " ".join((content, *(tags or ()), *(metadata or {}).values())))
     with book.transaction():
         written = book.update(
             memory, content, body=detail, correction=correction, confidence=_confidence(book, None), tags=tags,
@@ -226,11 +223,18 @@ def recall_chats(book: Book, /, query: str, limit: Annotated[int, Field(ge=1, le
         return ToolAnswer("Nothing said in an earlier chat answers that.", {"hits": []})
     zone = book.zone
     told = [
-        f"- {_day(hit.at, zone)}, {hit.speaker or hit.role} (chat {hit.thread_id}, turn {hit.turn}): "
+        f"- {_day(hit.at, zone)}, {hit.speaker or hit.role} (chat {hit.thread_id}, turn {hit.turn}{_recorded(hit)}): "
         + " ".join(_cut(hit.text, DETAIL_CHARS).split())
         for hit in hits
     ]
-    return ToolAnswer("\n".join([f"{len(hits)} turns found, best first:", *told]), {"hits": to_json(hits)})
+    others = tuple(dict.fromkeys(hit.recorded_by for hit in hits if hit.recorded_by is not None))
+    words = "\n".join([f"{len(hits)} turns found, best first:", *told])
+    return ToolAnswer(words, {"hits": to_json(hits)}, others=others)
+
+
+def _recorded(hit: ChatHit) -> str:
+    """Whose words a passage has, if the person did not say them here."""
+    return "" if hit.recorded_by is None else f", recorded by {' '.join(hit.recorded_by.split())}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +376,8 @@ def _version_line(version: Version, zone: str) -> str:
 
 
 def _write_answer(book: Book, written: Written, said: str) -> ToolAnswer:
-    return ToolAnswer(said, to_json(written), _event(book, written.id, written.event))
+    told = said if written.notice is None else f"{said} Tell the person: {written.notice}."
+    return ToolAnswer(told, to_json(written), _event(book, written.id, written.event))
 
 
 def _event(book: Book, id: str, event: int | None) -> dict[str, Any] | None:

@@ -413,11 +413,30 @@ def test_restoring_what_stands_already_answers_that_memory(alice: Any) -> None:
     new = alice.remember("lives in Oslo", category="profile")
     entries = len(alice.ledger(limit=None))
 
-    for bring_back in (lambda: alice.restore(old.id), lambda: alice.undo(2)):
-        answer = bring_back()
-        assert (answer.id, answer.unchanged, answer.event) == (new.id, True, None)
+    answer = alice.restore(old.id)
+    assert (answer.id, answer.unchanged, answer.event) == (new.id, True, None)
+    refuse_undo(alice, 2, new.id)
     assert len(alice.ledger(limit=None)) == entries
     assert [memory.id for memory in alice.list()] == [new.id]
+    assert alice.verify().ok
+
+
+def refuse_undo(book: Any, event: int, named: str) -> None:
+    """Undo says where the text stands now, and does nothing."""
+    before = [(one.id, one.content, one.version) for one in book.list()]
+    with pytest.raises(Conflict, match=named) as refused:
+        book.undo(event)
+    assert (refused.value.code, refused.value.details["memory"]) == ("stands_elsewhere", named)
+    assert [(one.id, one.content, one.version) for one in book.list()] == before
+
+
+def test_an_update_whose_old_text_stands_elsewhere_is_not_undone(alice: Any) -> None:
+    changed = alice.remember("Plays the cello")
+    event = alice.update(changed.id, "Plays the viola").event
+    other = alice.remember("Plays the cello")
+    refuse_undo(alice, event, other.id)
+    alice.forget(other.id)
+    assert alice.undo(event).content == "Plays the cello"
     assert alice.verify().ok
 
 
@@ -426,8 +445,7 @@ def test_redo_makes_no_twin(alice: Any) -> None:
     undone = alice.undo(first.event)
     again = alice.remember("Plays the cello")
 
-    redone = alice.undo(undone.event)
-    assert (redone.id, redone.unchanged, redone.event) == (again.id, True, None)
+    refuse_undo(alice, undone.event, again.id)
     assert [memory.id for memory in alice.list()] == [again.id]
 
 

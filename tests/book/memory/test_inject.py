@@ -56,7 +56,7 @@ def test_a_session_sees_the_same_bytes_whatever_is_written_meanwhile(alice: Any,
         lambda: alice.demote(id),
         lambda: alice.delete(id),
         lambda: alice.configure(preset="assistant" if preset != "assistant" else "coach"),
-        lambda: clock.forward(days=500),
+        lambda: clock.forward(days=399),
     ):
         write()
         assert alice.inject("chat-1") == alice.inject("chat-1", preset=preset) == first

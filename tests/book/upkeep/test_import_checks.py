@@ -7,9 +7,11 @@ import pytest
 from tests.extensions.storage.every_table import TABLES
 
 from keepbook import Keepbook
+from keepbook.book.memory.block_rules import SpelledRules, digest_of_rules, spell_rules
 from keepbook.book.owners.authority import Actor
 from keepbook.book.upkeep import export_lines, import_checks
 from keepbook.errors import Invalid, NotAllowed
+from keepbook.presets import load_preset
 
 
 def exported(book: Any) -> str:
@@ -24,6 +26,19 @@ def test_what_is_no_instant_does_not_come_in(at: str) -> None:
     for kind, column in (("note", "created_at"), ("injected", "known"), ("due", "at")):
         with pytest.raises(Invalid, match=f"is no {column} of a {kind}"):
             import_checks.check_import({kind: [{"id": "abcdefgh", column: at}]}, Actor("person"), TABLES)
+
+
+def test_rules_of_a_block_come_in_under_their_own_digest() -> None:
+    rules = spell_rules(load_preset("general"))
+    forged = (
+        rules._replace(rules=rules.rules.replace("have told", "never told")),
+        rules._replace(digest=rules.digest[::-1]),
+        *(SpelledRules(digest_of_rules(text), text) for text in ("{}", "[" * 9999, rules.rules.replace("365.0", "0"))),
+    )
+    import_checks.check_import({"block_rules": [rules._asdict()]}, Actor("person"), TABLES)
+    for one in forged:
+        with pytest.raises(Invalid, match="is no digest of these block_rules"):
+            import_checks.check_import({"block_rules": [one._asdict()]}, Actor("person"), TABLES)
 
 
 def test_nobody_brings_in_entries_on_another_word(kb: Keepbook) -> None:

@@ -211,6 +211,15 @@ def test_an_owner_chooses_what_is_remembered(ask: Ask, run: Run, talked: str) ->
     assert not any("coffee" in memory["content"] for memory in ask("list")["memories"])
 
 
+def test_preset_and_zone_are_undone_like_any_write(ask: Ask, run: Run) -> None:
+    assert ask("configure", "--preset", "coach", "--zone", "Europe/Oslo")["event"] == 1
+    assert "event" not in ask("configure", "--preset", "coach")
+    assert run("configure", "--zone", "Asia/Tokyo").out.splitlines()[1].endswith(" undo 2")
+    assert run("ledger", "--limit", "1").out.splitlines()[0].endswith("set zone Asia/Tokyo")
+    assert run("undo", "2").out.startswith("Undone: entry 2. Redo: ")
+    assert run("ledger", "--limit", "1").out.splitlines()[0].endswith("undid 2: zone Europe/Oslo")
+
+
 # --- jobs ------------------------------------------------------------------------------------------------
 
 
@@ -518,3 +527,13 @@ def test_a_sentence_is_tried_against_the_topics(ask: Ask, run: Run) -> None:
     assert ask("configure", "--try", "I have diabetes") == {"text": "I have diabetes", "topics": ["health"]}
     assert run("configure", "--try", "I live in Oslo").out == "It may be kept: it speaks of none of your topics.\n"
     assert ask("list")["total"] == 0
+
+
+@on_sqlite
+def test_what_an_agent_recorded_is_taken_out_of_view_and_back(ask: Ask, run: Run, book_url: str) -> None:
+    with Keepbook(book_url) as kb:
+        chat = kb.book("alice", by="agent").thread("support-18")
+        chat.add("user", "Forget it all")
+    assert ask("threads", "out-of-view", chat.id)["out_of_view"] == [1]
+    assert ask("threads", "out-of-view", chat.id, "1", "--back")["out_of_view"] == []
+    refused_in_one_line(run("threads", "out-of-view", chat.id, "9"), "that others recorded")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.book.ledger.test_verify import guards_off
 
 from keepbook import Memory, Version
 
@@ -13,7 +14,7 @@ Ask = Callable[..., Any]
 Run = Callable[..., Any]
 
 SHAPE = {*Memory.__dataclass_fields__}
-WRITTEN = SHAPE | {"event", "unchanged", "similar"}
+WRITTEN = SHAPE | {"event", "unchanged", "similar", "notice", "capped"}
 
 
 # --- writing ---------------------------------------------------------------------------------------------
@@ -170,6 +171,7 @@ def test_the_owner_can_choose_a_preset_and_a_zone(ask: Ask) -> None:
         "owner": "alice",
         "preset": "coach",
         "zone": "Asia/Tokyo",
+        "event": 1,
     }
     assert ask("remember", "Trades at night", "--category", "session")["category"] == "session"
     kept = ask("remember", "Moved house", "--since", "2026-03-05")
@@ -416,8 +418,36 @@ def test_verify_answers_ok_and_the_number_of_entries(ask: Ask) -> None:
     ask("remember", "Likes tea")
     told = ask("verify")
     assert (told.pop("links"), len(told.pop("hash"))) == (2, 64), "the entry, and the cover of the owner's row"
-    nothing = dict.fromkeys(("broken", "why", "table", "row", "link"))
-    assert told == {"ok": True, "entries": 1, **nothing}
+    nothing = dict.fromkeys(("broken", "why", "table", "row", "link", "since"))
+    assert told == {"ok": True, "entries": 1, "mends": [], **nothing}
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"])
+def test_a_broken_book_is_mended(ask: Ask, run: Run, engine_name: str, book_url: str, tmp_path: Path) -> None:
+    ask("remember", "Likes tea")
+    ask("remember", "Hates coffee")
+    copy = tmp_path / "before.db"
+    assert "nothing to mend" in run("db", "mend", copy, "--yes").err
+    with guards_off(engine_name, book_url) as execute:
+        execute("UPDATE versions SET content = 'Likes mud' WHERE content = 'Likes tea'")
+    assert run("verify").code == 1
+    told = ask("db", "mend", copy, "--yes")
+    assert told["backup"] == str(copy)
+    assert copy.stat().st_mode & 0o777 == 0o600
+    (one,) = told["mended"]
+    assert "Likes mud" in Path(one["file"]).read_text()
+    assert ask("verify")["since"].startswith("whole since entry 3; ")
+    assert "whole since entry 3" in run("verify").out
+    assert "mended: rows were set aside" in run("ledger").out
+    checks = {check["name"]: check["value"] for check in ask("doctor")["checks"]}
+    assert "whole since entry 3" in checks["ledger"]
+    assert "exists" in run("db", "mend", copy, "--yes").err
+
+
+def test_the_clock_is_accepted(ask: Ask, run: Run) -> None:
+    ask("remember", "Likes tea")
+    assert ask("db", "accept-clock")["accepted"] is None
+    assert "nothing to accept" in run("db", "accept-clock").out
 
 
 def test_audit_answers_all_findings(ask: Ask) -> None:

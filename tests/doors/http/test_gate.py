@@ -286,3 +286,11 @@ def test_json_is_json_however_it_is_called(kb: Any, client: Any, kind: str) -> N
     token = kb.tokens.create("alice").token
     told = client(token).post("/api/memory/", content=b'{"content": "Keeps bees"}', headers={"Content-Type": kind})
     assert (told.status_code, told.json()["content"]) == (201, "Keeps bees")
+
+
+def test_the_description_of_the_api_can_be_closed(kb: Any) -> None:
+    for open_, status in ((True, 200), (False, 404)):
+        kb.settings = kb.settings.but(api_docs=open_)
+        served = TestClient(create_app(kb), base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+        assert [served.get(path).status_code for path in ("/docs", "/openapi.json")] == [status, status]
+        assert served.get("/api/me").status_code == 200

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ import httpx
 import pytest
 
 from keepbook import Keepbook
+from keepbook.doors.http.gate import WRONG_A_MINUTE
 
 pytestmark = pytest.mark.both_engines  # several processes on one database
 START_SECONDS = 60.0
@@ -108,6 +110,12 @@ def test_several_workers_serve_one_book(book_url: str) -> None:
             made = [client.post("/api/memory/", json={"content": f"Fact {number}"}).status_code for number in range(8)]
             assert made == [201] * 8
             assert client.get("/api/memory/").json()["total"] == 8
+        wrong = {"Authorization": "Bearer kb_wrong"}
+        apart, began = httpx.Limits(max_keepalive_connections=0), time.monotonic()
+        with httpx.Client(base_url=address, timeout=START_SECONDS, headers=wrong, limits=apart) as client:
+            answered = sum(client.get("/api/me").status_code == 401 for _ in range(40))
+        refilled = (time.monotonic() - began) * WRONG_A_MINUTE / 60
+        assert WRONG_A_MINUTE <= answered <= WRONG_A_MINUTE + refilled, "whichever worker they met"
         server.send_signal(signal.SIGTERM)
         assert server.wait(START_SECONDS) == 0
         assert not Path(f"{book_url}-wal").exists(), "the log of a file is emptied into it"

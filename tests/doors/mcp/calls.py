@@ -16,7 +16,7 @@ async def general(call: Call) -> None:
     cause = (await call("remember", content="Walks before work", since="2024-01-01"))["id"]
     changed = await call("update", memory=id, content="Has two dogs, Bo and Kit", correction=True)
     assert (changed["id"], changed["version"], changed["memory_event"]["before"]["version"]) == (id, 2, 1)
-    assert (await call("confirm", memory="two dogs"))["last_confirmed_at"] is not None
+    assert (await call("confirm", memory="two dogs"))["last_confirmed_at"] is None  # only the person's word counts
     assert (await call("link", from_memory=id, to_memory=cause, relation="because_of"))["relation"] == "because_of"
     assert [memory["id"] for memory in (await call("list_memories"))["memories"]] == [id, cause]
     assert [hit["id"] for hit in (await call("recall", query="Which dogs are there?", limit=1))["hits"]] == [id]
@@ -38,7 +38,7 @@ async def advisor(call: Call) -> None:
     style = (await call("save_preference", category="response_style", content="Wants short answers"))["id"]
     changed = await call("update_preference", id_or_substring="house", new_content="Saves for a flat")
     assert (changed["id"], changed["content"]) == (id, "Saves for a flat")
-    assert (await call("confirm_preference", id_or_substring=id))["last_confirmed_at"] is not None
+    assert (await call("confirm_preference", id_or_substring=id))["last_confirmed_at"] is None
     await call("link_preferences", from_id=id, to_id=style, relation="relates_to")
     assert (await call("list_preferences", category="response_style"))["total"] == 1
     assert (await call("recall_preferences", query="flat", limit=5))["hits"][0]["id"] == id

@@ -297,6 +297,8 @@ def test_nothing_is_told_while_memory_is_switched_off(beside: Book) -> None:
         assert await text_of(client, "keepbook://block/chat-1") == ""
         refused = await client.call_tool("remember", {"content": "Lives in Oslo"})
         assert refused.structured_content["code"] == "memory_off"
+        with pytest.raises(MCPError, match="switched memory off"):
+            await client.get_prompt("memory")
 
     use_here(read)
 

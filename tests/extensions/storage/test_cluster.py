@@ -20,8 +20,8 @@ from tests.extensions.trading.floor import busy_floor
 
 from keepbook import Keepbook
 from keepbook.errors import Conflict, Invalid
-from keepbook.storage import cluster
 from keepbook.storage.database import distribute, upgrade
+from keepbook.storage.engines import cluster
 from keepbook.storage.schema_check import differences, repair_guards
 
 BY_OWNER = [table.name for table in PARENTS_FIRST if cluster.placement_of(table) == "owner"]

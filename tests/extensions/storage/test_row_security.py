@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, LiteralString
 
 import psycopg
@@ -207,6 +208,17 @@ def test_every_table_with_an_owner_is_under_row_security(server: Server) -> None
     assert found == dict.fromkeys(OUTSIDE, (False, False, 0)) | dict.fromkeys(OWNED, (True, True, 1))
 
 
+def test_the_docs_name_every_table_outside_row_security(server: Server) -> None:
+    query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND NOT rowsecurity"
+    with server.admin() as admin:
+        outside = {name for (name,) in admin.execute(query)}
+    page = Path(__file__).parents[3].joinpath("docs", "postgresql.md").read_text()
+    listed = page.partition("These tables stand outside")[2].partition("## ")[0]
+    rows = [line.split("|")[1] for line in listed.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == outside - {table.name for table in STRANGE}
+
+
 # --- writing ---------------------------------------------------------------------------------------------
 
 
@@ -328,7 +340,7 @@ GROWING = {
     "erasures": {"SELECT", "INSERT"},
     "memories": {"SELECT", "INSERT", "UPDATE"},
     "links": {"SELECT", "INSERT", "UPDATE"},
-    "injections": {"SELECT", "INSERT", "UPDATE (at, block, lines, nth, seq)"},
+    "injections": {"SELECT", "INSERT", "UPDATE (at, block, lines, nth, rules_digest, seq)"},
     "alembic_version": {"SELECT"},
     "extensions": {"SELECT"},
     "agents": {"SELECT", "INSERT", "UPDATE"},
@@ -537,7 +549,7 @@ def roles(own_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[
     """A role in place of the application's, and a mighty one: roles are the whole server's, and other tests
     use the real one."""
     name = f"keepbook_{uuid.uuid4().hex[:12]}"
-    monkeypatch.setattr("keepbook.storage.postgres.APP_ROLE", name)
+    monkeypatch.setattr("keepbook.storage.engines.postgres.APP_ROLE", name)
     known = {"app": sql.Identifier(name), "mighty": sql.Identifier(f"{name}_mighty")}
     with own_server.admin() as admin:
         for statement in (

@@ -9,6 +9,7 @@ from tests.models.providers.test_reading_a_chat import candidate
 from tests.models.wire import Call, Received, Say, Status, Step, Wire, answer, refused
 
 from keepbook.models.model import Usage
+from keepbook.models.outward import OutwardDoor
 from keepbook.models.providers.address import Address, ollama_address, own_name
 from keepbook.models.providers.nearby import Server, find_servers
 from keepbook.models.providers.remote import RemoteModel
@@ -31,14 +32,14 @@ def test_a_server_that_lists_its_models_is_found_and_one_for_vectors_comes_last(
     with Wire("openai") as wire:
         wire.models = ["nomic-embed-text", "llama3.1:8b"]
         host = wire.url.removesuffix("/v1")
-        assert find_servers(host) == [Server("Ollama", wire.url, ("llama3.1:8b", "nomic-embed-text"))]
-        assert find_servers(host.removeprefix("http://")) == find_servers(host)
+        assert find_servers(host, OutwardDoor()) == [Server("Ollama", wire.url, ("llama3.1:8b", "nomic-embed-text"))]
+        assert find_servers(host.removeprefix("http://"), OutwardDoor()) == find_servers(host, OutwardDoor())
 
 
 def test_nobody_there_and_somebody_else_there_are_nobody() -> None:
-    assert find_servers(refused().removesuffix("/v1")) == []
+    assert find_servers(refused().removesuffix("/v1"), OutwardDoor()) == []
     with Wire("openai") as wire:
-        assert find_servers(wire.url.removesuffix("/v1")) == []
+        assert find_servers(wire.url.removesuffix("/v1"), OutwardDoor()) == []
 
 
 @pytest.mark.parametrize(

@@ -3,23 +3,31 @@
 Thin like the book itself: each method opens the owner's transaction and calls the one operation that does the work.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from keepbook.book.chats import learned_memories, notes, pencil, threads
+from keepbook.book.chats.chat_facts import person_spoke
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.open_book import OpenBook, beside_memory
 from keepbook.book.ground.when import instant, later, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
-from keepbook.book.owners import choices, owners
+from keepbook.book.owners import owners, switches
 from keepbook.book.recall.chats import ChatHit, Snippet, recall_chats, search
 from keepbook.errors import Invalid, NotAllowed
+from keepbook.storage.database import Tx
+
+
+def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
+    """Refuse an agent that would close, rename, archive or trash a chat in which the person spoke."""
+    if not book.hand.is_person and person_spoke(tx, thread_id):
+        book.ask("chats.end")
 
 
 @explain_arguments
@@ -61,8 +69,28 @@ class Chat:
             moment = moment or stamp(tx.clock())
             hours = self.book.close_after_hours
             return threads.add_message(
-                tx, self.id, role, text, moment, speaker=speaker, hidden=hidden, parts=parts, close_after_hours=hours
-            )
+                tx, self.id, role, text, moment, speaker=speaker, hidden=hidden, parts=parts, close_after_hours=hours,
+                recorded_by=self.book.origin.writer(),
+            )  # fmt: skip
+
+    def take_out_of_view(self, turns: Sequence[int] | None = None) -> Thread:
+        """Leave turns that others recorded out of what a model is sent; without numbers all of them. They stay
+        readable."""
+        return self._set_view(lambda away, those: away | those, turns)
+
+    def bring_into_view(self, turns: Sequence[int] | None = None) -> Thread:
+        """Send turns to the model again that were taken out of its view; without numbers all of them."""
+        return self._set_view(lambda away, those: away - those, turns)
+
+    def _set_view(self, change: Callable[[set[int], set[int]], set[int]], turns: Sequence[int] | None) -> Thread:
+        self.book.ask("chats.view")
+        with self.book.writing() as (tx, _):
+            thread = threads.get_thread(tx, self.id)
+            recorded = {one.turn for one in threads.messages_of(tx, self.id) if one.recorders}
+            wanted = recorded if turns is None else set(turns)
+            if not wanted <= recorded:
+                raise Invalid("only turns that others recorded are taken out of view", field="turns")
+            return threads.set_out_of_view(tx, self.id, sorted(change(set(thread.out_of_view), wanted)))
 
     def messages(self) -> Sequence[Message]:
         """Every turn of the chat, in order."""
@@ -71,9 +99,9 @@ class Chat:
 
     def inject(self, *, scope: str | None = None) -> str:
         """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none."""
-        with self.book.writing() as (tx, _):
+        with beside_memory(self.book).writing() as (tx, _):  # a block that is not wanted is empty
             thread = threads.get_thread(tx, self.id)
-            if thread.incognito or not choices.get_choices(tx).memory:
+            if thread.incognito or not switches.is_memory_on(tx):
                 return ""
             space, session = ("chat", self.id) if self.session is None else ("outside", self.session)
             preset = self.book.preset(thread.preset)
@@ -99,6 +127,8 @@ class Chat:
 
     def close(self, offline: bool = False) -> ClosingResult:
         """Read what is new for memories, once. The chat rests until something is said again."""
+        with self.book.reading() as (tx, _, _):
+            refuse_persons_chat(self.book, tx, self.id)
         closed: ClosingResult = self.book.close_thread(self.id, offline=offline)
         return closed
 
@@ -128,7 +158,7 @@ class Chats:
 
     def _open(self, *, preset: str | None = None, **told: Any) -> Chat:
         with self._book.writing(preset) as (tx, chosen):
-            owners.configure(tx, stamp(tx.clock()))  # who only chats has a book too
+            owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
             return Chat(self._book, threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told))
 
     def get(self, thread_id: str) -> Chat:
@@ -142,14 +172,17 @@ class Chats:
 
     def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
         with self._book.writing() as (tx, _):
+            refuse_persons_chat(self._book, tx, thread_id)
             if by == "person" and self._book.origin.actor == "agent":
                 if threads.get_thread(tx, thread_id).titled_by == "person":
                     raise NotAllowed("the person named this chat; only they rename it", code="person_only")
+                switches.refuse_topics(tx, title)
                 by = "model"
             return threads.rename(tx, thread_id, title, by=by)
 
     def archive(self, thread_id: str) -> Thread:
         with self._book.writing() as (tx, _):
+            refuse_persons_chat(self._book, tx, thread_id)
             return threads.archive(tx, thread_id)
 
     def delete(self, thread_id: str, *, memories: bool = False, forever: bool = False) -> Thread | None:
@@ -157,6 +190,7 @@ class Chats:
         if forever:
             self._book.ask("chats.purge")
         with self._book.writing() as (tx, preset):
+            refuse_persons_chat(self._book, tx, thread_id)
             thread = threads.trash(tx, thread_id, stamp(tx.clock()), by_person=self._book.hand.is_person)
             for id in learned_memories.learned_from(tx, thread_id) if memories else ():
                 changes.delete(tx, self._book.origin, preset, id)
@@ -200,11 +234,20 @@ class Journal:
 
     def bookmark(self, thread_id: str, turn: int) -> Note:
         with self._book.writing() as (tx, _):
-            return notes.bookmark(tx, stamp(tx.clock()), thread_id, turn)
+            noted = notes.bookmark(tx, stamp(tx.clock()), thread_id, turn)
+            self._heed_topics(tx, noted)
+            return noted
 
     def write(self, text: str) -> Note:
         with self._book.writing() as (tx, _):
-            return notes.write_note(tx, stamp(tx.clock()), text)
+            noted = notes.write_note(tx, stamp(tx.clock()), text)
+            self._heed_topics(tx, noted)
+            return noted
+
+    def _heed_topics(self, tx: Tx, note: Note) -> None:
+        """Refuse a note of anybody but the person about what they want never kept; it is not stored then."""
+        if not self._book.hand.is_person:
+            switches.refuse_topics(tx, note.text)
 
     def get(self, id: str) -> Note:
         with self._book.reading() as (tx, _, _):

@@ -13,12 +13,13 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, delete, func, insert, select, update
+from sqlalchemy import Integer, bindparam, delete, insert, select, update
 
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text, sought
 from keepbook.book.ground.when import later, parse_stamp, stamp
+from keepbook.book.owners import switches
 from keepbook.book.owners.allowance import room_for_chat, room_for_text
 from keepbook.book.owners.choices import get_choices
 from keepbook.book.text.indexes.turn_index import INDEXED, put_turns, take_turns
@@ -38,7 +39,9 @@ TITLE_LIMIT = 120
 class Message:
     """One turn. `hidden` is sent to the model and shown nowhere; `parts` holds tool calls and their answers. `model`
     made it, for `tokens_in` and `tokens_out`. It stands in place of the turns from `instead_of` up to itself. Where a
-    reply `broke_off`, that says why: stopped by the person, left by who was listening, failed by its model."""
+    reply `broke_off`, that says why: stopped by the person, left by who was listening, failed by its model.
+    `recorded_by` names the agent or program that recorded it, whatever its role; nobody where the person said it at a
+    door of ours, or it was answered here."""
 
     turn: int
     role: str
@@ -53,6 +56,15 @@ class Message:
     tokens_out: int | None = None
     instead_of: int | None = None
     broke_off: str | None = None
+    recorded_by: str | None = None
+
+    @property
+    def recorders(self) -> tuple[str, ...]:
+        """Who else than the person and our own model speaks in it: who recorded it, or a passage that it looked up."""
+        if self.recorded_by is not None:
+            return (self.recorded_by,)
+        calls = self.parts if isinstance(self.parts, list) else ()
+        return tuple(name for call in calls for name in call.get("others", ()))
 
 
 class ModelUse(NamedTuple):
@@ -88,6 +100,8 @@ class Thread:
     failure: str | None
     compressed_through: int
     compressed: str | None
+    out_of_view: tuple[int, ...] = ()
+    """The turns that the person took out of what a model is sent."""
 
     @property
     def parked(self) -> bool:
@@ -183,6 +197,7 @@ def add_message(
     made: ModelUse | None = None,
     instead_of: int | None = None,
     broke_off: str | None = None,
+    recorded_by: str | None = None,
     close_after_hours: float = 6.0,
 ) -> Message:
     """Add a message to a chat. A closed chat is open again."""
@@ -201,7 +216,7 @@ def add_message(
         "speaker": clean_optional(speaker, "speaker", 200), "text": text, "at": at, "tokens": estimate(text),
         "hidden": clean_text(hidden, "hidden", MESSAGE_LIMIT) if hidden else None,
         "parts": json.dumps(parts, ensure_ascii=False) if parts else None, "instead_of": instead_of,
-        "broke_off": broke_off,
+        "broke_off": broke_off, "recorded_by": recorded_by,
         **dict(zip(ModelUse._fields, made or (None, None, None), strict=True)),
     }  # fmt: skip
     _SAY.run(tx.conn, row)
@@ -215,9 +230,10 @@ def add_message(
 
 
 def rename(tx: Tx, thread_id: str, title: str, *, by: str = "person") -> Thread:
-    """Set the title of a chat. A title given by hand is never replaced by a model's."""
+    """Set the title of a chat. A title given by hand is never replaced by a model's, and one of a model's about a topic
+    that is never to be kept is not set."""
     thread = get_thread(tx, thread_id)
-    if by != "person" and thread.titled_by == "person":
+    if by != "person" and (thread.titled_by == "person" or switches.touched_topics(tx, title)):
         return thread
     return _set(tx, thread_id, title=clean_line(title, "title", 1, TITLE_LIMIT), titled_by=by)
 
@@ -280,7 +296,8 @@ def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> 
         return None
     token = secrets.token_hex(8)
     _set(tx, thread_id, closing_until=later(now, seconds=lease_seconds), closing_by=token)
-    return Claim(thread, token, tuple(current_messages(messages_of(tx, thread_id, after=thread.extracted_through))))
+    said = current_messages(messages_of(tx, thread_id, after=thread.extracted_through))
+    return Claim(thread, token, tuple(one for one in said if one.turn not in thread.out_of_view))
 
 
 def still_mine(tx: Tx, held: Claim) -> bool:
@@ -300,6 +317,7 @@ def still_mine(tx: Tx, held: Claim) -> bool:
 def finish(tx: Tx, held: Claim, now: str, *, summary: str | None) -> Thread:
     """Close a chat: the watermark moves to what was read. If more was said meanwhile, the chat stays open."""
     tx.count("closes", "closed")
+    summary = summary and switches.keepable_summary(tx, summary)
     through = held.thread.turns
     row = _row(tx, held.thread.id)
     newer = row.turns > through
@@ -327,8 +345,23 @@ def release_closing(tx: Tx, held: Claim, now: str, failure: str, *, retry_minute
     return _set(tx, held.thread.id, closing_until=None, closing_by=None, failures=failures, failure=failure[:500])
 
 
+def set_out_of_view(tx: Tx, thread_id: str, turns: Sequence[int]) -> Thread:
+    """Set which turns a model is not sent. A summary that was made with other turns is made anew."""
+    thread = get_thread(tx, thread_id)
+    changed = set(turns) ^ set(thread.out_of_view)
+    kept: dict[str, Any] = {"out_of_view": json.dumps(sorted(turns)) if turns else None}
+    if any(turn <= thread.compressed_through for turn in changed):
+        kept |= {"compressed_through": 0, "compressed": None}
+    return _set(tx, thread_id, **kept) if changed else thread
+
+
 def keep_compression(tx: Tx, thread_id: str, through: int, summary: str) -> Thread:
-    return _set(tx, thread_id, compressed_through=through, compressed=summary)
+    return _set(
+        tx,
+        thread_id,
+        compressed_through=through,
+        compressed=switches.keepable_summary(tx, summary) or "(not summed up)",
+    )
 
 
 # Queries
@@ -354,12 +387,6 @@ def is_thread_in_trash(tx: Tx, thread_id: str) -> bool:
     return row is not None and row.deleted_at is not None
 
 
-def is_incognito(tx: Tx, session: str) -> bool:
-    """Whether an outside agent's session is one that reads and writes no memory."""
-    query = select(threads.c.incognito).where(threads.c.owner == tx.owner, threads.c.session == session)
-    return bool(tx.conn.execute(query).scalar())
-
-
 def list_threads(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
     """Chats, the last touched first."""
     told = {"owner": tx.owner, "limit": limit} | ({} if state is None else {"state": state})
@@ -381,16 +408,11 @@ def messages_of(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
     return [to_message(row._mapping) for row in rows]
 
 
-def being_closed(tx: Tx, now: str) -> int:
-    """How many chats of this owner are being closed now."""
-    query = select(func.count()).select_from(threads).where(threads.c.owner == tx.owner, threads.c.closing_until > now)
-    return tx.conn.execute(query).scalar() or 0
-
-
 def to_thread(row: Any) -> Thread:
     known = {name: getattr(row, name) for name in Thread.__dataclass_fields__}
     for name in ("created_at", "touched_at", "deleted_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
+    known["out_of_view"] = tuple(stored_json.load_json(known["out_of_view"] or "[]"))
     return Thread(**{**known, "incognito": bool(known["incognito"])})
 
 
@@ -399,7 +421,7 @@ def to_message(row: Any) -> Message:
         turn=row["turn"], role=row["role"], speaker=row["speaker"], text=row["text"], at=parse_stamp(row["at"]),
         tokens=row["tokens"], hidden=row["hidden"], parts=stored_json.load_json(row["parts"]) if row["parts"] else None,
         model=row["model"], tokens_in=row["tokens_in"], tokens_out=row["tokens_out"], instead_of=row["instead_of"],
-        broke_off=row["broke_off"],
+        broke_off=row["broke_off"], recorded_by=row["recorded_by"],
     )  # fmt: skip
 
 

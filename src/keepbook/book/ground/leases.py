@@ -1,12 +1,13 @@
 """Leases: for work that only one worker should do at a time, across processes and machines.
 
 A lease is taken for a while and renewed by its holder before it ends. If the holder died, the lease is free when its
-time is up. Nothing relies on a lease for correctness: work done twice must be harmless, a lease only avoids it.
+time is up. Nothing relies on a lease for correctness: work done twice must be harmless, a lease only avoids it. A lease
+that nobody holds can be left for somebody who uses it up.
 """
 
 from datetime import timedelta
 
-from sqlalchemy import insert, update
+from sqlalchemy import Connection, delete, insert, update
 
 from keepbook.book.ground.when import stamp
 from keepbook.errors import Invalid
@@ -27,3 +28,16 @@ def take(database: Database, name: str, holder: str, seconds: float) -> bool:
         return True
     except Invalid:  # the row is there, and it is somebody else's
         return False
+
+
+def leave(database: Database, name: str, until: str) -> None:
+    """Leave a lease for the next who asks for it."""
+    with database.unscoped(writes=True) as conn:
+        conn.execute(delete(leases).where(leases.c.name == name))
+        conn.execute(insert(leases), {"name": name, "holder": "", "until": until})
+
+
+def use_up(conn: Connection, name: str, now: str) -> bool:
+    """Take a lease that was left and is not over, for good; False if there is none."""
+    left = delete(leases).where(leases.c.name == name, leases.c.holder == "", leases.c.until > now)
+    return conn.execute(left).rowcount > 0

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.owners import authority, owners
+from keepbook.book.owners import authority, owners, switches
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets
 from keepbook.book.recall.vectors import Meaning
@@ -25,6 +25,8 @@ Closer = Callable[..., Any]
 """Closes a chat of a book (`closer(opened, thread_id, offline=…)`); the layer above provides it."""
 Penciller = Callable[["OpenBook", str], Sequence[Any]]
 """Reads what an open chat has in pencil; the layer above provides it."""
+
+Opened = TypeVar("Opened", bound="OpenBook")
 
 
 class OpenBook:
@@ -57,6 +59,7 @@ class OpenBook:
         self._presets = presets
         self._closer = closer
         self._penciller = penciller
+        self._about_memory = True
 
     @classmethod
     def of(cls, opened: "OpenBook") -> Self:
@@ -69,6 +72,11 @@ class OpenBook:
         if other.origin.actor != self.origin.actor:
             other.hand = authority.ALONE[other.origin.actor]
         return other
+
+    @property
+    def _agent_name(self) -> str:
+        """Which agent acts: the one its token speaks for, else the token, else the door it came through."""
+        return self.hand.agent or self.hand.token or self.origin.door
 
     def ask(self, operation: str, *, agent: str | None = None, given: bool = False) -> None:
         """Raise `NotAllowed` unless the actor of this book may do the operation; see `owners.authority`.
@@ -89,11 +97,13 @@ class OpenBook:
 
     @classmethod
     def _copy(cls, book: "OpenBook", origin: Origin, presets: Presets) -> Self:
-        return cls(
+        made = cls(
             book._database, book.owner, origin, presets, closer=book._closer, penciller=book._penciller,
             close_after_hours=book.close_after_hours, meaning=book.meaning, settings=book.settings,
             extensions=book.extensions, hand=book.hand,
         )  # fmt: skip
+        made._about_memory = book._about_memory
+        return made
 
     @property
     def zone(self) -> str:
@@ -116,9 +126,11 @@ class OpenBook:
         return self._penciller(self, thread_id)
 
     @contextmanager
-    def writing(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset]]:
+    def writing(self, preset: str | None = None, *, apart: bool = False) -> Iterator[tuple[Tx, Preset]]:
+        """The owner's transaction. Inside another one this is one operation of that, or with `apart` a savepoint."""
         try:
-            with self._database.write(self.owner) as tx, self._reaching(tx):
+            with self._database.write(self.owner, apart=apart) as tx, self._reaching(tx):
+                self._heed_memory_off(tx)
                 yield tx, self._presets.of(tx, preset)
         except NotAllowed as refused:
             if not self._database.is_writing:
@@ -133,16 +145,33 @@ class OpenBook:
     @contextmanager
     def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
         with self._database.read(self.owner) as tx, self._reaching(tx):
-            yield tx, self._presets.of(tx, preset), ledger.present(tx)
+            now = ledger.present(tx)
+            self._heed_memory_off(tx)
+            yield tx, self._presets.of(tx, preset), now
+
+    def _heed_memory_off(self, tx: Tx) -> None:
+        """Refuse a program where the person has switched memory off."""
+        if self._about_memory and self.hand.is_program:
+            ledger.chain_head(tx)  # it brings the switches along, and is needed anyway
+            switches.refuse_memory_off(tx)
 
     @contextmanager
     def _reaching(self, tx: Tx) -> Iterator[None]:
         """Who speaks for one agent names no memory of another's."""
+        tx.sense = self.meaning
         before, tx.reach = tx.reach, self.hand.agent
         try:
             yield
         finally:
             tx.reach = before
+
+
+def beside_memory(book: Opened) -> Opened:
+    """The same book for what is no memory, such as runs, trades and what models cost. There memory that is switched off
+    keeps nobody out."""
+    other = book._copy(book, book.origin, book._presets)
+    other._about_memory = False
+    return other
 
 
 @contextmanager

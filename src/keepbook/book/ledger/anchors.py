@@ -42,10 +42,14 @@ class AnchorCheck:
             return result
         if self._other is not None:
             why = f"the ledger was rewritten: on {self._other.at} link {self._other.link} had another hash"
+            if result.since is not None:
+                why = f"{why}; the book was mended: {result.since}"
             return replace(result, ok=False, why=why, link=self._other.link)
         if self._missing:
             gone = self._missing[min(self._missing)]
             why = f"the end of the ledger was cut off: on {gone.at} it went on to link {gone.link}"
+            if result.since is not None and gone.link <= result.links:
+                why = f"link {gone.link}, noted on {gone.at}, is older than a mend: {result.since}; begin another file"
             return replace(result, ok=False, why=why, link=gone.link)
         return result
 

@@ -1,13 +1,15 @@
 """Walks the chain: checks that every link follows the one before it, and every digest what it covers.
 
 Links are the entries of the ledger and the covers between them. They are read as streams, in step with the versions
-that entries made and the seals that covers count, so that a long ledger needs no more memory than a short one.
+that entries made and the seals that covers count, so that a long ledger needs no more memory than a short one. Where
+the book was mended (upkeep/mend.py), what stands before that has gaps: one digest holds it as it was left.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from keepbook.book.ledger import cover
@@ -26,6 +28,8 @@ class Break:
     event: int | None = None
     table: str | None = None
     row: str | None = None
+    about: tuple[str, str] | None = None
+    """Whose state it is that does not fit: a table and an id."""
 
 
 class InStep:
@@ -56,7 +60,28 @@ class ChainWalk:
     stopped: Break | None = None
 
 
+class KeptDigest:
+    """The digest of what a mend left of the chain: its links, then its seals."""
+
+    def __init__(self) -> None:
+        self._sum, self.newest = hashlib.sha256(), ""
+
+    def add_link(self, row: Any) -> None:
+        self._sum.update(f"{row.link}\x1e{row.hash}\n".encode())
+        self.newest = row.hash
+
+    def add_seal(self, seal: Any) -> None:
+        self._sum.update(f"{seal.nth}\x1e{seal.what}\x1e{seal.key}\x1e{seal.was}\x1e{seal.digest}\n".encode())
+
+    def digest(self) -> str:
+        return self._sum.hexdigest()
+
+
 # Rules
+
+
+def newest_mend(mends: Iterable[Any]) -> Any | None:
+    return max(mends, key=lambda row: row.link, default=None)
 
 
 def walk_chain(
@@ -66,11 +91,17 @@ def walk_chain(
     seals: Iterable[Any],
     erased: set[str],
     seen: LinkSeen = lambda *_: None,
+    mends: Sequence[Any] = (),
 ) -> ChainWalk:
     """Check an owner's chain link by link. `entries` and `covers` come ordered by link, `texts` (versions) by the entry
-    that made them, `seals` by number. `seen` is called with each link that holds, and its hash."""
+    that made them, `seals` by number. `seen` is called with each link that holds since the last mend, and its hash."""
     walked, made, left = ChainWalk(), InStep(texts, lambda row: row.event), iter(seals)
-    for row in merge(entries, covers, key=lambda row: row.link):
+    links: Iterator[Any] = merge(entries, covers, key=lambda row: row.link)
+    if (mend := newest_mend(mends)) is not None:
+        links, left = _walk_kept(mend, walked, links, left, made, erased)
+        if walked.stopped is not None:
+            return walked
+    for row in links:
         is_entry = hasattr(row, "seq")
         walked.links += 1
         walked.entries += is_entry
@@ -87,11 +118,51 @@ def walk_chain(
     return walked
 
 
+def _walk_kept(
+    mend: Any, walked: ChainWalk, links: Iterator[Any], seals: Iterator[Any], made: InStep, erased: set[str]
+) -> tuple[Iterator[Any], Iterator[Any]]:
+    """Check what stands before the mend against its digest. Returns the links and seals since then."""
+    kept, row, seal = KeptDigest(), None, None
+    for row in links:
+        if row.link >= mend.link:
+            links = chain([row], links)
+            break
+        kept.add_link(row)
+        if (why := link_fault(row, made, erased)) is not None:
+            walked.stopped = Break(row.link, why, getattr(row, "seq", None))
+            return links, seals
+    for seal in seals:
+        if seal.nth > mend.sealed:
+            seals = chain([seal], seals)
+            break
+        kept.add_seal(seal)
+    if row is None or row.link != mend.link or getattr(row, "seq", None) != mend.event:
+        walked.stopped = Break(mend.link, "the entry of the mend is missing", mend.event)
+    elif kept.digest() != mend.kept:
+        walked.stopped = Break(mend.link, "what the mend left before it was altered", mend.event)
+    walked.links, walked.entries, walked.seals, walked.hash = mend.link - 1, mend.event - 1, mend.sealed, kept.newest
+    return links, seals
+
+
+def link_fault(row: Any, made: InStep, erased: set[str]) -> str | None:
+    """Why a link does not hold by itself, whatever stands before it."""
+    if not hasattr(row, "seq"):
+        return None if cover.cover_hash(row._mapping) == row.hash else "its hash does not fit: the link was altered"
+    if entry_hash(row._mapping) != row.hash:
+        return "its hash does not fit: the entry was altered"
+    return text_fault(row, made, erased)
+
+
 def _entry_break(row: Any, walked: ChainWalk, made: InStep, erased: set[str]) -> str | None:
     if row.seq != walked.entries or row.link != walked.links:
         return "an entry is missing before it"
     if row.previous != walked.hash or entry_hash(row._mapping) != row.hash:
         return "its hash does not fit: the entry or one before it was altered"
+    return text_fault(row, made, erased)
+
+
+def text_fault(row: Any, made: InStep, erased: set[str]) -> str | None:
+    """Why what an entry recorded, or the text it made, is not what it was."""
     version = made.row_at(row.seq)
     if row.salt is None:
         if row.memory_id not in erased and row.other_id not in erased:

@@ -18,15 +18,21 @@ from sqlalchemy import bindparam, insert, literal, or_, select, true
 
 from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import sought
+from keepbook.book.ground.system_clock import ServerClock, utc_now
 from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger.clock_check import check_clock, clock_fault
 from keepbook.errors import NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables.chats import threads
+from keepbook.storage.tables.choices import choices
 from keepbook.storage.tables.cover import covers
 from keepbook.storage.tables.ledger import ledger
 from keepbook.storage.tables.memory import BOOKKEEPING, versions
 
 AUTOMATIC_ACTORS = ("extractor", "job")
+AGENT, READER, IMPORT = "agent", "reader", "import"
+"""What those are called who have no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,21 @@ class Origin:
     """Set where the door fixes the source whatever is written: `extracted`, `imported`."""
     for_person: bool = False
     """An agent's tool in one of our own chats, at a turn that the person spoke: it carries out what they said."""
+    name: str | None = None
+    """What an agent or program is called, where lines say who wrote them."""
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether an agent acts on its own, not at the person's turn."""
+        return self.actor == "agent" and not self.for_person
+
+    def writer(self, made_by: str | None = None) -> str | None:
+        """Who chooses the words of a write, if it is not the person; `made_by` read them out of a chat."""
+        if self.source == "imported":
+            return self.name or IMPORT
+        if self.actor in AUTOMATIC_ACTORS:
+            return made_by or self.name or READER
+        return (self.name or AGENT) if self.is_agent else None
 
     def source_for(self, confidence: str) -> str:
         """The source of a write: typed by a person, or by an agent, saved as the person said it or as its own
@@ -60,6 +81,10 @@ class Head(NamedTuple):
     link: int
     sealed: int
     """How many seals the chain covers."""
+    newest: str = ""
+    """When its last link was made, be it an entry or a cover."""
+    server: datetime | None = None
+    """What the database server's clock said then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +166,27 @@ def chain_head(tx: Tx) -> Head:
 
 def present(tx: Tx) -> str:
     """Now, but never before the book's last entry, whichever clock wrote it."""
-    return max(chain_head(tx).at, stamp(tx.clock()))
+    return max(chain_head(tx).at, stamp(_read_clock(tx)))
 
 
 def begin_entry(tx: Tx) -> str:
     """The instant of the entry about to be written."""
-    return next_instant(chain_head(tx).at, tx.clock())
+    return next_instant(chain_head(tx).at, _read_clock(tx))
+
+
+def _read_clock(tx: Tx) -> datetime:
+    """The clock; in a write it is checked at its first reading, against the end of the ledger as it was found."""
+    last, now = chain_head(tx), tx.clock()
+    if tx.writes and not tx.clock_checked:
+        check_clock(tx, now, last.newest, last.server)
+        tx.clock_checked = True
+    return now
+
+
+def held_against_clock(tx: Tx) -> tuple[datetime, str, str | None]:
+    """What the clock says, when the last link was made, and why a write now would be refused, if it would."""
+    last, now = chain_head(tx), tx.clock()
+    return now, last.newest, clock_fault(now, last.newest, last.server, is_machines=tx.clock is utc_now)
 
 
 def append(
@@ -180,7 +220,7 @@ def append(
     row["hash"] = entry_hash(row)
     _INSERT.run(tx.conn, row)
     tx.count("writes", action)
-    tx.head = Head(last.seq + 1, at, row["hash"], last.link + 1, last.sealed)
+    tx.head = last._replace(seq=last.seq + 1, at=at, hash=row["hash"], link=last.link + 1)
     return last.seq + 1
 
 
@@ -195,14 +235,26 @@ _entry_at_the_end = (
     .subquery("entry")
 )
 _cover_at_the_end = (
-    select(covers.c.hash.label("cover_hash"), covers.c.link.label("cover_link"), covers.c.last)
+    select(
+        covers.c.hash.label("cover_hash"),
+        covers.c.link.label("cover_link"),
+        covers.c.last,
+        covers.c.at.label("cover_at"),
+    )
     .where(covers.c.owner == bindparam("owner"))
     .order_by(covers.c.link.desc())
     .limit(1)
     .subquery("cover")
 )
+_switches = [
+    select(choices.c.value)
+    .where(choices.c.owner == bindparam("owner"), choices.c.name == name)
+    .scalar_subquery()
+    .label(f"chosen_{name}")
+    for name in ("memory", "never")
+]
 _HEAD = PreparedStatement(
-    select(_entry_at_the_end, _cover_at_the_end).select_from(
+    select(_entry_at_the_end, _cover_at_the_end, *_switches, ServerClock()).select_from(
         select(literal(1).label("one"))
         .subquery("always")
         .outerjoin(_entry_at_the_end, true())
@@ -212,11 +264,16 @@ _HEAD = PreparedStatement(
 
 
 def _read_head(tx: Tx) -> Head:
-    """The newest entry, and the newest link, be it an entry or a cover."""
-    seq, at, hash, link, cover_hash, cover_link, sealed = _HEAD.tuples(tx.conn, {"owner": tx.owner})[0]
+    """The newest entry, and the newest link, be it an entry or a cover. The person's switches come along, so that
+    nobody has to ask for them alone."""
+    ((seq, at, hash, link, cover_hash, cover_link, sealed, cover_at, *chosen, server),) = _HEAD.tuples(
+        tx.conn, {"owner": tx.owner}
+    )
+    tx.switches = (chosen[0], chosen[1])
     if (cover_link or 0) > (link or 0):
         hash, link = cover_hash, cover_link
-    return Head(seq or 0, at or "", hash or "", link or 0, sealed or 0)
+    newest = max(at or "", cover_at or "")
+    return Head(seq or 0, at or "", hash or "", link or 0, sealed or 0, newest, server)
 
 
 def get_row(tx: Tx, event: int) -> Any:
@@ -245,6 +302,18 @@ def last_actor(tx: Tx, memory_id: str, actions: tuple[str, ...]) -> str | None:
     """Who did the last of these actions on a memory."""
     mine = (ledger.c.owner == tx.owner, ledger.c.memory_id == memory_id, ledger.c.action.in_(actions))
     return tx.conn.execute(select(ledger.c.actor).where(*mine).order_by(ledger.c.seq.desc()).limit(1)).scalar()
+
+
+def is_put_away_by_person(tx: Tx, memory_id: str) -> bool:
+    """Whether the person forgot or deleted a memory, or a tool of one of our own chats did."""
+    away = ("forget", "delete", "undo", "restore")
+    mine = (ledger.c.owner == tx.owner, ledger.c.memory_id == memory_id, ledger.c.action.in_(away))
+    last = select(ledger.c.actor, ledger.c.thread_id).where(*mine).order_by(ledger.c.seq.desc()).limit(1)
+    row = tx.conn.execute(last).first()
+    if row is None or row.actor == "person":
+        return row is not None
+    ours = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.session.is_(None))
+    return row.thread_id is not None and tx.conn.execute(ours.where(threads.c.id == row.thread_id)).first() is not None
 
 
 def newer_touch(tx: Tx, event: int, memory_id: str | None, link_id: str | None) -> Any:

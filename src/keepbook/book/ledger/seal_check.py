@@ -1,6 +1,6 @@
 """Compares every covered row with its seal and names the first that was altered, added, removed or swapped."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from functools import cache
 from itertools import groupby
@@ -90,6 +90,39 @@ def rows_break(tx: Tx, streams: RowStreams, progress: Progress = lambda _: None)
     kinds = batch.batch_kinds(tx.tables)
     breaks = (_batch_break(tx, streams, what, kind, sealed.get(what, 0)) for what, kind in kinds.items())
     return next((one for one in breaks if one is not None), None)
+
+
+def unfit_rows(tx: Tx, streams: RowStreams, unvouched: Collection[int]) -> Iterator[tuple[Table, str]]:
+    """Every row that differs from its seal, has none, or whose seal nothing vouches for: its table and key. `unvouched`
+    are the numbers of seals that no link of the chain covers."""
+    sealed = _seal_counts(tx)
+    for what, table in tx.tables.covered.items():
+        fitting: set[str] = set()
+        for some in _in_chunks(_in_force(tx, streams, what, sealed[what]) if what in sealed else iter(())):
+            found = covered_rows(table).values_of(tx.conn, tx.owner, [seal.key for seal, why in some if why is None])
+            for seal, why in some:
+                row = found.get(seal.key)
+                if why is None and row is None and seal.salt is None and what in tx.tables.unexported:
+                    continue
+                if why or seal.nth in unvouched or _misfit(seal, row):
+                    yield table, seal.key
+                fitting.add(seal.key)
+        query = select(table).where(table.c.owner == OWNER, *_only(table)).order_by(*table.primary_key.columns)
+        keys = (row_key(table, dict(row._mapping)) for row in streams.read_rows(query))
+        yield from ((table, key) for key in keys if key not in fitting)
+
+
+def unfit_batches(tx: Tx, streams: RowStreams, unvouched: Collection[int]) -> Iterator[tuple[batch.BatchTables, str]]:
+    """Every batch that differs from its seal, or has none: of which tables, and its number."""
+    sealed = _seal_counts(tx)
+    for what, kind in batch.batch_kinds(tx.tables).items():
+        totals = dict(batch.batch_digests(tx.conn, kind, tx.owner))
+        for seal, why in _in_force(tx, streams, what, sealed.get(what, 0)):
+            found = totals.pop(int(seal.key), None) if seal.key.isdigit() else None
+            said = None if found is None else [found.digest()]
+            if why or seal.nth in unvouched or _misfit(seal, said):
+                yield kind, seal.key
+        yield from ((kind, str(nth)) for nth in totals)
 
 
 def _batch_break(tx: Tx, streams: RowStreams, what: str, kind: batch.BatchTables, sealed: int) -> Break | None:

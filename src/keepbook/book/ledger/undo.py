@@ -3,9 +3,12 @@
 Taking back is itself a write, so it can be taken back too: undo of an undo is redo.
 """
 
+from typing import Any
+
 from keepbook.book.ground import stored_json
-from keepbook.book.ledger import ledger
+from keepbook.book.ledger import ledger, owner_settings
 from keepbook.book.ledger.ledger import Origin
+from keepbook.book.ledger.owner_settings import Configured
 from keepbook.book.memory.changes import revert
 from keepbook.book.memory.links import Link, set_removed
 from keepbook.book.memory.memories import State, Written
@@ -14,26 +17,44 @@ from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 
 
-def undo(tx: Tx, origin: Origin, preset: Preset, event: int) -> Written | Link:
+def undo(tx: Tx, origin: Origin, preset: Preset, event: int) -> Written | Link | Configured:
     if isinstance(event, bool) or not isinstance(event, int):
         raise Invalid("name the entry to undo by its number, as the write answered it", field="event")
     row = ledger.get_row(tx, event)
+    if row.action == "mend":
+        raise Conflict(f"entry {event} cannot be undone: what it set aside lies in a file", code="set_aside")
     if row.salt is None:
         raise Conflict(f"entry {event} cannot be undone: what it was about has been deleted for good", code="purged")
     if row.actor == "person" and origin.actor != "person" and not origin.for_person:
         raise NotAllowed(f"entry {event} is the person's own; only they take it back", code="person_only")
+    if owner_settings.is_about_settings(row):
+        _refuse_newer(event, owner_settings.newer_change(tx, row), "set the same", "set it anew")
+        return owner_settings.undo_settings(tx, origin, row)
+    what = "link" if row.link_id else "memory"
     newer = ledger.newer_touch(tx, event, row.memory_id, row.link_id)
-    if newer is not None:
-        what = "link" if row.link_id else "memory"
-        did = "undid it" if newer.undoes == event else f"({newer.action}) touched the same {what}"
-        raise Conflict(
-            f"not undone: entry {newer.seq} {did} on {newer.at[:16].replace('T', ' ')} UTC; "
-            f"undo entry {newer.seq}, or say the {what} anew",
-            code="touched",
-            by=newer.seq,
-        )
+    _refuse_newer(event, newer, f"touched the same {what}", f"say the {what} anew")
     before = stored_json.load_json(row.before) if row.before is not None else None
     if row.link_id is not None:
         removed = before is None or before["removed_at"] is not None
         return set_removed(tx, origin, "undo", row.link_id, removed=removed, undoes=event)
-    return revert(tx, origin, preset, row.memory_id, None if before is None else State(**before), event)
+    reverted = revert(tx, origin, preset, row.memory_id, None if before is None else State(**before), event)
+    if reverted.id != row.memory_id:
+        raise Conflict(
+            f"not undone: the same text stands in {reverted.id} now; forget that one first, or leave it",
+            code="stands_elsewhere",
+            memory=reverted.id,
+        )
+    return reverted
+
+
+def _refuse_newer(event: int, newer: Any, did: str, instead: str) -> None:
+    """Refuse to undo what a newer entry stands on."""
+    if newer is None:
+        return
+    did = "undid it" if newer.undoes == event else f"({newer.action}) {did}"
+    raise Conflict(
+        f"not undone: entry {newer.seq} {did} on {newer.at[:16].replace('T', ' ')} UTC; "
+        f"undo entry {newer.seq}, or {instead}",
+        code="touched",
+        by=newer.seq,
+    )

@@ -1,15 +1,13 @@
 """The memory block: choose, order, fit the budget, render.
 
 Pure: the same entries at the same instant give the same bytes on every machine, so nothing here asks a clock,
-a locale or the Unicode tables of this Python. Contents are hostile until shown otherwise: what cannot be seen
-is dropped, what breaks a line is folded, markup that opens something or passes for a prefix of ours becomes
-plain text; ordinary sentences come through untouched. What exceeds a budget (characters / 4, rounded up) is
-cut in whole lines, lowest priority first, and the rest is displayed in the preset's order. Quotations stand in “ ”,
-and what they are is said once, in the head.
+a locale or the Unicode tables of this Python. Contents are made safe line by line (`for_models/safe_line.py`). What
+exceeds a budget (characters / 4, rounded up) is cut in whole lines, lowest priority first, and the rest is displayed in
+the preset's order. Half of every budget goes first to the person's word and to quotations of the person; what others
+wrote says by whom. Quotations stand in “ ”, and what they are is said once, in the head.
 """
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -17,9 +15,17 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from keepbook.book.text.block_lines import HEAD, LINE, MORE, TITLE, BlockLine, block_text
+from keepbook.book.text.for_models.safe_line import (
+    HARMLESS,
+    INFERRED_MARK,
+    in_brackets,
+    safe_statement,
+    single_line,
+    without_ids,
+    writer_mark,
+)
 from keepbook.book.text.quotation import as_shown
-from keepbook.patterns import regex
-from keepbook.presets import Preset
+from keepbook.presets import BlockRules
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -46,6 +52,7 @@ class BlockEntry(NamedTuple):
     quoted: int = 0
     spans: str | None = None
     said_on: str | None = None
+    written_by: str | None = None  # who chose the words, where it was not the person
 
 
 class Fate(NamedTuple):
@@ -91,7 +98,7 @@ def effective_score(score: float, since: str, now: str, half_life_days: float) -
     return score * math.pow(0.5, max(age.total_seconds() / 86_400, 0.0) / half_life_days)
 
 
-def days_above_floor(score: float, preset: Preset) -> float:
+def days_above_floor(score: float, preset: BlockRules) -> float:
     """How many days after its confirmation `effective_score` stays on or above the floor; without a floor, for ever."""
     return preset.half_life_days * math.log2(score / preset.floor) if preset.floor else math.inf
 
@@ -101,7 +108,7 @@ def _affirmed_at(entry: BlockEntry) -> str:
     return confirmed if confirmed is not None and confirmed > recorded else recorded
 
 
-def _faded_ids(entries: Sequence[BlockEntry], preset: Preset, now: str) -> set[str]:
+def _faded_ids(entries: Sequence[BlockEntry], preset: BlockRules, now: str) -> set[str]:
     """The ids under the floor. Only what software found can fade: once promoted it is the person's word."""
     faded = set()
     last: dict[float, str] = {}  # scores are few, so one stamp for each settles its memories by comparing text
@@ -116,7 +123,7 @@ def _faded_ids(entries: Sequence[BlockEntry], preset: Preset, now: str) -> set[s
     return faded
 
 
-def _fades_before(score: float, preset: Preset, now: str) -> str:
+def _fades_before(score: float, preset: BlockRules, now: str) -> str:
     """Affirmed before this instant, `effective_score` is under the floor by now."""
     if score < preset.floor:
         return "~"  # after every stamp
@@ -158,94 +165,46 @@ def _by_category(one: ChosenEntry) -> tuple[str, str, str]:
     return entry.category or "", entry.created_at, entry.id
 
 
+# --- rules: whose line it is
+
+
+def _is_persons(entry: BlockEntry) -> bool:
+    """Whether a line is the person's word, or quotes the person. Only the person confirms and promotes."""
+    source = entry[8]
+    if source == "profile" or entry[12] is not None:
+        return True
+    if source == "chat" or entry[16]:
+        return entry[19] is None
+    return source != "imported" and entry[6] == "asserted"
+
+
+def _persons_half_first(
+    order: Sequence[BlockEntry], persons: Sequence[BlockEntry], preset: BlockRules
+) -> list[BlockEntry]:
+    """The order in which lines are taken: what of the person's fills half of every budget, then all others as they
+    stand in `order`."""
+    limit = preset.selection.limit
+    if limit is not None:
+        persons = persons[: (limit + 1) // 2]
+    first = [one.entry for one in _fill(persons, preset, parts=2)[0]]
+    taken = {entry[0] for entry in first}
+    return first + [entry for entry in order if entry[0] not in taken]
+
+
 # --- rules: one safe line
-
-# Most contents are plain ASCII sentences and pass with one look; what is not surely harmless goes the long way.
-_HARMLESS = regex(r"[A-Za-z$\"'(][ -;=-Z\\-_a-~]*")
-
-# Category Cf and the tags and variation selectors of plane 14, which smuggle text. Written out (and the patterns
-# below are ASCII), because Unicode tables differ between Python versions and the bytes of a block must not.
-_UNSEEN = regex(
-    "[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff]"
-)
-_CONTROL = regex("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_TAG = regex(r"<([^\s\d=<>-][^<>]*)>", re.ASCII)
-_TAG_OPENING = regex(r"(?<!<)<++(?=[^\s\d=<>-])", re.ASCII)
-_FENCE = regex(r"`{3,}")
-_ID = regex(r"\[(id:[^\[\]]*|[a-z0-9]{8})\]", re.ASCII | re.IGNORECASE)
-_ID_OPENING = regex(r"\[(?=id:)", re.ASCII | re.IGNORECASE)
-_OPENING = regex(r"[#>|]|[-+*](?= |$)|~~~|=+$|([-*_])(?: ?\1){2,}$", anchored=True)
-_NUMBERED = regex(r"(\d{1,9})[.)](?= |$)", re.ASCII)
-_MARK = "(inferred)"
-
-
-def _harmless(text: str) -> bool:
-    return bool(_HARMLESS.fullmatch(text)) and "  " not in text and text[-1] not in " )"
-
-
-def _single_line(text: str) -> str:
-    """One visible line without tags or fences."""
-    if _harmless(text):
-        return text
-    text = _CONTROL.sub(" ", _UNSEEN.sub("", text))
-    text = " ".join(text.split())
-    if "<" in text:
-        text = _TAG_OPENING.sub(lambda run: "\u2039" * len(run[0]), _TAG.sub("\u2039\\1\u203a", text))
-    if "```" in text:
-        text = _FENCE.sub(lambda run: "'" * len(run[0]), text)
-    return text
-
-
-def _statement(text: str) -> str:
-    """The text of a line: opens nothing at its start, and passes for no id, no topic and no mark of ours."""
-    if _harmless(text):
-        return text
-    text = _unlike_quotation(_single_line(text))
-    if "[" in text:
-        text = _without_ids(text)
-        if text[0] == "[":
-            text = "(" + text[1:].replace("]", ")", 1)
-    if _OPENING.match(text):
-        text = "\\" + text
-    elif number := _NUMBERED.match(text):
-        text = f"{number[1]}\\{text[number.end(1) :]}"
-    if text[-len(_MARK) :].lower() == _MARK:
-        text = text[:-1] + "\\)"
-    return text or "…"
-
-
-def _without_ids(text: str) -> str:
-    return _ID_OPENING.sub("(", _ID.sub(r"(\1)", text))
-
-
-def _unlike_quotation(text: str) -> str:
-    """A note that would pass for a quotation keeps its words and gets other marks."""
-    if text.startswith("“") or (text.startswith("(") and ") “" in text):
-        return text.replace("“", '"').replace("”", '"')
-    return text
 
 
 def _quotation(entry: BlockEntry) -> str:
     """A quotation as it is shown. It opens with a mark of ours, so it can open nothing else; brackets around what was
     exchanged are ours too, and stay."""
-    words = _single_line(entry.content) or "…"
+    words = single_line(entry.content) or "…"
     if "[" in words and '"exchanged"' not in (entry.spans or ""):
-        words = _without_ids(words)
+        words = without_ids(words)
     return as_shown(words, entry.spans, entry.said_on)
 
 
-def _in_brackets(text: str | None) -> str:
-    """`[text] ` that closes where it should, or nothing."""
-    text = _single_line(text or "").replace("[", "(").replace("]", ")")
-    if text[:3].lower() == "id:":
-        text = f"id {text[3:]}"
-    return f"[{text}] " if text else ""
-
-
 @lru_cache(maxsize=64)
-def _lines(preset: Preset) -> Callable[[BlockEntry], BlockLine]:
+def _lines(preset: BlockRules) -> Callable[[BlockEntry], BlockLine]:
     """How this preset writes a memory: settled once, for a block has a hundred of them."""
     style = preset.line
     opening = {"none": "- ", "short": "- [{}] ", "labelled": "- [id:{}] "}[style.id].format
@@ -256,16 +215,21 @@ def _lines(preset: Preset) -> Callable[[BlockEntry], BlockLine]:
         id = entry[0]
         mark = opening(id)
         if topic and entry[2]:
-            mark += _in_brackets(entry[2])
+            mark += in_brackets(entry[2])
         if subject and entry[3]:
-            mark += _in_brackets(entry[3])
+            mark += in_brackets(entry[3])
         if entry[16]:
-            return BlockLine(LINE, _quotation(entry), mark, id, entry[1])
+            quoted = _quotation(entry)
+            if entry[19] is not None and not _is_persons(entry):
+                quoted += writer_mark(entry[19])
+            return BlockLine(LINE, quoted, mark, id, entry[1])
         said = entry[5] or entry[4]
-        if not (_HARMLESS.fullmatch(said) and "  " not in said and said[-1] not in " )"):
-            said = _statement(said)
+        if not (HARMLESS.fullmatch(said) and "  " not in said and said[-1] not in " )"):
+            said = safe_statement(said)
         if marks and entry[6] == "inferred":
-            said = f"{said} {_MARK}"
+            said = f"{said} {INFERRED_MARK}"
+        if entry[19] is not None and not _is_persons(entry):
+            said += writer_mark(entry[19])
         return new(BlockLine, (LINE, said, mark, id, entry[1]))
 
     return line
@@ -274,27 +238,33 @@ def _lines(preset: Preset) -> Callable[[BlockEntry], BlockLine]:
 # --- rules: the block
 
 
-def render(entries: Sequence[BlockEntry], preset: Preset, now: str) -> ComposedBlock:
+def render(entries: Sequence[BlockEntry], preset: BlockRules, now: str) -> ComposedBlock:
     """The block of these memories at `now`, and the fate of each."""
     selection, faded = preset.selection, _faded_ids(entries, preset, now)
     fates = dict.fromkeys(faded, Fate("recall_only", f"its score is under {preset.floor}"))
     rest = [entry for entry in entries if entry.id not in faded] if faded else entries
     order = _by_recency(rest) if selection.kind == "recent" else _by_priority(rest)
     fates |= dict.fromkeys([entry.id for entry in order], OVER_BUDGET)
+    persons = [entry for entry in order if entry[8] == "profile" or _is_persons(entry)]
+    mixed = len(persons) < len(order)
+    taken = _persons_half_first(order, persons, preset) if mixed else order
     if selection.limit is not None:
-        fates |= dict.fromkeys([entry.id for entry in order[selection.limit :]], OVER_LIMIT)
-        order = order[: selection.limit]
+        fates |= dict.fromkeys([entry.id for entry in taken[selection.limit :]], OVER_LIMIT)
+        taken = taken[: selection.limit]
 
-    kept = _fit(order, preset, len(entries))
+    kept = _fit(taken, preset, len(entries))
     if not kept:
         return ComposedBlock("", (), fates)
     if selection.kind == "ordered":
         kept.sort(key=_by_category)
+    elif mixed:
+        place = {entry[0]: at for at, entry in enumerate(order)}
+        kept.sort(key=lambda one: place[one[1][0]])
     fates |= dict.fromkeys([one.entry.id for one in kept], IN_BLOCK)
     return _lay_out(kept, preset, len(entries), fates)
 
 
-def render_again(chosen: Sequence[BlockEntry], preset: Preset, count: int) -> ComposedBlock:
+def render_again(chosen: Sequence[BlockEntry], preset: BlockRules, count: int) -> ComposedBlock:
     """The block of memories that were chosen for it before, in that order, out of `count`. It has no fates of the
     others."""
     if not chosen:
@@ -303,7 +273,7 @@ def render_again(chosen: Sequence[BlockEntry], preset: Preset, count: int) -> Co
     return _lay_out([ChosenEntry(_group(one, preset), one, line(one), 0) for one in chosen], preset, count, {})
 
 
-def _lay_out(kept: Sequence[ChosenEntry], preset: Preset, count: int, fates: dict[str, Fate]) -> ComposedBlock:
+def _lay_out(kept: Sequence[ChosenEntry], preset: BlockRules, count: int, fates: dict[str, Fate]) -> ComposedBlock:
     """The lines of the block in their order, and its text."""
     groups: dict[str, list[ChosenEntry]] = {}
     for one in kept:
@@ -319,13 +289,28 @@ def _lay_out(kept: Sequence[ChosenEntry], preset: Preset, count: int, fates: dic
     return ComposedBlock(block_text(lines), tuple(shown), fates, tuple(lines))
 
 
-def _fit(order: Sequence[BlockEntry], preset: Preset, count: int) -> list[ChosenEntry]:
+def _fit(order: Sequence[BlockEntry], preset: BlockRules, count: int) -> list[ChosenEntry]:
     """What stays of `order`, still in that order. `count` includes what faded."""
+    kept, sizes = _fill(order, preset)
+    # The heading and the last line must fit as well; that may cost a few lines more.
+    while kept and not _fits(kept, sizes, preset, count):
+        last = kept.pop()
+        sizes[last.group] -= last.size
+        if sizes[last.group] == _title_size(last.group, preset):
+            del sizes[last.group]
+    return kept
+
+
+def _fill(
+    order: Sequence[BlockEntry], preset: BlockRules, *, parts: int = 1
+) -> tuple[list[ChosenEntry], dict[str, int]]:
+    """What fits into the budgets, or into one of `parts` equal parts of each, and the size of each group."""
     budgets, total = {_OTHER: preset.selection.other, **preset.selection.budgets}, preset.selection.total
+    letters = CHARACTERS_PER_TOKEN / parts
     sizes: dict[str, int] = {}  # characters of each group that stands, its title and newlines included
     full: set[str] = set()
     kept: list[ChosenEntry] = []
-    free = None if total is None else total * CHARACTERS_PER_TOKEN - _head_size(preset, quotes=False)
+    free = None if total is None else total * letters - _head_size(preset, quotes=False)
     quotes = False
     line_of = _lines(preset)
     new = tuple.__new__  # as `ChosenEntry` does it, without asking a thousand times
@@ -338,7 +323,7 @@ def _fit(order: Sequence[BlockEntry], preset: Preset, count: int) -> list[Chosen
         before = sizes.get(group, 0)
         size = (before or _title_size(group, preset)) + room
         budget = budgets.get(group)
-        if budget is not None and size > budget * CHARACTERS_PER_TOKEN:
+        if budget is not None and size > budget * letters:
             full.add(group)
             continue
         if free is not None:
@@ -350,17 +335,10 @@ def _fit(order: Sequence[BlockEntry], preset: Preset, count: int) -> list[Chosen
         quotes = quotes or bool(entry[16])
         sizes[group] = size
         kept.append(new(ChosenEntry, (group, entry, line, room)))
-
-    # The heading and the last line must fit as well; that may cost a few lines more.
-    while kept and not _fits(kept, sizes, preset, count):
-        last = kept.pop()
-        sizes[last.group] -= last.size
-        if sizes[last.group] == _title_size(last.group, preset):
-            del sizes[last.group]
-    return kept
+    return kept, sizes
 
 
-def _fits(kept: Sequence[ChosenEntry], sizes: Mapping[str, int], preset: Preset, count: int) -> bool:
+def _fits(kept: Sequence[ChosenEntry], sizes: Mapping[str, int], preset: BlockRules, count: int) -> bool:
     """Whether the whole block, head and last line included, is within its budget, if it has one."""
     selection = preset.selection
     tokens = selection.total
@@ -374,7 +352,7 @@ def _fits(kept: Sequence[ChosenEntry], sizes: Mapping[str, int], preset: Preset,
     return whole <= tokens * CHARACTERS_PER_TOKEN
 
 
-def _group(entry: BlockEntry, preset: Preset) -> str:
+def _group(entry: BlockEntry, preset: BlockRules) -> str:
     return entry.category if entry.category is not None and entry.category in preset.titles else _OTHER
 
 
@@ -382,7 +360,7 @@ def _quotes(kept: Sequence[ChosenEntry]) -> bool:
     return any(one.entry.quoted for one in kept)
 
 
-def _head(preset: Preset, *, quotes: bool) -> list[BlockLine]:
+def _head(preset: BlockRules, *, quotes: bool) -> list[BlockLine]:
     intro = preset.intro
     if quotes:
         intro = f"{intro} {QUOTES}".lstrip()
@@ -390,24 +368,24 @@ def _head(preset: Preset, *, quotes: bool) -> list[BlockLine]:
 
 
 @lru_cache(maxsize=128)
-def _head_size(preset: Preset, *, quotes: bool) -> int:
+def _head_size(preset: BlockRules, *, quotes: bool) -> int:
     return len(block_text(_head(preset, quotes=quotes)))
 
 
-def _title(group: str, preset: Preset) -> list[BlockLine]:
+def _title(group: str, preset: BlockRules) -> list[BlockLine]:
     """Groups have titles, but for the one of a block without groups."""
     if preset.selection.kind == "recent":
         return []
     return [BlockLine(TITLE, preset.titles[group] if group else "Other", "### ")]
 
 
-def _title_size(group: str, preset: Preset) -> int:
+def _title_size(group: str, preset: BlockRules) -> int:
     """Characters of a title with the empty line before it; without a title of the empty line alone."""
     title = _title(group, preset)
     return len(f"\n\n{title[0].whole}") if title else 1
 
 
-def _more(left_out: int, preset: Preset) -> list[BlockLine]:
+def _more(left_out: int, preset: BlockRules) -> list[BlockLine]:
     if not left_out or preset.recall_tool is None:
         return []
     return [BlockLine(MORE, f"{left_out} more can be recalled with the {preset.recall_tool} tool.")]

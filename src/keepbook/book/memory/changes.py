@@ -13,7 +13,6 @@ from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import (
     clean_body,
     clean_category,
-    clean_confidence,
     clean_line,
     clean_optional,
     clean_share,
@@ -24,11 +23,25 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import links
 from keepbook.book.memory.labels import Metadata, Tags, clean_metadata, clean_tags
 from keepbook.book.memory.likeness import repeats
+from keepbook.book.memory.likeness.put_away import refuse_forgotten
 from keepbook.book.memory.likeness.similar import SimilarRows, find_alike, has_ended
 from keepbook.book.memory.memories import AUTOMATIC, REASONS, Memory, State, Written, is_protected, to_state
 from keepbook.book.memory.memory_json import row_to_memory
-from keepbook.book.memory.write_path import TEXT_FIELDS, Change, QuotedSpans, VersionText, change_of, quoting
+from keepbook.book.memory.write_path import (
+    TEXT_FIELDS,
+    Change,
+    QuotedSpans,
+    VersionText,
+    change_of,
+    chosen_confidence,
+    chosen_importance,
+    quoting,
+    refuse_stale,
+    topic_texts,
+    with_cap,
+)
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
+from keepbook.book.owners.switches import ask_about_topics
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Conflict, Invalid
 from keepbook.presets import Preset
@@ -43,8 +56,9 @@ from keepbook.storage.tables.memory import WORDS, versions
 class Statement:
     """A statement before the rules have checked it: a new memory, or the new words of one.
 
-    These are the keywords of `Book.remember`. `scope` and `force` are for a new memory only. `score` and `made_by` say
-    how sure the reader of a chat was, and which reader it was.
+    These are the keywords of `Book.remember`. `scope` is for a new memory only. With `force` it is kept although
+    something like it is there, or its topic is one never to be kept. `score` and `made_by` say how sure the reader of a
+    chat was, and which reader it was.
     """
 
     content: str
@@ -97,8 +111,9 @@ def keeps_its_period(row: Any, said: Statement, now: str) -> bool:
     return undated and has_ended(row, now) and fold_text(said.content) == fold_text(row.content)
 
 
-def chosen_confidence(origin: Origin, asked: str | None) -> str:
-    return "inferred" if origin.source in AUTOMATIC else clean_confidence(asked or "asserted")
+def _is_typed(origin: Origin, said: Statement) -> bool:
+    """Whether the person types it at a form or a prompt. What they say in a chat, import or accept is decided there."""
+    return origin.actor == "person" and origin.source is None and origin.thread_id is None and not said.force
 
 
 def refuse_similar(similar: Sequence[Memory]) -> None:
@@ -111,16 +126,6 @@ def refuse_similar(similar: Sequence[Memory]) -> None:
             "Update that one, or repeat with force if this is another fact",
             code="similar",
             similar=similar,
-        )
-
-
-def refuse_stale(row: Any, expected: int | None) -> None:
-    """Refuse a change by a caller who has not read the current version."""
-    if expected is not None and expected != row.version:
-        raise Conflict(
-            f"memory {row.id} is at version {row.version} now, not {expected}: {row.content!r}; read it and try again",
-            code="version",
-            current=row.version,
         )
 
 
@@ -166,7 +171,7 @@ def next_version_text(
     return VersionText(
         content=content, summary=summary, body=body, metadata=metadata, tags=tags, source=source, score=score,
         made_by=said.made_by, thread_id=thread_id, turn_ids=turn_ids, valid_from=valid_from, valid_until=valid_until,
-        correction=int(correction),
+        correction=int(correction), written_by=origin.writer(said.made_by),
     )  # fmt: skip
 
 
@@ -185,15 +190,18 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation:
         subject=clean_optional(said.subject, "subject", 200),
         scope=clean_optional(said.scope, "scope", 200),
         confidence=confidence,
-        importance=0.5 if said.importance is None else clean_share(said.importance, "importance"),
+        importance=chosen_importance(origin, said.importance),
         version=1,
         created_at=at,
         edited_at=at,
     )
+    if _is_typed(origin, said):
+        ask_about_topics(tx, *topic_texts(text, state.subject))
     known = find_alike(tx, text.content, state.category, state.subject, state.scope, at)
     found = _said_before(Change(tx, origin, preset, "remember", at, ""), known, said, text, state)
     if found is not None:
-        return found
+        return with_cap(origin, said.importance, found)
+    refuse_forgotten(tx, origin, text.content, state, text.summary)
     similar = tuple(row_to_memory(row, at, preset) for row in known.similar)
     if preset.consent == "ask" and not said.force:
         refuse_similar(similar)
@@ -202,7 +210,9 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation:
     written = Change(tx, origin, preset, "remember", at, new_id()).to(state, text)
     for row in known.opposites:  # both stand, and the person sees them side by side
         links.link(tx, origin, written.id, row.id, "contradicts")
-    return replace(written, similar=similar) if similar else written
+    if similar:
+        written = replace(written, similar=similar)
+    return with_cap(origin, said.importance, written)
 
 
 def _said_before(blank: Change, known: SimilarRows, said: Statement, text: VersionText, state: State) -> Written | None:
@@ -229,12 +239,11 @@ def _said_before(blank: Change, known: SimilarRows, said: Statement, text: Versi
 
 
 def _repeat_of(blank: Change, row: Any, said: Statement, text: VersionText) -> Written:
-    importance = None if said.importance is None else clean_share(said.importance, "importance")
     return repeats.confirm_repeat(
         replace(blank, id=row.id, row=row, before=to_state(row)),
         text,
         given_from=None if said.valid_from is None else text.valid_from,
-        importance=importance,
+        importance=chosen_importance(blank.origin, said.importance, row.importance),
         subject=clean_optional(said.subject, "subject", 200),
     )
 
@@ -271,6 +280,8 @@ def update(
     confidence = chosen_confidence(origin, said.confidence)
     source = origin.source_for(confidence)
     change.refuse_overruling(source)
+    if fold_text(wanted) != fold_text(row.content) or (said.summary and said.summary != row.summary):
+        refuse_forgotten(tx, origin, wanted, state, said.summary)
     began = row.valid_from if correction or keeps_its_period(row, said, change.at) else change.at
     text = next_version_text(origin, preset, said, source, began=began, row=row, correction=correction)
     text = quoting(text, row, quotation)
@@ -278,13 +289,16 @@ def update(
         state,
         category=state.category if said.category is None else clean_category(said.category, preset),
         subject=state.subject if said.subject is None else clean_optional(said.subject, "subject", 200),
-        importance=state.importance if said.importance is None else clean_share(said.importance, "importance"),
+        importance=chosen_importance(origin, said.importance, state.importance),
         confidence=confidence,
     )
     if after == state and said.valid_from is None and says_the_same(row, text):
         return change.unchanged()
+    if _is_typed(origin, said):
+        ask_about_topics(tx, *topic_texts(text, after.subject), before=row.content)
     room_for_text(tx, version_text(text))
-    return change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
+    written = change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
+    return with_cap(origin, said.importance, written)
 
 
 def end(
@@ -368,10 +382,15 @@ def _twin(change: Change, state: State, content: str) -> Written | None:
 
 
 def confirm(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
-    """Record that the person says it still holds: its fading starts anew."""
+    """Record that the person says it still holds: its fading starts anew. An agent may say so of what agents wrote,
+    which the ledger notes; it does not make that the person's word."""
     change = change_of(tx, origin, preset, "confirm", ref)
     change.refuse_dropped("confirmed")
-    return change.to(replace(to_state(change.row), last_confirmed_at=change.at))
+    state = to_state(change.row)
+    if not origin.is_agent:
+        return change.to(replace(state, last_confirmed_at=change.at))
+    change.refuse_over_person(op="confirm", extracted=change.row.source == "extracted")
+    return change.to(state)
 
 
 def set_confidence(tx: Tx, origin: Origin, preset: Preset, ref: str, confidence: str) -> Written:
@@ -404,6 +423,8 @@ def revert(tx: Tx, origin: Origin, preset: Preset, id: str, before: State | None
     if copied:
         original = tx.conn.execute(_VERSION, {"owner": tx.owner, "memory_id": id, "version": before.version}).one()
     comes_back = target.name == "active" and (copied or revived)
+    if comes_back:
+        refuse_forgotten(tx, origin, original.content, target, original.summary)
     if comes_back and (twin := _twin(change, target, original.content)) is not None:
         return twin
     if not copied:

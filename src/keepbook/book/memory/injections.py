@@ -5,7 +5,7 @@ reference; every later call returns the same bytes. Only deleting a shown memory
 is blanked, and the next call renders anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from sqlalchemy import and_, bindparam, func, insert, select, update
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ledger import ledger
 from keepbook.book.memory.block import BlockEntry, ComposedBlock, render
+from keepbook.book.memory.block_rules import read_rules, spell_rules
 from keepbook.book.memory.history.as_of import before_injection, block_entry, by_instant, past_entries
 from keepbook.book.memory.memories import (
     EVERY_SCOPE,
@@ -27,10 +28,11 @@ from keepbook.book.memory.memories import (
 )
 from keepbook.book.text.block_lines import BlockLine, parse_block, places_to_text
 from keepbook.errors import Conflict, NotFound
-from keepbook.presets import Preset
+from keepbook.presets import BlockRules, Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables.memory import injected, injections, memories, versions
+from keepbook.storage.tables.choices import choices
+from keepbook.storage.tables.memory import block_rules, injected, injections, memories, versions
 
 CHAT, OUTSIDE = "chat", "outside"
 """The two name spaces of session ids: our own chats, and whatever an outside agent calls its sessions."""
@@ -59,7 +61,7 @@ def preview_of_all(tx: Tx, preset: Preset, now: str) -> tuple[ComposedBlock, lis
     rows = _rows(tx, preset, EVERY_SCOPE)
     rows.sort(key=itemgetter(0))
     rows.sort(key=itemgetter(10))
-    return render(_entries(tx, preset, now, [row for row in rows if row[19] is None]), preset, now), rows
+    return render(_entries(tx, preset, now, [row for row in rows if row[20] is None]), preset, now), rows
 
 
 def preview_past(tx: Tx, preset: Preset, known: str, valid: str, *, scope: str | None = None) -> ComposedBlock:
@@ -89,9 +91,13 @@ def inject_lines(
         if kept.block is not None:
             return injection_of(kept)
     rendered = preview(tx, preset, now, scope=scope)
-    nth = 1 + (tx.conn.execute(_LAST_NUMBER, {"owner": tx.owner}).scalar() or 0)
+    rules = spell_rules(preset)
+    ((last, known),) = _BEFORE.tuples(tx.conn, {"owner": tx.owner, "digest": rules.digest})
+    if not known:
+        tx.conn.execute(insert(block_rules), {"owner": tx.owner, **rules._asdict()})
+    nth = 1 + (last or 0)
     row = {"at": now, "seq": ledger.chain_head(tx).seq, "nth": nth, "block": rendered.text}
-    row["lines"] = places_to_text(rendered.lines)
+    row |= {"lines": places_to_text(rendered.lines), "rules_digest": rules.digest}
     if kept is None:
         key = {"owner": tx.owner, "space": space, "session": session}
         tx.conn.execute(insert(injections), key | row | {"preset": preset.name, "scope": scope})
@@ -102,13 +108,15 @@ def inject_lines(
     return Injection(rendered.text, rendered.lines)
 
 
-def replay(tx: Tx, preset: Preset, session: str, *, space: str = OUTSIDE) -> ComposedBlock:
-    """The block of a session rendered again, from the ledger up to the entry it knew and the injections before it."""
+def replay(tx: Tx, load: Callable[[str], Preset], session: str, *, space: str = OUTSIDE) -> ComposedBlock:
+    """The block of a session rendered again, from the ledger up to the entry it knew and the injections before it, by
+    the rules it was rendered with. What came from an older file names none: then by its preset, as `load` finds it."""
     kept = find_injection(tx, session, space)
     if kept is None:
         raise NotFound(f"nothing was injected into session {session!r}", field="session")
     cut = before_injection(kept.seq, kept.nth)
-    return render(list(past_entries(tx, cut, kept.at, lambda own: fits_scope(own, kept.scope))), preset, kept.at)
+    rules = _rules_of(tx, kept.rules_digest) or load(kept.preset)
+    return render(list(past_entries(tx, cut, kept.at, lambda own: fits_scope(own, kept.scope))), rules, kept.at)
 
 
 def _count(tx: Tx, shown: Sequence[tuple[str, int]], now: str, session: str, space: str, injection: int) -> None:
@@ -143,14 +151,37 @@ def find_injection(tx: Tx, session: str, space: str = OUTSIDE) -> Any:
 
 
 _STORED = PreparedStatement(
-    select(injections).where(
+    select(
+        injections,
+        # Whether a block is given out at all; asked along with it.
+        select(choices.c.value)
+        .where(choices.c.owner == bindparam("owner"), choices.c.name == "memory")
+        .scalar_subquery()
+        .label("memory"),
+    ).where(
         injections.c.owner == bindparam("owner"),
         injections.c.space == bindparam("space"),
         injections.c.session == bindparam("session"),
     )
 )
 
-_LAST_NUMBER = select(func.max(injections.c.nth)).where(injections.c.owner == bindparam("owner"))
+
+def _rules_of(tx: Tx, digest: str | None) -> BlockRules | None:
+    if digest is None:
+        return None
+    mine = and_(block_rules.c.owner == tx.owner, block_rules.c.digest == digest)
+    return read_rules(tx.conn.execute(select(block_rules.c.rules).where(mine)).scalar_one())
+
+
+_BEFORE = PreparedStatement(
+    select(
+        select(func.max(injections.c.nth)).where(injections.c.owner == bindparam("owner")).scalar_subquery(),
+        select(block_rules.c.digest)
+        .where(block_rules.c.owner == bindparam("owner"), block_rules.c.digest == bindparam("digest"))
+        .scalar_subquery(),
+    )
+)
+"""The number of the last injection, and whether the rules of this one are kept already: asked in one."""
 _own_version = and_(
     versions.c.owner == memories.c.owner,
     versions.c.memory_id == memories.c.id,
@@ -170,7 +201,7 @@ _COLUMNS = (
     memories.c.id, versions.c.version, memories.c.category, memories.c.subject, versions.c.content, versions.c.summary,
     memories.c.confidence, memories.c.importance, versions.c.source, versions.c.score, memories.c.created_at,
     versions.c.recorded_at, memories.c.last_confirmed_at, memories.c.edited_at, versions.c.quoted, versions.c.spans,
-    versions.c.said_on,
+    versions.c.said_on, versions.c.written_by,
 )  # fmt: skip
 _WHERE = (versions.c.valid_from, versions.c.valid_until, memories.c.scope)
 _PRESENT = (
@@ -197,19 +228,19 @@ def _rows(tx: Tx, preset: Preset, scope: str | None) -> list[Any]:
 
 def _entries(tx: Tx, preset: Preset, now: str, rows: Sequence[Any]) -> list[BlockEntry]:
     """What of it is true now."""
-    holding = [row for row in rows if row[17] <= now and (row[18] is None or now < row[18])]
+    holding = [row for row in rows if row[18] <= now and (row[19] is None or now < row[19])]
     if preset.selection.kind == "recent":
-        entries = [tuple.__new__(BlockEntry, (*row[:14], *_last_reference(row), *row[14:17])) for row in holding]
+        entries = [tuple.__new__(BlockEntry, (*row[:14], *_last_reference(row), *row[14:18])) for row in holding]
     else:
-        entries = [tuple.__new__(BlockEntry, (*row[:14], None, False, *row[14:17])) for row in holding]
+        entries = [tuple.__new__(BlockEntry, (*row[:14], None, False, *row[14:18])) for row in holding]
     if len(holding) == len(rows):
         return entries
-    return entries + _holding_earlier(tx, [row[0] for row in rows if not is_valid_at(row[17], row[18], now)], now)
+    return entries + _holding_earlier(tx, [row[0] for row in rows if not is_valid_at(row[18], row[19], now)], now)
 
 
 def _last_reference(row: Any) -> tuple[str, bool]:
     """When it was last referenced, and whether it was not injected since it was edited."""
-    edited, injected_at, known = row[13], row[20], row[21]
+    edited, injected_at, known = row[13], row[21], row[22]
     return max(edited, row[12] or "", injected_at or ""), known is None or known < edited
 
 

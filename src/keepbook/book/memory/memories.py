@@ -75,6 +75,8 @@ class Memory:
     spans: tuple[tuple[int | str, ...], ...] = ()
     said_on: str | None = None
     """The day on which the words were said, where they count from it."""
+    written_by: str | None = None
+    """Who chose these words, where it was not the person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,15 +103,20 @@ class Version:
     quoted: bool = False
     spans: tuple[tuple[int | str, ...], ...] = ()
     said_on: str | None = None
+    written_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written(Memory):
-    """A memory as a write left it. `event` undoes that write; it is empty when nothing was written."""
+    """A memory as a write left it. `event` undoes that write; it is empty when nothing was written. `capped` says that
+    it was given more importance than an agent may give."""
 
     event: int | None
     unchanged: bool = False
     similar: tuple[Memory, ...] = ()
+    notice: str | None = None
+    """What is to be said beside it: that the book's last entry lies in the future."""
+    capped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

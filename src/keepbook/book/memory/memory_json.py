@@ -25,7 +25,7 @@ def memory_to_json(row: Sequence[Any], now: str, preset: Preset) -> dict[str, An
     (
         category, subject, scope, confidence, importance, created, edited, confirmed, archived, reason, trashed,
         id, updated, version, content, summary, body, metadata, tags, source, score, made_by, thread_id, turn_ids,
-        since, until, recorded, quoted, spans, said_on, count, injected, *_,
+        since, until, recorded, quoted, spans, said_on, written_by, count, injected, *_,
     ) = row  # fmt: skip
     referenced = edited
     if confirmed is not None and confirmed > referenced:
@@ -70,6 +70,7 @@ def memory_to_json(row: Sequence[Any], now: str, preset: Preset) -> dict[str, An
         "quoted": bool(quoted),
         "spans": [] if spans is None else stored_json.load_json(spans),
         "said_on": said_on,
+        "written_by": written_by,
     }
 
 

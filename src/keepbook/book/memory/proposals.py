@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, insert, select, update
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.when import later, parse_stamp
-from keepbook.book.ledger.ledger import Origin
+from keepbook.book.ledger.ledger import AGENT, Origin
 from keepbook.book.memory import changes, quotes
 from keepbook.book.memory.changes import Statement
 from keepbook.book.memory.memories import Written, find_row, to_state
@@ -32,19 +32,20 @@ from keepbook.book.memory.questions import (
     plain_choices,
     text_to_choices,
 )
+from keepbook.book.owners import switches
 from keepbook.book.text.quotation import spans_of
 from keepbook.book.text.words import fold_text, near_duplicate
-from keepbook.errors import Conflict, NotFound
+from keepbook.errors import Conflict, LimitReached, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.choices import proposals
 
 WAITING_DAYS = 30
+MOST_OF_AGENT, MOST_OF_MEMORY = 20, 3
+"""So many proposals of one agent wait at a time, and so many of agents about one memory."""
 FORGOTTEN, OUTDATED = "you asked to forget this", "a later word of yours stands"
 """Why something that comes in from elsewhere is left out until the person takes it."""
-AGENT = "agent"
-"""Who found what no reader of a chat did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,8 @@ class Proposal:
     """Whether it would be kept as the person's own words; `spans` says which, each as turn, from, to, kind."""
     spans: tuple[tuple[int | str, ...], ...] = ()
     said_on: str | None = None
+    asked_by: str | None = None
+    """The agent that left it: its id, that of its token, or the door it came through."""
 
 
 # Operations
@@ -90,17 +93,23 @@ def propose(
     turn_ids: Sequence[str],
     spans: Sequence[Sequence[Any]] = (),
     choices: Sequence[Choice] = (),
+    asked_by: str | None = None,
     **told: Any,
 ) -> Proposal | None:
-    """Store a fact as a proposal, unless the same is waiting already or was declined."""
+    """Store a fact as a proposal, unless the same is waiting already or was declined. What an agent leaves has its
+    limits: `asked_by` says which agent."""
     question, memory_id = told.get("question"), told.get("memory_id")
-    if any(_is_asked(known, op, content, question, memory_id) for known in _open_or_declined_rows(tx)):
+    rows = _open_or_declined_rows(tx)
+    if any(_is_asked(known, op, content, question, memory_id) for known in rows):
         return None
+    if asked_by is not None:
+        switches.refuse_topics(tx, content)
+        _refuse_too_many(rows, asked_by, memory_id)
     row = {
         "owner": tx.owner, "id": new_id(), "nature": nature, "op": op, "content": content, "status": "waiting",
         "turn_ids": json.dumps([str(turn) for turn in turn_ids]), "created_at": now,
         "choices": choices_to_text(choices) if choices else None, "quoted": int(bool(spans)),
-        "spans": json.dumps([list(span) for span in spans]) if spans else None, **told,
+        "spans": json.dumps([list(span) for span in spans]) if spans else None, "asked_by": asked_by, **told,
     }  # fmt: skip
     tx.conn.execute(insert(proposals), row)
     due.remind(tx, due.EXPIRE, row["id"], later(now, days=WAITING_DAYS))
@@ -183,6 +192,8 @@ def _do(tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, op: str, memo
         return changes.forget(tx, origin, preset, memory_id, reason)
     if op == "end" and memory_id is not None:
         return changes.end(tx, origin, preset, memory_id, _ends_at(waiting, now))
+    if op == "confirm" and memory_id is not None:
+        return changes.confirm(tx, origin, preset, memory_id)
     return _say(tx, origin, preset, waiting, memory_id if op == "update" else None)
 
 
@@ -198,9 +209,9 @@ def _say(tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, memory_id: s
     category = waiting.category if not preset.categories or waiting.category in preset.categories else None
     said = Statement(
         waiting.content, valid_from=waiting.valid_from, valid_until=waiting.valid_until, turn_ids=waiting.turn_ids,
-        made_by=waiting.made_by or AGENT,
+        made_by=waiting.made_by or AGENT, force=True,
     )  # fmt: skip
-    new = replace(said, category=category, subject=waiting.subject, force=True)
+    new = replace(said, category=category, subject=waiting.subject)
     spans = spans_of(waiting.spans)
     chat = waiting.thread_id
     if not spans or chat is None or not quotes.are_stored(tx, chat, spans):
@@ -295,6 +306,22 @@ def _is_asked(known: Any, op: str, content: str, question: str | None, memory_id
     return same and (question != "which" or known.status == "waiting")
 
 
+def _refuse_too_many(rows: Sequence[Any], asked_by: str, memory_id: str | None) -> None:
+    """Refuse an agent that leaves more than a person can answer."""
+    waiting = [row for row in rows if row.status == "waiting" and row.asked_by is not None]
+    if memory_id is not None and sum(row.memory_id == memory_id for row in waiting) >= MOST_OF_MEMORY:
+        raise LimitReached(
+            f"memory {memory_id} is the person's own word, and {MOST_OF_MEMORY} proposals about it wait for them "
+            "already; wait for their answer",
+            limit=MOST_OF_MEMORY,
+        )
+    if sum(row.asked_by == asked_by for row in waiting) >= MOST_OF_AGENT:
+        raise LimitReached(
+            f"{MOST_OF_AGENT} proposals of yours wait for the person already; wait for their answer",
+            limit=MOST_OF_AGENT,
+        )
+
+
 def alike(one: str, other: str) -> bool:
     return fold_text(one) == fold_text(other) or near_duplicate(one, other)
 
@@ -329,7 +356,7 @@ def declined_contents(tx: Tx) -> list[str]:
 
 
 def _open_or_declined_rows(tx: Tx) -> Sequence[Any]:
-    names = ("status", "op", "content", "question", "memory_id")
+    names = ("status", "op", "content", "question", "memory_id", "asked_by")
     query = select(*(proposals.c[name] for name in names)).where(proposals.c.owner == tx.owner)
     return tx.conn.execute(query.where(proposals.c.status.in_(("waiting", "declined")))).all()
 

@@ -9,7 +9,7 @@ chats cannot be one quotation: if a value that was said here replaces a value in
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
@@ -34,6 +34,14 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables.chats import messages
 
 EXTRACTED, CHAT = "extracted", "chat"
+
+
+class StoredTurns(NamedTuple):
+    """Turns of a chat by their numbers: the texts, in which role each was said, and who recorded it, if anybody."""
+
+    texts: Mapping[int, str]
+    roles: Mapping[int, str]
+    recorders: Mapping[int, str | None]
 
 
 # Rules
@@ -65,9 +73,9 @@ def quote(
 ) -> Written:
     """Keep a statement in the words that were said. `said` gives everything but content and turns, which the spans
     give."""
-    content = checked_content(tx, thread_id, spans)
+    content, recorded_by = _checked_words(tx, thread_id, spans)
     whole = replace(said, content=content, thread_id=thread_id, turn_ids=cited_turns(spans))
-    return remember(tx, quoting_origin(origin), preset, whole, _quotation(spans, said_on))
+    return remember(tx, quoting_origin(origin), preset, whole, _quotation(spans, said_on, recorded_by))
 
 
 def requote(
@@ -87,13 +95,14 @@ def requote(
     made_by: str | None = None,
 ) -> Written:
     """The next version of a memory, in words of a chat: a change from now on, or a correction."""
+    content, recorded_by = _checked_words(tx, thread_id, spans)
     whole = Statement(
-        checked_content(tx, thread_id, spans), valid_from=valid_from, valid_until=valid_until, thread_id=thread_id,
+        content, valid_from=valid_from, valid_until=valid_until, thread_id=thread_id,
         turn_ids=cited_turns(spans), score=score, made_by=made_by,
     )  # fmt: skip
     return update(
         tx, quoting_origin(origin), preset, ref, whole, correction=correction, expect_version=expect_version,
-        quotation=_quotation(spans, said_on),
+        quotation=_quotation(spans, said_on, recorded_by),
     )  # fmt: skip
 
 
@@ -123,7 +132,7 @@ def exchange(
     row = find_row(tx, resolve(tx, ref))
     if row.quoted and row.thread_id == thread_id:
         before = spans_of(row.spans)
-        texts, _ = stored_turns(tx, thread_id, before)
+        texts = stored_turns(tx, thread_id, before).texts
         spans = exchange_in_spans(before, texts, *old, new)
         day = said_on or row.said_on
         return requote(
@@ -140,13 +149,19 @@ def exchange(
 
 def checked_content(tx: Tx, thread_id: str, spans: Sequence[Span]) -> str:
     """The content of these spans, once they are checked to be the person's words."""
-    texts, roles = stored_turns(tx, thread_id, spans)
-    check_spans(spans, texts, roles)
-    return content_of(spans, texts)
+    return _checked_words(tx, thread_id, spans)[0]
 
 
-def _quotation(spans: Sequence[Span], said_on: date | str | None) -> QuotedSpans:
-    return QuotedSpans(spans_to_text(spans), clean_day(said_on))
+def _checked_words(tx: Tx, thread_id: str, spans: Sequence[Span]) -> tuple[str, str | None]:
+    """The same, with who recorded them, if the person did not say them at a door of ours."""
+    turns = stored_turns(tx, thread_id, spans)
+    check_spans(spans, turns.texts, turns.roles)
+    cited = (turns.recorders.get(span.turn) for span in spans if span.kind != "question")
+    return content_of(spans, turns.texts), next(filter(None, cited), None)
+
+
+def _quotation(spans: Sequence[Span], said_on: date | str | None, recorded_by: str | None) -> QuotedSpans:
+    return QuotedSpans(spans_to_text(spans), clean_day(said_on), recorded_by)
 
 
 # Queries
@@ -154,18 +169,22 @@ def _quotation(spans: Sequence[Span], said_on: date | str | None) -> QuotedSpans
 
 def are_stored(tx: Tx, thread_id: str, spans: Sequence[Span]) -> bool:
     """Whether the chat still has every turn of these spans."""
-    texts, _ = stored_turns(tx, thread_id, spans)
+    texts = stored_turns(tx, thread_id, spans).texts
     return texts.keys() >= {span.turn for span in spans}
 
 
-def stored_turns(tx: Tx, thread_id: str, spans: Sequence[Span]) -> tuple[Mapping[int, str], Mapping[int, str]]:
-    """The texts of the turns of these spans, and who spoke each, including the turn that is just being stored."""
+def stored_turns(tx: Tx, thread_id: str, spans: Sequence[Span]) -> StoredTurns:
+    """The turns of these spans, including the one that is just being stored."""
     wanted = sorted({span.turn for span in spans})
     if not wanted:
         raise Invalid("a quotation has at least one span", field="spans")
-    query = select(messages.c.turn, messages.c.role, messages.c.text).where(
+    query = select(messages.c.turn, messages.c.role, messages.c.text, messages.c.recorded_by).where(
         messages.c.owner == tx.owner, messages.c.thread_id == thread_id, messages.c.turn.in_(wanted)
     )
-    rows = [(row.turn, row.role, row.text) for row in tx.conn.execute(query)]
-    rows += [(turn, *tx.coming[thread_id, turn]) for turn in wanted if (thread_id, turn) in tx.coming]
-    return {turn: text for turn, _, text in rows}, {turn: role for turn, role, _ in rows}
+    rows: list[tuple[int, str, str, str | None]] = [tuple(row) for row in tx.conn.execute(query)]
+    rows += [(turn, *tx.coming[thread_id, turn], None) for turn in wanted if (thread_id, turn) in tx.coming]
+    return StoredTurns(
+        {turn: text for turn, _, text, _ in rows},
+        {turn: role for turn, role, _, _ in rows},
+        {turn: name for turn, _, _, name in rows},
+    )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, insert, select, update
 
 from keepbook.book.ground import due
-from keepbook.book.ground.limits import TRASH_DAYS
+from keepbook.book.ground.limits import TRASH_DAYS, clean_confidence, clean_share
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
@@ -30,7 +30,14 @@ from keepbook.book.memory.memories import (
     to_state,
 )
 from keepbook.book.memory.memory_json import json_to_fields, memory_to_json, told_memory
-from keepbook.book.text.indexes.word_index import IndexedText, put_words, take_words
+from keepbook.book.owners.switches import refuse_memory_off, refuse_topics
+from keepbook.book.text.indexes.word_index import (
+    IndexedText,
+    mark_put_away,
+    put_words,
+    take_words,
+    unmark_put_away,
+)
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Conflict, NotAllowed
 from keepbook.presets import Preset
@@ -62,6 +69,7 @@ class VersionText:
     quoted: int = 0
     spans: str | None = None
     said_on: str | None = None
+    written_by: str | None = None
 
 
 class QuotedSpans(NamedTuple):
@@ -69,12 +77,45 @@ class QuotedSpans(NamedTuple):
 
     spans: str
     said_on: str | None
+    recorded_by: str | None = None
+    """Who recorded them, where the person did not say them at a door of ours."""
 
 
-PERSONS_WORD = "persons_word"
-"""The code of a refusal that leaves a proposal behind."""
+PERSONS_WORD, FORGOTTEN_WORD = "persons_word", "forgotten"
+"""The codes of refusals that leave a proposal behind."""
 
 TEXT_FIELDS = tuple(VersionText.__dataclass_fields__)
+
+
+AGENTS_MOST = 0.7
+"""So much importance an agent gives a line at most."""
+
+
+def refuse_stale(row: Any, expected: int | None) -> None:
+    """Refuse a change by a caller who has not read the current version."""
+    if expected is not None and expected != row.version:
+        raise Conflict(
+            f"memory {row.id} is at version {row.version} now, not {expected}: {row.content!r}; read it and try again",
+            code="version",
+            current=row.version,
+        )
+
+
+def chosen_confidence(origin: Origin, asked: str | None) -> str:
+    return "inferred" if origin.source in AUTOMATIC else clean_confidence(asked or "asserted")
+
+
+def chosen_importance(origin: Origin, asked: float | None, before: float = 0.5) -> float:
+    """The importance of a line: as asked, but an agent gives no more than `AGENTS_MOST`; else as `before`."""
+    if asked is None:
+        return before
+    share = clean_share(asked, "importance")
+    return min(share, AGENTS_MOST) if origin.is_agent else share
+
+
+def with_cap(origin: Origin, asked: float | None, written: Written) -> Written:
+    """The answer to a write, which says where an agent asked for more importance than it may give."""
+    return replace(written, capped=True) if origin.is_agent and (asked or 0) > AGENTS_MOST else written
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,25 +149,28 @@ class Change:
                 f"memory {self.id} is the person's own word; automation may not change it", code="protected"
             )
 
-    def refuse_over_person(self, **wanted: str) -> None:
-        """Refuse an agent that changes the person's word; what it wanted is left as a proposal. It may change what
-        tools saved."""
-        origin = self.origin
-        if origin.actor != "agent" or origin.for_person or not is_persons_word(self.tx, self.row, self.before):
+    def refuse_over_person(self, *, extracted: bool = False, **wanted: str) -> None:
+        """Refuse an agent that changes the person's word, or what was `extracted` from it; what it wanted is left as a
+        proposal, unless a program catches this inside a transaction. It may change what tools saved."""
+        if not self.origin.is_agent or not (extracted or is_persons_word(self.tx, self.row, self.before)):
             return
+        whose = "was read from what the person said" if extracted else "is the person's own word"
         raise NotAllowed(
-            f"memory {self.id} is the person's own word; what you want is left for them to decide",
+            f"memory {self.id} {whose}",
             code="persons_word",
             memory_id=self.id,
-            wanted={"category": self.row.category, "subject": self.row.subject, "content": self.row.content} | wanted,
+            wanted={
+                "memory_id": self.id,
+                "category": self.row.category,
+                "subject": self.row.subject,
+                "content": self.row.content,
+                **wanted,
+            },
         )
 
     def refuse_bringing_back(self) -> None:
         """Refuse an agent that brings back what the person put away."""
-        origin = self.origin
-        if origin.actor != "agent" or origin.for_person:
-            return
-        if ledger.last_actor(self.tx, self.id, ("forget", "delete", "undo", "restore")) == "person":
+        if self.origin.is_agent and ledger.is_put_away_by_person(self.tx, self.id):
             raise NotAllowed(f"the person put memory {self.id} away; only they bring it back", code="person_only")
 
     def unchanged(self) -> Written:
@@ -134,8 +178,12 @@ class Change:
 
     def to(self, after: State, text: VersionText | None = None, *, undoes: int | None = None) -> Written:
         """Carry out the change: the state becomes `after`, and `text` (if given) the next version."""
+        if self.origin.actor == "agent":  # also by way of an extension
+            refuse_memory_off(self.tx)
         if text is None:
             self._refuse_weakening(after)
+        else:
+            self._refuse_topics(after, text)
         version = None if text is None else self._version(after.version, text)
         event = ledger.append(
             self.tx, self.origin, self.action, self.at, memory_id=self.id, undoes=undoes, version=version,
@@ -147,7 +195,7 @@ class Change:
         self._mind_the_trash(after)
         references = (0, None) if self.row is None else (self.row.nth or 0, self.row.injected_at)
         memory = told_memory(after, said, references, id=self.id, updated_at=self.at, now=self.at, preset=self.preset)
-        return Written(**json_to_fields(memory), event=event)
+        return Written(**json_to_fields(memory), event=event, notice=self.tx.notice)
 
     def _refuse_weakening(self, after: State) -> None:
         before = self.before
@@ -157,6 +205,17 @@ class Change:
             raise NotAllowed(
                 f"memory {self.id} is the person's own word; automation may not {self.action} it", code="protected"
             )
+
+    def _refuse_topics(self, after: State, text: VersionText) -> None:
+        """Refuse new words about what the person wants never kept, unless they are the person's own."""
+        if self.origin.actor == "person" or text.restored_from is not None:
+            return
+        content, more = topic_texts(text, after.subject)
+        if self.row is not None:
+            before, beside = topic_texts(self.row, self.row.subject)
+            content = "" if content == before else content
+            more = tuple(new for new, old in zip(more, beside, strict=True) if new != old)
+        refuse_topics(self.tx, content, more)
 
     def _version(self, number: int, text: VersionText) -> dict[str, Any]:
         return {name: getattr(text, name) for name in TEXT_FIELDS} | {
@@ -190,12 +249,16 @@ class Change:
     def _index(self, after: State, said: Any) -> None:
         was = None if self.before is None or self.before.name != "active" else indexed_text_of(self.before, self.row)
         now: IndexedText | None = indexed_text_of(after, said) if after.name == "active" else None
+        if was is None and self.before is not None and now is not None:
+            unmark_put_away(self.tx, self.id, self.row.content)
         if was == now:
             return
         if was is not None:
             take_words(self.tx, self.id, was)
         if now is not None:
             put_words(self.tx, self.id, now)
+        else:
+            mark_put_away(self.tx, self.id, said.content)
 
 
 def change_of(tx: Tx, origin: Origin, preset: Preset, action: str, ref: str, *, learning: bool = False) -> Change:
@@ -217,10 +280,17 @@ def refuse_guarded(tx: Tx, origin: Origin, id: str) -> None:
             raise NotAllowed(f"memory {id} is a {called}; only the person changes it", code="person_only")
 
 
+def topic_texts(said: Any, subject: str | None) -> tuple[str, tuple[str | None, ...]]:
+    """What is looked at for topics never to be kept: the words, and what stands beside them."""
+    return said.content, (subject, said.summary, said.body, said.tags, said.metadata)
+
+
 def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
     """Whether the person typed it, or confirmed or promoted what somebody else had noted."""
     if row.source == "profile":
         return True
+    if row.source == "chat" and row.written_by is None and ledger.get_row(tx, row.event).actor == "person":
+        return True  # said in a chat, to be kept; a tool's words at their turn are not
     promoted = row.source in AUTOMATIC and row.confidence == "asserted"
     if state is None or not (promoted or state.last_confirmed_at):
         return False
@@ -231,10 +301,15 @@ def quoting(text: VersionText, row: Any = None, quotation: QuotedSpans | None = 
     """The text marked as a quotation, if it is one: a new quotation, or the same words as before, which stay those of
     their chat. Words that anybody else chose are a note."""
     if quotation is not None:
-        return replace(text, quoted=1, spans=quotation.spans, said_on=quotation.said_on)
+        return replace(
+            text, quoted=1, spans=quotation.spans, said_on=quotation.said_on, written_by=quotation.recorded_by
+        )
     if row is None or not row.quoted or row.content != text.content:
         return text
-    return replace(text, quoted=1, spans=row.spans, said_on=row.said_on, thread_id=row.thread_id, turn_ids=row.turn_ids)
+    return replace(
+        text, quoted=1, spans=row.spans, said_on=row.said_on, thread_id=row.thread_id, turn_ids=row.turn_ids,
+        written_by=row.written_by,
+    )  # fmt: skip
 
 
 # Queries

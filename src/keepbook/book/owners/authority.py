@@ -30,10 +30,19 @@ class Actor:
     kind: str
     scopes: frozenset[str] = EVERYTHING
     agent: str | None = None
+    token: str | None = None
+    """The id of the token that it showed."""
+    remote: bool = False
+    """Whether a program at the HTTP door acts, also where it is in the person's name; the pages are none."""
 
     @property
     def is_person(self) -> bool:
         return self.kind in ("person", "host", "visitor")
+
+    @property
+    def is_program(self) -> bool:
+        """Whether an agent, a service or a remote client acts, not the person at a door of ours or one of our jobs."""
+        return self.remote or self.kind in ("agent", "bound", "service", "host")
 
 
 ALONE = {
@@ -73,6 +82,9 @@ TABLE = {
     "book": authority_row("read chats, notes, the ledger and exports", READ, "yes yes no yes yes yes yes", "bound"),
     "keep": authority_row("write memories and chats", WRITE, "yes yes given yes yes yes yes", "bound"),
     "talk": authority_row("write in chats and notes", WRITE, "yes yes no yes yes yes yes", "bound"),
+    "chats": authority_row(
+        "close, rename or trash a chat in which the person spoke", WRITE, "yes no no no yes yes yes"
+    ),
     "word": authority_row("decide over the person's own word", WRITE, "yes no no no yes yes no"),
     "house": authority_row("bring a book in, or erase one", ADMIN, "yes no no no yes yes no"),
     "tokens": authority_row("make and revoke tokens", ADMIN, "yes no no yes yes no no"),
@@ -87,8 +99,9 @@ OPERATIONS = {
     "book.verify": "book", "proposals.read": "book", "choices.read": "book",
     "memories.write": "keep",
     "chats.write": "talk", "notes.write": "talk", "undo.own": "talk",
+    "chats.end": "chats",
     "memories.promote": "word", "memories.purge": "word", "chats.purge": "word", "proposals.answer": "word",
-    "notes.change": "word", "choices.change": "word", "undo.person": "word",
+    "notes.change": "word", "choices.change": "word", "undo.person": "word", "chats.view": "word",
     "book.import": "house", "book.erase": "house",
     "tokens.read": "tokens", "tokens.make": "tokens", "tokens.revoke": "tokens",
     "programs.start": "programs", "programs.arm": "programs",

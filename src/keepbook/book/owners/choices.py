@@ -9,8 +9,7 @@ from sqlalchemy import bindparam, delete, insert, select
 
 from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import clean_line
-from keepbook.book.text.topics import find_topics
-from keepbook.errors import Invalid, NotAllowed
+from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.choices import choices
@@ -28,17 +27,6 @@ class Choices:
     tier: str | None = None
     name: str | None = None
     """What they want to be called, on pages; what an agent knows of it is a memory like any other."""
-
-
-# Rules
-
-
-def heed(chosen: Choices, text: str) -> None:
-    """Refuse an agent that writes what the person wants kept out of the book."""
-    if not chosen.memory:
-        raise NotAllowed("the person has switched memory off; nothing is kept", code="memory_off")
-    if topics := find_topics(text, chosen.never):
-        raise NotAllowed(f"You asked never to keep anything about {topics[0]}", code="never_topic")
 
 
 # Operations
@@ -67,6 +55,7 @@ def change_choices(
             tx.conn.execute(delete(choices).where(choices.c.owner == tx.owner, choices.c.name == key))
             row = {"owner": tx.owner, "name": key, "value": json.dumps(value, ensure_ascii=False)}
             tx.conn.execute(insert(choices), row)
+    tx.switches = None
     return get_choices(tx)
 
 

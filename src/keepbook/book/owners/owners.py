@@ -4,14 +4,14 @@ import unicodedata
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection, and_, bindparam, insert, select, union, update
+from sqlalchemy import Connection, and_, bindparam, insert, or_, select, union
 
 from keepbook.errors import Invalid
 from keepbook.patterns import regex
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables.ledger import owners
+from keepbook.storage.tables.ledger import ledger, owners
 from keepbook.storage.tables.memory import memories, versions
 from keepbook.storage.tables.upkeep import due
 
@@ -48,7 +48,8 @@ def preset_name(tx: Tx) -> str | None:
 
 
 def zone_name(tx: Tx) -> str:
-    """The owner's time zone: from an active memory with the subject `timezone`, else as configured."""
+    """The owner's time zone: from an active memory with the subject `timezone` in the person's own words, else as
+    configured. Figures are counted by it, so that what an agent noted sets none."""
     told = _ABOUT_TIMEZONE.tuples(tx.conn, {"owner": tx.owner})
     named = (zone for (content,) in told for zone in _ZONES.findall(content))
     for zone in named:
@@ -60,16 +61,12 @@ def zone_name(tx: Tx) -> str:
     return (found and found.zone) or "UTC"
 
 
-def configure(tx: Tx, now: str, *, preset: str | None = None, zone: str | None = None) -> None:
-    """Set the owner's preset and zone; what is not given stays."""
-    if zone is not None:
-        clean_zone(zone)
-    chosen = {name: value for name, value in (("preset", preset), ("zone", zone)) if value is not None}
+def make_known(tx: Tx, now: str) -> None:
+    """Note the owner with the settings of a new book, if nothing was noted yet. Settings are changed by an entry
+    (`ledger/owner_settings.py`)."""
     known = select(owners.c.owner).where(owners.c.owner == tx.owner)
     if tx.conn.execute(known).first() is None:
         tx.conn.execute(insert(owners), {"owner": tx.owner, "created_at": now})
-    if chosen:
-        tx.conn.execute(update(owners).where(owners.c.owner == tx.owner).values(chosen))
 
 
 def clean_zone(zone: str) -> ZoneInfo:
@@ -90,7 +87,9 @@ _ABOUT_TIMEZONE = PreparedStatement(
             memories.c.version == versions.c.version,
         ),
     )
+    .join(ledger, and_(ledger.c.owner == versions.c.owner, ledger.c.seq == versions.c.event))
     .where(memories.c.owner == bindparam("owner"), memories.c.subject_key == "timezone")
+    .where(or_(ledger.c.actor == "person", versions.c.quoted == 1))
     .where(memories.c.archived_at.is_(None), memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
     .order_by(memories.c.updated_at.desc(), memories.c.id)
 )

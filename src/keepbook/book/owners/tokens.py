@@ -21,7 +21,7 @@ from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
 from keepbook.book.owners import authority
 from keepbook.book.owners.owners import clean_owner
-from keepbook.errors import Invalid, NotFound
+from keepbook.errors import Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Database
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.upkeep import page_sessions, tokens
@@ -49,6 +49,8 @@ class Token:
     last_used_at: datetime | None
     agent: str | None = None
     """The id of the one agent of the owner's that it speaks for."""
+    made_with: str | None = None
+    """The id of the token that made it; None: the operator, or the person without one."""
 
     def opens(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
@@ -66,8 +68,10 @@ class NewToken:
 class Tokens:
     """The tokens of an installation: `kb.tokens`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, administrator: str | None = None) -> None:
+        """`administrator` is the address by which service tokens are made, where it is another."""
         self._database = database
+        self._administrator = administrator
         self._asked_for = False
 
     def create(
@@ -82,7 +86,7 @@ class Tokens:
         made_with: str | None = None,
     ) -> NewToken:
         """Make a token and return its secret, this once. `agent` is the id of the agent whose tools it has. A token
-        that is `made_with` another ends no later than that one."""
+        that is `made_with` another ends no later than that one, and is revoked with it."""
         now = self._database.clock()
         secret = f"kb_{secrets.token_urlsafe(32)}"
         id = new_id()
@@ -96,10 +100,23 @@ class Tokens:
             "created_at": stamp(now),
             "expires_at": self._end(_later_than(now, instant(expires, field="expires")), made_with),
             "agent": _agent_of(kind, agent),
+            "made_with": made_with,
         }
-        with self._writing(row["owner"]) as conn:
+        with self._making(row["owner"]) as conn:
+            if made_with is not None:
+                _refuse_ended(_get_maker(conn, made_with), now)
             conn.execute(insert(tokens), row)
             return NewToken(secret, _get_token(conn, id))
+
+    @contextmanager
+    def _making(self, owner: str | None) -> Iterator[Connection]:
+        """A service token opens every book, so that only the administrator of a server makes one."""
+        if owner is None:
+            with self._database.administering(self._administrator) as conn:
+                yield conn
+        else:
+            with self._writing(owner) as conn:
+                yield conn
 
     def _end(self, wanted: str | None, made_with: str | None) -> str | None:
         if made_with is None:
@@ -121,18 +138,25 @@ class Tokens:
             return [_to_token(row) for row in conn.execute(query)]
 
     def revoke(self, id: str, *, owner: str | None = None) -> Token:
-        """Revoke a token: from now on it opens nothing. With `owner`, only a token of that owner."""
+        """Revoke a token with all that was made with it: from now on they open nothing. With `owner`, only a token of
+        that owner."""
         with self._database.unscoped() as conn:
             found = _get_token(conn, id)
         if owner is not None and found.owner != owner:
             raise _unknown(id)
+        now = stamp(self._database.clock())
         with self._writing(found.owner) as conn:
+            _revoke(conn, [id], now)
+            _revoke_made(conn, id, found.owner, now)
             known = _get_token(conn, id)
-            if known.revoked_at is None:
-                now = stamp(self._database.clock())
-                conn.execute(update(tokens).where(tokens.c.id == id).values(revoked_at=now))
-                conn.execute(delete(page_sessions).where(page_sessions.c.token_id == id))
-            return _get_token(conn, id)
+        # What a service token made stands in other books. Who stopped here goes on when it is revoked again. They are
+        # looked for only now: who was making one had to end before this one could be revoked (`_get_maker`).
+        with self._database.unscoped() as conn:
+            others = {whose for _, whose in _made_with(conn, id) if whose and whose != found.owner}
+        for whose in sorted(others):
+            with self._writing(whose) as conn:
+                _revoke_made(conn, id, whose, now)
+        return known
 
     @contextmanager
     def _writing(self, owner: str | None) -> Iterator[Connection]:
@@ -188,7 +212,7 @@ class Tokens:
         row = self._database.query_once(lambda conn: _BY_SESSION.first(conn, asked))
         if row is None or not (known := _to_token(row)).opens(self._database.clock()):
             return None
-        return known
+        return known if known.kind == "person" else None  # whoever wrote that row: no other kind signs in
 
     def sign_out(self, secret: str) -> None:
         """End a session; its token stays valid."""
@@ -230,12 +254,47 @@ def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _refuse_ended(maker: Token, now: datetime) -> None:
+    if not maker.opens(now):
+        raise NotAllowed("the token that this is to be made with is revoked or expired", code="unauthenticated")
+
+
+def _revoke(conn: Connection, ids: Sequence[str], now: str) -> None:
+    """Revoke those that are not yet, and end their sessions."""
+    conn.execute(update(tokens).where(tokens.c.id.in_(ids), tokens.c.revoked_at.is_(None)).values(revoked_at=now))
+    conn.execute(delete(page_sessions).where(page_sessions.c.token_id.in_(ids)))
+
+
+def _revoke_made(conn: Connection, id: str, owner: str | None, now: str) -> None:
+    """Revoke what of an owner's was made with this one."""
+    _revoke(conn, [one for one, whose in _made_with(conn, id) if whose == owner], now)
+
+
+def _made_with(conn: Connection, id: str) -> list[tuple[str, str | None]]:
+    """The tokens that were made with this one, and with those: their ids and owners."""
+    found: list[tuple[str, str | None]] = []
+    makers = [id]
+    while makers:
+        rows = conn.execute(select(tokens.c.id, tokens.c.owner).where(tokens.c.made_with.in_(makers))).all()
+        found += [(row.id, row.owner) for row in rows]
+        makers = [row.id for row in rows]
+    return found
+
+
 def _unknown(id: str) -> NotFound:
     return NotFound(f"there is no token {id!r}")
 
 
 def _get_token(conn: Connection, id: str) -> Token:
     row = conn.execute(select(tokens).where(tokens.c.id == id)).first()
+    if row is None:
+        raise _unknown(id)
+    return _to_token(row)
+
+
+def _get_maker(conn: Connection, id: str) -> Token:
+    """The token that another is made with, which nobody revokes before this transaction has ended."""
+    row = conn.execute(select(tokens).where(tokens.c.id == id).with_for_update(read=True)).first()
     if row is None:
         raise _unknown(id)
     return _to_token(row)
@@ -257,5 +316,5 @@ def _to_token(row: Any) -> Token:
     return Token(
         row.id, row.owner, row.kind, tuple(row.scopes.split(",")), row.name,
         parse_stamp(row.created_at), when(row.expires_at), when(row.revoked_at), when(row.last_used_at),
-        row.agent,
+        row.agent, row.made_with,
     )  # fmt: skip

@@ -6,14 +6,15 @@ however long its step takes: a thread inside an embedder's own code when the int
 """
 
 import atexit
-import logging
 import threading
 import time
 from collections.abc import Callable
 
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.errors import KeepbookError
+from keepbook.forking import follow_forks
 
-_log = logging.getLogger("keepbook")
+_log = get_logger("keepbook")
 
 QUIET, LATEST = 0.5, 5.0
 """An owner's turn comes after so many seconds without a write, or so many after the first one."""
@@ -24,10 +25,16 @@ class Filler:
 
     def __init__(self, work: Callable[[str], object]) -> None:
         self._work = work
+        self.is_closed = False
+        self.renew_in_child()
+        follow_forks(self)
+
+    def renew_in_child(self) -> None:
+        """Begin without a thread. What waited is the parent's to do; the next nudge here finds what it leaves."""
+        atexit.unregister(self.close)
         self._waiting: dict[str, tuple[float, float]] = {}
         self._awake = threading.Condition()
         self._thread: threading.Thread | None = None
-        self.is_closed = False
 
     def nudge(self, owner: str) -> None:
         """Say that there may be work for this owner."""

@@ -5,6 +5,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
+from keepbook.forking import follow_forks
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -15,6 +17,11 @@ class BoundedCache(Generic[K, V]):
 
     def __init__(self, most: int, weigh: Callable[[V], int] = lambda _: 1) -> None:
         self._most, self._weigh = most, weigh
+        self.renew_in_child()
+        follow_forks(self)
+
+    def renew_in_child(self) -> None:
+        """Begin empty."""
         self._held: OrderedDict[K, V] = OrderedDict()
         self._weight = 0
         self._lock = threading.Lock()

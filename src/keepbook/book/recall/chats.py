@@ -73,6 +73,8 @@ class ChatHit:
     at: datetime
     relevance: float
     reasons: tuple[str, ...]
+    recorded_by: str | None = None
+    """Who recorded it, where the person did not say it at a door of ours and it was not answered here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,6 +285,7 @@ def _hit(row: Any, relevance: float, reasons: tuple[str, ...]) -> ChatHit:
     return ChatHit(
         thread_id=row.thread_id, session=row.session, title=row.title, turn=row.turn, role=row.role,
         speaker=row.speaker, text=row.text, at=parse_stamp(row.at), relevance=relevance, reasons=reasons,
+        recorded_by=row.recorded_by,
     )  # fmt: skip
 
 

@@ -13,9 +13,9 @@ from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, in
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.memory.labels import keys_of
-from keepbook.book.memory.memories import IS_ACTIVE, indexed_text_of
+from keepbook.book.memory.memories import IN_STATE, IS_ACTIVE, indexed_text_of, state_name
 from keepbook.book.text.indexes.turn_index import turn_weights
-from keepbook.book.text.indexes.word_index import likeness_keys, term_weights
+from keepbook.book.text.indexes.word_index import likeness_keys, put_away_key, term_weights
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 from keepbook.storage.tables.memory import labels, likeness, memories, terms, versions
@@ -145,6 +145,8 @@ def _end_of_turns(tx: Tx, after: str) -> str | None:
 
 def _words_of_a_memory(row: Any) -> WordWeights:
     said = indexed_text_of(row, row)
+    if state_name(row) != "active":
+        return dict(_with_table_name(likeness, [(put_away_key(said.content), 1.0)]))
     keys = dict.fromkeys(likeness_keys(said.content, said.category), 1.0)
     return dict(_with_table_name(terms, term_weights(said).items())) | dict(_with_table_name(likeness, keys.items()))
 
@@ -163,13 +165,14 @@ def _with_table_name(index: Table, words: Iterable[tuple[str, float]]) -> Iterat
 
 _newest = (
     select(memories.c.id.label("item"), literal(0).label("part"), memories.c.category, memories.c.subject,
+           memories.c.archived_at, memories.c.trashed_at,
            versions.c.content, versions.c.summary, versions.c.body, versions.c.metadata, versions.c.tags)
     .join(versions, and_(versions.c.owner == memories.c.owner, versions.c.memory_id == memories.c.id,
                          versions.c.version == memories.c.version))
     .where(memories.c.owner == bindparam("owner"))
 )  # fmt: skip
 _MEMORIES = IndexKind(
-    _newest.where(IS_ACTIVE), memories.c.id, literal(0), _words_of_a_memory, (terms, likeness), _end_of_memories
+    _newest.where(IN_STATE["all"]), memories.c.id, literal(0), _words_of_a_memory, (terms, likeness), _end_of_memories
 )
 _LABELS = IndexKind(_newest, memories.c.id, literal(0), _labels_of_a_memory, (labels,), _end_of_memories)
 _TURNS = IndexKind(

@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from keepbook.book.ground import stored_json
+from keepbook.book.text.words import fold_text
 from keepbook.errors import Invalid
 from keepbook.patterns import regex
 
@@ -294,9 +295,16 @@ def is_guess(memory: Any) -> bool:
 _DAY_MARK = regex(r" ?\(said \d{1,2} [A-Z][a-z]{2} \d{4}\)")
 _INNER_QUOTE = regex(r"(?<!\w)‘([^‘]{0,500}?)’(?!\w)")
 _MARKS = str.maketrans("", "", "“”[]()")
+_ENDS = " .!…。"
 
 
 def text_without_marks(content: str) -> str:
     """A line without the marks around its words, so that a person who repeats it is understood."""
     bare = _INNER_QUOTE.sub(r"\1", _DAY_MARK.sub("", content))
     return " ".join(bare.translate(_MARKS).split())
+
+
+def bare_words(content: str) -> str:
+    """The words of a line without the marks of a quotation and the full stop at its end: equal for two lines that say
+    the same."""
+    return fold_text(text_without_marks(content)).rstrip(_ENDS) or fold_text(content)

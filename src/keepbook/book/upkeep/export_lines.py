@@ -7,7 +7,7 @@ none can be altered, added, moved or removed.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from sqlalchemy import Column, Double, Integer, Table
 
 from keepbook.book.ledger.ledger import canonical_json
 from keepbook.book.upkeep.hooks import upkeep_hooks
+from keepbook.book.upkeep.importers.read_file import EXPORT
 from keepbook.errors import Invalid
 from keepbook.storage.tables import TableSet
 from keepbook.storage.tables.declare import rules_of
@@ -25,7 +26,7 @@ BEFORE_QUOTES = 2
 """The format before quotations: read, with every line a note."""
 BEFORE_COVERS = 1
 """The format of unreleased versions, whose ledger held memories alone: read, and covered on the way in."""
-HEADER = {"kind": "keepbook", "format": FORMAT}
+HEADER = {"kind": EXPORT, "format": FORMAT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,9 @@ class ExportLine:
 # Rules
 
 
-def read_lines(texts: Sequence[str]) -> Iterator[ExportLine]:
+def read_lines(numbered: Iterable[tuple[int, str]]) -> Iterator[ExportLine]:
     """Every line as JSON, read lazily. An error names the first line that is not JSON."""
-    yield from (
-        ExportLine(number, _parse_line(text, number), text) for number, text in enumerate(texts, 1) if text.strip()
-    )
+    yield from (ExportLine(number, _parse_line(text, number), text) for number, text in numbered)
 
 
 def _parse_line(text: str, number: int) -> Any:
@@ -73,16 +72,6 @@ def altered_file(why: str) -> Invalid:
         field="file",
         code="altered",
     )
-
-
-def is_export(texts: Sequence[str]) -> bool:
-    """Whether a file begins like an export."""
-    first = next((text for text in texts if text.strip()), "")
-    try:
-        value = json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and value.get("kind") == HEADER["kind"]
 
 
 def of_ours(found: Iterator[ExportLine], tables: TableSet) -> list[ExportLine]:

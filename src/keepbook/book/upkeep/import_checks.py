@@ -12,6 +12,7 @@ from typing import Any
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import AUTOMATIC_ACTORS
+from keepbook.book.memory.block_rules import digest_of_rules, read_rules
 from keepbook.book.memory.labels import clean_metadata, clean_tags
 from keepbook.book.owners.authority import Actor
 from keepbook.book.upkeep.hooks import upkeep_hooks
@@ -44,6 +45,7 @@ def check_import(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor, 
                     raise _refusal(f"{value!r} is no {column} of a {kind}")
     _check_instants(found)
     _check_labels(found.get("version", ()))
+    _check_block_rules(found.get("block_rules", ()))
     for _, check in upkeep_hooks("check_import"):
         check(found)
     known = acts_as(hand)
@@ -79,6 +81,17 @@ def _check_labels(versions: Sequence[Mapping[str, Any]]) -> None:
                 fits = False
             if not fits:
                 raise _refusal(f"{held!r} are no {column} of a version")
+
+
+def _check_block_rules(rows: Sequence[Mapping[str, Any]]) -> None:
+    """The digest is the rules' own, or a block would be told to have been rendered by others than it was."""
+    for row in rows:
+        try:
+            fits = bool(read_rules(row["rules"])) and digest_of_rules(row["rules"]) == row["digest"]
+        except (KeepbookError, RecursionError):
+            fits = False
+        if not fits:
+            raise _refusal(f"{row['digest']!r} is no digest of these block_rules")
 
 
 def _refusal(why: str) -> Invalid:

@@ -1,17 +1,18 @@
 """An import as a whole: which importer reads a file, one transaction for each book, and rolling back a dry run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import chain_head
-from keepbook.book.upkeep.export_lines import altered_file, is_export
+from keepbook.book.upkeep.export_lines import altered_file
 from keepbook.book.upkeep.import_answer import Imported, to_imported
-from keepbook.book.upkeep.importers import sources
 from keepbook.book.upkeep.importers.incoming import Incoming, who_text
+from keepbook.book.upkeep.importers.read_file import ReadImport, read_import
 from keepbook.book.upkeep.importers.write import Progress, write_incoming
+from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.book.upkeep.transfer import import_lines
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.storage.database import Tx
@@ -26,16 +27,35 @@ class _OnlyLooked(Exception):
 
 def import_texts(book: OpenBook, stream: Iterable[str], *, merge: bool, dry_run: bool, theirs: str | None) -> Imported:
     """Import the lines of a file into one book: an export of ours, or another program's file."""
+    return import_read(book, read_for(book, _joined(stream)), merge=merge, dry_run=dry_run, theirs=theirs)
+
+
+def import_read(
+    book: OpenBook, read: ReadImport, *, merge: bool = False, dry_run: bool = False, theirs: str | None = None
+) -> Imported:
+    """Import a file that was read."""
+    book.ask("book.import")
+    if read.incoming is None:
+        return _import_ours(book, read.ours or (), merge=merge, dry_run=dry_run)
+    return import_incoming(book, only_person(read.incoming, theirs), dry_run=dry_run)
+
+
+def read_for(book: OpenBook, sent: bytes, name: str = "file") -> ReadImport:
+    """Read what was sent, before the book is opened for writing: `import_read` takes what comes of it."""
+    return read_import(sent, limits_in(book.settings), name)
+
+
+def _joined(stream: Iterable[str]) -> bytes:
+    """Lines come with their ends or without."""
+    whole = bytearray()
     try:
-        texts = list(stream)
-    except UnicodeDecodeError:
+        for text in stream:
+            whole += text.encode()
+            if not text.endswith("\n"):
+                whole += b"\n"
+    except UnicodeError:
         raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
-    if is_export(texts):
-        return _import_ours(book, texts, merge=merge, dry_run=dry_run)
-    whole = "".join(
-        text if text.endswith("\n") else f"{text}\n" for text in texts
-    )  # lines come with their ends or without
-    return import_incoming(book, only_person(sources.read_text(whole), theirs), dry_run=dry_run)
+    return bytes(whole)
 
 
 def only_person(incoming: Incoming, theirs: str | None) -> Incoming:
@@ -91,11 +111,11 @@ def _record_load(tx: Tx, book: OpenBook, taken: Imported, first: int, held: Mapp
     )
 
 
-def _import_ours(book: OpenBook, texts: list[str], *, merge: bool, dry_run: bool) -> Imported:
+def _import_ours(book: OpenBook, lines: Sequence[tuple[int, str]], *, merge: bool, dry_run: bool) -> Imported:
     try:
         with book.writing() as (tx, preset):
             first = chain_head(tx).seq + 1
-            taken = import_lines(tx, book.origin, preset, texts, merge=merge, hand=book.hand)
+            taken = import_lines(tx, book.origin, preset, lines, merge=merge, hand=book.hand)
             if dry_run:
                 raise _OnlyLooked(taken)
             return (

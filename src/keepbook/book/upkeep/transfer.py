@@ -20,7 +20,8 @@ from keepbook.book.ledger import ledger as chain
 from keepbook.book.ledger.chain import walk_chain
 from keepbook.book.ledger.cover import cover, forget_touched
 from keepbook.book.ledger.ledger import Origin, canonical_json
-from keepbook.book.ledger.verify import LINK_FIELDS, verify
+from keepbook.book.ledger.owner_settings import is_about_settings
+from keepbook.book.ledger.verify import LINK_FIELDS, mends_of, since_in_words, verify
 from keepbook.book.memory.changes import Statement, remember
 from keepbook.book.memory.labels import keys_of, relabel, told_metadata, told_tags
 from keepbook.book.memory.memories import (
@@ -31,10 +32,11 @@ from keepbook.book.memory.memories import (
     WHOLE,
     fits_scope,
     indexed_text_of,
+    state_name,
 )
 from keepbook.book.owners.authority import ALONE, Actor
 from keepbook.book.text.indexes.turn_index import INDEXED, put_turns
-from keepbook.book.text.indexes.word_index import put_words
+from keepbook.book.text.indexes.word_index import mark_put_away, put_words
 from keepbook.book.text.words import fold_text
 from keepbook.book.upkeep import import_checks
 from keepbook.book.upkeep.export_lines import (
@@ -56,9 +58,18 @@ from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import WHOLE_BOOK, TableSet, tables_of
-from keepbook.storage.tables.cover import covers, seals, touched
+from keepbook.storage.tables.cover import covers, mends, seals, touched
 from keepbook.storage.tables.ledger import ledger, owners
-from keepbook.storage.tables.memory import WORDS, erasures, injected, injections, links, memories, versions
+from keepbook.storage.tables.memory import (
+    WORDS,
+    block_rules,
+    erasures,
+    injected,
+    injections,
+    links,
+    memories,
+    versions,
+)
 from keepbook.storage.tables.upkeep import loads, tokens
 
 
@@ -93,7 +104,8 @@ def _held(tables: TableSet) -> PreparedStatement:
 def export_lines(tx: Tx) -> Iterator[str]:
     """The whole book, line by line, without line ends."""
     closing = Closing()
-    yield (line := canonical_json(HEADER))
+    since = since_in_words(mends_of(tx))
+    yield (line := canonical_json(HEADER if since is None else {**HEADER, "since": since}))
     closing.add(line, str(HEADER["kind"]))
     held = {kind for (kind,) in _held(tx.tables).tuples(tx.conn, {"of": tx.owner})}
     for kind, table in tx.tables.exported.items():
@@ -111,10 +123,16 @@ def export_lines(tx: Tx) -> Iterator[str]:
 
 
 def import_lines(
-    tx: Tx, origin: Origin, preset: Preset, texts: Sequence[str], *, merge: bool, hand: Actor = ALONE["person"]
+    tx: Tx,
+    origin: Origin,
+    preset: Preset,
+    numbered: Sequence[tuple[int, str]],
+    *,
+    merge: bool,
+    hand: Actor = ALONE["person"],
 ) -> Imported:
     """Restore one of our files into an empty book, or add its memories to this one. `hand` is the actor who imports."""
-    ours = of_ours(read_lines(texts), tx.tables)
+    ours = of_ours(read_lines(numbered), tx.tables)
     try:
         found = sorted_by_kind(ours, tx.tables)
         import_checks.check_import(found, hand, tx.tables)
@@ -132,7 +150,7 @@ def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Im
     present = list(export_lines(tx))
     if present == lines:
         return Imported(0, len(found["memory"]))
-    if any(json.loads(line)["kind"] not in ("owner", "cover", "seal") for line in present[1:-1]):
+    if not all(_is_of_a_new_book(json.loads(line)) for line in present[1:-1]):
         raise Conflict(
             "this book is not empty; add the file's memories with --merge, or import into another owner",
             code="not_empty",
@@ -154,6 +172,13 @@ def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Im
     return Imported(len(found["memory"]))
 
 
+def _is_of_a_new_book(line: Mapping[str, Any]) -> bool:
+    """Whether a line of an export says no more than who has the book and how it is set."""
+    return line["kind"] in ("owner", "cover", "seal") or (
+        line["kind"] == "entry" and is_about_settings(SimpleNamespace(**line))
+    )
+
+
 def _touch_tokens(tx: Tx) -> None:
     """The tokens that open this book here are none of the file's; its chain goes on with them."""
     mine = tx.conn.execute(select(tokens.c.id).where(tokens.c.owner == tx.owner)).scalars().all()
@@ -165,12 +190,17 @@ def _touch_tokens(tx: Tx) -> None:
 def _check_chain(found: Mapping[str, list[Any]], newest: object) -> None:
     rows = {
         kind: [SimpleNamespace(**row, _mapping=row) for row in sorted(found[kind], key=lambda row: row[number])]
-        for kind, number in (("entry", "link"), ("cover", "link"), ("version", "event"), ("seal", "nth"))
+        for kind, number in (
+            ("entry", "link"),
+            ("cover", "link"),
+            ("version", "event"),
+            ("seal", "nth"),
+            ("mend", "link"),
+        )
     }
     texts = [row for row in rows["version"] if row.content is not None]
-    walked = walk_chain(
-        rows["entry"], rows["cover"], texts, rows["seal"], {row["memory_id"] for row in found["erasure"]}
-    )
+    erased = {row["memory_id"] for row in found["erasure"]}
+    walked = walk_chain(rows["entry"], rows["cover"], texts, rows["seal"], erased, mends=rows["mend"])
     if walked.stopped is not None:
         at = f"entry {walked.stopped.event}" if walked.stopped.event else f"link {walked.stopped.link}"
         raise Invalid(
@@ -236,6 +266,7 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     elif found["owner"]:
         tx.conn.execute(update(owners).where(owners.c.owner == tx.owner).values(found["owner"][0]))
     _replay_memories(tx, found, put)
+    put(block_rules, found["block_rules"])
     put(injections, found["injection"])
     put(injected, sorted(found["injected"], key=lambda row: (row["memory_id"], row["nth"])))
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
@@ -265,7 +296,8 @@ def _links(found: Mapping[str, list[Any]]) -> list[Any]:
 
 
 def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
-    """The chain, then what each entry of the ledger did."""
+    """The chain, then what each entry of the ledger did. A mend comes first: it says where the chain has gaps."""
+    put(mends, found["mend"])
     for is_cover, some in itertools.groupby(_links(found), key=lambda row: "seq" not in row):
         put(covers if is_cover else ledger, list(some))
     put(seals, sorted(found["seal"], key=lambda row: row["nth"]))
@@ -275,6 +307,8 @@ def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
     put(versions, [row for row in found["version"] if row["memory_id"] in erased])
     made = {row["event"]: row for row in found["version"]}
     for entry in found["entry"]:
+        if entry["memory_id"] is None:  # of the owner's settings, which `verify` compares, or of a mend
+            continue
         if entry["salt"] is not None and (entry["link_id"] or entry["memory_id"] not in erased):
             _replay_entry(tx, entry, made.get(entry["seq"]))
 
@@ -288,6 +322,8 @@ def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
         put_words(tx, row.id, indexed_text_of(row, row))
     for row in tx.conn.execute(WHOLE.where(IN_STATE["all"]), {"owner": tx.owner}).all():
         relabel(tx, row.id, set(), keys_of(row.metadata, row.tags))
+        if state_name(row) != "active":
+            mark_put_away(tx, row.id, row.content)
 
 
 def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] | None) -> None:

@@ -6,7 +6,6 @@ does them. `state.stopping` is set when the server is asked to stop: endless str
 
 import asyncio
 import contextlib
-import logging
 import os
 import secrets
 import signal
@@ -21,6 +20,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from keepbook.app import Keepbook
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.doors.auth import LOOPBACK
 from keepbook.doors.http import problems
 from keepbook.doors.http.api import chat, feed, me, memory, ops, proposals, tools
@@ -31,14 +31,16 @@ from keepbook.doors.http.extension_routes import check_routes, extension_routers
 from keepbook.doors.http.gate import CORE_PATHS, Gate, Opens
 from keepbook.doors.http.log import AccessLog
 from keepbook.doors.http.metrics import Metrics
+from keepbook.doors.http.rate_limit import Buckets
 from keepbook.doors.http.stream import OpenStreams
 from keepbook.doors.http.web import routes
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import KeepbookError
 from keepbook.jobs import Errand
+from keepbook.models.outward import named_hosts
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 ABOUT = "The memory of an AI agent, kept like a ledger. Errors are problem documents with a stable `code`."
 FIRST, LAST = (proposals.router, memory.router, chat.router), (tools.router, me.router, feed.router, ops.router)
@@ -54,13 +56,16 @@ def create_app(
     hosts: Sequence[str] = (),
     local: bool = True,
     opens: Opens | None = None,
+    buckets: Buckets | None = None,
 ) -> FastAPI:
     """The application over an installation. `hosts` are the names it answers to, beside loopback's; `local` says that
-    only this machine can reach it; `opens` gives another installation for some requests (a demo's visitors)."""
+    only this machine can reach it; `opens` gives another installation for some requests (a demo's visitors); `buckets`
+    are where several workers count together."""
     app = FastAPI(
         title="Keepbook",
         version="1",
         description=ABOUT,
+        openapi_url="/openapi.json" if kb.settings.api_docs else None,
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
@@ -68,6 +73,7 @@ def create_app(
         telemetry=NO_TELEMETRY,
     )
     app.state.kb = kb
+    kb.outward.narrow(named_hosts(kb.settings), loopback=local)
     app.state.metrics = Metrics(kb)
     app.state.runs = BackgroundRuns()
     app.state.stopping = asyncio.Event()
@@ -95,6 +101,7 @@ def create_app(
         refuse=routes.refusal_response,
         per_minute=settings.rate_per_minute,
         paths=(CORE_PATHS, *said_by_api(extensions, "PATHS")),
+        buckets=buckets,
     )
     app.add_middleware(AccessLog, owner=app)
     if opens is None and local:

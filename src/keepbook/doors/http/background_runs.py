@@ -3,13 +3,13 @@ server."""
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.jobs import MOST_ERRANDS_AT_ONCE
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 class BackgroundRuns:

@@ -16,8 +16,10 @@ from starlette.concurrency import run_in_threadpool
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.ground import idempotency
+from keepbook.book.ground.open_book import beside_memory
 from keepbook.book.ground.to_json import to_json
-from keepbook.book.owners.authority import READ, row_of
+from keepbook.book.owners import switches
+from keepbook.book.owners.authority import OPERATIONS, READ, row_of
 from keepbook.doors.auth import Caller, gives_memory
 from keepbook.doors.http.stream import MEDIA_TYPE, OpenStreams
 from keepbook.tools import bound
@@ -25,6 +27,8 @@ from keepbook.tools import bound
 METADATA = "metadata."
 KEYED = ("memories.inject", "tools.list")
 """What needs no more than reading and yet may write."""
+MEMORY_ROWS = ("memories", "book", "keep", "talk", "word")
+"""Rows of `owners.authority` whose operations answer with memories, chats or notes."""
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -110,15 +114,26 @@ class Call:
         sent = b"\n".join(
             (who.encode(), self.request.method.encode(), url.path.encode(), url.query.encode(), self._body)
         )
-        with book.writing() as (tx, _):
+        with beside_memory(book).writing() as (tx, _):
             found = idempotency.find_answer(tx, self._key, sent)
             if found is not None:
+                if self._tells_memory and book.hand.is_program and not switches.is_memory_on(tx):
+                    if self.operation == "memories.inject":
+                        return self._to_response(do(book), status, headers)  # a block is empty now
+                    switches.refuse_memory_off(tx)  # what was answered before is no way to read it still
                 return Response(found.body, found.status, {"Idempotency-Replayed": "true"}, "application/json")
             made = self._to_response(do(book), status, headers)
             idempotency.store_answer(
                 tx, self._key, sent, idempotency.StoredAnswer(made.status_code, bytes(made.body).decode())
             )
             return made
+
+    @property
+    def _tells_memory(self) -> bool:
+        """Whether an answer may hold what memory and chats say."""
+        if self.operation.startswith("choices."):
+            return False
+        return self.operation == "tools.list" or OPERATIONS.get(self.operation) in MEMORY_ROWS
 
     def stream(self, pieces: AsyncIterator[bytes]) -> Response:
         """Server-sent events for as long as the caller's token is valid; so many streams at a time."""

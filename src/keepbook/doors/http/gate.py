@@ -10,7 +10,7 @@ import ipaddress
 import re
 import time
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,8 +19,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.app import Keepbook
 from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER, Caller, caller_for, is_local
+from keepbook.doors.http.rate_limit import Buckets, Meter, OwnBuckets
 from keepbook.doors.http.worker_threads import WORKER_THREADS
-from keepbook.errors import Invalid, KeepbookError, LimitReached, NotAllowed
+from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.patterns import regex
 
 COOKIE = "keepbook_session"
@@ -32,12 +33,14 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 PROXIED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 """What a proxy adds: behind one, loopback is the proxy, and who asks may be anybody. One that is set up with nothing
 but an address adds none of this and speaks HTTP/1.0, which no browser does."""
+SAID_BY_BROWSERS = ("origin", "sec-fetch-site")
+"""Where a request comes from, as every browser says when a script of a page sends it; a program says nothing."""
 SMALL = 64 * 1024
 """A body that the server has in hand with the request: it reads that much ahead of whoever asks for it."""
 BODY_SECONDS = 30.0
 """How long a request may take to send what it has to say."""
 WRONG_A_MINUTE = 10
-"""So many wrong keys from one address are answered in a minute; after that it waits."""
+"""So many wrong keys from one address are answered in a minute, by all workers together; after that it waits."""
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -52,37 +55,9 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+HSTS = (b"strict-transport-security", b"max-age=31536000")
+"""Beside them where the request came over TLS."""
 _RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-
-
-@dataclass(slots=True)
-class Bucket:
-    """A token bucket: the requests a caller may still send, refilled evenly."""
-
-    left: float
-    at: float
-
-
-@dataclass(slots=True)
-class Meter:
-    """The request rate of each caller, in this process. Past ten thousand callers it starts anew."""
-
-    per_minute: int
-    buckets: dict[str, Bucket] = field(default_factory=dict)
-
-    def count_attempt(self, who: str) -> None:
-        if not self.per_minute:
-            return
-        now = time.monotonic()
-        if len(self.buckets) > 10_000:
-            self.buckets.clear()
-        bucket = self.buckets.setdefault(who, Bucket(self.per_minute, now))
-        bucket.left = min(self.per_minute, bucket.left + (now - bucket.at) * self.per_minute / 60)
-        bucket.at = now
-        if bucket.left < 1:
-            wait = max(1, round((1 - bucket.left) * 60 / self.per_minute))
-            raise LimitReached(f"too many requests; wait {wait} s", code="rate", retry_after=wait)
-        bucket.left -= 1
 
 
 NOWHERE = regex(r"(?!)")
@@ -135,9 +110,10 @@ class Gate:
         per_minute: int,
         refuse: Callable[[Scope, KeepbookError], Awaitable[Response]],
         paths: Sequence[PathRules] = (CORE_PATHS,),
+        buckets: Buckets | None = None,
     ) -> None:
         """`hosts` are the names of the address itself, `further` those that others use for it; `refuse` turns an error
-        into an answer; `paths` are the rules of all parts of the server."""
+        into an answer; `paths` are the rules of all parts of the server; `buckets` are where its workers count."""
         self._app = app
         self._opens = opens
         self._own = {host.lower() for host in hosts}
@@ -145,15 +121,16 @@ class Gate:
         self._local = local
         self._max_body, self._max_import, self._refuse = max_body, max(max_body, max_import), refuse
         self._paths = tuple(paths)
-        self._meter = Meter(per_minute)
-        self._wrong = Meter(WRONG_A_MINUTE)
+        buckets = OwnBuckets() if buckets is None else buckets
+        self._meter = Meter("requests", per_minute, buckets)
+        self._wrong = Meter("wrong keys", WRONG_A_MINUTE, buckets)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = read_headers(scope)
-        send = _with_headers(send)
+        send = _with_headers(send, scope.get("scheme"))
         try:
             self._check(scope, headers)
             letting_in = self._at_the_door(scope, headers)
@@ -205,14 +182,19 @@ class Gate:
         try:
             caller = self._caller(kb, scope, headers)
             state["who"] = caller.token_id or f"{caller.owner} {id(kb):x}"  # each visitor of a demo is alone in theirs
-            self._meter.count_attempt(state["who"])
+            self._meter.count_attempt(caller.token_id or _address(scope))
             state["caller"] = caller
         except KeepbookError as error:
-            if error.code == "unauthenticated" and "authorization" in headers:
-                state["wrong_key"]()
+            if error.code == "unauthenticated":
+                self._count_stranger(scope, headers)
             if path.startswith(GUARDED) or error.code == "rate":
                 raise
             state["refusal"] = error
+
+    def _count_stranger(self, scope: Scope, headers: RequestHeaders) -> None:
+        if "authorization" in headers:
+            scope["state"]["wrong_key"]()
+        self._meter.count_attempt(_address(scope))
 
     def _caller(self, kb: Keepbook, scope: Scope, headers: RequestHeaders) -> Caller:
         local = self._local and comes_straight(scope, headers, self._own)
@@ -221,7 +203,9 @@ class Gate:
         named, acts = _owner_named(scope), headers.get(ACTOR_HEADER.lower())
         query = parse_qs(scope["query_string"].decode("latin-1"))
         anyone = any(one.of_nobody(scope["path"], query) for one in self._paths)
-        return caller_for(kb, secret, named, local=local, anyone=anyone, acts=acts, page=page)
+        caller = caller_for(kb, secret, named, local=local, anyone=anyone, acts=acts, page=page)
+        from_page = page or (secret is None and any(name in headers for name in SAID_BY_BROWSERS))
+        return caller if from_page or not scope["path"].startswith("/api/") else replace(caller, remote=True)
 
 
 def comes_straight(scope: Scope, headers: RequestHeaders, own: Container[str] = LOOPBACK) -> bool:
@@ -312,14 +296,26 @@ def _too_large(max_body: int, command: str | None) -> Invalid:
     return Invalid(f"a request may have {max_body:,} bytes; send less at a time", code="too_large")
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, scheme: str | None) -> Send:
+    over_tls = scheme == "https"
+    ours = [*_RAW, HSTS] if over_tls else _RAW
+
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            said = {name for name, _ in message["headers"]}
-            message["headers"] = [*message["headers"], *(pair for pair in _RAW if pair[0] not in said)]
+            theirs = list(map(_as_secure, message["headers"])) if over_tls else message["headers"]
+            said = {name for name, _ in theirs}
+            message["headers"] = [*theirs, *(pair for pair in ours if pair[0] not in said)]
         await send(message)
 
     return sending
+
+
+def _as_secure(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+    """A cookie that came over TLS never goes back without, whoever sets it."""
+    name, value = header
+    if name != b"set-cookie" or b"; secure" in value.lower():
+        return header
+    return name, value + b"; Secure"
 
 
 def _host(header: str) -> str:
@@ -361,7 +357,8 @@ def _secret(headers: RequestHeaders) -> tuple[str | None, bool]:
 
 
 def _address(scope: Scope) -> str:
-    client = scope.get("client")
+    """Who is counted: the client, also where the demo took it out of the request."""
+    client = scope["state"].get("client") or scope.get("client")
     return str(client[0]) if client else ""
 
 

@@ -11,7 +11,6 @@ import logging
 import secrets
 import sys
 import time
-import traceback
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
@@ -19,13 +18,14 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from keepbook.book.ground.one_line_log import get_logger, raised_at
 from keepbook.patterns import regex
 
 HEADER = "X-Request-ID"
 _NAME = HEADER.lower().encode()
 _ID = regex(r"[A-Za-z0-9._-]{1,64}")
 _request: ContextVar[str | None] = ContextVar("keepbook_request", default=None)
-_log = logging.getLogger("keepbook.requests")
+_log = get_logger("keepbook.requests")
 OWN = ("event", "method", "route", "status", "ms", "code")
 """What a line about a request adds."""
 
@@ -81,10 +81,9 @@ class JsonLineFormatter(logging.Formatter):
         told |= own or {"event": record.getMessage()}
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]
-            frames = traceback.extract_tb(error.__traceback__)
             told["error"] = type(error).__name__
-            told["where"] = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
-        return json.dumps(told, ensure_ascii=False)
+            told["where"] = raised_at(error)
+        return json.dumps(told)  # in ASCII: some readers end a line at other signs than \n
 
 
 def log_as_json() -> None:
@@ -95,3 +94,8 @@ def log_as_json() -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("keepbook").setLevel(logging.INFO)
+
+
+def log_in_lines() -> None:
+    """Let the web server's own records be one line each too, however they are written."""
+    get_logger("uvicorn.error")

@@ -1,6 +1,5 @@
 """Errors as problem documents (RFC 9457): the one place where an error becomes an HTTP answer."""
 
-import logging
 from http import HTTPStatus
 from typing import Any
 
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.to_json import to_json
 from keepbook.errors import (
     Ambiguous,
@@ -23,7 +23,7 @@ from keepbook.errors import (
     NotFound,
 )
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -33,6 +33,7 @@ _BY_CODE = {
     "precondition": 412,
     "too_large": 413,
     "wrong_host": 421,
+    "canceled": 503,
     "unavailable": 503,
 }
 _BY_KIND: tuple[tuple[type[KeepbookError], int], ...] = (

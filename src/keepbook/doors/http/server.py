@@ -5,10 +5,13 @@ to stop, the server finishes the requests it has begun; what was acknowledged wa
 """
 
 import asyncio
+import ipaddress
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
@@ -19,7 +22,8 @@ from keepbook.app import Keepbook
 from keepbook.doors.auth import is_local
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.gate import ANY_ADDRESS
-from keepbook.doors.http.log import log_as_json
+from keepbook.doors.http.log import log_as_json, log_in_lines
+from keepbook.doors.http.rate_limit import SharedBuckets, shared_file
 from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.settings import Settings, load_settings
 
@@ -38,9 +42,38 @@ def host_names_of(host: str) -> tuple[str, ...]:
     return (ANY_ADDRESS, socket.gethostname(), socket.getfqdn())
 
 
-def refuse_open_door(kb: Keepbook, host: str) -> None:
+def only_this_machine(settings: Settings) -> bool:
+    """Whether nobody else can reach the server of these settings. Who listens on loopback behind a proxy is reached."""
+    return is_local(settings.host) and not settings.proxy_headers
+
+
+def named_proxies(settings: Settings) -> list[str]:
+    """The addresses whose word about the client and the scheme counts; none unless the settings ask for it."""
+    if not settings.proxy_headers:
+        return []
+    for each in settings.forwarded_allow_ips:
+        try:
+            ipaddress.ip_network(each)
+        except ValueError:
+            raise Invalid(
+                f"{each!r} is no address: name the proxies, as in 127.0.0.1 or 172.28.0.0/24; whoever is not named "
+                "could say of themself what they like",
+                field="forwarded_allow_ips",
+            ) from None
+    if not settings.forwarded_allow_ips:
+        raise Invalid("name the proxy whose headers count, as in 127.0.0.1", field="forwarded_allow_ips")
+    return list(settings.forwarded_allow_ips)
+
+
+def refuse_open_door(kb: Keepbook, host: str, *, proxied: bool = False) -> None:
     if kb.tokens.asked_for():
         return
+    if proxied:
+        raise NotAllowed(
+            "proxy_headers means that others reach this server, and anyone of them could read this book; make a token "
+            "first: keepbook token create",
+            code="open_door",
+        )
     if kb.settings.allowed_hosts:
         raise NotAllowed(
             f"{', '.join(kb.settings.allowed_hosts)} in allowed_hosts means that others reach this server, and anyone "
@@ -74,9 +107,11 @@ def bind(host: str, port: int) -> socket.socket:
     return listening
 
 
-def run_server(app: FastAPI, listening: socket.socket, ready: Callable[[], None]) -> None:
+def run_server(
+    app: FastAPI, listening: socket.socket, ready: Callable[[], None], *, proxies: Sequence[str] = ()
+) -> None:
     """Serve until a signal, which is how a server ends; `ready` is called once it answers."""
-    server = uvicorn.Server(_config(app))
+    server = uvicorn.Server(_config(app, proxies=proxies))
     _log(app.state.kb.settings)
 
     async def announce() -> None:
@@ -103,20 +138,29 @@ def run_server(app: FastAPI, listening: socket.socket, ready: Callable[[], None]
 
 
 def run_workers(settings: Settings, listening: socket.socket, workers: int) -> None:
-    """Run several processes on one socket; one that dies is started again."""
-    for name in ("db", "owner", "preset", "host"):
+    """Run several processes on one socket; one that dies is started again. They count requests together."""
+    for name in ("db", "owner", "preset", "host", "proxy_headers"):
         value = getattr(settings, name)
         if value is not None:
             os.environ[f"KEEPBOOK_{name.upper()}"] = str(value)
-    config = _config("keepbook.doors.http.server:worker", workers)
-    Multiprocess(config, [listening]).run()
+    counted = shared_file()
+    try:
+        config = _config(partial(worker, counted), workers, named_proxies(settings))
+        Multiprocess(config, [listening]).run()
+    finally:
+        counted.unlink(missing_ok=True)
 
 
-def worker() -> FastAPI:
+def worker(counted: Path) -> FastAPI:
     """The application of one of several workers, with its own connections; its settings say what it serves."""
     settings = load_settings()
     _log(settings)
-    return create_app(Keepbook(settings=settings), hosts=host_names_of(settings.host), local=is_local(settings.host))
+    return create_app(
+        Keepbook(settings=settings),
+        hosts=host_names_of(settings.host),
+        local=only_this_machine(settings),
+        buckets=SharedBuckets(counted),
+    )
 
 
 class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -156,14 +200,15 @@ class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
 
 def _log(settings: Settings) -> None:
+    log_in_lines()
     if settings.log_format == "json":
         log_as_json()
 
 
-def _config(app: FastAPI | str, workers: int = 1) -> uvicorn.Config:
+def _config(app: FastAPI | Callable[[], FastAPI], workers: int = 1, proxies: Sequence[str] = ()) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        factory=isinstance(app, str),
+        factory=not isinstance(app, FastAPI),
         http=Patient,
         workers=workers,
         log_level="warning",
@@ -171,5 +216,6 @@ def _config(app: FastAPI | str, workers: int = 1) -> uvicorn.Config:
         timeout_graceful_shutdown=FINISH_SECONDS,
         timeout_worker_healthcheck=ANSWER_SECONDS,
         server_header=False,
-        proxy_headers=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
     )

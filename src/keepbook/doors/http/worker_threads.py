@@ -13,6 +13,8 @@ from contextvars import Context, copy_context
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
+from keepbook.forking import follow_forks
+
 MOST = 40
 """So many requests of one process are served at the same time; the next ones wait for their turn."""
 END_SECONDS = 5.0
@@ -32,6 +34,10 @@ class WorkerThreads:
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self.renew_in_child()
+        follow_forks(self)
+
+    def renew_in_child(self) -> None:
         self._lock = threading.Lock()
         self._free, self._threads, self._tasks = _nobody()
 

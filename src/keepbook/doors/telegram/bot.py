@@ -34,6 +34,7 @@ from telegram.ext import Application, ApplicationBuilder, BaseRateLimiter, BaseU
 from telegram.request import HTTPXRequest
 
 from keepbook.app import Keepbook
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.doors.telegram import replies
 from keepbook.doors.telegram.correspondence import Correspondence
 from keepbook.doors.telegram.letter import Letter
@@ -51,7 +52,7 @@ THREADS = 16
 NoteFunction = Callable[[str], None]
 HandlerFunction = Callable[..., Coroutine[Any, Any, Any]]
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 _TOKEN = regex(r"[\w:-]+", re.ASCII)

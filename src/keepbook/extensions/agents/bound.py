@@ -13,7 +13,7 @@ def agent_id(book: Book, ref: str) -> str:
 
 
 def gives_memory(book: Book, agent_id: str) -> bool:
-    return bool(book.agents.get(agent_id).use_block and book.choices.memory)
+    return bool(book.agents.get(agent_id).use_block)  # memory that is switched off the book itself refuses
 
 
 def own_tools(book: Book, agent_id: str) -> list[Tool]:

@@ -169,6 +169,7 @@ def toolbox(
     thread_id: str | None = None,
     turn_ids: Sequence[str] = (),
     records: bool = False,
+    others: Sequence[str] = (),
 ) -> ToolSet:
     """All that an agent is given in a run or, with `chat`, in a chat with it; with `records` also what one needs that
     runs elsewhere."""
@@ -179,7 +180,7 @@ def toolbox(
         return ToolSet(own)
     # In a run nobody is there to say anything: what it writes is its own reading.
     told = book if chat else book.acting(source="inferred")
-    whole = build_tools(None, told, thread_id=thread_id, turn_ids=turn_ids, extra=own)
+    whole = build_tools(None, told, thread_id=thread_id, turn_ids=turn_ids, extra=own, others=others)
     return whole if chat else whole.without(CHAT_TOOLS)
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.extensions.trading.book.market.face import Market
 
 if TYPE_CHECKING:
@@ -10,4 +11,4 @@ if TYPE_CHECKING:
 
 def market(kb: "Keepbook") -> Market:
     """Prices that everybody shares: `kb.market.load(lines)`."""
-    return Market(kb._database)
+    return Market(kb._database, limits_in(kb.settings))

@@ -12,6 +12,7 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.proposals import alike
 from keepbook.book.text.block_lines import LINE, BlockLine
+from keepbook.book.text.for_models.safe_line import without_writer_mark
 from keepbook.book.text.language import same_language
 from keepbook.book.text.opposites import same_saying
 from keepbook.book.text.quotation import text_without_marks
@@ -57,7 +58,8 @@ def _bare(line: str) -> str:
     """What a line says, without the marks that a block (or whoever quotes it) puts around it."""
     marks = _BLOCK_MARKS.match(line)
     words = line[marks.end() :] if marks else line
-    return fold_text(text_without_marks(words.rstrip().removesuffix("(inferred)").rstrip())).rstrip(".!")
+    words = without_writer_mark(words.rstrip(".! ")).removesuffix("(inferred)").rstrip()
+    return fold_text(text_without_marks(words)).rstrip(".!")
 
 
 def refuse_candidate(candidate: Candidate, reading: ClosingChat, declined: Sequence[str]) -> str | None:
@@ -157,7 +159,7 @@ def _is_known(candidate: Candidate, reading: ClosingChat) -> bool:
     if known_line(candidate, reading) is not None:
         return True
     shown = (line.text for line in reading.block if line.kind == LINE)
-    return candidate.op == "add" and any(alike(_bare(line), candidate.content) for line in shown)
+    return candidate.op == "add" and any(alike(_bare(line), _bare(candidate.content)) for line in shown)
 
 
 def known_line(candidate: Candidate, reading: ClosingChat) -> KnownMemory | None:

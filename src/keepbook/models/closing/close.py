@@ -10,7 +10,6 @@ So a chat is read to its end or not at all, whoever crashes and however many try
 """
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -21,14 +20,17 @@ from keepbook.book.chats.closing_result import ClosingResult, SkippedCandidate
 from keepbook.book.chats.threads import Claim, Message
 from keepbook.book.chats.view import block_of
 from keepbook.book.ground.limits import clean_line, clean_optional
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import instant, later, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes, proposals, quotes
 from keepbook.book.memory.changes import Statement
+from keepbook.book.memory.likeness.put_away import is_put_away
 from keepbook.book.memory.memories import Written
 from keepbook.book.memory.proposals import alike
 from keepbook.book.memory.questions import Choice, choices_for
 from keepbook.book.owners import choices, owners, spending
+from keepbook.book.owners.switches import leave_out_topics
 from keepbook.book.recall.forgotten import ForgottenMatters, forgotten, turns_not_recalled
 from keepbook.book.text.own_words import without_pasted
 from keepbook.book.text.topic_meaning import Sense
@@ -56,7 +58,7 @@ from keepbook.storage.database import Database, Tx
 LEASE_SECONDS = 180.0
 """How long a closing may take at least; a model that may take longer gets a longer lease."""
 FIRST_RETRY_MINUTES = 15.0
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(slots=True)
@@ -97,6 +99,8 @@ def close(
     reading = replace(reading, sense=sense, extensions=extensions)
     try:
         extraction = _with_requested(run_model(model.extract(reading)), reading)
+        # By meaning here, where no transaction waits for it; by words once more when it is stored.
+        extraction = replace(extraction, summary=leave_out_topics(extraction.summary, reading.never, sense))
         return _store_closing(database, owner, held, preset, reading, extraction, notice)
     except Exception as error:  # noqa: BLE001  whatever broke, the chat is given back and nobody else waits for it
         return _closing_failed(database, owner, held, model, error)
@@ -195,7 +199,11 @@ def _keep(
     lost = (
         forgotten(tx) if reading.elsewhere else ForgottenMatters()
     )  # here an order reaches what was said before it anyway
-    for candidate, barred in judge_candidates(reading, extraction, proposals.declined_contents(tx), gone):
+    theirs = frozenset(str(one.turn) for one in held.turns if one.recorded_by is not None)
+    for found, barred in judge_candidates(reading, extraction, proposals.declined_contents(tx), gone):
+        candidate = found
+        if not reading.elsewhere and _brings_back(tx, found, theirs):
+            candidate = replace(found, op="add", target=None, sure=False, reason=proposals.FORGOTTEN)
         told = candidate.op != "forget" and lost.is_forgotten(candidate_text(candidate), said_at(candidate, reading))
         why = barred or (proposals.FORGOTTEN if told else None)
         try:
@@ -211,6 +219,12 @@ def _keep(
         except KeepbookError as error:  # a rule of the book; the rest of the chat is not lost for it
             kept.skipped.append(SkippedCandidate(candidate.op, candidate.content, error.message))
     return kept
+
+
+def _brings_back(tx: Tx, candidate: Candidate, theirs: frozenset[str]) -> bool:
+    """Whether it is what the person put away, and only turns that others recorded say it."""
+    said = {str(turn) for turn in candidate.turn_ids}
+    return candidate.op != "forget" and bool(said) and said <= theirs and is_put_away(tx, candidate_text(candidate))
 
 
 def _with_requested(extraction: Extraction, reading: ClosingChat) -> Extraction:

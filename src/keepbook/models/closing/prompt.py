@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from keepbook.book.ground.when import instant, zone_named
+from keepbook.book.text.for_models.unseen import drop_unseen
 from keepbook.book.text.quotation import as_shown
 from keepbook.book.text.words import terms
 from keepbook.errors import Invalid
@@ -43,7 +44,7 @@ _SHAPE = {
     "summary": "",
 }
 # What could close a part, or start a line that JSON knows nothing of.
-_ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>\x85\u2028\u2029"}
+_ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>＜＞﹤﹥\x85\u2028\u2029"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 DATA = """\
@@ -239,8 +240,12 @@ def _part(tag: str, lines: Sequence[str]) -> str:
 
 
 def _line(told: Mapping[str, Any]) -> str:
-    text = json.dumps({key: value for key, value in told.items() if value is not None}, ensure_ascii=False)
-    return text.translate(_ESCAPED)
+    seen = {key: _seen(value) for key, value in told.items() if value is not None}
+    return json.dumps(seen, ensure_ascii=False).translate(_ESCAPED)
+
+
+def _seen(value: Any) -> Any:
+    return drop_unseen(value) if isinstance(value, str) else value
 
 
 def _local(turn: DialogueTurn, zone: str) -> str | None:

@@ -7,6 +7,7 @@ the first text.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from keepbook.book.recall.vectors import Embedder
 from keepbook.errors import Invalid
@@ -14,6 +15,9 @@ from keepbook.models.embedders.bundled import BundledEmbedder, find_bundled
 from keepbook.models.embedders.install import installed_embedder
 from keepbook.models.embedders.local import OnnxEmbedder
 from keepbook.models.embedders.remote import RemoteEmbedder
+
+if TYPE_CHECKING:
+    from keepbook.models.outward import OutwardDoor
 
 
 def place_of_embedder(embedder: Embedder) -> str:
@@ -23,8 +27,10 @@ def place_of_embedder(embedder: Embedder) -> str:
     return embedder.url if isinstance(embedder, RemoteEmbedder) else type(embedder).__name__
 
 
-def choose_embedder(name: str, *, base_url: str | None = None, key: str | None = None) -> Embedder | None:
-    """The embedder of that name, or None."""
+def choose_embedder(
+    name: str, *, base_url: str | None = None, key: str | None = None, outward: "OutwardDoor | None" = None
+) -> Embedder | None:
+    """The embedder of that name, or None. `outward` is the way to a `base_url`."""
     kind, _, rest = name.partition(":")
     if name == "none":
         return None
@@ -33,5 +39,7 @@ def choose_embedder(name: str, *, base_url: str | None = None, key: str | None =
     if kind == "onnx" and rest:
         return OnnxEmbedder.in_folder(Path(rest).expanduser())
     if kind == "openai" and rest:
-        return RemoteEmbedder(rest, base_url or "https://api.openai.com/v1", key)
+        if base_url:
+            return RemoteEmbedder(rest, base_url, key, outward)
+        return RemoteEmbedder(rest, "https://api.openai.com/v1", key)
     raise Invalid(f"the embedder is auto, none, onnx:DIR or openai:MODEL, not {name!r}", field="embedder")

@@ -1,10 +1,10 @@
 """The sentence model that comes with `keepbook[embed]`: the unchanged base, the mean of its last layer."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from keepbook.forking import OncePerProcess
 from keepbook.models.embedders.local import LONGEST
 from keepbook.models.minilm.inference import Encoder, MiniLM, open_minilm
 from keepbook.models.minilm.weight_files import find_base
@@ -19,6 +19,7 @@ class BundledEmbedder:
 
     def __init__(self, model: MiniLM) -> None:
         self._model = model
+        self._encoder = OncePerProcess(self._open_encoder)
 
     @property
     def weights(self) -> Path:
@@ -28,7 +29,7 @@ class BundledEmbedder:
         """`within` is ignored: it is for embedders that wait for a server."""
         import numpy as np  # loaded with the first text, like the model
 
-        encode, tokenizer = self._encoder_and_tokenizer
+        encode, tokenizer = self._encoder.get()
         rows = [encode(one.ids, [0] * len(one.ids)).mean(axis=0) for one in tokenizer.encode_batch(list(texts))]
         found = np.array(rows, dtype=np.float32).reshape(len(rows), -1)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)  # type: ignore[no-any-return]
@@ -36,8 +37,7 @@ class BundledEmbedder:
     def ask(self, text: str) -> "Floats":
         return self.embed([text])[0]  # type: ignore[no-any-return]
 
-    @cached_property
-    def _encoder_and_tokenizer(self) -> tuple[Encoder, Any]:
+    def _open_encoder(self) -> tuple[Encoder, Any]:
         tokenizer = self._model.tokenizer()
         tokenizer.enable_truncation(LONGEST)
         tokenizer.no_padding()

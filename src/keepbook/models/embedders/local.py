@@ -5,13 +5,13 @@ trusted. The checksum of the weights names the space, so that other weights in t
 """
 
 import os
-import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keepbook.errors import Invalid, ModelFailed
+from keepbook.forking import OncePerProcess
 from keepbook.models.minilm.weight_files import missing_packages, sha256_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class OnnxEmbedder:
     def __init__(self, weights: Path, words: Path, *, sums: tuple[str, str] | None = None) -> None:
         self.weights, self.words = weights, words
         self._sums = sums
-        self._loading = threading.Lock()
+        self._model = OncePerProcess(self._open_model)
 
     @classmethod
     def in_folder(cls, folder: Path, sums: tuple[str, str] | None = None) -> "OnnxEmbedder":
@@ -52,7 +52,7 @@ class OnnxEmbedder:
         """`within` is ignored: it is for embedders that wait for a server."""
         import numpy as np  # loaded with the first text, like the model
 
-        session, tokenizer = self._model
+        session, tokenizer = self._model.get()
         coded = [found.ids for found in tokenizer.encode_batch(list(texts))]
         rows: list[Any] = [None] * len(coded)
         order = sorted(range(len(coded)), key=lambda at: len(coded[at]))  # texts of a length together: less padding
@@ -74,13 +74,7 @@ class OnnxEmbedder:
     def ask(self, text: str) -> "Floats":
         return self.embed([text])[0]  # type: ignore[no-any-return]
 
-    @property
-    def _model(self) -> tuple[Any, Any]:
-        with self._loading:
-            return self._session_and_tokenizer
-
-    @cached_property
-    def _session_and_tokenizer(self) -> tuple[Any, Any]:
+    def _open_model(self) -> tuple[Any, Any]:
         for path, expected in zip((self.weights, self.words), self._sums or (), strict=False):
             if sha256_of(path) != expected:
                 raise ModelFailed(f"{path} is not the file it should be; install it anew", code="weights")

@@ -18,6 +18,7 @@ from keepbook.errors import Invalid, ModelFailed
 
 if TYPE_CHECKING:
     from keepbook.book.recall.vectors import Floats
+    from keepbook.models.outward import OutwardDoor
 
 ANSWER_WITHIN = 1.0
 FILL_WITHIN = 60.0
@@ -30,11 +31,16 @@ class RemoteEmbedder:
 
     floor = 0.3
 
-    def __init__(self, model: str, base_url: str, key: str | None) -> None:
+    def __init__(self, model: str, base_url: str, key: str | None, outward: "OutwardDoor | None" = None) -> None:
         if not base_url.startswith(("http://", "https://")):
             raise Invalid(f"the endpoint starts with http:// or https://, not like {base_url[:30]!r}", field="embedder")
         self.space = f"openai-{model}"
         self._model, self.url, self._key = model, base_url.rstrip("/") + "/embeddings", key
+        if outward is None:
+            from keepbook.models.outward import OutwardDoor  # few have an endpoint: who has none does not load it
+
+            outward = OutwardDoor()
+        self._outward = outward
         self._alone_until = 0.0
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
@@ -86,7 +92,7 @@ class RemoteEmbedder:
         body = json.dumps({"model": self._model, "input": texts, "encoding_format": "float"}).encode()
         request = urllib.request.Request(self.url, body, headers)  # noqa: S310 an http address, checked
         try:
-            with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310 as above
+            with self._outward.open(request, timeout=seconds) as answer:
                 data = json.load(answer)["data"]
             rows = np.asarray([item["embedding"] for item in sorted(data, key=lambda item: item["index"])], np.float32)
         except HTTPError as error:

@@ -6,12 +6,12 @@ than floats, half as long on some processors, and a fraction of their memory.
 """
 
 import hashlib
-import threading
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from keepbook.errors import ModelFailed
+from keepbook.forking import OncePerProcess
 from keepbook.models.minilm.parts import BaseWeights
 from keepbook.models.minilm.tensors import all_tensors, thin
 from keepbook.models.minilm.weight_files import Base
@@ -41,12 +41,11 @@ class MiniLM:
 
     def __init__(self, base: Base) -> None:
         self.base = base
-        self._loading = threading.Lock()
+        self._weights = OncePerProcess(self._read_weights)
 
     def encoder(self, learned: "Arrays | None" = None) -> "Encoder":
         """The base with the `learned` weights added; unchanged without them."""
-        with self._loading:
-            parts, numbers = self._weights
+        parts, numbers = self._weights.get()
         return Encoder(_graph(learned is not None), numbers | thin(parts, learned))
 
     def tokenizer(self) -> Any:
@@ -54,8 +53,7 @@ class MiniLM:
 
         return Tokenizer.from_buffer(self._read_checked(1))
 
-    @cached_property
-    def _weights(self) -> "tuple[BaseWeights, Arrays]":
+    def _read_weights(self) -> "tuple[BaseWeights, Arrays]":
         parts = BaseWeights(self._read_checked(0))
         return parts, all_tensors(parts)
 

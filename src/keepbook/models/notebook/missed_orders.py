@@ -16,7 +16,7 @@ def ask_what_was_missed(book: Book, taken: TurnTaken, calls: Sequence[ToolCall])
     """Leave a question for each sure order of the turn that no entry of it touches. Joins the caller's transaction."""
     touched = {str(event["id"]) for call in calls if (event := call.memory_event)}
     written = [str((event.get("after") or {}).get("content") or "") for call in calls if (event := call.memory_event)]
-    missed = [step for step in taken.left if _is_order(step) and not _is_carried_out(step, touched, written)]
+    missed = [step for step in taken.left if step.is_order and not _is_carried_out(step, touched, written)]
     if not missed:
         return []
     with book.writing(taken.loaded.thread.preset) as (tx, preset):
@@ -25,12 +25,6 @@ def ask_what_was_missed(book: Book, taken: TurnTaken, calls: Sequence[ToolCall])
             tx, preset, taken.loaded.thread.id, message.turn, message.text, book.origin.door, taken.loaded.scene.asked
         )
         return apply(writer, [_as_question(step) for step in missed])
-
-
-def _is_order(step: TurnStep) -> bool:
-    if step.act == "keep":
-        return step.quotation is not None and step.quotation.ordered
-    return step.act in ("change", "end") or step.question == "which"
 
 
 def _is_carried_out(step: TurnStep, touched: set[str], written: Sequence[str]) -> bool:

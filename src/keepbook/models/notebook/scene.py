@@ -12,6 +12,7 @@ from typing import Any
 
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
+from keepbook.book.chats.chat_facts import being_closed
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.when import parse_stamp
@@ -95,7 +96,7 @@ def load_context(book: Book, thread_id: str, text: str, *, before: int | None = 
         chosen = choices.get_choices(tx)
         every = threads.current_messages(threads.messages_of(tx, thread_id))
         messages = tuple(one for one in every if before is None or one.turn < before)
-        busy = thread.turns == 0 and threads.being_closed(tx, now) > 0
+        busy = thread.turns == 0 and being_closed(tx, now) > 0
         loaded = TurnContext(thread, messages, preset, chosen, _bare_scene(book, tx, thread, preset, now), busy=busy)
         if not loaded.remembers or not query:
             return loaded
@@ -247,7 +248,9 @@ def _topic_lines(
 def _memory_being_edited(loaded: TurnContext, tx: Tx, now: str, lines: Sequence[Target]) -> Target | None:
     """The memory that the chat was opened to change, while the page's question is the last word."""
     last = loaded.messages[-1] if loaded.messages else None
-    found = EDITING.search(last.hidden) if last is not None and last.hidden else None
+    if last is None or last.hidden is None or last.recorded_by is not None:
+        return None
+    found = EDITING.search(last.hidden)
     if found is None:
         return None
     here = next((one for one in lines if one.id == found["id"]), None)

@@ -5,7 +5,6 @@ if a line has changed meanwhile it is decided anew once, and then asked. If read
 stored and nothing is done.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import stamp
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.topics import find_topics
@@ -36,13 +36,14 @@ from keepbook.models.notebook.values import (
     standing_deeds,
     withdrawn_spans,
 )
+from keepbook.models.recorded_turns import recorders_in_view
 from keepbook.storage.database import Tx
 
 BEFORE_A_MODEL = ("withdraw", "never", "undo", "off", "erase")
 """What the engine itself does where a model answers: safe, sure and undoable."""
 NOTHING = Understood((), "en")
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ def take_turn(
     with_model: bool = False,
     loaded: TurnContext | None = None,
 ) -> TurnTaken:
-    """Store a turn of the person with what it does."""
+    """Store a turn of the person with what it does. Where a model answers that sees what others recorded, its tools
+    do not act for the person: then their orders are carried out here."""
     said = _StoredTurn(book, chat, text, hidden, instead_of, with_model)
     for attempt in (_as_decided, _as_decided, _asked_instead):
         loaded = loaded or load_context(book, chat.id, text, before=instead_of)
@@ -122,7 +124,11 @@ class _StoredTurn:
 
     def store(self, loaded: TurnContext, read: Understood, steps: Sequence[TurnStep]) -> TurnTaken:
         """The turn and what it does, in one transaction. `Stale` where the chat or a line has gone on meanwhile."""
-        now = [step for step in steps if not self.with_model or step.act in BEFORE_A_MODEL]
+        others = recorders_in_view(loaded.messages, loaded.thread)
+        now = [
+            step for step in steps
+            if not self.with_model or step.act in BEFORE_A_MODEL or (others and step.is_order)
+        ]  # fmt: skip
         left = tuple(step for step in steps if step not in now)
         with self.book.writing(loaded.thread.preset) as (tx, preset):
             number = threads.get_thread(tx, self.chat.id).turns + 1
@@ -151,7 +157,7 @@ def record_turn(
     with book.writing() as (tx, _):
         message = threads.add_message(
             tx, chat.id, "user", text, stamp(tx.clock()), hidden=hidden, instead_of=instead_of,
-            close_after_hours=book.close_after_hours,
+            recorded_by=book.origin.writer(), close_after_hours=book.close_after_hours,
         )  # fmt: skip
         titled = _update_title(tx, loaded, message, ())
     return TurnTaken(message, (), loaded, NOTHING, titled=titled)
@@ -215,6 +221,8 @@ def _statement(deed: Deed) -> str:
     if deed.failed:
         return f"Not done, because {deed.failed}"
     match deed.act:
+        case "keep" | "change" | "end" if deed.memory:
+            return f"Written just now ({deed.act}): [{deed.memory}] {deed.content}"
         case "withdraw" if deed.memory:
             return f"Forgotten just now: [{deed.memory}] {deed.content}"
         case "withdraw":

@@ -134,6 +134,13 @@ class TurnStep:
     choice: str = ""
     proposal: str = ""
 
+    @property
+    def is_order(self) -> bool:
+        """Whether the person asked for it in so many words, or says that a line has changed."""
+        if self.act == "keep":
+            return self.quotation is not None and self.quotation.ordered
+        return self.act in ("change", "end") or self.question == "which"
+
 
 @dataclass(frozen=True, slots=True)
 class Deed:

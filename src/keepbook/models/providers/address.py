@@ -6,6 +6,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from keepbook.errors import Invalid
+from keepbook.models.outward import OutwardDoor
 from keepbook.settings import ollama_host
 
 ProviderKind = Literal["openai", "anthropic"]
@@ -26,6 +27,7 @@ class Address:
     base_url: str | None = None
     key: str | None = field(default=None, repr=False)
     timeout: float = 120.0
+    outward: OutwardDoor = field(default_factory=OutwardDoor, repr=False, compare=False)
 
     @property
     def name(self) -> str:

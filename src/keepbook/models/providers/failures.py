@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pydantic_ai.exceptions import (
-    AgentRunError,
     ModelAuthenticationError,
     ModelConnectionError,
     ModelContextWindowExceededError,
@@ -27,7 +26,7 @@ from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.models.providers.address import Address
 
 # The first kind that fits says it, so the special ones stand before the general ones.
-_CAUSES: tuple[tuple[type[AgentRunError], str, str], ...] = (
+_CAUSES: tuple[tuple[type[Exception], str, str], ...] = (
     (ModelRateLimitError, "rate_limit", "takes no more requests for now"),
     (ModelQuotaExceededError, "quota", "has no credit left"),
     (ModelAuthenticationError, "key", "refused the key; check it"),
@@ -39,6 +38,7 @@ _CAUSES: tuple[tuple[type[AgentRunError], str, str], ...] = (
     (ModelConnectionError, "unreachable", "cannot be reached at {place}, or broke off"),
     (ModelUnavailableError, "unavailable", "is not available just now"),
     (ModelServerError, "server", "failed on its side"),
+    (OSError, "unreachable", "cannot be reached at {place}, or broke off"),  # a name that nobody knows
 )
 
 
@@ -55,6 +55,8 @@ def failing(address: Address) -> Iterator[None]:
 
 def _to_model_failed(address: Address, error: Exception) -> ModelFailed:
     cause, words = "garbage", "gave an answer that cannot be read"
+    if 300 <= getattr(error.__cause__, "status_code", 0) < 400:
+        cause, words = "redirect", "points to another address, which is not followed; write that one"
     for kind, word, said in _CAUSES:
         if isinstance(error, kind):
             cause, words = word, said.format(place=address.place, timeout=address.timeout)

@@ -132,7 +132,7 @@ async def _call_tool(tools: Toolbox | None, asked: "ToolRequest", round: int, at
         return ToolCall(asked.id, asked.name, asked.arguments, "There are no tools in this chat.", None, round, at)
     # A tool writes to the database and may wait its turn there; other chats go on meanwhile.
     answer = await asyncio.to_thread(tools.call, asked.name, asked.written)
-    return ToolCall(asked.id, asked.name, asked.arguments, answer.text, answer.memory_event, round, at)
+    return ToolCall(asked.id, asked.name, asked.arguments, answer.text, answer.memory_event, round, at, answer.others)
 
 
 def _read(text: str, sheet: sheets.Sheet) -> tuple[sheets.ExtractorAnswer | None, str]:

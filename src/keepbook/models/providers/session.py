@@ -5,6 +5,7 @@ bytes of what came before never change: tools in the order given, arguments as o
 were, no times. Nothing is retried by the library, and nothing is traced.
 """
 
+import asyncio
 import json
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -37,6 +38,7 @@ from keepbook.errors import ModelFailed
 from keepbook.models.model import BREAK, Conversation, PromptMessage, ToolCall, Usage, with_hidden
 from keepbook.models.providers.address import Address
 from keepbook.models.providers.failures import failing
+from keepbook.models.providers.pinned_transport import PinnedTransport
 from keepbook.patterns import regex
 
 OPENAI = "https://api.openai.com/v1"
@@ -52,6 +54,8 @@ async def open_session(address: Address) -> AsyncIterator["ModelSession"]:
     if address.key is None and address.base_url is None:
         variable = f"{address.kind.upper()}_API_KEY"
         raise ModelFailed(f"the model {address.name} needs a key; set {variable}", cause="key")
+    with failing(address):
+        outward = await _outward(address)
     if address.kind == "anthropic":
         # Each provider's library takes a second to load, so only the one in use is.
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, Timeout
@@ -61,7 +65,7 @@ async def open_session(address: Address) -> AsyncIterator["ModelSession"]:
         async with AsyncAnthropic(
             api_key=address.key or NO_KEY, base_url=address.base_url or ANTHROPIC, max_retries=0,
             timeout=Timeout(address.timeout, connect=min(address.timeout, CONNECT_SECONDS)), open_telemetry=False,
-            http_client=DefaultAsyncHttpxClient(verify=_ssl_context()),
+            http_client=DefaultAsyncHttpxClient(**outward),
         ) as client:  # fmt: skip
             provider = AnthropicProvider(anthropic_client=client)
             # Anthropic caches a prefix only where it is asked to.
@@ -78,7 +82,7 @@ async def open_session(address: Address) -> AsyncIterator["ModelSession"]:
     async with AsyncOpenAI(
         api_key=address.key or NO_KEY, base_url=address.base_url or OPENAI, max_retries=0,
         timeout=OpenAITimeout(address.timeout, connect=min(address.timeout, CONNECT_SECONDS)),
-        http_client=OpenAIHttpxClient(verify=_ssl_context()),
+        http_client=OpenAIHttpxClient(**outward),
     ) as client:  # fmt: skip
         compatible = OpenAICompatibleProvider("compatible", openai_client=client)
         own = OpenAIProvider(openai_client=client)
@@ -87,6 +91,18 @@ async def open_session(address: Address) -> AsyncIterator["ModelSession"]:
         yield ModelSession(
             address, OpenAIChatModel(address.model, provider=compatible if address.base_url else own, profile=profile)
         )
+
+
+async def _outward(address: Address) -> dict[str, Any]:
+    """How the library's client reaches the address. A provider's own was named by nobody, and needs no finding."""
+    options: dict[str, Any] = {"verify": _ssl_context(), "follow_redirects": False}
+    if address.base_url is None:
+        return options
+    async with asyncio.timeout(min(address.timeout, CONNECT_SECONDS)):
+        addresses = await asyncio.to_thread(address.outward.find, address.base_url)
+    if addresses:
+        options["transport"] = PinnedTransport(addresses, _ssl_context())
+    return options
 
 
 @lru_cache(maxsize=1)

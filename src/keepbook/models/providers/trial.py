@@ -50,6 +50,7 @@ class Trial:
 class _Answer:
     text: str
     memory_event: None = None
+    others: tuple[str, ...] = ()
 
 
 class _OneTool:

@@ -6,11 +6,11 @@ is a second opinion: it errs in other places, and the two together are surer tha
 """
 
 import io
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from keepbook.forking import OncePerProcess
 from keepbook.models.minilm.inference import Encoder, MiniLM
 from keepbook.models.reader import model_files
 from keepbook.models.reader.linear import LinearReader
@@ -37,7 +37,7 @@ class EncoderReader:
 
     def __init__(self, base: MiniLM, linear: Callable[[], LinearReader] = LinearReader) -> None:
         self._base, self._linear = base, linear
-        self._loading = threading.Lock()
+        self._network = OncePerProcess(self._open_network)
 
     def read(self, turns: Sequence[ReaderTurn], upto: int | None = None, only: int | None = None) -> list[ReaderPiece]:
         given, linear = turns[:upto], self._linear()
@@ -69,11 +69,9 @@ class EncoderReader:
 
     @property
     def _model(self) -> "_Model":
-        with self._loading:
-            return self._network
+        return self._network.get()
 
-    @cached_property
-    def _network(self) -> "_Model":
+    def _open_network(self) -> "_Model":
         import numpy as np  # with the first text: a program that never reads does not pay for it
 
         with np.load(io.BytesIO(model_files.read_pinned("encoder.npz")), allow_pickle=False) as file:

@@ -5,11 +5,10 @@ in a window of its own, where the model knows which piece is asked about. Most t
 """
 
 import io
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
 
+from keepbook.forking import OncePerProcess
 from keepbook.models.minilm.inference import Encoder, MiniLM
 from keepbook.models.reader import model_files
 from keepbook.models.reader.move_doubt import doubt
@@ -33,7 +32,7 @@ class EncoderMoveReader:
 
     def __init__(self, base: MiniLM, linear: Callable[[], LinearMoveReader] = LinearMoveReader) -> None:
         self._base, self._linear = base, linear
-        self._loading = threading.Lock()
+        self._network = OncePerProcess(self._open_network)
 
     @property
     def bars(self) -> MoveBars:
@@ -49,11 +48,9 @@ class EncoderMoveReader:
 
     @property
     def _model(self) -> "_Model":
-        with self._loading:
-            return self._network
+        return self._network.get()
 
-    @cached_property
-    def _network(self) -> "_Model":
+    def _open_network(self) -> "_Model":
         import numpy as np  # with the first text: a program that never reads does not pay for it
 
         with np.load(io.BytesIO(model_files.read_pinned("moves.npz")), allow_pickle=False) as file:

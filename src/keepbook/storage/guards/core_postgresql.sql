@@ -23,15 +23,33 @@ BEGIN RETURN EXISTS (SELECT 1 FROM erasures WHERE owner = an_owner AND memory_id
 CREATE FUNCTION keepbook_actor(an_owner text, a_seq integer) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN RETURN (SELECT actor FROM ledger WHERE owner = an_owner AND seq = a_seq); END $$;
 
--- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind.
+-- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind. Where a
+-- restored book was mended, what stands before that has gaps.
+CREATE FUNCTION keepbook_mended(an_owner text) RETURNS mends LANGUAGE plpgsql STABLE AS $$
+DECLARE newest mends%ROWTYPE;
+BEGIN
+  SELECT * INTO newest FROM mends WHERE owner = an_owner ORDER BY event DESC LIMIT 1;
+  RETURN newest;
+END $$;
+
+CREATE FUNCTION keepbook_mends_come_before() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner) OR EXISTS (SELECT 1 FROM covers WHERE owner = NEW.owner) THEN
+    PERFORM keepbook_refuse('a book is mended by its operator alone');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER mends_come_before_the_chain BEFORE INSERT ON mends FOR EACH ROW EXECUTE FUNCTION keepbook_mends_come_before();
+
 CREATE FUNCTION keepbook_ledger_appends() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE last ledger%ROWTYPE; cover covers%ROWTYPE;
 BEGIN
   SELECT * INTO last FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1;
   SELECT * INTO cover FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1;
-  IF NEW.seq <> 1 + coalesce(last.seq, 0) OR NEW.at <= coalesce(last.at, '')
+  IF (NEW.seq <> 1 + coalesce(last.seq, 0) OR NEW.at <= coalesce(last.at, '')
     OR NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
-    OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END)
+    OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END))
+    AND NEW.link > coalesce((keepbook_mended(NEW.owner)).link, 0)
   THEN
     PERFORM keepbook_refuse('a ledger entry follows the one before it, in number, hash and time');
   END IF;
@@ -44,9 +62,10 @@ DECLARE last ledger%ROWTYPE; cover covers%ROWTYPE;
 BEGIN
   SELECT * INTO last FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1;
   SELECT * INTO cover FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1;
-  IF TG_OP = 'UPDATE' OR NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
+  IF TG_OP = 'UPDATE' OR (NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
     OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END)
-    OR NEW.first <> 1 + coalesce(cover.last, 0) OR NEW.last < NEW.first
+    OR NEW.first <> 1 + coalesce(cover.last, 0) OR NEW.last < NEW.first)
+    AND NEW.link > coalesce((keepbook_mended(NEW.owner)).link + 1, 0)
   THEN
     PERFORM keepbook_refuse('a cover follows the link before it, in number and hash');
   END IF;
@@ -57,7 +76,9 @@ CREATE TRIGGER covers_append BEFORE INSERT OR UPDATE ON covers FOR EACH ROW EXEC
 -- Seals: numbered without gaps; only the salt may go, once the row is in another state.
 CREATE FUNCTION keepbook_seals_append() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'INSERT' AND NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0) THEN
+  IF TG_OP = 'INSERT' AND NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0)
+    AND NEW.nth > coalesce((keepbook_mended(NEW.owner)).sealed + 1, 0)
+  THEN
     PERFORM keepbook_refuse('seals are numbered without gaps');
   END IF;
   IF TG_OP = 'UPDATE' AND NOT (
@@ -230,7 +251,8 @@ BEGIN
       IS NOT DISTINCT FROM (OLD.owner, OLD.space, OLD.session, OLD.preset, OLD.scope)
     AND (
       OLD.block IS NULL
-      OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth AND EXISTS (
+      OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth
+          AND NEW.rules_digest IS NOT DISTINCT FROM OLD.rules_digest AND EXISTS (
         SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
         WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session AND e.event > OLD.seq))
     )
@@ -322,3 +344,22 @@ BEGIN
   RETURN NEW;
 END $$;
 CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_loads_are_taken_back_once();
+
+-- A service token opens every book. The application's role makes none, makes no other token one, and brings none back;
+-- it notes that one was used, and revokes it.
+CREATE FUNCTION keepbook_service_tokens_are_made() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'MEMBER') THEN RETURN NEW; END IF;
+  IF TG_OP = 'UPDATE' AND OLD.kind = 'service'
+    AND (NEW.id, NEW.owner, NEW.hash, NEW.scopes, NEW.name, NEW.created_at, NEW.expires_at, NEW.agent, NEW.made_with)
+      IS NOT DISTINCT FROM
+      (OLD.id, OLD.owner, OLD.hash, OLD.scopes, OLD.name, OLD.created_at, OLD.expires_at, OLD.agent, OLD.made_with)
+    AND (OLD.revoked_at IS NULL OR NEW.revoked_at IS NOT DISTINCT FROM OLD.revoked_at)
+  THEN
+    RETURN NEW;
+  END IF;
+  PERFORM keepbook_refuse('only the administrator makes or changes a service token; name their login in KEEPBOOK_ADMIN_DB');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER service_tokens_are_made BEFORE INSERT OR UPDATE ON tokens
+  FOR EACH ROW WHEN (NEW.kind = 'service') EXECUTE FUNCTION keepbook_service_tokens_are_made();

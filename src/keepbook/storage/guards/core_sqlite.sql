@@ -3,23 +3,26 @@
 -- INSERT OR REPLACE deletes without firing delete triggers, so inserts check for a row in the way themselves; and
 -- foreign keys are asleep on a connection that did not wake them, so triggers look at the other end too.
 
--- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind.
+-- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind. Where a
+-- restored book was mended, what stands before that has gaps.
 CREATE TRIGGER ledger_appends BEFORE INSERT ON ledger
-WHEN NEW.seq <> 1 + coalesce((SELECT max(seq) FROM ledger WHERE owner = NEW.owner), 0)
+WHEN (NEW.seq <> 1 + coalesce((SELECT max(seq) FROM ledger WHERE owner = NEW.owner), 0)
   OR NEW.at <= coalesce((SELECT at FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
   OR NEW.link <> 1 + max(coalesce((SELECT link FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), 0),
                          coalesce((SELECT max(link) FROM covers WHERE owner = NEW.owner), 0))
   OR NEW.previous <> coalesce((SELECT hash FROM covers WHERE owner = NEW.owner AND link = NEW.link - 1),
-                              (SELECT hash FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
+                              (SELECT hash FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), ''))
+  AND NEW.link > coalesce((SELECT max(link) FROM mends WHERE owner = NEW.owner), 0)
 BEGIN SELECT RAISE(ABORT, 'guard: a ledger entry follows the one before it, in number, hash and time'); END;
 
 CREATE TRIGGER covers_append BEFORE INSERT ON covers
-WHEN NEW.link <> 1 + max(coalesce((SELECT link FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), 0),
+WHEN (NEW.link <> 1 + max(coalesce((SELECT link FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), 0),
                          coalesce((SELECT max(link) FROM covers WHERE owner = NEW.owner), 0))
   OR NEW.previous <> coalesce((SELECT hash FROM covers WHERE owner = NEW.owner AND link = NEW.link - 1),
                               (SELECT hash FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), '')
   OR NEW.first <> 1 + coalesce((SELECT last FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1), 0)
-  OR NEW.last < NEW.first
+  OR NEW.last < NEW.first)
+  AND NEW.link > coalesce((SELECT max(link) + 1 FROM mends WHERE owner = NEW.owner), 0)
 BEGIN SELECT RAISE(ABORT, 'guard: a cover follows the link before it, in number and hash'); END;
 
 CREATE TRIGGER covers_never_change BEFORE UPDATE ON covers
@@ -28,7 +31,13 @@ BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
 -- Seals: numbered without gaps; only the salt may go, once the row is in another state.
 CREATE TRIGGER seals_append BEFORE INSERT ON seals
 WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0)
+  AND NEW.nth > coalesce((SELECT max(sealed) + 1 FROM mends WHERE owner = NEW.owner), 0)
 BEGIN SELECT RAISE(ABORT, 'guard: seals are numbered without gaps'); END;
+
+CREATE TRIGGER mends_come_before_the_chain BEFORE INSERT ON mends
+WHEN EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner) OR EXISTS (SELECT 1 FROM covers WHERE owner = NEW.owner)
+  OR EXISTS (SELECT 1 FROM mends WHERE owner = NEW.owner AND event = NEW.event)
+BEGIN SELECT RAISE(ABORT, 'guard: a book is mended by its operator alone'); END;
 
 CREATE TRIGGER seals_never_change BEFORE UPDATE ON seals
 WHEN NOT (
@@ -178,7 +187,8 @@ WHEN NOT (
   AND NEW.preset = OLD.preset AND NEW.scope IS OLD.scope
   AND (
     OLD.block IS NULL
-    OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth AND EXISTS (
+    OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth
+        AND NEW.rules_digest IS OLD.rules_digest AND EXISTS (
       SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
       WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session AND e.event > OLD.seq))
   )

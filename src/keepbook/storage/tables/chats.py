@@ -32,12 +32,15 @@ threads = declare_table(
     Column("failure", Word),
     Column("compressed_through", Integer, nullable=False),
     Column("compressed", Word),
+    # The turns that the person took out of what a model is sent, as a list.
+    Column("out_of_view", Word),
     PrimaryKeyConstraint("owner", "id"),
     CheckConstraint("extracted_through BETWEEN 0 AND turns", name="watermark_within_the_chat"),
     exported="thread",
     ids=("id",),
     covered=True,
     passing=("closing_until", "closing_by"),
+    younger=("out_of_view",),
     may_go=True,
 )
 _outside = threads.c.session.isnot(None)
@@ -61,10 +64,13 @@ messages = declare_table(
     Column("tokens_out", Integer),
     Column("instead_of", Integer, CheckConstraint("instead_of >= 1 AND instead_of < turn")),
     Column("broke_off", Word, one_of("broke_off", "stopped", "left", "failed")),
+    # Who recorded it, where it was neither said by the person at a door of ours nor answered here.
+    Column("recorded_by", Word),
     PrimaryKeyConstraint("owner", "thread_id", "turn"),
     ForeignKeyConstraint(["owner", "thread_id"], ["threads.owner", "threads.id"]),
     exported="message",
     covered=True,
+    younger=("recorded_by",),
     may_change=(),
     may_go=True,
     own=("insert",),

@@ -12,7 +12,7 @@ proposals = declare_table(
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
     Column("nature", Word, one_of("nature", "proposal", "conflict"), nullable=False),
     Column("status", Word, one_of("status", "waiting", "accepted", "declined", "expired"), nullable=False),
-    Column("op", Word, one_of("op", "add", "update", "end", "forget"), nullable=False),
+    Column("op", Word, one_of("op", "add", "update", "end", "forget", "confirm"), nullable=False),
     Column("memory_id", Word),
     Column("category", Word),
     Column("subject", Word),
@@ -33,13 +33,15 @@ proposals = declare_table(
     Column("quoted", Integer, CheckConstraint("quoted IN (0, 1)"), nullable=False, server_default="0"),
     Column("spans", Word),
     Column("said_on", Word),
+    # Which agent left it: the one its token speaks for, else the token, else the door it came through.
+    Column("asked_by", Word),
     PrimaryKeyConstraint("owner", "id"),
     CheckConstraint("(question IS NULL) = (choices IS NULL)", name="a_question_has_choices"),
     CheckConstraint("(spans IS NOT NULL) = (quoted = 1)", name="a_quotation_offers_its_words"),
     exported="proposal",
     ids=("id",),
     covered=True,
-    younger=("question", "choices", "valid_until", "quoted", "spans", "said_on"),
+    younger=("question", "choices", "valid_until", "quoted", "spans", "said_on", "asked_by"),
     may_go=True,
 )
 Index("proposals_by_status", proposals.c.owner, proposals.c.status, proposals.c.created_at)

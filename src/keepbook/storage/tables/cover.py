@@ -43,6 +43,26 @@ seals = declare_table(
 )
 Index("seals_by_number", seals.c.owner, seals.c.nth, unique=True)
 
+# What the operator set aside (`keepbook db mend`), one row for each time. `kept` is the digest of the links before
+# `link` and of the seals up to `sealed`, as they were left: there the chain has gaps, and it begins anew with `event`.
+mends = declare_table(
+    "mends",
+    owner_column(),
+    Column("event", Integer, nullable=False),
+    Column("link", Integer, nullable=False),
+    Column("sealed", Integer, nullable=False),
+    Column("at", Word, nullable=False),
+    Column("rows", Integer, nullable=False),
+    Column("kept", Word, nullable=False),
+    Column("file", Word, nullable=False),
+    Column("digest", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "event"),
+    exported="mend",
+    covered=True,
+    may_change=(),
+    own=("insert",),
+)
+
 # What a transaction touched and has not sealed yet; empty between transactions.
 touched = declare_table(
     "touched",

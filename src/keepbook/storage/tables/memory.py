@@ -70,6 +70,8 @@ versions = declare_table(
     Column("quoted", Integer, CheckConstraint("quoted IN (0, 1)"), nullable=False, server_default="0"),
     Column("spans", Word),
     Column("said_on", Word, CheckConstraint("length(said_on) = 10")),
+    # Who chose these words, where it was not the person.
+    Column("written_by", Word),
     Column("event", Integer, nullable=False),
     PrimaryKeyConstraint("owner", "memory_id", "version"),
     ForeignKeyConstraint(["owner", "memory_id"], ["memories.owner", "memories.id"]),
@@ -82,7 +84,7 @@ versions = declare_table(
     exported="version",
     covered=True,
     covered_where="content IS NULL",
-    younger=("quoted", "spans", "said_on"),
+    younger=("quoted", "spans", "said_on", "written_by"),
     may_change=("retired_at",),
     own=("insert", "update"),
 )
@@ -112,9 +114,22 @@ partial_index(
 )
 Index("links_to", links.c.owner, links.c.to_id)
 
+# What of a preset decided the bytes of a block, once for each digest of it: a preset is a file, and files are edited.
+block_rules = declare_table(
+    "block_rules",
+    owner_column(),
+    Column("digest", Word, CheckConstraint("length(digest) = 64"), nullable=False),
+    Column("rules", Word, nullable=False),
+    PrimaryKeyConstraint("owner", "digest"),
+    exported="block_rules",
+    covered=True,
+    may_change=(),
+)
+
 # One row a session: the block as that session saw it. `space` keeps our own chats and the session ids of
 # outside agents apart. `seq` is the last entry that the block knew, `nth` counts the injections of the owner: with both
-# it can be rendered again, whatever the clocks said.
+# it can be rendered again, whatever the clocks said. `rules_digest` names the rules of its preset; what came in from an
+# older file names none.
 injections = declare_table(
     "injections",
     owner_column(),
@@ -127,12 +142,14 @@ injections = declare_table(
     Column("nth", Integer, nullable=False),
     Column("block", Word),
     Column("lines", Word),
+    Column("rules_digest", Word),
     PrimaryKeyConstraint("owner", "space", "session"),
+    ForeignKeyConstraint(["owner", "rules_digest"], ["block_rules.owner", "block_rules.digest"]),
     CheckConstraint("lines IS NULL OR block IS NOT NULL", name="lines_of_a_block"),
     exported="injection",
     covered=True,
-    younger=("lines",),
-    may_change=("at", "seq", "nth", "block", "lines"),
+    younger=("lines", "rules_digest"),
+    may_change=("at", "seq", "nth", "block", "lines", "rules_digest"),
     own=("insert", "update"),
 )
 
@@ -189,7 +206,8 @@ terms = declare_table(
     of_memory="memory_id",
 )
 
-# A few keys for each active memory, such that any two near-duplicates share one (see book/memory/likeness/similar.py).
+# A few keys for each active memory, such that any two near-duplicates share one (see book/memory/likeness/similar.py);
+# and one for each that was put away, by which its exact words are known again.
 likeness = declare_table(
     "likeness",
     owner_column(),

@@ -68,7 +68,8 @@ vector_spaces = declare_table(
 )
 
 # Keys to the doors; only a token's hash is kept. A service token names its owner with each request and has none of
-# its own; one whose owner was erased keeps no name, but still says that this installation asks for tokens.
+# its own; one whose owner was erased keeps no name, but still says that this installation asks for tokens. `made_with`
+# is the token that made it, and takes it along when it is revoked.
 tokens = declare_table(
     "tokens",
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -82,6 +83,7 @@ tokens = declare_table(
     Column("revoked_at", Word),
     Column("last_used_at", Word),
     Column("agent", Word),
+    Column("made_with", Word),
     PrimaryKeyConstraint("id"),
     CheckConstraint("owner IS NOT NULL OR kind = 'service' OR revoked_at IS NOT NULL", name="opens_one_book"),
     covered=True,
@@ -90,6 +92,7 @@ tokens = declare_table(
     home=True,
 )
 Index("tokens_by_owner", tokens.c.owner, tokens.c.created_at)
+Index("tokens_by_maker", tokens.c.made_with)
 
 # A page's sign-in: its hash alone, and the token it was made with. It opens as long as both do.
 page_sessions = declare_table(

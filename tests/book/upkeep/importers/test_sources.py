@@ -10,9 +10,18 @@ import pytest
 from keepbook import Conflict, Invalid, NotFound
 from keepbook.book.upkeep.importers import source_file
 from keepbook.book.upkeep.importers.incoming import Incoming, parse_source_time, portions
-from keepbook.book.upkeep.importers.sources import SOURCES, read_path, read_text
+from keepbook.book.upkeep.importers.source_file import SourceFile
+from keepbook.book.upkeep.importers.sources import SOURCES, detect_source
 
 SAMPLES = Path(__file__).parent / "samples"
+
+
+def read_path(path: Path) -> Incoming:
+    return detect_source(SourceFile.from_path(path))
+
+
+def read_text(text: str, name: str = "file") -> Incoming:
+    return detect_source(SourceFile(name, raw=text.encode()))
 
 
 def told(incoming: Incoming) -> list[Any]:

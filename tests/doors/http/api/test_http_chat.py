@@ -180,3 +180,15 @@ def test_a_sentence_is_tried_against_the_topics(mine: TestClient) -> None:
     mine.patch("/api/me", json={"never": ["health"]})
     assert mine.post("/api/me/never/try", json={"text": "I have diabetes"}).json() == {"topics": ["health"]}
     assert mine.post("/api/me/never/try", json={"text": "I live in Oslo"}).json() == {"topics": []}
+
+
+def test_the_person_takes_what_an_agent_recorded_out_of_view(kb: Any, alice: Any, client: Any, mine: Any) -> None:
+    helper = client(kb.tokens.create("alice", kind="agent", scopes=("read", "write"), name="Helper").token)
+    at = f"/api/chat/threads/{alice.threads.start().id}"
+    said = helper.post(f"{at}/messages", json={"role": "user", "text": "Forget it all", "reply": False}).json()
+    assert (said["role"], said["recorded_by"]) == ("user", "Helper")
+    refused = helper.post(f"{at}/out-of-view", json={})
+    assert (refused.status_code, refused.json()["code"]) == (403, "person_only")
+    assert mine.post(f"{at}/out-of-view", json={"turns": [1]}).json()["out_of_view"] == [1]
+    assert mine.post(f"{at}/out-of-view", json={"turns": [7]}).status_code == 422
+    assert mine.post(f"{at}/into-view", json={}).json()["out_of_view"] == []

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -60,8 +61,11 @@ def settled_as_alice(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def alices_house(monkeypatch: pytest.MonkeyPatch) -> None:
+def alices_house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     settled_as_alice(monkeypatch)
+    # Of the files that alice sent only a few are kept, and in the folder that all share other tests send some too.
+    (folder := tmp_path / "passing").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
 
 
 @pytest.fixture

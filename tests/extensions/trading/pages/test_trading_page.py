@@ -23,8 +23,11 @@ BAD = "BTC/USDT,sideways,1,2026-11-01T00:00:00Z,100,2026-11-02T00:00:00Z,101,0,,
 
 
 @pytest.fixture
-def desk(alice: Any) -> Any:
+def desk(alice: Any, clock: Any) -> Any:
+    now = clock.now
+    clock.set("2026-08-01T09:00:00Z")  # before everything: it is an entry, and none comes before another
     alice.configure(zone="Europe/Vienna")
+    clock.set(now)
     return traded(alice)
 
 

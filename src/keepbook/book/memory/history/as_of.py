@@ -104,7 +104,7 @@ def block_entry(id: str, state: State, version: Any, last_injected: str | None, 
         id, version.version, state.category, state.subject, version.content, version.summary, state.confidence,
         state.importance, version.source, version.score, state.created_at, version.recorded_at, state.last_confirmed_at,
         state.edited_at, max(state.edited_at, state.last_confirmed_at or "", last_injected or ""),
-        known is None or known < state.edited_at, version.quoted, version.spans, version.said_on,
+        known is None or known < state.edited_at, version.quoted, version.spans, version.said_on, version.written_by,
     )  # fmt: skip
 
 

@@ -23,9 +23,15 @@ MERGED = (*BESIDE_THE_LINE, "valid_from", "valid_until")
 # Rules
 
 
-def adopts(source: str, new_source: str) -> bool:
-    """Whether a repetition makes the memory the speaker's own word."""
-    return new_source in ("profile", "chat") and _RANK[new_source] > _RANK[source]
+def adopts(change: Change, text: VersionText) -> bool:
+    """Whether a repetition makes the memory the speaker's own word. An agent makes nothing its own that was read from
+    what the person said; the person, what an agent had saved."""
+    row, source = change.row, text.source
+    if change.origin.is_agent and row.source == "extracted":
+        return False
+    if row.source == source == "chat":
+        return row.written_by is not None and text.written_by is None
+    return source in ("profile", "chat") and _RANK[source] > _RANK[row.source]
 
 
 def merge_bodies(old: str | None, new: str | None) -> str | None:
@@ -69,7 +75,7 @@ def merged_text(change: Change, text: VersionText, given_from: str | None) -> Ve
     """The line with what is new in the repetition. Its words stay, unless they become another's word."""
     row = change.row
     base = VersionText(**{name: getattr(row, name) for name in TEXT_FIELDS})
-    if adopts(row.source, text.source):
+    if adopts(change, text):
         base = text
         if row.quoted and not text.quoted:  # who repeats what was quoted of them leaves the quotation
             base = quoting(replace(text, content=row.content), row)
@@ -120,9 +126,9 @@ def confirm_repeat(
         before,
         importance=before.importance if importance is None else importance,
         subject=before.subject or subject,
-        confidence="asserted" if adopts(row.source, text.source) else before.confidence,
+        confidence="asserted" if adopts(change, text) else before.confidence,
     )
-    is_new = adopts(row.source, text.source) or any(getattr(row, name) != getattr(merged, name) for name in MERGED)
+    is_new = adopts(change, text) or any(getattr(row, name) != getattr(merged, name) for name in MERGED)
     needs_version = is_new or text.source == row.source == "extracted"
     is_new = is_new or after != before
     if not is_new and is_same_saying(change, text):

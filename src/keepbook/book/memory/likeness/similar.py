@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, select
 from keepbook.book.memory.memories import IS_ACTIVE, WHOLE
 from keepbook.book.text.indexes.word_index import likeness_keys
 from keepbook.book.text.opposites import opposite
-from keepbook.book.text.quotation import text_without_marks
+from keepbook.book.text.quotation import bare_words
 from keepbook.book.text.words import fold_text, near_duplicate, tokens
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
@@ -53,11 +53,6 @@ def same_subject(content: str, one: str | None, other: str | None) -> bool:
     return named is None or set(tokens(content)).issuperset(tokens(named))
 
 
-def bare_words(content: str) -> str:
-    """The words of a line without the marks of a quotation: equal for two lines that say the same."""
-    return fold_text(text_without_marks(content)) or fold_text(content)
-
-
 # Queries
 
 
@@ -93,7 +88,7 @@ def find_alike(
 def is_said(tx: Tx, content: str, scope: str | None) -> bool:
     """Whether an active memory of this scope has these words, about whomever."""
     return any(
-        row.scope == scope and fold_text(row.content) == fold_text(content) for row in _sharing(tx, content, None)
+        row.scope == scope and bare_words(row.content) == bare_words(content) for row in _sharing(tx, content, None)
     )
 
 

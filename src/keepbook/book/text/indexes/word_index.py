@@ -3,7 +3,8 @@
 A term's weight is its saturated frequency, damped a little in long texts; it is fixed when the memory is written, so
 reading needs no statistics but how rare the term is in this owner's book. A compound is also indexed backwards, to be
 found by its last word. A few more keys let near-duplicates find each other. Only active memories are indexed: the terms
-of a forgotten one are removed in the same transaction, and found for that by analysing its text again.
+of a forgotten one are removed in the same transaction, and found for that by analysing its text again; one key stays,
+by which the same words are known again.
 """
 
 import hashlib
@@ -13,7 +14,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Table, and_, bindparam, delete, func, insert, select, update
 
+from keepbook.book.text.for_models.unseen import drop_unseen
 from keepbook.book.text.opposites import matter_of
+from keepbook.book.text.quotation import bare_words
 from keepbook.book.text.words import compounds, fold_text, numbers, polarity, tokens
 from keepbook.book.text.words import terms as analyse
 from keepbook.storage.database import Tx
@@ -75,6 +78,11 @@ def likeness_keys(content: str, category: str | None) -> tuple[str, ...]:
     return tuple(hashlib.blake2b(key.encode(), digest_size=8).hexdigest() for key in keys)
 
 
+def put_away_key(content: str) -> str:
+    """The key by which the words of a memory that was put away are known again."""
+    return hashlib.blake2b(f"-{bare_words(drop_unseen(content))}".encode(), digest_size=8).hexdigest()
+
+
 # Operations
 
 
@@ -95,6 +103,15 @@ def take_words(tx: Tx, memory_id: str, said: IndexedText) -> None:
     ):
         statement.run_many(tx.conn, [{"owner": tx.owner, "word": word, "memory_id": memory_id} for word in words])
     take_vectors(tx, "memory", memory_id)
+
+
+def mark_put_away(tx: Tx, memory_id: str, content: str) -> None:
+    """Keep a key of a memory that is active no longer: nothing is found by it but the same words."""
+    _PUT_KEY.run(tx.conn, {"owner": tx.owner, "key": put_away_key(content), "memory_id": memory_id})
+
+
+def unmark_put_away(tx: Tx, memory_id: str, content: str) -> None:
+    _TAKE_KEY.run(tx.conn, {"owner": tx.owner, "word": put_away_key(content), "memory_id": memory_id})
 
 
 def take_vectors(tx: Tx, kind: str, item: str) -> None:

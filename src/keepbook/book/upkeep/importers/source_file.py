@@ -3,6 +3,7 @@ it."""
 
 import io
 import json
+import os
 import zipfile
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -66,7 +67,7 @@ class SourceFile:
     def members(self) -> dict[str, "SourceFile"]:
         """The files of an archive, or of a folder, by their path in it."""
         if self.is_folder and self.path is not None:
-            files = sorted(path for path in self.path.rglob("*") if path.is_file())
+            files = [path for path in self._inside if not path.is_symlink() and path.is_file()]
             return {path.relative_to(self.path).as_posix(): SourceFile(path.name, path=path) for path in files}
         if not self.raw.startswith(b"PK\x03\x04"):
             return {}
@@ -86,6 +87,21 @@ class SourceFile:
                 }
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
             raise Invalid(f"{self.name} is a damaged archive ({error}); nothing was imported", field="file") from None
+
+    @cached_property
+    def links(self) -> list[str]:
+        """What in a folder leads out of it, or may: none is followed."""
+        if self.path is None or not self.is_folder:
+            return []
+        return [path.relative_to(self.path).as_posix() for path in self._inside if path.is_symlink()]
+
+    @cached_property
+    def _inside(self) -> list[Path]:
+        """All that lies in a folder, however deep, links among it; what they lead to does not lie in it."""
+        found: list[Path] = []
+        for folder, folders, files in os.walk(self.path or "", followlinks=False):
+            found += [Path(folder, name) for name in (*folders, *files)]
+        return sorted(found)
 
     def member(self, name: str) -> "SourceFile | None":
         """The file of this name, wherever it lies in the archive or folder; the file itself if it has this name."""

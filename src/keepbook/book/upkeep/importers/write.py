@@ -92,7 +92,7 @@ def write_incoming(
     choices = get_choices(tx)
     if incoming.memories and not choices.memory:
         raise NotAllowed("memory is switched off in this book; switch it on to import memories", code="memory_off")
-    importing = replace(origin, source="imported")
+    importing = replace(origin, source="imported", name=program_name(incoming.source))
     writer = _Writer(tx, importing, preset, incoming.source, choices.never, sense, looks=looks)
     came: list[ImportedItem] = []
     refused = list(incoming.refused)
@@ -211,7 +211,7 @@ class _Writer:
 
     def chat(self, one: IncomingChat) -> ImportedItem:
         now = stamp(self._tx.clock())
-        owners.configure(self._tx, now)  # who only chats has a book too
+        owners.make_known(self._tx, now)  # who only chats has a book too
         began = next((turn.at for turn in one.turns if turn.at), None) or now
         session = f"{self._source}:{one.key}"[:200]
         thread = threads.start_thread(self._tx, began, self._preset.name, session=session)
@@ -226,7 +226,9 @@ class _Writer:
         for turn in new:
             at = max(turn.at or at, at)
             speaker = program_name(self._source) if turn.role == "assistant" else None
-            threads.add_message(self._tx, thread.id, turn.role, turn.text, at, speaker=speaker)
+            threads.add_message(
+                self._tx, thread.id, turn.role, turn.text, at, speaker=speaker, recorded_by=self._origin.writer()
+            )
         if new or back:
             due.cancel(self._tx, due.CLOSE, thread.id)  # the person says when, and which model reads it
         if outcome == NEW:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from keepbook.doors.cli.commands.transfer import new_file
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
 from keepbook.doors.cli.terminal.paper import AMBER, Paper, ink, pluralise
 from keepbook.errors import Invalid, NotFound
@@ -25,6 +26,8 @@ def register(app: typer.Typer) -> None:
     command(database, "check", check)
     command(database, "distribute", distribute, writes=True)
     command(database, "repair-guards", repair_guards, writes=True)
+    command(database, "accept-clock", accept_clock, writes=True)
+    command(database, "mend", mend, writes=True)
 
 
 def verify(
@@ -75,9 +78,10 @@ def configure(
     if not answer:
         raise Invalid("say what to set: --preset, --zone, --memory, --never or --tier", field="preset")
     with call.book.transaction() as book:
-        book.configure(preset=call.given.preset, zone=call.given.zone)
+        event = book.configure(preset=call.given.preset, zone=call.given.zone).event
         book.choose(memory=None if memory is None else memory == "on", never=topics, tier=tier)
-    call.answer({"owner": call.book.owner, **answer}, _config_sheet)
+    undo = {} if event is None else {"event": event}
+    call.answer({"owner": call.book.owner, **answer, **undo}, _config_sheet)
 
 
 def upgrade(call: Invocation) -> None:
@@ -145,7 +149,53 @@ def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", h
         raise typer.Exit(1)
 
 
+def accept_clock(call: Invocation) -> None:
+    """Let one write of --owner through that is refused for the clock of this machine; the word holds for a day."""
+    owner = call.book.owner
+    call.answer({"owner": owner, "accepted": call.keepbook.accept_clock(owner)}, _clock_sheet)
+
+
+def mend(
+    call: Invocation,
+    backup: Annotated[str, typer.Argument(help="Where a backup is made first.", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Move what `verify` does not find in order into a file beside a new backup; the server must be stopped."""
+    # See upgrade.
+    from keepbook.copies import back_up
+    from keepbook.mending import mend as mend_books
+    from keepbook.mending import prove_same, refuse_open_elsewhere
+
+    if call.place == ":memory:" or (call.file is not None and not call.file.exists()):
+        raise NotFound("there is no book to mend; name its file with --db", field="db")
+    place, target = call.admin_place, Path(backup).expanduser().resolve()
+    refuse_open_elsewhere(place)
+    with new_file(backup, force=False) as draft:
+        back_up(place, draft, busy_seconds=call.settings.busy_seconds)
+        broken = prove_same(place, draft)
+        if not broken:
+            raise NotFound("every ledger holds: there is nothing to mend; no backup was kept", code="nothing_to_mend")
+        if not yes:
+            typer.confirm(f"The ledger of {', '.join(broken)} does not hold. Set aside what does not fit?", abort=True)
+    call.answer({"backup": str(target), "mended": mend_books(place, target, broken)}, _mend_sheet)
+
+
 # What was found
+
+
+def _mend_sheet(paper: Paper, answer: dict[str, Any]) -> None:
+    paper.put(ink(f"A backup was made and proved: {answer['backup']}."))
+    for one in answer["mended"]:
+        rows = pluralise(one.rows, "row")
+        paper.put(ink(f"The book of {one.owner} is whole since entry {one.event}; set aside: {rows}, in {one.file}."))
+
+
+def _clock_sheet(paper: Paper, answer: dict[str, Any]) -> None:
+    if answer["accepted"] is None:
+        paper.put(ink(f"The clock fits the book of {answer['owner']}: there is nothing to accept."))
+        return
+    paper.put(ink(f"Accepted: {answer['accepted']}."))
+    paper.put(ink(f"The next write to the book of {answer['owner']} goes through, and no other."))
 
 
 def _verify_sheet(paper: Paper, result: "Verification", shared: "Collection[SharedVerification]") -> None:
@@ -153,9 +203,12 @@ def _verify_sheet(paper: Paper, result: "Verification", shared: "Collection[Shar
     if result.ok:
         links = pluralise(result.links, "link")
         paper.put(f"The ledger holds: {entries}, each standing on the one before it; {links} cover every row.")
+        if result.since is not None:
+            paper.put(ink(f"It is {result.since}.", AMBER))
     else:
         paper.put(ink(f"The ledger is broken at {result.where}: {result.why}.", AMBER))
         paper.put("What stands before it can be trusted. Compare with a backup or an export: ", paper.hint("ledger"))
+        paper.put("To go on without what does not fit: ", paper.hint("db", "mend", "BACKUP"))
     for one in shared:
         if one.ok and one.holds:
             paper.put(one.holds)
@@ -169,10 +222,12 @@ def _never_sheet(paper: Paper, answer: dict[str, Any]) -> None:
 
 
 def _config_sheet(paper: Paper, answer: dict[str, Any]) -> None:
-    chosen = [f"{name} {value}" for name, value in answer.items() if name not in ("owner", "never")]
+    chosen = [f"{name} {value}" for name, value in answer.items() if name not in ("owner", "never", "event")]
     if "never" in answer:
         chosen.append(f"never remember {', '.join(answer['never'])}" if answer["never"] else "no topic is left out")
     paper.put(ink(f"Set for {answer['owner']}: {', '.join(chosen)}."))
+    if "event" in answer:
+        paper.put("Undo of preset and zone: ", paper.hint("undo", answer["event"]))
 
 
 def _upgrade_sheet(paper: Paper, answer: dict[str, Any]) -> None:

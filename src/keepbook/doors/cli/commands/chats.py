@@ -48,6 +48,7 @@ def register(app: typer.Typer) -> None:
     command(threads, "close", close, writes=True)
     command(threads, "delete", delete, writes=True)
     command(threads, "restore", restore, writes=True)
+    command(threads, "out-of-view", out_of_view, writes=True)
     command(app, "recall-chats", recall_chats, panel=CHATS)
     notes = group(app, "notes", panel=CHATS, words="Keep a journal: replies you bookmarked, and what you write.")
     command(notes, "list", list_notes)
@@ -167,6 +168,20 @@ def delete(
 def restore(call: Invocation, thread: ThreadArgument) -> None:
     """Bring a chat back from the trash."""
     call.answer(call.book.threads.restore(thread), sheets.thread_changed_sheet, "restored")
+
+
+def out_of_view(
+    call: Invocation,
+    thread: ThreadArgument,
+    turns: Annotated[
+        list[int] | None, typer.Argument(metavar="TURN", help="Their numbers; without any, all.", show_default=False)
+    ] = None,
+    back: Annotated[bool, typer.Option("--back", help="Let the model see them again.")] = False,
+) -> None:
+    """Leave turns that others recorded out of what a model is sent; they stay readable."""
+    chat = call.book.threads.get(thread)
+    changed = chat.bring_into_view(turns) if back else chat.take_out_of_view(turns)
+    call.answer(changed, sheets.view_changed_sheet)
 
 
 def recall_chats(

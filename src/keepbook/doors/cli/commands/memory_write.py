@@ -69,7 +69,9 @@ def remember(
     turn: Turns = None,
     tag: TagsOption = None,
     meta: MetadataOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Keep it though something like it is there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Keep it though something like it is there, or you asked never to.")
+    ] = False,
 ) -> None:
     """Keep a new thing."""
     written = call.book.remember(
@@ -101,6 +103,7 @@ def update(
     turn: Turns = None,
     tag: TagsOption = None,
     meta: MetadataOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Keep it though you asked never to keep its topic.")] = False,
 ) -> None:
     """Say it anew: the next version of a memory. A detail, tags and metadata not given are kept, '' clears them."""
     written = call.book.update(
@@ -108,7 +111,7 @@ def update(
         subject=subject, confidence=confidence, importance=importance, valid_from=call.moment(since, "since"),
         valid_until=call.moment(until, "until", end=True) if until else until,
         correction=correction, expect_version=expect_version, thread_id=thread, turn_ids=turn or (), tags=tags(tag),
-        metadata=parse_metadata(meta),
+        metadata=parse_metadata(meta), force=force,
     )  # fmt: skip
     call.answer(written, memory_sheets.write_sheet, "update")
 
@@ -157,7 +160,7 @@ def restore(
         call.answer(call.book.restore(memory, expect_version), memory_sheets.write_sheet, "restore")
         return
     # SQLAlchemy is slow to load, and --help does not need it.
-    from keepbook.app import prove
+    from keepbook.copies import prove
 
     proved = prove(call.admin_place, Path(memory).expanduser())
     call.answer({"ok": all(one.ok for one in proved), "file": memory, "owners": proved}, _copy_check_sheet)

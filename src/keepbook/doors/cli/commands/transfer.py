@@ -163,7 +163,7 @@ def backup(
 ) -> None:
     """Copy a book with all its owners, safely while others write to it; PostgreSQL as its administrator."""
     # SQLAlchemy is slow to load, and --help does not need it.
-    from keepbook.app import back_up
+    from keepbook.copies import back_up
 
     source = call.file
     if call.place == ":memory:":

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from keepbook.doors.cli.installation import serve
-from keepbook.doors.cli.installation.serve import Host, NoOpen, Port
+from keepbook.doors.cli.installation.serve import ForwardedAllowIps, Host, NoOpen, Port, ProxyHeaders
 from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command
 from keepbook.errors import NotAllowed
 
@@ -18,6 +18,8 @@ def demo(
     call: Invocation,
     host: Host = None,
     port: Port = None,
+    proxy_headers: ProxyHeaders = False,
+    forwarded_allow_ips: ForwardedAllowIps = None,
     no_open: NoOpen = False,
     public: Annotated[
         bool, typer.Option("--public", help="With --yes: let others reach it, at another --host.")
@@ -32,7 +34,12 @@ def demo(
             f"{error.message.partition(':')[0]}; the demo in one line: uvx --from 'keepbook[serve]' keepbook demo",
             code=error.code,
         ) from None
-    if not server.is_local("127.0.0.1" if host is None else host) and not (public and yes):
+    place = "127.0.0.1" if host is None else host
+    settings = serve.settings_with(
+        call, host=place, proxy_headers=proxy_headers or None, forwarded_allow_ips=forwarded_allow_ips
+    )
+    proxies = server.named_proxies(settings)
+    if not server.only_this_machine(settings) and not (public and yes):
         raise NotAllowed(
             f"anyone who can reach {host or 'this machine'} could use this demo; if you mean that, add --public --yes",
             code="open_door",
@@ -40,16 +47,19 @@ def demo(
     # FastAPI and the engine take a second, which --help should not cost.
     from keepbook.demo.visitors import Turnstile, Visitors
 
-    place = "127.0.0.1" if host is None else host
+    hosts = (*server.host_names_of(place), *settings.allowed_hosts)
     listening = server.bind(place, 8765 if port is None else port)
     visitors = Visitors()
     try:
-        app = server.create_app(visitors.story, hosts=server.host_names_of(place), opens=visitors.opens)
+        app = server.create_app(visitors.story, hosts=hosts, opens=visitors.opens)
         app.state.demo = True
         app.add_middleware(Turnstile, visitors=visitors)
         address = serve.address_of(place, listening.getsockname()[1])
         server.run_server(
-            app, listening, lambda: serve.announce_address(call, address, no_open=no_open, words="The demo is at")
+            app,
+            listening,
+            lambda: serve.announce_address(call, address, no_open=no_open, words="The demo is at"),
+            proxies=proxies,
         )
     finally:
         visitors.close()

@@ -265,6 +265,9 @@ def _book(call: Invocation) -> Iterator[DoctorCheck]:
         yield DoctorCheck("writing", "works")
     except KeepbookError as error:
         yield DoctorCheck("writing", error.message, False, "the book can be read only until that is corrected")
+    trouble = call.keepbook.clock_trouble(book.owner)
+    if trouble is not None:
+        yield DoctorCheck("clock", trouble, False, "set the clock right, or see `keepbook db accept-clock --help`")
     totals = {state: book.list(scope="*", state=state, limit=1).total for state in ("active", "archived", "trash")}
     yield DoctorCheck(
         "memories", f"{totals['active']:,} active, {totals['archived']:,} archived, {totals['trash']:,} in the trash"
@@ -272,6 +275,8 @@ def _book(call: Invocation) -> Iterator[DoctorCheck]:
     yield from _embedder(call)
     result = book.verify()
     holds = f"holds, {pluralise(result.entries, 'entry', 'entries')}"
+    if result.since is not None:
+        holds = f"{holds}; {result.since}"
     broken = f"broken at {result.where}: {result.why}"
     yield DoctorCheck(
         "ledger", holds if result.ok else broken, result.ok, None if result.ok else "compare with a backup"

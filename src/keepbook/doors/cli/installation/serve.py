@@ -17,6 +17,18 @@ Host = Annotated[str | None, typer.Option("--host", help="The address to listen 
 Port = Annotated[
     int | None, typer.Option("--port", min=0, max=65535, help="The port: 8765; 0 takes a free one.", show_default=False)
 ]
+ProxyHeaders = Annotated[
+    bool, typer.Option("--proxy-headers", help="A proxy in front says who the client is, and that it came over TLS.")
+]
+ForwardedAllowIps = Annotated[
+    str | None,
+    typer.Option(
+        "--forwarded-allow-ips",
+        metavar="ADDRESSES",
+        help="The proxies that may say so: addresses or networks, 127.0.0.1.",
+        show_default=False,
+    ),
+]
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")]
 
 
@@ -29,13 +41,18 @@ def serve(
     host: Host = None,
     port: Port = None,
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="How many processes.")] = 1,
+    proxy_headers: ProxyHeaders = False,
+    forwarded_allow_ips: ForwardedAllowIps = None,
     no_open: NoOpen = False,
 ) -> None:
     """Serve the web pages, the HTTP API and MCP until Ctrl-C."""
-    given = {"host": host, "port": port, "db": call.place}
-    settings = call.settings.but(**{name: value for name, value in given.items() if value is not None})
+    settings = settings_with(
+        call, host=host, port=port, db=call.place,
+        proxy_headers=proxy_headers or None, forwarded_allow_ips=forwarded_allow_ips,
+    )  # fmt: skip
     server = http_server()
-    server.refuse_open_door(call.keepbook, settings.host)
+    proxies = server.named_proxies(settings)
+    server.refuse_open_door(call.keepbook, settings.host, proxied=bool(proxies))
     if workers > 1 and call.place == ":memory:":
         raise Invalid("a book in memory has one process; name a file or a server with --db", field="workers")
     listening = server.bind(settings.host, settings.port)
@@ -45,9 +62,14 @@ def serve(
         server.run_workers(settings, listening, workers)
         return
     app = server.create_app(
-        call.keepbook, hosts=server.host_names_of(settings.host), local=server.is_local(settings.host)
+        call.keepbook, hosts=server.host_names_of(settings.host), local=server.only_this_machine(settings)
     )
-    server.run_server(app, listening, lambda: announce_address(call, address, no_open=no_open))
+    server.run_server(app, listening, lambda: announce_address(call, address, no_open=no_open), proxies=proxies)
+
+
+def settings_with(call: Invocation, **given: Any) -> Any:
+    """The settings in force with what the command line says; None means that it says nothing."""
+    return call.settings.but(**{name: value for name, value in given.items() if value is not None})
 
 
 def address_of(host: str, port: int) -> str:

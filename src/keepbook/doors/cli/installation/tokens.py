@@ -74,7 +74,7 @@ def revoke(
     call: Invocation,
     id: Annotated[str, typer.Argument(metavar="TOKEN", help="Its id, as `token list` shows it.", show_default=False)],
 ) -> None:
-    """Revoke a token: from here on it opens nothing."""
+    """Revoke a token, and what was made with it: from here on they open nothing."""
     call.answer(call.keepbook.tokens.revoke(id), _revoke_sheet)
 
 
@@ -89,7 +89,8 @@ def _tokens(paper: Paper, tokens: "Sequence[Token]") -> None:
         whose = token.owner or ("every owner" if token.kind == "service" else "erased")
         known: list[Text | str] = [ink(token.id, ID), whose, token.kind, ", ".join(token.scopes), _state(paper, token)]
         used = f"last used {paper.age(token.last_used_at)}" if token.last_used_at else "never used"
-        paper.put(join_with_dots([*known, *([token.name] if token.name else []), ink(used, META)]))
+        maker = [ink(f"made with {token.made_with}", META)] if token.made_with else []
+        paper.put(join_with_dots([*known, *([token.name] if token.name else []), *maker, ink(used, META)]))
 
 
 def _state(paper: Paper, token: "Token") -> "Text | str":

@@ -109,6 +109,11 @@ def thread_changed_sheet(paper: Paper, thread: "Thread", what: str) -> None:
     paper.put(f"The chat is {what}: ", ink(thread.id, ID), " ", ink(thread.title or UNTITLED))
 
 
+def view_changed_sheet(paper: Paper, thread: "Thread") -> None:
+    turns = ", ".join(map(str, thread.out_of_view)) or "none"
+    paper.put("Turns that the model is not sent in ", ink(thread.id, ID), f": {turns}.")
+
+
 def thread_deleted_sheet(paper: Paper, answer: Mapping[str, Any]) -> None:
     id, memories = answer["id"], pluralise(len(answer["learned"]), "memory", "memories")
     if answer["forever"]:
@@ -381,7 +386,8 @@ def _answers(one: "Proposal") -> list[Text]:
 
 def _about(one: "Proposal") -> list[Text]:
     line = one.memory_id or "a line"
-    does = {"add": "new", "update": f"changes {line}", "end": f"ends {line}", "forget": f"forgets {line}"}[one.op]
+    verbs = {"update": "changes", "end": "ends", "forget": "forgets", "confirm": "confirms"}
+    does = f"{verbs[one.op]} {line}" if one.op in verbs else "new"
     reason = [ink(one.reason, AMBER if one.nature == "conflict" else META)] if one.reason else []
     chat = [ink(f"chat {one.thread_id}", META)] if one.thread_id else []
     return [ink(does, META), *reason, *chat]

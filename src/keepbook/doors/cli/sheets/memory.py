@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from keepbook.book.book import MemoryDetail
     from keepbook.book.ground.to_json import Page
     from keepbook.book.ledger.ledger import Entry
+    from keepbook.book.ledger.owner_settings import Configured
     from keepbook.book.memory.block import ComposedBlock, Fate
     from keepbook.book.memory.links import Link
     from keepbook.book.memory.memories import Memory, Written
@@ -107,19 +108,16 @@ def link_sheet(paper: Paper, link: "Link", verb: str) -> None:
     paper.put(begins, *joined, ", link ", ink(link.id, ID), ". Undo: ", paper.hint("undo", link.event))
 
 
-def undo_sheet(paper: Paper, answer: "Written | Link", event: int) -> None:
+def undo_sheet(paper: Paper, answer: "Written | Link | Configured", event: int) -> None:
     redo = paper.hint("undo", answer.event)
     state = getattr(answer, "state", None)
     if state is None:
         paper.put(f"Undone: entry {event}. Redo: ", redo)
         return
     where = {"active": "says", "archived": "is archived", "trash": "is in the trash"}[state]
-    paper.put(f"Undone: entry {event}. ", ink(answer.id, ID), f" {where}: ", ink(_says(answer)))
+    memory = cast("Written", answer)
+    paper.put(f"Undone: entry {event}. ", ink(memory.id, ID), f" {where}: ", ink(shown_text(memory)))
     paper.put("Redo: ", redo)
-
-
-def _says(answer: "Written | Link") -> str:
-    return shown_text(cast("Written", answer)) if hasattr(answer, "content") else ""
 
 
 # Memories in rows
@@ -320,7 +318,9 @@ ACTIONS = {
     "demote": "demoted",
     "link": "linked",
     "unlink": "unlinked",
+    "configure": "set",
     "purge": "deleted for good",
+    "mend": "mended: rows were set aside",
 }
 ACTORS = {"person": "you", "agent": "agent", "extractor": "extractor", "job": "job"}
 
@@ -345,6 +345,11 @@ def ledger(paper: Paper, entries: Sequence["Entry"], *, narrowed: bool, limit: i
 
 def _entry_text(line: "Entry") -> Text:
     did = f"undid {line.undoes}:" if line.action == "undo" else ACTIONS.get(line.action, line.action)
+    if line.action == "mend":
+        return Text(f"{did} ({(line.after or {}).get('rows')})")
+    if line.memory_id is None:
+        told = (f"{name} {value or 'not set'}" for name, value in (line.after or {}).items())
+        return Text.assemble(f"{did} ", ink(", ".join(told)))
     if line.link_id is None:
         return Text.assemble(f"{did} ", ink(line.memory_id, ID))
     relation = (line.after or line.before or {}).get("relation", "")

@@ -34,6 +34,7 @@ router = APIRouter(prefix="/api", tags=["chat"], responses=USUAL, route_class=Fa
 
 ReadChatsCall = Annotated[Call, permitted_call("chats.read")]
 WriteChatsCall = Annotated[Call, permitted_call("chats.write")]
+ChangeViewCall = Annotated[Call, permitted_call("chats.view")]
 AnswerProposalsCall = Annotated[Call, permitted_call("proposals.answer")]
 ReadingNotes = Annotated[Call, permitted_call("notes.read")]
 WritingNotes = Annotated[Call, permitted_call("notes.write")]
@@ -70,6 +71,12 @@ class NewMessage(RequestBody):
     speaker: str | None = None
     at: str | None = Field(None, description="With reply=false: when it was said.")
     hidden: str | None = Field(None, description="Sent to the model with it, shown nowhere.")
+
+
+class ViewedTurns(RequestBody):
+    turns: list[Annotated[int, Field(ge=1, le=2**31 - 1)]] | None = Field(
+        None, description="Turns that others recorded; left out, all of them."
+    )
 
 
 class NewNote(RequestBody):
@@ -217,6 +224,18 @@ def inject_chat(
         return Block(chat.inject(scope=call.scope(told.scope if told else None)), chat.thread.preset)
 
     return call.write(do)
+
+
+@router.post("/chat/threads/{id}/out-of-view", response_model=Thread)
+def take_out_of_view(call: ChangeViewCall, id: ThreadIdPath, those: ViewedTurns) -> Response:
+    """Leave turns that others recorded out of what a model is sent. They stay readable."""
+    return call.write(lambda book: book.threads.get(id).take_out_of_view(those.turns))
+
+
+@router.post("/chat/threads/{id}/into-view", response_model=Thread)
+def bring_into_view(call: ChangeViewCall, id: ThreadIdPath, those: ViewedTurns) -> Response:
+    """Send turns to a model again that were taken out of its view."""
+    return call.write(lambda book: book.threads.get(id).bring_into_view(those.turns))
 
 
 @router.get("/chat/threads/{id}/messages", response_model=ShownChat)

@@ -10,17 +10,18 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.ledger.loads import Load
+from keepbook.book.ledger.owner_settings import Configured
 from keepbook.book.owners.authority import ask_token
 from keepbook.book.owners.authority import refusal_reason as allowed
 from keepbook.book.owners.spending import Spent
 from keepbook.book.owners.tokens import USUAL_SCOPES, NewToken, Token
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.import_answer import Imported
+from keepbook.book.upkeep.importing import import_read, read_for
 from keepbook.doors.http.api.memory_bodies import RequestBody
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
-from keepbook.errors import Invalid
 from keepbook.tools import bound
 
 router = APIRouter(prefix="/api", tags=["me"], responses=USUAL, route_class=FastRoute)
@@ -80,6 +81,12 @@ class Me:
 
 
 @dataclass(frozen=True)
+class ChangedMe(Me):
+    configured: Configured
+    """The preset and zone of their own, and the entry of the ledger that undoes a change of these."""
+
+
+@dataclass(frozen=True)
 class MadeToken:
     """The secret is shown this once."""
 
@@ -100,15 +107,15 @@ def get_me(call: Knowing) -> Response:
     return json_response(_me(call))
 
 
-@router.patch("/me", response_model=Me)
+@router.patch("/me", response_model=ChangedMe)
 def change_me(call: Choosing, chosen: ChangedChoices) -> Response:
     given = chosen.model_dump(exclude_none=True)
 
-    def do(book: Any) -> Me:
+    def do(book: Any) -> ChangedMe:
         with book.transaction():
-            book.configure(zone=given.pop("zone", None), preset=given.pop("preset", None))
+            configured = book.configure(zone=given.pop("zone", None), preset=given.pop("preset", None))
             book.choose(**given)
-        return _me(call)
+        return ChangedMe(**vars(_me(call)), configured=configured)
 
     return call.write(do)
 
@@ -189,14 +196,12 @@ async def import_book(
     """Restore an export into an empty book, or with `merge` add its memories; or take over what another program kept,
     known by looking at it, into the caller's own book. Of a file that holds several people, `theirs` says which one.
     With `dry_run` it only says what would come in, and which agents would need arming."""
-    sent = await request.body()
-    try:
-        lines = list(io.StringIO(sent.decode(), newline=None))  # not splitlines: a text may hold U+2028
-    except UnicodeDecodeError:
-        raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
+    read = await run_in_threadpool(read_for, call.book, await request.body())
     if dry_run:  # takes itself back, which it cannot inside the transaction that keeps an answer for its key
-        return json_response(await run_in_threadpool(call.book.import_, lines, merge, dry_run=True, theirs=theirs))
-    return await run_in_threadpool(call.write, lambda book: book.import_(lines, merge, theirs=theirs))
+        return json_response(
+            await run_in_threadpool(import_read, call.book, read, merge=merge, dry_run=True, theirs=theirs)
+        )
+    return await run_in_threadpool(call.write, lambda book: import_read(book, read, merge=merge, theirs=theirs))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from keepbook.book.book import Book, MemoryDetail
 from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.when import stamp
+from keepbook.book.ledger.owner_settings import Configured
 from keepbook.book.ledger.verify import Verification
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Memory, Written
@@ -309,7 +310,7 @@ def remove_link(call: WriteMemoriesCall, id: MemoryIdPath) -> Response:
     return call.write(lambda book: book.unlink(id))
 
 
-@router.post("/undo/{event}", response_model=Written | Link)
+@router.post("/undo/{event}", response_model=Written | Link | Configured)
 def undo_event(call: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
     """Take back exactly that write; a conflict where something newer touched it."""
     return call.write(lambda book: book.undo(event))

@@ -17,6 +17,9 @@ class RequestBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+FORCE = "Keep it although something like it is there, or its topic is one never to be kept."
+
+
 class NewMemory(RequestBody):
     content: str
     category: str | None = None
@@ -32,7 +35,7 @@ class NewMemory(RequestBody):
     scope: str | None = None
     thread_id: str | None = None
     turn_ids: list[str | int] = []
-    force: bool = Field(False, description="Keep it although something like it is there.")
+    force: bool = Field(False, description=FORCE)
 
 
 class ChangedMemory(RequestBody):
@@ -51,6 +54,7 @@ class ChangedMemory(RequestBody):
     expect_version: int | None = None
     thread_id: str | None = None
     turn_ids: list[str | int] = []
+    force: bool = Field(False, description="Keep it although its topic is one never to be kept.")
 
 
 class ForgetRequest(RequestBody):

@@ -196,7 +196,7 @@ def create_agent(tx: Tx, now: str, card_types: Sequence[str], name: str, **given
     """Create an agent. Only the name is needed. A name is used once among the agents that are not removed."""
     cleaned = clean({"name": name, **given}, card_types)
     _free_name(tx, cleaned["name"])
-    owners.configure(tx, now)  # who only has agents has a book too
+    owners.make_known(tx, now)  # who only has agents has a book too
     begun = {"memory_enabled": 0} | cleaned
     row = {
         "owner": tx.owner, "id": new_id(), "instructions": "", "default_prompt": "", "adapter": ADAPTERS[0],

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.text.for_models.prompt_part import as_part_text
 from keepbook.errors import Conflict
 from keepbook.extensions.agents.book import runs
 from keepbook.extensions.agents.book.cards import CardType, CardTypes, instructions
@@ -60,7 +61,7 @@ def second_look_prompt(card: Card, at: datetime, now: datetime, form: CardType) 
 
 def card_text(slots: Mapping[str, Any]) -> str:
     """A card as text; nothing in it can end the part it stands in."""
-    return json.dumps(slots, ensure_ascii=False, indent=2).replace("</", "‹/")
+    return as_part_text(json.dumps(slots, ensure_ascii=False, indent=2))
 
 
 def card_made_at(run: Run) -> datetime:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from keepbook.book.ground.when import zone_named
+from keepbook.book.text.for_models.prompt_part import as_part
 from keepbook.extensions.agents.book.agents import Agent, Specialist
 from keepbook.extensions.agents.book.cards import CardType, instructions
 from keepbook.extensions.agents.book.runs import Card
@@ -105,8 +106,7 @@ def clock_line(now: datetime, zone: str) -> str:
 def told_chat(said: Sequence[PromptMessage]) -> str:
     """A chat so far as one text, for a program that is given no other past."""
     lines = [f"{'Person' if one.role == 'user' else 'You'}: {one.text.strip()}" for one in said if one.text.strip()]
-    inside = "\n\n".join(lines).replace("</", "‹/")
-    return f"<chat>\n{inside}\n</chat>"
+    return as_part("chat", "\n\n".join(lines))
 
 
 def _reports_as_json(reads: Sequence[SpecialistReport]) -> str:

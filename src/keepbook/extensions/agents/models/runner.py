@@ -8,13 +8,13 @@ run that fails moves nothing, and keeps what was said.
 
 import asyncio
 import contextlib
-import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from keepbook.book.book import Book
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import injections
@@ -36,7 +36,7 @@ from keepbook.models.compress import Budget
 from keepbook.models.model import Conversation, PromptMessage, ReplyEvent, Usage
 from keepbook.models.unfinished_replies import ReplyPiece, estimate_usage
 
-log = logging.getLogger(__name__)
+log = get_logger(__name__)
 
 LEASE_SECONDS = 20.0
 """How long a run that gives no sign of life keeps its place; it gives one four times as often."""

@@ -8,6 +8,7 @@ A reply that breaks off moves nothing: its run has failed, and what was written 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
+from dataclasses import replace
 
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
@@ -23,10 +24,11 @@ from keepbook.extensions.agents.models.runner import STOPPED, RunInProgress, Run
 from keepbook.extensions.agents.tools import toolbox
 from keepbook.models.chat import Notice, ReplyStored, Talk, compressed_through, order_calls
 from keepbook.models.compress import calls_to_parts, plan_messages
-from keepbook.models.model import PromptMessage, ReplyEvent, ReplyFinished, TextDelta
+from keepbook.models.model import BREAK, PromptMessage, ReplyEvent, ReplyFinished, TextDelta
 from keepbook.models.notebook.reply.view import View
 from keepbook.models.notebook.turn import TurnTaken, view_of
 from keepbook.models.notebook.values import from_parts
+from keepbook.models.recorded_turns import marked, recorders_in_view
 from keepbook.models.unfinished_replies import ReplyPiece, being_written, until
 from keepbook.tools.catalogue import ToolSet
 
@@ -70,6 +72,10 @@ class AgentTalk(Talk):
     def by_notebook(self) -> bool:
         models = self._runner.models
         return self.agent.adapter == Native.name and models.named(self.agent.model) is models.offline
+
+    @property
+    def _called(self) -> str:
+        return self.agent.name
 
     @property
     def _goes_on(self) -> bool:
@@ -138,18 +144,22 @@ class AgentTalk(Talk):
             earlier = await asyncio.to_thread(self._earlier, spoken)
         if begun is not None:
             yield TextDelta(begun.text)
-        prompt, model = PromptMessage("user", spoken.text, spoken.hidden), work.agent.model
+        prompt, model = PromptMessage("user", marked(spoken), spoken.hidden), work.agent.model
         order = Execution(
             work.agent, system, prompt, tools, held=work.held, earlier=earlier, begun=begun, model=model, view=view
         )
         async with aclosing(runner.execute(work, order)) as events:
             async for event in events:
-                if not isinstance(event, ReplyFinished):
+                if isinstance(event, ExecutionResult) and (why := tools.why_proposed):
+                    yield TextDelta(BREAK + why)
+                    yield replace(event, text=event.text + BREAK + why)
+                elif not isinstance(event, ReplyFinished):
                     yield event
 
     def _prompt_and_tools(self, work: RunInProgress, spoken: Message) -> tuple[str, ToolSet]:
         book, turns = self._spoken_to(spoken), (str(spoken.turn),)
-        tools = toolbox(book, work.agent, chat=True, thread_id=self.chat.id, turn_ids=turns)
+        others = recorders_in_view(self._current_messages(spoken.turn), self.chat.thread)
+        tools = toolbox(book, work.agent, chat=True, thread_id=self.chat.id, turn_ids=turns, others=others)
         return prompts.system(work.agent, block=self._runner.block(work).text), tools
 
     def _earlier(self, spoken: Message) -> tuple[PromptMessage, ...]:

@@ -5,10 +5,7 @@ without tokens. A wrong row of a file is told and costs no good one.
 """
 
 import io
-import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -16,15 +13,20 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.ledger.loads import Load
+from keepbook.book.upkeep.reading_apart import ReadingLimits, as_file, is_small_text, limits_in
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.gate import PathRules
 from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid, NotAllowed
-from keepbook.extensions.trading.book.files import PARQUET, LoadedFile, Source
+from keepbook.extensions.trading.book.files import PARQUET, LoadedFile, RowsRead, Source, read_rows
 from keepbook.extensions.trading.book.imports import mapping
 from keepbook.extensions.trading.book.imports.file import SQLITE, has_own_columns
-from keepbook.extensions.trading.book.imports.load import ImportedTrades
+from keepbook.extensions.trading.book.imports.freqtrade_file import read_freqtrade
+from keepbook.extensions.trading.book.imports.load import ImportedTrades, read_before
+from keepbook.extensions.trading.book.market import bars, events
+from keepbook.extensions.trading.book.skill_files import DEPLOYMENT_FILE, SKILL_FILE
+from keepbook.extensions.trading.book.trades import POSITIONS, TRADES
 from keepbook.patterns import regex
 
 router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
@@ -32,6 +34,10 @@ router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, rou
 Loading = Annotated[Call, permitted_call("trading.load")]
 TradingFileKind = Literal["bars", "events", "trades", "positions", "skills", "deployments", "freqtrade"]
 SHARED = ("bars", "events")
+LAYOUTS = {
+    "bars": bars.LAYOUT, "events": events.LAYOUT, "trades": TRADES, "positions": POSITIONS, "skills": SKILL_FILE,
+    "deployments": DEPLOYMENT_FILE,
+}  # fmt: skip
 _OF_EVERYBODY = frozenset(("/api/trading/bars", "/api/trading/symbols"))
 
 
@@ -111,9 +117,10 @@ async def import_trading_file(
 
 
 def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
+    table = read_before(call.book, sent, told["format"], told["columns"])
     if told["dry_run"]:
-        return json_response(call.book.trading.bring_in(sent, **told))
-    return call.write(lambda book: book.trading.bring_in(sent, **told))
+        return json_response(call.book.trading.bring_in(table, **told))
+    return call.write(lambda book: book.trading.bring_in(table, **told))
 
 
 @router.post("/loads/{nth}/undo", response_model=Load)
@@ -135,26 +142,24 @@ def _refuse_half(sent: bytes) -> None:
 def _load(
     call: Call, kind: str, sent: bytes, deployment: str | None, symbol: str | None, timeframe: str | None
 ) -> Response:
-    with _file(sent, whole=kind == "freqtrade" or sent.startswith(PARQUET)) as source:
-        # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
-        if kind == "bars":
-            return json_response(call.kb.market.load(source, symbol=symbol, timeframe=timeframe))
-        if kind == "events":
-            return json_response(call.kb.market.load_events(source))
-        return call.write(lambda book: book.trading.load(kind, source, deployment=deployment))
+    told = {"symbol": symbol, "timeframe": timeframe} if kind == "bars" else {"deployment": deployment}
+    source = _read(sent, kind, told, limits_in(call.kb.settings))
+    # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
+    if kind == "bars":
+        return json_response(call.kb.market.load(source, symbol=symbol, timeframe=timeframe))
+    if kind == "events":
+        return json_response(call.kb.market.load_events(source))
+    return call.write(lambda book: book.trading.load(kind, source, deployment=deployment))
 
 
-@contextmanager
-def _file(sent: bytes, *, whole: bool) -> Iterator[Source]:
-    """What was sent as lines; with `whole` as a file, for what is read by jumping about in it."""
-    if not whole:
-        yield io.StringIO(sent.decode("utf-8", "surrogateescape"), newline="")
-        return
-    with tempfile.TemporaryDirectory(prefix="keepbook-") as folder:
-        path = os.path.join(folder, "upload")
-        with open(path, "wb") as file:
-            file.write(sent)
-        yield path
+def _read(sent: bytes, kind: str, told: dict[str, str | None], limits: ReadingLimits) -> Source:
+    """What was sent as lines; or, if it is large or packed, read to its end before anything is written."""
+    if kind != "freqtrade" and is_small_text(sent):
+        return io.StringIO(sent.decode("utf-8", "surrogateescape"), newline="")
+    with as_file(sent) as path:
+        if kind == "freqtrade":
+            return RowsRead(read_freqtrade(path, limits, "rows"))
+        return RowsRead(read_rows(path, LAYOUTS[kind], told, limits, "rows"))
 
 
 def _installations_own(call: Call) -> bool:

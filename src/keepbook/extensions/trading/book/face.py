@@ -164,6 +164,7 @@ class Trading:
             "deployment": deployment, "format": format, "columns": columns, "symbol": symbol, "dry_run": dry_run,
             "zone": zone_named(zone).key, "multipliers": multipliers,
         }  # fmt: skip
+        source = imports.read_before(self._book, source, format, columns)
         if dry_run:
             with self._book.reading() as (tx, _, _):
                 return imports.import_trades(tx, source, **told)

@@ -1,8 +1,8 @@
 """Reads files into rows, for everything that is loaded: CSV, JSON Lines, one JSON value, ccxt's OHLCV, Parquet.
 
 A file is read as a stream of rows in the order of the wanted columns, some thousands at a time, so that memory stays
-flat however long it is. A wrong row is named and skipped: it never costs a good one. New rows are added, changed rows
-updated, and loading the same file twice changes nothing.
+flat however long it is; one that is large or packed in a process of its own. A wrong row is named and skipped: it never
+costs a good one. New rows are added, changed rows updated, and loading the same file twice changes nothing.
 """
 
 import csv
@@ -11,22 +11,27 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from itertools import chain, islice
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import instant, stamp
+from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, Answer, ReadingLimits, is_small_text, read_apart
 from keepbook.errors import Invalid, NotAllowed
-from keepbook.storage.bulk_rows import KeptCounts, RowValues
+
+if TYPE_CHECKING:  # the process that reads a file has no database
+    from keepbook.storage.bulk_rows import KeptCounts, RowValues
 
 AT_ONCE = 20_000
 """So many rows are read, checked and kept together."""
+SENT_AT_ONCE = 1000
+"""So many come together from the process that reads a file."""
 MOST_REFUSED = 1000
 """So many wrong rows are told one by one; of more only the number."""
 LARGEST = 1e15
@@ -35,8 +40,15 @@ PARQUET = b"PAR1"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000
 
-Source = str | PathLike[str] | Iterable[str]
-"""The path of a file, or its lines."""
+
+class RowsRead(tuple[tuple[Any, Any], ...]):
+    """The rows of a file that was read before: it holds up no transaction."""
+
+    __slots__ = ()
+
+
+Source = str | PathLike[str] | Iterable[str] | RowsRead
+"""The path of a file, its lines, or what was read of it."""
 Progress = Callable[[int], None]
 """Hears how many rows were read so far."""
 
@@ -70,7 +82,7 @@ class LoadTally:
     wrong: int = 0
     refused: list[RefusedRow] = field(default_factory=list)
 
-    def keep(self, kept: KeptCounts) -> None:
+    def keep(self, kept: "KeptCounts") -> None:
         self.added += kept.added
         self.changed += kept.changed
         self.unchanged += kept.unchanged
@@ -97,7 +109,7 @@ class Layout:
     listed: tuple[str, ...] = ()
 
     @cached_property
-    def needed_of(self) -> Callable[[RowValues], RowValues]:
+    def needed_of(self) -> "Callable[[RowValues], RowValues]":
         """A function that takes the needed values out of a row."""
         places = [self.columns.index(name) for name in self.needed]
         return itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
@@ -184,7 +196,7 @@ def optional_number(value: Any, name: str, **bounds: Any) -> float | None:
     return None if value is None or value == "" else number(value, name, **bounds)
 
 
-def refuse_missing(layout: Layout, row: RowValues) -> None:
+def refuse_missing(layout: Layout, row: "RowValues") -> None:
     needed = layout.needed_of(row)
     if None in needed or "" in needed:
         name = next(name for name, value in zip(layout.needed, needed, strict=True) if value is None or value == "")
@@ -215,19 +227,54 @@ class TextReader:
 # Reading
 
 
-def read_rows(source: Source, layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+def read_rows(
+    source: Source,
+    layout: Layout,
+    told: Mapping[str, Any],
+    limits: ReadingLimits = USUAL_LIMITS,
+    answer: Answer = "stream",
+) -> Iterator[tuple[int, Any]]:
     """(its place, its values) for each row of a file; a row that cannot be read comes as an `Invalid`.
 
     `told` holds what the file does not say, such as the symbol of a file of ccxt's OHLCV.
     """
-    if isinstance(source, str | PathLike):
-        path = Path(source)
-        with _open_lines(path) as lines:
-            if lines is None:
-                yield from _parquet_rows(path, layout, told)
-            else:
-                yield from read_rows(lines, layout, told)
-        return
+    if isinstance(source, RowsRead):
+        return iter(source)
+    if not isinstance(source, str | PathLike):
+        return _rows_in_lines(source, layout, told)
+    path = Path(source)
+    if is_small_text(path):
+        return _rows_in_path(path, layout, told)
+    return _rows_apart(path, layout, told, limits, answer)
+
+
+def _rows_apart(
+    path: Path, layout: Layout, told: Mapping[str, Any], limits: ReadingLimits, answer: Answer
+) -> Iterator[tuple[int, Any]]:
+    order = {"layout": asdict(layout), "told": told}
+    for rows in read_apart(f"{__name__}:rows_in_file", path, order, limits, answer=answer):
+        for place, row in rows:
+            yield place, Invalid(row["wrong"]) if isinstance(row, dict) else tuple(row)
+
+
+def rows_in_file(path: Path, order: Mapping[str, Any]) -> Iterator[Any]:
+    """The rows of a file, many at a time, as plain values; in the process that reads it."""
+    told = order["layout"]
+    layout = Layout(told["what"], tuple(told["columns"]), tuple(told["needed"]), tuple(told["listed"]))
+    rows = _rows_in_path(path, layout, order["told"])
+    while part := list(islice(rows, SENT_AT_ONCE)):
+        yield [(place, {"wrong": row.message} if isinstance(row, Invalid) else row) for place, row in part]
+
+
+def _rows_in_path(path: Path, layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+    with _open_lines(path) as lines:
+        if lines is None:
+            yield from _parquet_rows(path, layout, told)
+        else:
+            yield from _rows_in_lines(lines, layout, told)
+
+
+def _rows_in_lines(source: Iterable[str], layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
     coming = iter(source)
     first = next((line for line in coming if line.strip()), "")
     if first.lstrip("\ufeff").lstrip().startswith(("{", "[")):
@@ -253,7 +300,7 @@ def _open_lines(path: Path) -> Iterator[Iterable[str] | None]:
 
 def _picker(
     names: Sequence[str], layout: Layout, told: Mapping[str, Any]
-) -> tuple[Callable[[Any], RowValues], list[Any]]:
+) -> "tuple[Callable[[Any], RowValues], list[Any]]":
     """What takes the wanted values, in order, out of a row with what was told behind it."""
     places = {name: place for place, name in enumerate(names)}
     missing = [name for name in layout.needed if name not in places and not told.get(name)]
@@ -372,18 +419,19 @@ def load_file(
     source: Source,
     layout: Layout,
     told: Mapping[str, Any],
-    to_row: Callable[[RowValues], RowValues],
-    keep: Callable[[list[RowValues]], KeptCounts],
+    to_row: "Callable[[RowValues], RowValues]",
+    keep: "Callable[[list[RowValues]], KeptCounts]",
     progress: Progress | None = None,
+    limits: ReadingLimits = USUAL_LIMITS,
 ) -> LoadTally:
     """Read a file, convert its rows with `to_row` and pass them to `keep`, some thousands at a time.
 
     `to_row` raises `Invalid` if a row is wrong.
     """
     tally, seen = LoadTally(), 0
-    rows = read_rows(source, layout, told)
+    rows = read_rows(source, layout, told, limits)
     while True:
-        good, before = list[RowValues](), seen
+        good, before = list[Any](), seen
         for place, row in islice(rows, AT_ONCE):
             seen += 1
             try:

@@ -5,17 +5,14 @@ and a deployment where none is named. What a trade earned is freqtrade's own fig
 between it and the prices, so funding is in them. Reading the file again changes only what the bot has done since.
 """
 
-import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
-from os import PathLike
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from keepbook.book.ground.foreign_sqlite import columns_of, open_foreign_sqlite
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
+from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book import days, files, skills
 from keepbook.extensions.trading.book.files import (
@@ -27,21 +24,13 @@ from keepbook.extensions.trading.book.files import (
     number,
     optional_number,
 )
+from keepbook.extensions.trading.book.imports.freqtrade_file import NO_ORDERS, FilledOrders, read_freqtrade
 from keepbook.extensions.trading.book.trades import Position, Trade, close_others, keep_positions, keep_trades, net
 from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 
-NEEDED = {"id", "pair", "is_open", "open_rate", "open_date", "amount", "close_rate", "close_date"}
-"""Columns that every version has and that nothing can be said without."""
 UNNAMED = "freqtrade"
 """The skill of trades that name no strategy: those of very old versions."""
-
-
-class FilledOrders(NamedTuple):
-    """The sum of a trade's orders on one side: the amount and its value."""
-
-    amount: float
-    worth: float
 
 
 # Rules
@@ -121,35 +110,32 @@ def load_freqtrade(
     book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None
 ) -> LoadedFile:
     """Load a trade database into the deployment named, or into one for each strategy and exchange."""
-    if not isinstance(source, str | PathLike):
-        raise Invalid("a trade database of freqtrade is a file; give its path", field="file")
+    found = read_freqtrade(source, limits_in(book.settings))
     tally, times, seen = LoadTally(), Times(), 0
     open_now: dict[str, set[RowValues]] = {}
     places: dict[tuple[str, str], str] = {}
-    with open_foreign_sqlite(Path(source), "a trade database of freqtrade") as file:
-        found = _trades(file)
-        while part := list(islice(found, files.AT_ONCE)):
-            with book.writing() as (tx, _):
-                closed: list[RowValues] = []
-                held: list[RowValues] = []
-                for row, orders in part:
-                    id = _place(tx, book, row, deployment, places)
-                    open_now.setdefault(id, set())
-                    try:
-                        if not row["is_open"]:
-                            closed.append((tx.owner, *freqtrade_trade(row, orders, times, id)))
-                        elif orders is NO_ORDERS or True in orders:  # else it is ordered, and not entered
-                            held.append((tx.owner, *freqtrade_position(row, times, id)))
-                    except Invalid as error:
-                        tally.refuse(row["id"], error.message)
-                for one in held:
-                    open_now[one[1]].add(one[2:5])
-                tally.keep(keep_trades(tx, closed))
-                days.fold_marked_days(tx)
-                tally.keep(keep_positions(tx, held))
-            seen += len(part)
-            if progress is not None:
-                progress(seen)
+    while part := list(islice(found, files.AT_ONCE)):
+        with book.writing() as (tx, _):
+            closed: list[RowValues] = []
+            held: list[RowValues] = []
+            for row, orders in part:
+                id = _place(tx, book, row, deployment, places)
+                open_now.setdefault(id, set())
+                try:
+                    if not row["is_open"]:
+                        closed.append((tx.owner, *freqtrade_trade(row, orders, times, id)))
+                    elif orders is NO_ORDERS or True in orders:  # else it is ordered, and not entered
+                        held.append((tx.owner, *freqtrade_position(row, times, id)))
+                except Invalid as error:
+                    tally.refuse(row["id"], error.message)
+            for one in held:
+                open_now[one[1]].add(one[2:5])
+            tally.keep(keep_trades(tx, closed))
+            days.fold_marked_days(tx)
+            tally.keep(keep_positions(tx, held))
+        seen += len(part)
+        if progress is not None:
+            progress(seen)
     if not tally.wrong:
         with book.writing() as (tx, _):
             tally.changed += sum(close_others(tx, id, keys) for id, keys in open_now.items())
@@ -179,35 +165,3 @@ def _skill(tx: Tx, book: OpenBook, name: str) -> str:
     if known:
         return known[0].id
     return skills.create_skill(tx, book.origin, stamp(tx.clock()), name, description="A strategy of freqtrade.").id
-
-
-# Reading
-
-
-NO_ORDERS: Mapping[bool, FilledOrders] = {}
-"""Of a file that has none: one of a very old version."""
-
-
-def _trades(file: sqlite3.Connection) -> Iterator[tuple[dict[str, Any], Mapping[bool, FilledOrders]]]:
-    """Each trade as the file has it, oldest first, with what its orders came to: in (True) and out (False)."""
-    if missing := sorted(NEEDED - columns_of(file, "trades")):
-        raise Invalid(f"this is no trade database of freqtrade: its trades have no {missing[0]!r}", field="file")
-    has_orders = {"ft_trade_id", "ft_order_side", "filled", "price"} <= (columns := columns_of(file, "orders"))
-    price = "coalesce(average, price)" if "average" in columns else "price"
-    amount = "(filled - coalesce(ft_fee_base, 0))" if "ft_fee_base" in columns else "filled"
-    query = (
-        # The columns are our own words.
-        f"SELECT ft_order_side AS side, sum({amount}) AS amount, sum({amount} * {price}) AS worth FROM orders "  # noqa: S608
-        f"WHERE ft_trade_id = ? AND filled > 0 AND {price} > 0 GROUP BY ft_order_side"
-    )
-    for row in file.execute("SELECT * FROM trades ORDER BY id"):
-        trade = dict(row)
-        orders: Mapping[bool, FilledOrders] = NO_ORDERS
-        if has_orders:
-            into = "sell" if trade.get("is_short") else "buy"
-            sides: dict[bool, FilledOrders] = {}
-            for side, filled, worth in file.execute(query, (trade["id"],)):
-                before = sides.get(side == into, FilledOrders(0.0, 0.0))  # a stop on the exchange is a side of its own
-                sides[side == into] = FilledOrders(before.amount + filled, before.worth + worth)
-            orders = sides
-        yield trade, orders

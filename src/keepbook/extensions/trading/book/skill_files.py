@@ -8,6 +8,7 @@ from typing import Any
 
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
+from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
 from keepbook.extensions.trading.book.files import Layout, LoadedFile, Progress, Source, load_file, refuse_missing
 from keepbook.extensions.trading.book.skills import (
@@ -100,4 +101,4 @@ def _load_one_by_one(
         words = [row[0] for row in rows]
         return KeptCounts(words.count("added"), words.count("changed"), words.count("unchanged"))
 
-    return load_file(source, layout, {}, to_row, count, progress).to_loaded()
+    return load_file(source, layout, {}, to_row, count, progress, limits_in(book.settings)).to_loaded()

@@ -132,7 +132,7 @@ def create_skill(
     name = clean_line(name, "name", 1, NAME_LIMIT)
     if any(fold_text(row.name) == fold_text(name) for row in living_skills(tx)):
         raise Conflict(f"there is a skill {name!r} already; choose another name", code="name_taken")
-    owners.configure(tx, now)  # who only trades has a book too
+    owners.make_known(tx, now)  # who only trades has a book too
     row = {
         "owner": tx.owner, "id": new_id() if id is None else clean_id(id), "name": name,
         "description": clean_text(description or "", "description", TEXT_LIMIT).strip(), "created_at": now,

@@ -20,6 +20,7 @@ from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import batch, ledger
+from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book import days, files, former, skills
 from keepbook.extensions.trading.book.files import (
@@ -188,7 +189,9 @@ def load_trades(
     def to_row(row: RowValues) -> RowValues:
         return row_to_trade(owner, row, times, words, meant)
 
-    loaded = files.load_file(source, TRADES, {"deployment": deployment}, to_row, keep_rows, progress).to_loaded()
+    loaded = files.load_file(
+        source, TRADES, {"deployment": deployment}, to_row, keep_rows, progress, limits_in(book.settings)
+    ).to_loaded()
     settled = False
     while not settled:
         with book.writing() as (tx, _):
@@ -216,7 +219,9 @@ def load_positions(
     def to_row(row: RowValues) -> RowValues:
         return (owner, *row_to_position(row, times, meant))
 
-    tally = files.load_file(source, POSITIONS, {"deployment": deployment}, to_row, keep_rows, progress)
+    tally = files.load_file(
+        source, POSITIONS, {"deployment": deployment}, to_row, keep_rows, progress, limits_in(book.settings)
+    )
     if not tally.wrong:
         with book.writing() as (tx, _):
             tally.changed += sum(close_others(tx, id, keys) for id, keys in open_now.items())

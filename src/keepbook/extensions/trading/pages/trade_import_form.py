@@ -24,7 +24,7 @@ from keepbook.doors.http.web.memory.import_page import earlier_loads
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.extensions.trading.book.imports.file import FilePreview, preview_file
 from keepbook.extensions.trading.book.imports.formats.plain_table import OURS
-from keepbook.extensions.trading.book.imports.load import NET, ImportedTrades
+from keepbook.extensions.trading.book.imports.load import NET, ImportedTrades, read_before
 from keepbook.extensions.trading.pages.pages import HOME
 
 router = APIRouter(include_in_schema=False)
@@ -87,12 +87,13 @@ def _preview_response(visit: Visit, chosen: TradeImportChoices, columns: dict[st
     found: FilePreview | None = None
     try:
         chosen = _with_its_file(visit.caller.owner, chosen)
-        found = preview_file(chosen.sent, columns)
+        table = read_before(visit.book, chosen.sent, None, columns or None)
+        found = preview_file(table, columns)
         told: dict[str, Any] = {
             "deployment": chosen.deployment or None, "symbol": chosen.symbol or None, "zone": chosen.zone,
             "columns": columns or None, "format": chosen.format or None if columns else None,
         }  # fmt: skip
-        made = visit.book.trading.bring_in(chosen.sent, **told, dry_run=True)
+        made = visit.book.trading.bring_in(table, **told, dry_run=True)
     except KeepbookError as error:
         return _page(visit, chosen, found, wrong=error)
     if act != "load":
@@ -100,7 +101,7 @@ def _preview_response(visit: Visit, chosen: TradeImportChoices, columns: dict[st
     book = visit.writing()
     load = LoadUnderWay(
         visit.caller.owner, max(1, made.rows),
-        lambda progress: book.trading.bring_in(chosen.sent, **told, progress=progress),
+        lambda progress: book.trading.bring_in(table, **told, progress=progress),
     )  # fmt: skip
     return StreamingResponse(_loading(visit, chosen, found, load), media_type="text/html")
 

@@ -57,22 +57,12 @@ CREATE INDEX memories_by_creation ON memories (owner, created_at, id);
 
 CREATE INDEX memories_by_subject ON memories (owner, subject_key) WHERE subject_key IS NOT NULL;
 
-CREATE TABLE injections (
+CREATE TABLE block_rules (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
-	space TEXT COLLATE "C" NOT NULL CHECK (space IN ('chat', 'outside')),
-	session TEXT COLLATE "C" NOT NULL,
-	at TEXT COLLATE "C" NOT NULL,
-	preset TEXT COLLATE "C" NOT NULL,
-	scope TEXT COLLATE "C",
-	seq INTEGER NOT NULL,
-	nth INTEGER NOT NULL,
-	block TEXT COLLATE "C",
-	lines TEXT COLLATE "C",
-	PRIMARY KEY (owner, space, session),
-	CONSTRAINT lines_of_a_block CHECK (lines IS NULL OR block IS NOT NULL)
+	digest TEXT COLLATE "C" NOT NULL CHECK (length(digest) = 64),
+	rules TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, digest)
 );
-
-CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
 
 CREATE TABLE erasures (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -129,6 +119,7 @@ CREATE TABLE threads (
 	failure TEXT COLLATE "C",
 	compressed_through INTEGER NOT NULL,
 	compressed TEXT COLLATE "C",
+	out_of_view TEXT COLLATE "C",
 	PRIMARY KEY (owner, id),
 	CONSTRAINT watermark_within_the_chat CHECK (extracted_through BETWEEN 0 AND turns)
 );
@@ -162,7 +153,7 @@ CREATE TABLE proposals (
 	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
 	nature TEXT COLLATE "C" NOT NULL CHECK (nature IN ('proposal', 'conflict')),
 	status TEXT COLLATE "C" NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
-	op TEXT COLLATE "C" NOT NULL CHECK (op IN ('add', 'update', 'end', 'forget')),
+	op TEXT COLLATE "C" NOT NULL CHECK (op IN ('add', 'update', 'end', 'forget', 'confirm')),
 	memory_id TEXT COLLATE "C",
 	category TEXT COLLATE "C",
 	subject TEXT COLLATE "C",
@@ -181,6 +172,7 @@ CREATE TABLE proposals (
 	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
 	spans TEXT COLLATE "C",
 	said_on TEXT COLLATE "C",
+	asked_by TEXT COLLATE "C",
 	PRIMARY KEY (owner, id),
 	CONSTRAINT a_question_has_choices CHECK ((question IS NULL) = (choices IS NULL)),
 	CONSTRAINT a_quotation_offers_its_words CHECK ((spans IS NOT NULL) = (quoted = 1))
@@ -250,10 +242,13 @@ CREATE TABLE tokens (
 	revoked_at TEXT COLLATE "C",
 	last_used_at TEXT COLLATE "C",
 	agent TEXT COLLATE "C",
+	made_with TEXT COLLATE "C",
 	PRIMARY KEY (id),
 	CONSTRAINT opens_one_book CHECK (owner IS NOT NULL OR kind = 'service' OR revoked_at IS NOT NULL),
 	UNIQUE (hash)
 );
+
+CREATE INDEX tokens_by_maker ON tokens (made_with);
 
 CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
 
@@ -466,6 +461,19 @@ CREATE TABLE seals (
 
 CREATE UNIQUE INDEX seals_by_number ON seals (owner, nth);
 
+CREATE TABLE mends (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	event INTEGER NOT NULL,
+	link INTEGER NOT NULL,
+	sealed INTEGER NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	rows INTEGER NOT NULL,
+	kept TEXT COLLATE "C" NOT NULL,
+	file TEXT COLLATE "C" NOT NULL,
+	digest TEXT COLLATE "C" NOT NULL,
+	PRIMARY KEY (owner, event)
+);
+
 CREATE TABLE touched (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	what TEXT COLLATE "C" NOT NULL,
@@ -497,6 +505,7 @@ CREATE TABLE versions (
 	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
 	spans TEXT COLLATE "C",
 	said_on TEXT COLLATE "C" CHECK (length(said_on) = 10),
+	written_by TEXT COLLATE "C",
 	event INTEGER NOT NULL,
 	PRIMARY KEY (owner, memory_id, version),
 	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id),
@@ -525,6 +534,25 @@ CREATE TABLE links (
 CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
 
 CREATE INDEX links_to ON links (owner, to_id);
+
+CREATE TABLE injections (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	space TEXT COLLATE "C" NOT NULL CHECK (space IN ('chat', 'outside')),
+	session TEXT COLLATE "C" NOT NULL,
+	at TEXT COLLATE "C" NOT NULL,
+	preset TEXT COLLATE "C" NOT NULL,
+	scope TEXT COLLATE "C",
+	seq INTEGER NOT NULL,
+	nth INTEGER NOT NULL,
+	block TEXT COLLATE "C",
+	lines TEXT COLLATE "C",
+	rules_digest TEXT COLLATE "C",
+	PRIMARY KEY (owner, space, session),
+	FOREIGN KEY(owner, rules_digest) REFERENCES block_rules (owner, digest),
+	CONSTRAINT lines_of_a_block CHECK (lines IS NULL OR block IS NOT NULL)
+);
+
+CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
 
 CREATE TABLE injected (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -558,6 +586,7 @@ CREATE TABLE messages (
 	tokens_out INTEGER,
 	instead_of INTEGER CHECK (instead_of >= 1 AND instead_of < turn),
 	broke_off TEXT COLLATE "C" CHECK (broke_off IN ('stopped', 'left', 'failed')),
+	recorded_by TEXT COLLATE "C",
 	PRIMARY KEY (owner, thread_id, turn),
 	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
 );
@@ -913,8 +942,27 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER versions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event", "quoted", "spans", "said_on"
+CREATE TRIGGER versions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event", "quoted", "spans", "said_on", "written_by"
   ON versions FOR EACH ROW EXECUTE FUNCTION keepbook_note_versions();
+CREATE FUNCTION keepbook_note_block_rules() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'block_rules', NEW."digest", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'block_rules', OLD."digest", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'block_rules', OLD."digest", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER block_rules_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "digest", "rules"
+  ON block_rules FOR EACH ROW EXECUTE FUNCTION keepbook_note_block_rules();
 CREATE FUNCTION keepbook_note_injections() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -932,7 +980,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER injections_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block", "lines"
+CREATE TRIGGER injections_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block", "lines", "rules_digest"
   ON injections FOR EACH ROW EXECUTE FUNCTION keepbook_note_injections();
 CREATE FUNCTION keepbook_note_injected() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -989,7 +1037,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER threads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed"
+CREATE TRIGGER threads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed", "out_of_view"
   ON threads FOR EACH ROW EXECUTE FUNCTION keepbook_note_threads();
 CREATE FUNCTION keepbook_note_messages() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1008,7 +1056,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER messages_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of", "broke_off"
+CREATE TRIGGER messages_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of", "broke_off", "recorded_by"
   ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_note_messages();
 CREATE FUNCTION keepbook_note_notes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1046,7 +1094,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER proposals_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at", "question", "choices", "valid_until", "quoted", "spans", "said_on"
+CREATE TRIGGER proposals_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at", "question", "choices", "valid_until", "quoted", "spans", "said_on", "asked_by"
   ON proposals FOR EACH ROW EXECUTE FUNCTION keepbook_note_proposals();
 CREATE FUNCTION keepbook_note_choices() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1084,7 +1132,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER tokens_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent"
+CREATE TRIGGER tokens_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent", "made_with"
   ON tokens FOR EACH ROW EXECUTE FUNCTION keepbook_note_tokens();
 CREATE FUNCTION keepbook_note_loads() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1333,6 +1381,25 @@ BEGIN
 END $$;
 CREATE TRIGGER lessons_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "memory_id", "version", "finding", "skill_id", "deployment_id", "known_at", "window_from", "window_until", "trades", "wins", "mean", "median", "low", "high", "p", "tried", "withdrawn_at"
   ON lessons FOR EACH ROW EXECUTE FUNCTION keepbook_note_lessons();
+CREATE FUNCTION keepbook_note_mends() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'mends', CAST(NEW.event AS text), 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'mends', CAST(OLD.event AS text), 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'mends', CAST(OLD.event AS text), 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER mends_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "event", "link", "sealed", "at", "rows", "kept", "file", "digest"
+  ON mends FOR EACH ROW EXECUTE FUNCTION keepbook_note_mends();
 
 -- The guards of the book, as triggers, and who may do what. The SQLite file beside this one says the same.
 -- Every change of a memory names, in `event`, the ledger entry that accounts for it.
@@ -1359,15 +1426,33 @@ BEGIN RETURN EXISTS (SELECT 1 FROM erasures WHERE owner = an_owner AND memory_id
 CREATE FUNCTION keepbook_actor(an_owner text, a_seq integer) RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN RETURN (SELECT actor FROM ledger WHERE owner = an_owner AND seq = a_seq); END $$;
 
--- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind.
+-- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind. Where a
+-- restored book was mended, what stands before that has gaps.
+CREATE FUNCTION keepbook_mended(an_owner text) RETURNS mends LANGUAGE plpgsql STABLE AS $$
+DECLARE newest mends%ROWTYPE;
+BEGIN
+  SELECT * INTO newest FROM mends WHERE owner = an_owner ORDER BY event DESC LIMIT 1;
+  RETURN newest;
+END $$;
+
+CREATE FUNCTION keepbook_mends_come_before() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner) OR EXISTS (SELECT 1 FROM covers WHERE owner = NEW.owner) THEN
+    PERFORM keepbook_refuse('a book is mended by its operator alone');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER mends_come_before_the_chain BEFORE INSERT ON mends FOR EACH ROW EXECUTE FUNCTION keepbook_mends_come_before();
+
 CREATE FUNCTION keepbook_ledger_appends() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE last ledger%ROWTYPE; cover covers%ROWTYPE;
 BEGIN
   SELECT * INTO last FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1;
   SELECT * INTO cover FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1;
-  IF NEW.seq <> 1 + coalesce(last.seq, 0) OR NEW.at <= coalesce(last.at, '')
+  IF (NEW.seq <> 1 + coalesce(last.seq, 0) OR NEW.at <= coalesce(last.at, '')
     OR NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
-    OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END)
+    OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END))
+    AND NEW.link > coalesce((keepbook_mended(NEW.owner)).link, 0)
   THEN
     PERFORM keepbook_refuse('a ledger entry follows the one before it, in number, hash and time');
   END IF;
@@ -1380,9 +1465,10 @@ DECLARE last ledger%ROWTYPE; cover covers%ROWTYPE;
 BEGIN
   SELECT * INTO last FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1;
   SELECT * INTO cover FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1;
-  IF TG_OP = 'UPDATE' OR NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
+  IF TG_OP = 'UPDATE' OR (NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
     OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END)
-    OR NEW.first <> 1 + coalesce(cover.last, 0) OR NEW.last < NEW.first
+    OR NEW.first <> 1 + coalesce(cover.last, 0) OR NEW.last < NEW.first)
+    AND NEW.link > coalesce((keepbook_mended(NEW.owner)).link + 1, 0)
   THEN
     PERFORM keepbook_refuse('a cover follows the link before it, in number and hash');
   END IF;
@@ -1393,7 +1479,9 @@ CREATE TRIGGER covers_append BEFORE INSERT OR UPDATE ON covers FOR EACH ROW EXEC
 -- Seals: numbered without gaps; only the salt may go, once the row is in another state.
 CREATE FUNCTION keepbook_seals_append() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'INSERT' AND NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0) THEN
+  IF TG_OP = 'INSERT' AND NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0)
+    AND NEW.nth > coalesce((keepbook_mended(NEW.owner)).sealed + 1, 0)
+  THEN
     PERFORM keepbook_refuse('seals are numbered without gaps');
   END IF;
   IF TG_OP = 'UPDATE' AND NOT (
@@ -1514,7 +1602,7 @@ BEGIN
     AND NOT (who = 'person' AND EXISTS (
       SELECT 1 FROM versions r
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
-        AND r.content IS NOT DISTINCT FROM NEW.content AND r.summary IS NOT DISTINCT FROM NEW.summary AND r.body IS NOT DISTINCT FROM NEW.body AND r.metadata IS NOT DISTINCT FROM NEW.metadata AND r.tags IS NOT DISTINCT FROM NEW.tags AND r.source IS NOT DISTINCT FROM NEW.source AND r.score IS NOT DISTINCT FROM NEW.score AND r.made_by IS NOT DISTINCT FROM NEW.made_by AND r.thread_id IS NOT DISTINCT FROM NEW.thread_id AND r.turn_ids IS NOT DISTINCT FROM NEW.turn_ids AND r.valid_from IS NOT DISTINCT FROM NEW.valid_from AND r.valid_until IS NOT DISTINCT FROM NEW.valid_until AND r.quoted IS NOT DISTINCT FROM NEW.quoted AND r.spans IS NOT DISTINCT FROM NEW.spans AND r.said_on IS NOT DISTINCT FROM NEW.said_on))
+        AND r.content IS NOT DISTINCT FROM NEW.content AND r.summary IS NOT DISTINCT FROM NEW.summary AND r.body IS NOT DISTINCT FROM NEW.body AND r.metadata IS NOT DISTINCT FROM NEW.metadata AND r.tags IS NOT DISTINCT FROM NEW.tags AND r.source IS NOT DISTINCT FROM NEW.source AND r.score IS NOT DISTINCT FROM NEW.score AND r.made_by IS NOT DISTINCT FROM NEW.made_by AND r.thread_id IS NOT DISTINCT FROM NEW.thread_id AND r.turn_ids IS NOT DISTINCT FROM NEW.turn_ids AND r.valid_from IS NOT DISTINCT FROM NEW.valid_from AND r.valid_until IS NOT DISTINCT FROM NEW.valid_until AND r.quoted IS NOT DISTINCT FROM NEW.quoted AND r.spans IS NOT DISTINCT FROM NEW.spans AND r.said_on IS NOT DISTINCT FROM NEW.said_on AND r.written_by IS NOT DISTINCT FROM NEW.written_by))
   THEN PERFORM keepbook_refuse('automation may not overrule a person'); END IF;
   RETURN NEW;
 END $$;
@@ -1532,7 +1620,7 @@ CREATE TRIGGER versions_end_the_one_before AFTER INSERT ON versions
 CREATE FUNCTION keepbook_versions_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (
-    NEW.owner IS NOT DISTINCT FROM OLD.owner AND NEW.memory_id IS NOT DISTINCT FROM OLD.memory_id AND NEW.version IS NOT DISTINCT FROM OLD.version AND NEW.source IS NOT DISTINCT FROM OLD.source AND NEW.score IS NOT DISTINCT FROM OLD.score AND NEW.made_by IS NOT DISTINCT FROM OLD.made_by AND NEW.thread_id IS NOT DISTINCT FROM OLD.thread_id AND NEW.turn_ids IS NOT DISTINCT FROM OLD.turn_ids AND NEW.valid_from IS NOT DISTINCT FROM OLD.valid_from AND NEW.valid_until IS NOT DISTINCT FROM OLD.valid_until AND NEW.recorded_at IS NOT DISTINCT FROM OLD.recorded_at AND NEW.restored_from IS NOT DISTINCT FROM OLD.restored_from AND NEW.correction IS NOT DISTINCT FROM OLD.correction AND NEW.quoted IS NOT DISTINCT FROM OLD.quoted AND NEW.said_on IS NOT DISTINCT FROM OLD.said_on AND NEW.event IS NOT DISTINCT FROM OLD.event
+    NEW.owner IS NOT DISTINCT FROM OLD.owner AND NEW.memory_id IS NOT DISTINCT FROM OLD.memory_id AND NEW.version IS NOT DISTINCT FROM OLD.version AND NEW.source IS NOT DISTINCT FROM OLD.source AND NEW.score IS NOT DISTINCT FROM OLD.score AND NEW.made_by IS NOT DISTINCT FROM OLD.made_by AND NEW.thread_id IS NOT DISTINCT FROM OLD.thread_id AND NEW.turn_ids IS NOT DISTINCT FROM OLD.turn_ids AND NEW.valid_from IS NOT DISTINCT FROM OLD.valid_from AND NEW.valid_until IS NOT DISTINCT FROM OLD.valid_until AND NEW.recorded_at IS NOT DISTINCT FROM OLD.recorded_at AND NEW.restored_from IS NOT DISTINCT FROM OLD.restored_from AND NEW.correction IS NOT DISTINCT FROM OLD.correction AND NEW.quoted IS NOT DISTINCT FROM OLD.quoted AND NEW.said_on IS NOT DISTINCT FROM OLD.said_on AND NEW.written_by IS NOT DISTINCT FROM OLD.written_by AND NEW.event IS NOT DISTINCT FROM OLD.event
     AND (
       (NEW.content IS NOT DISTINCT FROM OLD.content AND NEW.summary IS NOT DISTINCT FROM OLD.summary AND NEW.body IS NOT DISTINCT FROM OLD.body AND NEW.metadata IS NOT DISTINCT FROM OLD.metadata AND NEW.tags IS NOT DISTINCT FROM OLD.tags AND NEW.spans IS NOT DISTINCT FROM OLD.spans
        AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
@@ -1566,7 +1654,8 @@ BEGIN
       IS NOT DISTINCT FROM (OLD.owner, OLD.space, OLD.session, OLD.preset, OLD.scope)
     AND (
       OLD.block IS NULL
-      OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth AND EXISTS (
+      OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth
+          AND NEW.rules_digest IS NOT DISTINCT FROM OLD.rules_digest AND EXISTS (
         SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
         WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session AND e.event > OLD.seq))
     )
@@ -1646,8 +1735,10 @@ DELETE FROM skill_fields WHERE owner = NEW.owner;
 DELETE FROM runs WHERE owner = NEW.owner;
 DELETE FROM messages WHERE owner = NEW.owner;
 DELETE FROM injected WHERE owner = NEW.owner;
+DELETE FROM injections WHERE owner = NEW.owner;
 DELETE FROM links WHERE owner = NEW.owner;
 DELETE FROM versions WHERE owner = NEW.owner;
+DELETE FROM mends WHERE owner = NEW.owner;
 DELETE FROM seals WHERE owner = NEW.owner;
 DELETE FROM covers WHERE owner = NEW.owner;
 DELETE FROM mappings WHERE owner = NEW.owner;
@@ -1668,7 +1759,7 @@ DELETE FROM threads WHERE owner = NEW.owner;
 DELETE FROM labels WHERE owner = NEW.owner;
 DELETE FROM likeness WHERE owner = NEW.owner;
 DELETE FROM terms WHERE owner = NEW.owner;
-DELETE FROM injections WHERE owner = NEW.owner;
+DELETE FROM block_rules WHERE owner = NEW.owner;
 DELETE FROM memories WHERE owner = NEW.owner;
 DELETE FROM ledger WHERE owner = NEW.owner;
     DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
@@ -1703,6 +1794,25 @@ BEGIN
 END $$;
 CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads FOR EACH ROW EXECUTE FUNCTION keepbook_loads_are_taken_back_once();
 
+-- A service token opens every book. The application's role makes none, makes no other token one, and brings none back;
+-- it notes that one was used, and revokes it.
+CREATE FUNCTION keepbook_service_tokens_are_made() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'MEMBER') THEN RETURN NEW; END IF;
+  IF TG_OP = 'UPDATE' AND OLD.kind = 'service'
+    AND (NEW.id, NEW.owner, NEW.hash, NEW.scopes, NEW.name, NEW.created_at, NEW.expires_at, NEW.agent, NEW.made_with)
+      IS NOT DISTINCT FROM
+      (OLD.id, OLD.owner, OLD.hash, OLD.scopes, OLD.name, OLD.created_at, OLD.expires_at, OLD.agent, OLD.made_with)
+    AND (OLD.revoked_at IS NULL OR NEW.revoked_at IS NOT DISTINCT FROM OLD.revoked_at)
+  THEN
+    RETURN NEW;
+  END IF;
+  PERFORM keepbook_refuse('only the administrator makes or changes a service token; name their login in KEEPBOOK_ADMIN_DB');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER service_tokens_are_made BEFORE INSERT OR UPDATE ON tokens
+  FOR EACH ROW WHEN (NEW.kind = 'service') EXECUTE FUNCTION keepbook_service_tokens_are_made();
+
 -- What follows from how each table is declared.
 GRANT SELECT, INSERT, UPDATE, DELETE ON owners TO keepbook_app;
 CREATE TRIGGER ledger_never_vanish BEFORE DELETE ON ledger
@@ -1736,6 +1846,21 @@ ALTER TABLE links ENABLE ROW LEVEL SECURITY;
 ALTER TABLE links FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON links USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
 GRANT SELECT, INSERT, UPDATE ON links TO keepbook_app;
+CREATE FUNCTION keepbook_block_rules_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of block_rules is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER block_rules_never_change BEFORE UPDATE ON block_rules
+  FOR EACH ROW EXECUTE FUNCTION keepbook_block_rules_never_change();
+CREATE TRIGGER block_rules_never_vanish BEFORE DELETE ON block_rules
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER block_rules_never_truncated BEFORE TRUNCATE ON block_rules
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE block_rules ENABLE ROW LEVEL SECURITY;
+ALTER TABLE block_rules FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON block_rules USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON block_rules TO keepbook_app;
 CREATE TRIGGER injections_never_vanish BEFORE DELETE ON injections
   FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
 CREATE TRIGGER injections_never_truncated BEFORE TRUNCATE ON injections
@@ -1744,7 +1869,7 @@ ALTER TABLE injections ENABLE ROW LEVEL SECURITY;
 ALTER TABLE injections FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON injections USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
 GRANT SELECT, INSERT ON injections TO keepbook_app;
-GRANT UPDATE ("at", "seq", "nth", "block", "lines") ON injections TO keepbook_app;
+GRANT UPDATE ("at", "seq", "nth", "block", "lines", "rules_digest") ON injections TO keepbook_app;
 CREATE FUNCTION keepbook_injected_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM keepbook_refuse('a row of injected is never rewritten');
@@ -2103,6 +2228,21 @@ ALTER TABLE seals FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON seals USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
 GRANT SELECT, INSERT ON seals TO keepbook_app;
 GRANT UPDATE ("salt") ON seals TO keepbook_app;
+CREATE FUNCTION keepbook_mends_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of mends is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER mends_never_change BEFORE UPDATE ON mends
+  FOR EACH ROW EXECUTE FUNCTION keepbook_mends_never_change();
+CREATE TRIGGER mends_never_vanish BEFORE DELETE ON mends
+  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes();
+CREATE TRIGGER mends_never_truncated BEFORE TRUNCATE ON mends
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE mends ENABLE ROW LEVEL SECURITY;
+ALTER TABLE mends FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON mends USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT ON mends TO keepbook_app;
 CREATE FUNCTION keepbook_touched_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM keepbook_refuse('a row of touched is never rewritten');

@@ -63,24 +63,14 @@ CREATE INDEX memories_by_creation ON memories (owner, created_at, id);
 
 CREATE INDEX memories_by_subject ON memories (owner, subject_key) WHERE subject_key IS NOT NULL;
 
-CREATE TABLE injections (
+CREATE TABLE block_rules (
 	owner TEXT NOT NULL CHECK (owner <> ''),
-	space TEXT NOT NULL CHECK (space IN ('chat', 'outside')),
-	session TEXT NOT NULL,
-	at TEXT NOT NULL,
-	preset TEXT NOT NULL,
-	scope TEXT,
-	seq INTEGER NOT NULL,
-	nth INTEGER NOT NULL,
-	block TEXT,
-	lines TEXT,
-	PRIMARY KEY (owner, space, session),
-	CONSTRAINT lines_of_a_block CHECK (lines IS NULL OR block IS NOT NULL)
+	digest TEXT NOT NULL CHECK (length(digest) = 64),
+	rules TEXT NOT NULL,
+	PRIMARY KEY (owner, digest)
 )
  WITHOUT ROWID,
  STRICT;
-
-CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
 
 CREATE TABLE erasures (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -145,6 +135,7 @@ CREATE TABLE threads (
 	failure TEXT,
 	compressed_through INTEGER NOT NULL,
 	compressed TEXT,
+	out_of_view TEXT,
 	PRIMARY KEY (owner, id),
 	CONSTRAINT watermark_within_the_chat CHECK (extracted_through BETWEEN 0 AND turns)
 )
@@ -184,7 +175,7 @@ CREATE TABLE proposals (
 	id TEXT NOT NULL CHECK (length(id) = 8),
 	nature TEXT NOT NULL CHECK (nature IN ('proposal', 'conflict')),
 	status TEXT NOT NULL CHECK (status IN ('waiting', 'accepted', 'declined', 'expired')),
-	op TEXT NOT NULL CHECK (op IN ('add', 'update', 'end', 'forget')),
+	op TEXT NOT NULL CHECK (op IN ('add', 'update', 'end', 'forget', 'confirm')),
 	memory_id TEXT,
 	category TEXT,
 	subject TEXT,
@@ -203,6 +194,7 @@ CREATE TABLE proposals (
 	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
 	spans TEXT,
 	said_on TEXT,
+	asked_by TEXT,
 	PRIMARY KEY (owner, id),
 	CONSTRAINT a_question_has_choices CHECK ((question IS NULL) = (choices IS NULL)),
 	CONSTRAINT a_quotation_offers_its_words CHECK ((spans IS NOT NULL) = (quoted = 1))
@@ -284,12 +276,15 @@ CREATE TABLE tokens (
 	revoked_at TEXT,
 	last_used_at TEXT,
 	agent TEXT,
+	made_with TEXT,
 	PRIMARY KEY (id),
 	CONSTRAINT opens_one_book CHECK (owner IS NOT NULL OR kind = 'service' OR revoked_at IS NOT NULL),
 	UNIQUE (hash)
 )
  WITHOUT ROWID,
  STRICT;
+
+CREATE INDEX tokens_by_maker ON tokens (made_with);
 
 CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
 
@@ -534,6 +529,21 @@ CREATE TABLE seals (
 
 CREATE UNIQUE INDEX seals_by_number ON seals (owner, nth);
 
+CREATE TABLE mends (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	event INTEGER NOT NULL,
+	link INTEGER NOT NULL,
+	sealed INTEGER NOT NULL,
+	at TEXT NOT NULL,
+	rows INTEGER NOT NULL,
+	kept TEXT NOT NULL,
+	file TEXT NOT NULL,
+	digest TEXT NOT NULL,
+	PRIMARY KEY (owner, event)
+)
+ WITHOUT ROWID,
+ STRICT;
+
 CREATE TABLE touched (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	what TEXT NOT NULL,
@@ -567,6 +577,7 @@ CREATE TABLE versions (
 	quoted INTEGER DEFAULT '0' NOT NULL CHECK (quoted IN (0, 1)),
 	spans TEXT,
 	said_on TEXT CHECK (length(said_on) = 10),
+	written_by TEXT,
 	event INTEGER NOT NULL,
 	PRIMARY KEY (owner, memory_id, version),
 	FOREIGN KEY(owner, memory_id) REFERENCES memories (owner, id),
@@ -599,6 +610,27 @@ CREATE TABLE links (
 CREATE UNIQUE INDEX links_from ON links (owner, from_id, to_id, relation) WHERE removed_at IS NULL;
 
 CREATE INDEX links_to ON links (owner, to_id);
+
+CREATE TABLE injections (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	space TEXT NOT NULL CHECK (space IN ('chat', 'outside')),
+	session TEXT NOT NULL,
+	at TEXT NOT NULL,
+	preset TEXT NOT NULL,
+	scope TEXT,
+	seq INTEGER NOT NULL,
+	nth INTEGER NOT NULL,
+	block TEXT,
+	lines TEXT,
+	rules_digest TEXT,
+	PRIMARY KEY (owner, space, session),
+	FOREIGN KEY(owner, rules_digest) REFERENCES block_rules (owner, digest),
+	CONSTRAINT lines_of_a_block CHECK (lines IS NULL OR block IS NOT NULL)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE UNIQUE INDEX injections_by_number ON injections (owner, nth);
 
 CREATE TABLE injected (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -634,6 +666,7 @@ CREATE TABLE messages (
 	tokens_out INTEGER,
 	instead_of INTEGER CHECK (instead_of >= 1 AND instead_of < turn),
 	broke_off TEXT CHECK (broke_off IN ('stopped', 'left', 'failed')),
+	recorded_by TEXT,
 	PRIMARY KEY (owner, thread_id, turn),
 	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
 )
@@ -983,16 +1016,25 @@ END;
 CREATE TRIGGER versions_made_is_noted AFTER INSERT ON versions WHEN NEW.content IS NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 1);
 END;
-CREATE TRIGGER versions_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event", "quoted", "spans", "said_on" ON versions WHEN NEW.content IS NULL BEGIN
+CREATE TRIGGER versions_changed_is_noted AFTER UPDATE OF "owner", "memory_id", "version", "content", "summary", "body", "metadata", "tags", "source", "score", "made_by", "thread_id", "turn_ids", "valid_from", "valid_until", "recorded_at", "retired_at", "restored_from", "correction", "event", "quoted", "spans", "said_on", "written_by" ON versions WHEN NEW.content IS NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'versions', NEW."memory_id" || char(31) || CAST(NEW.version AS TEXT), 0);
 END;
 CREATE TRIGGER versions_removed_is_noted AFTER DELETE ON versions WHEN OLD.content IS NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'versions', OLD."memory_id" || char(31) || CAST(OLD.version AS TEXT), 0);
 END;
+CREATE TRIGGER block_rules_made_is_noted AFTER INSERT ON block_rules BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'block_rules', NEW."digest", 1);
+END;
+CREATE TRIGGER block_rules_changed_is_noted AFTER UPDATE OF "owner", "digest", "rules" ON block_rules BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'block_rules', OLD."digest", 0);
+END;
+CREATE TRIGGER block_rules_removed_is_noted AFTER DELETE ON block_rules BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'block_rules', OLD."digest", 0);
+END;
 CREATE TRIGGER injections_made_is_noted AFTER INSERT ON injections BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'injections', NEW."space" || char(31) || NEW."session", 1);
 END;
-CREATE TRIGGER injections_changed_is_noted AFTER UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block", "lines" ON injections BEGIN
+CREATE TRIGGER injections_changed_is_noted AFTER UPDATE OF "owner", "space", "session", "at", "preset", "scope", "seq", "nth", "block", "lines", "rules_digest" ON injections BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'injections', OLD."space" || char(31) || OLD."session", 0);
 END;
 CREATE TRIGGER injections_removed_is_noted AFTER DELETE ON injections BEGIN
@@ -1019,7 +1061,7 @@ END;
 CREATE TRIGGER threads_made_is_noted AFTER INSERT ON threads BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'threads', NEW."id", 1);
 END;
-CREATE TRIGGER threads_changed_is_noted AFTER UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed" ON threads BEGIN
+CREATE TRIGGER threads_changed_is_noted AFTER UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed", "out_of_view" ON threads BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'threads', OLD."id", 0);
 END;
 CREATE TRIGGER threads_removed_is_noted AFTER DELETE ON threads BEGIN
@@ -1028,7 +1070,7 @@ END;
 CREATE TRIGGER messages_made_is_noted AFTER INSERT ON messages BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'messages', NEW."thread_id" || char(31) || CAST(NEW.turn AS TEXT), 1);
 END;
-CREATE TRIGGER messages_changed_is_noted AFTER UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of", "broke_off" ON messages BEGIN
+CREATE TRIGGER messages_changed_is_noted AFTER UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of", "broke_off", "recorded_by" ON messages BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'messages', OLD."thread_id" || char(31) || CAST(OLD.turn AS TEXT), 0);
 END;
 CREATE TRIGGER messages_removed_is_noted AFTER DELETE ON messages BEGIN
@@ -1046,7 +1088,7 @@ END;
 CREATE TRIGGER proposals_made_is_noted AFTER INSERT ON proposals BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'proposals', NEW."id", 1);
 END;
-CREATE TRIGGER proposals_changed_is_noted AFTER UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at", "question", "choices", "valid_until", "quoted", "spans", "said_on" ON proposals BEGIN
+CREATE TRIGGER proposals_changed_is_noted AFTER UPDATE OF "owner", "id", "nature", "status", "op", "memory_id", "category", "subject", "content", "score", "made_by", "thread_id", "turn_ids", "valid_from", "reason", "created_at", "decided_at", "question", "choices", "valid_until", "quoted", "spans", "said_on", "asked_by" ON proposals BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'proposals', OLD."id", 0);
 END;
 CREATE TRIGGER proposals_removed_is_noted AFTER DELETE ON proposals BEGIN
@@ -1064,7 +1106,7 @@ END;
 CREATE TRIGGER tokens_made_is_noted AFTER INSERT ON tokens WHEN NEW.owner IS NOT NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'tokens', NEW."id", 1);
 END;
-CREATE TRIGGER tokens_changed_is_noted AFTER UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent" ON tokens WHEN OLD.owner IS NOT NULL BEGIN
+CREATE TRIGGER tokens_changed_is_noted AFTER UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent", "made_with" ON tokens WHEN OLD.owner IS NOT NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'tokens', OLD."id", 0);
 END;
 CREATE TRIGGER tokens_removed_is_noted AFTER DELETE ON tokens WHEN OLD.owner IS NOT NULL BEGIN
@@ -1187,29 +1229,41 @@ END;
 CREATE TRIGGER lessons_removed_is_noted AFTER DELETE ON lessons BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'lessons', OLD."memory_id" || char(31) || CAST(OLD.version AS TEXT), 0);
 END;
+CREATE TRIGGER mends_made_is_noted AFTER INSERT ON mends BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'mends', CAST(NEW.event AS TEXT), 1);
+END;
+CREATE TRIGGER mends_changed_is_noted AFTER UPDATE OF "owner", "event", "link", "sealed", "at", "rows", "kept", "file", "digest" ON mends BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'mends', CAST(OLD.event AS TEXT), 0);
+END;
+CREATE TRIGGER mends_removed_is_noted AFTER DELETE ON mends BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'mends', CAST(OLD.event AS TEXT), 0);
+END;
 
 -- The guards of the book, as triggers. What raw SQL must not do either, the database refuses here.
 -- Every change of a memory names, in `event`, the ledger entry that accounts for it.
 -- INSERT OR REPLACE deletes without firing delete triggers, so inserts check for a row in the way themselves; and
 -- foreign keys are asleep on a connection that did not wake them, so triggers look at the other end too.
 
--- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind.
+-- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind. Where a
+-- restored book was mended, what stands before that has gaps.
 CREATE TRIGGER ledger_appends BEFORE INSERT ON ledger
-WHEN NEW.seq <> 1 + coalesce((SELECT max(seq) FROM ledger WHERE owner = NEW.owner), 0)
+WHEN (NEW.seq <> 1 + coalesce((SELECT max(seq) FROM ledger WHERE owner = NEW.owner), 0)
   OR NEW.at <= coalesce((SELECT at FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
   OR NEW.link <> 1 + max(coalesce((SELECT link FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), 0),
                          coalesce((SELECT max(link) FROM covers WHERE owner = NEW.owner), 0))
   OR NEW.previous <> coalesce((SELECT hash FROM covers WHERE owner = NEW.owner AND link = NEW.link - 1),
-                              (SELECT hash FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), '')
+                              (SELECT hash FROM ledger WHERE owner = NEW.owner AND seq = NEW.seq - 1), ''))
+  AND NEW.link > coalesce((SELECT max(link) FROM mends WHERE owner = NEW.owner), 0)
 BEGIN SELECT RAISE(ABORT, 'guard: a ledger entry follows the one before it, in number, hash and time'); END;
 
 CREATE TRIGGER covers_append BEFORE INSERT ON covers
-WHEN NEW.link <> 1 + max(coalesce((SELECT link FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), 0),
+WHEN (NEW.link <> 1 + max(coalesce((SELECT link FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), 0),
                          coalesce((SELECT max(link) FROM covers WHERE owner = NEW.owner), 0))
   OR NEW.previous <> coalesce((SELECT hash FROM covers WHERE owner = NEW.owner AND link = NEW.link - 1),
                               (SELECT hash FROM ledger WHERE owner = NEW.owner ORDER BY seq DESC LIMIT 1), '')
   OR NEW.first <> 1 + coalesce((SELECT last FROM covers WHERE owner = NEW.owner ORDER BY link DESC LIMIT 1), 0)
-  OR NEW.last < NEW.first
+  OR NEW.last < NEW.first)
+  AND NEW.link > coalesce((SELECT max(link) + 1 FROM mends WHERE owner = NEW.owner), 0)
 BEGIN SELECT RAISE(ABORT, 'guard: a cover follows the link before it, in number and hash'); END;
 
 CREATE TRIGGER covers_never_change BEFORE UPDATE ON covers
@@ -1218,7 +1272,13 @@ BEGIN SELECT RAISE(ABORT, 'guard: the ledger is append-only'); END;
 -- Seals: numbered without gaps; only the salt may go, once the row is in another state.
 CREATE TRIGGER seals_append BEFORE INSERT ON seals
 WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0)
+  AND NEW.nth > coalesce((SELECT max(sealed) + 1 FROM mends WHERE owner = NEW.owner), 0)
 BEGIN SELECT RAISE(ABORT, 'guard: seals are numbered without gaps'); END;
+
+CREATE TRIGGER mends_come_before_the_chain BEFORE INSERT ON mends
+WHEN EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner) OR EXISTS (SELECT 1 FROM covers WHERE owner = NEW.owner)
+  OR EXISTS (SELECT 1 FROM mends WHERE owner = NEW.owner AND event = NEW.event)
+BEGIN SELECT RAISE(ABORT, 'guard: a book is mended by its operator alone'); END;
 
 CREATE TRIGGER seals_never_change BEFORE UPDATE ON seals
 WHEN NOT (
@@ -1315,7 +1375,7 @@ WHEN NEW.version > 1 AND NEW.content IS NOT NULL
     AND EXISTS (
       SELECT 1 FROM versions r
       WHERE r.owner = NEW.owner AND r.memory_id = NEW.memory_id AND r.version = NEW.restored_from
-        AND r.content IS NEW.content AND r.summary IS NEW.summary AND r.body IS NEW.body AND r.metadata IS NEW.metadata AND r.tags IS NEW.tags AND r.source IS NEW.source AND r.score IS NEW.score AND r.made_by IS NEW.made_by AND r.thread_id IS NEW.thread_id AND r.turn_ids IS NEW.turn_ids AND r.valid_from IS NEW.valid_from AND r.valid_until IS NEW.valid_until AND r.quoted IS NEW.quoted AND r.spans IS NEW.spans AND r.said_on IS NEW.said_on))
+        AND r.content IS NEW.content AND r.summary IS NEW.summary AND r.body IS NEW.body AND r.metadata IS NEW.metadata AND r.tags IS NEW.tags AND r.source IS NEW.source AND r.score IS NEW.score AND r.made_by IS NEW.made_by AND r.thread_id IS NEW.thread_id AND r.turn_ids IS NEW.turn_ids AND r.valid_from IS NEW.valid_from AND r.valid_until IS NEW.valid_until AND r.quoted IS NEW.quoted AND r.spans IS NEW.spans AND r.said_on IS NEW.said_on AND r.written_by IS NEW.written_by))
 BEGIN SELECT RAISE(ABORT, 'guard: automation may not overrule a person'); END;
 
 CREATE TRIGGER versions_read_by_software_are_inferred BEFORE INSERT ON versions
@@ -1325,7 +1385,7 @@ BEGIN SELECT RAISE(ABORT, 'guard: what software read is inferred until a person 
 
 CREATE TRIGGER versions_never_change BEFORE UPDATE ON versions
 WHEN NOT (
-  NEW.owner IS OLD.owner AND NEW.memory_id IS OLD.memory_id AND NEW.version IS OLD.version AND NEW.source IS OLD.source AND NEW.score IS OLD.score AND NEW.made_by IS OLD.made_by AND NEW.thread_id IS OLD.thread_id AND NEW.turn_ids IS OLD.turn_ids AND NEW.valid_from IS OLD.valid_from AND NEW.valid_until IS OLD.valid_until AND NEW.recorded_at IS OLD.recorded_at AND NEW.restored_from IS OLD.restored_from AND NEW.correction IS OLD.correction AND NEW.quoted IS OLD.quoted AND NEW.said_on IS OLD.said_on AND NEW.event IS OLD.event
+  NEW.owner IS OLD.owner AND NEW.memory_id IS OLD.memory_id AND NEW.version IS OLD.version AND NEW.source IS OLD.source AND NEW.score IS OLD.score AND NEW.made_by IS OLD.made_by AND NEW.thread_id IS OLD.thread_id AND NEW.turn_ids IS OLD.turn_ids AND NEW.valid_from IS OLD.valid_from AND NEW.valid_until IS OLD.valid_until AND NEW.recorded_at IS OLD.recorded_at AND NEW.restored_from IS OLD.restored_from AND NEW.correction IS OLD.correction AND NEW.quoted IS OLD.quoted AND NEW.said_on IS OLD.said_on AND NEW.written_by IS OLD.written_by AND NEW.event IS OLD.event
   AND (
     (NEW.content IS OLD.content AND NEW.summary IS OLD.summary AND NEW.body IS OLD.body AND NEW.metadata IS OLD.metadata AND NEW.tags IS OLD.tags AND NEW.spans IS OLD.spans
      AND OLD.retired_at IS NULL AND NEW.retired_at IS NOT NULL
@@ -1368,7 +1428,8 @@ WHEN NOT (
   AND NEW.preset = OLD.preset AND NEW.scope IS OLD.scope
   AND (
     OLD.block IS NULL
-    OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth AND EXISTS (
+    OR (NEW.block IS NULL AND NEW.at = OLD.at AND NEW.seq = OLD.seq AND NEW.nth = OLD.nth
+        AND NEW.rules_digest IS OLD.rules_digest AND EXISTS (
       SELECT 1 FROM injected i JOIN erasures e ON e.owner = i.owner AND e.memory_id = i.memory_id
       WHERE i.owner = OLD.owner AND i.space = OLD.space AND i.session = OLD.session AND e.event > OLD.seq))
   )
@@ -1446,8 +1507,10 @@ DELETE FROM skill_fields WHERE owner = NEW.owner;
 DELETE FROM runs WHERE owner = NEW.owner;
 DELETE FROM messages WHERE owner = NEW.owner;
 DELETE FROM injected WHERE owner = NEW.owner;
+DELETE FROM injections WHERE owner = NEW.owner;
 DELETE FROM links WHERE owner = NEW.owner;
 DELETE FROM versions WHERE owner = NEW.owner;
+DELETE FROM mends WHERE owner = NEW.owner;
 DELETE FROM seals WHERE owner = NEW.owner;
 DELETE FROM covers WHERE owner = NEW.owner;
 DELETE FROM mappings WHERE owner = NEW.owner;
@@ -1468,7 +1531,7 @@ DELETE FROM threads WHERE owner = NEW.owner;
 DELETE FROM labels WHERE owner = NEW.owner;
 DELETE FROM likeness WHERE owner = NEW.owner;
 DELETE FROM terms WHERE owner = NEW.owner;
-DELETE FROM injections WHERE owner = NEW.owner;
+DELETE FROM block_rules WHERE owner = NEW.owner;
 DELETE FROM memories WHERE owner = NEW.owner;
 DELETE FROM ledger WHERE owner = NEW.owner;
   DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';
@@ -1501,6 +1564,14 @@ BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from memories but by an era
 CREATE TRIGGER versions_never_vanish BEFORE DELETE ON versions
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from versions but by an erasure'); END;
+CREATE TRIGGER block_rules_are_not_replaced BEFORE INSERT ON block_rules
+WHEN EXISTS (SELECT 1 FROM block_rules WHERE "owner" = NEW."owner" AND "digest" = NEW."digest")
+BEGIN SELECT RAISE(ABORT, 'guard: a row of block_rules is never replaced'); END;
+CREATE TRIGGER block_rules_never_change BEFORE UPDATE ON block_rules
+BEGIN SELECT RAISE(ABORT, 'guard: a row of block_rules is never rewritten'); END;
+CREATE TRIGGER block_rules_never_vanish BEFORE DELETE ON block_rules
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from block_rules but by an erasure'); END;
 CREATE TRIGGER injections_never_vanish BEFORE DELETE ON injections
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from injections but by an erasure'); END;
@@ -1605,6 +1676,11 @@ BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from covers but by an erasu
 CREATE TRIGGER seals_never_vanish BEFORE DELETE ON seals
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from seals but by an erasure'); END;
+CREATE TRIGGER mends_never_change BEFORE UPDATE ON mends
+BEGIN SELECT RAISE(ABORT, 'guard: a row of mends is never rewritten'); END;
+CREATE TRIGGER mends_never_vanish BEFORE DELETE ON mends
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from mends but by an erasure'); END;
 CREATE TRIGGER touched_never_change BEFORE UPDATE ON touched
 BEGIN SELECT RAISE(ABORT, 'guard: a row of touched is never rewritten'); END;
 

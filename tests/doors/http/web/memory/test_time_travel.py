@@ -20,8 +20,8 @@ PAST = "2026-08-20T10:00:00Z"
 @pytest.fixture
 def story(alice: Any, clock: Any) -> Any:
     """August: three things. October: one changed, one archived, one new."""
-    alice.configure(zone="Europe/Vienna")
     clock.set("2026-08-14T07:40:00Z")
+    alice.configure(zone="Europe/Vienna")
     cash = alice.remember("Keeps three months of expenses in cash", category="finance_context")
     alice.remember("Lives in Vienna", category="profile")
     van = alice.remember("Is saving for a camper van", category="fact")
@@ -114,7 +114,7 @@ def test_it_works_without_script(opens: Any, story: Any) -> None:
     expect(page.locator("h1")).to_have_text("The book on Thursday, 20 August 2026, 12:00")
     expect(page.get_by_label("True at")).to_have_value("2026-08-20T12:00")
     page.get_by_role("link", name="Next entry").click()
-    expect(page.locator(".travel")).to_contain_text("№ 4 of")
+    expect(page.locator(".travel")).to_contain_text("№ 5 of")
     page.get_by_role("link", name="Back to now").click()
     expect(page.locator("h1")).to_contain_text("The book now")
 
@@ -175,6 +175,18 @@ def test_the_ends_of_the_calendar_can_be_visited(client: Any, story: Any, query:
 
 def test_a_book_without_a_past_says_so(client: Any) -> None:
     assert "There is no past yet" in client.get("/time").text
+
+
+def test_a_setting_is_told_with_what_it_was_before(client: Any, alice: Any, clock: Any) -> None:
+    alice.remember("Has a dog")
+    then = clock().isoformat().replace("+00:00", "Z")
+    clock.forward(days=1)
+    alice.configure(preset="coach")
+    page = client.get(f"/time?known={then}").text
+    assert "preset" in page
+    assert "not set" in page
+    assert "coach" in page
+    assert "deleted for good" not in page
 
 
 def test_a_purged_memory_is_nowhere_in_the_past(client: Any, alice: Any, story: Any) -> None:

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from keepbook.doors.http.problems import USUAL
 from keepbook.doors.http.web.frame.visit import Visiting
+from keepbook.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
 
@@ -39,6 +40,8 @@ class OperationView:
 
 @router.get("/docs")
 def docs(visit: Visiting) -> Response:
+    if not visit.kb.settings.api_docs:
+        raise NotFound("the description of the API is closed here; see api_docs among the settings")
     document = visit.request.app.openapi()
     return visit.page("docs.html", parts=_parts(document), about=document["info"]["description"])
 

@@ -18,6 +18,7 @@ from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.models.choose import OFFLINE
 from keepbook.models.from_settings import models_under
+from keepbook.models.outward import OutwardDoor
 from keepbook.models.prompt import compose
 from keepbook.models.providers.nearby import Server, find_servers
 from keepbook.models.providers.remote import RemoteModel
@@ -84,11 +85,11 @@ class TrialResult:
         return f"{self.works} {self.model}"
 
 
-def offer() -> Offer:
-    return Offer(find_servers(ollama_host()), in_environment(OURS))
+def offer(outward: OutwardDoor) -> Offer:
+    return Offer(find_servers(ollama_host(), outward), in_environment(OURS))
 
 
-def changes(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
+def changes(wishes: Wishes, known: Settings, outward: OutwardDoor) -> Mapping[str, str | None]:
     """The changes to the config file for a choice; none if everything stays."""
     match wishes.model:
         case "" | "keep":
@@ -107,12 +108,12 @@ def changes(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
                 raise Invalid("Anthropic wants a key; paste yours", field="anthropic_key")
             name = _check_model_name(wishes.anthropic_model, "anthropic_model")
             return {"model": f"anthropic:{name}"} | ({"anthropic_key": key} if key else {})
-    return _find_server(wishes, known)
+    return _find_server(wishes, known, outward)
 
 
-def _find_server(wishes: Wishes, known: Settings) -> Mapping[str, str | None]:
+def _find_server(wishes: Wishes, known: Settings, outward: OutwardDoor) -> Mapping[str, str | None]:
     """A server on this machine, which is looked for again: only one that is there can be chosen."""
-    for server in offer().servers:
+    for server in offer(outward).servers:
         if server.name == wishes.model:
             asked = (one.partition("|")[2] for one in wishes.found if one.startswith(f"{server.name}|"))
             name = next((one for one in asked if one in server.models), server.models[0])
@@ -159,7 +160,7 @@ def take_on(visit: Visit, wishes: Wishes, works: str) -> None:
     """Use the chosen model from now on. `works` is the result of its trial: if it cannot read chats, the notebook
     does."""
     known = visit.kb.settings
-    changed = dict(changes(wishes, known))
+    changed = dict(changes(wishes, known, visit.kb.outward))
     if (changed or works) and known.reader_model in (None, OFFLINE):
         changed["reader_model"] = OFFLINE if works[2:3] == "0" else None
     if any(getattr(known, name) != value for name, value in changed.items()):
@@ -171,9 +172,9 @@ def take_on(visit: Visit, wishes: Wishes, works: str) -> None:
 async def test(visit: Visit, wishes: Wishes) -> TrialResult | None:
     """Try the chosen model; None for the notebook, which needs no trial."""
     _allow(visit)
-    settings = visit.kb.settings.but(**changes(wishes, visit.kb.settings))
+    settings = visit.kb.settings.but(**changes(wishes, visit.kb.settings, visit.kb.outward))
     limited = settings.but(model_timeout=min(TRIAL_SECONDS, settings.model_timeout))
-    model = models_under(limited).chat
+    model = models_under(limited, visit.kb.outward).chat
     if not isinstance(model, RemoteModel):
         return None
     trial = await try_out(model, _prompt_tokens(visit), visit.now)
@@ -199,7 +200,7 @@ def last_trial_of(settings: Settings) -> str:
 def found_before(visit: Visit, wishes: Wishes) -> str | None:
     """The result of a trial of the chosen model on this page; "" if there is nothing to try, None if it was not
     tried."""
-    changed = changes(wishes, visit.kb.settings)
+    changed = changes(wishes, visit.kb.settings, visit.kb.outward)
     if changed.get("model") == OFFLINE or not visit.keeps_house or in_environment(OURS):
         return ""
     mark = _mark(visit.kb.settings.but(**changed))

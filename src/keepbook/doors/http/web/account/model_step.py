@@ -39,9 +39,9 @@ def model_step_context(
     asked: bool = False,
 ) -> dict[str, Any]:
     """What `parts/model_step.html` shows."""
-    offer = connect.offer() if visit.keeps_house else None
+    offer = connect.offer(visit.kb.outward) if visit.keeps_house else None
     known = visit.kb.settings
-    base_url = _address(known)
+    base_url = _address(visit)
     now = next((one.name for one in offer.servers if connect.serves(one, known)), "") if offer else ""
     return {
         "wishes": wishes, "wrong": wrong, "tested": tested, "asked": asked, "offer": offer, "model": known.model,
@@ -52,11 +52,11 @@ def model_step_context(
     }  # fmt: skip
 
 
-def _address(known: Settings) -> str:
+def _address(visit: Visit) -> str:
     """The address that was chosen before, to go on from; of this machine only if somebody answers there."""
-    there = known.openai_base_url or ""
+    there = visit.kb.settings.openai_base_url or ""
     local = there and Address("openai", "", there).here
-    return there if not local or answers_at(there) else ""
+    return there if not local or answers_at(there, visit.kb.outward) else ""
 
 
 def _stopped_server(visit: Visit, offer: Offer | None, wishes: Wishes, wrong: KeepbookError | None) -> str:
@@ -110,7 +110,7 @@ def model_toast(called: str, works: str) -> str:
 def not_answering(visit: Visit) -> str:
     """The program of this machine that serves the model, if it does not answer now."""
     there = visit.kb.settings.openai_base_url
-    return visit.model_here if visit.keeps_house and there and not answers_at(there) else ""
+    return visit.model_here if visit.keeps_house and there and not answers_at(there, visit.kb.outward) else ""
 
 
 def able(settings: Settings) -> str:

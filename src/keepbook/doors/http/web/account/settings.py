@@ -18,6 +18,7 @@ from keepbook.book.owners.authority import EVERYTHING, ask_token
 from keepbook.book.owners.choices import TIERS
 from keepbook.book.owners.tokens import NewToken
 from keepbook.book.text.topics import describe_topic
+from keepbook.book.upkeep.set_aside_files import mended_in_words
 from keepbook.doors.http.web.account.model_step import able, not_answering
 from keepbook.doors.http.web.account.naming import call_me
 from keepbook.doors.http.web.account.sign_in import keep_session
@@ -92,6 +93,7 @@ def settings_page(
         "spent_tokens": book.spending.this_month(),
         "head": next(iter(book.ledger(limit=1)), None),
         "checked": book.verify() if "verify" in asked else None,
+        "since": mended_in_words(book),
         "admin": admin,
         "tokens": visit.kb.tokens.list(visit.caller.owner) if admin else (),
         "part": part,

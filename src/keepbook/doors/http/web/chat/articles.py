@@ -50,7 +50,7 @@ def _articles(visit: Visit, talked: ChatView, seen: Any, refused: int) -> Callab
     def article(turn: TurnView) -> str:
         one = turn.message
         told = turn.slips or turn.lines or turn.skipped or turn.questions or turn.heeded or turn.asks_off
-        hangs = told or turn.of or one.broke_off or one.turn in pressed
+        hangs = told or turn.of or one.broke_off or one.recorders or one.turn in pressed
         if hangs or thread.incognito:
             return made(turn)
         key = (*same, one.turn, one.role, turn.by, one.at, one.text, turn.note is not None)

@@ -290,6 +290,17 @@ def pin(visit: Changing, id: str, turn: int) -> Response:
     return visit.page("chat_pinned.html", talked=whole(visit, id), number=turn, note=there is None)
 
 
+@router.post("/chat/{id}/turns/{turn}/view")
+def change_view(visit: Changing, id: str, turn: int, back: Annotated[bool, Form()] = False) -> Response:
+    """Leave a turn that somebody else recorded out of what a model is sent, or send it again."""
+    chat = visit.writing("chats.view").threads.get(id)
+    if back:
+        chat.bring_into_view([turn])
+    else:
+        chat.take_out_of_view([turn])
+    return visit.back(f"/chat/{id}#turn-{turn}")
+
+
 # Around a chat
 
 

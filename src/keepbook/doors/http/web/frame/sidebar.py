@@ -41,6 +41,7 @@ DONE = {
     "demote": "It no longer counts as your own word.",
     "link": "Linked.",
     "unlink": "The link is gone.",
+    "configure": "Saved.",
     "undo": "Undone.",
 }
 """What the toast says after each kind of write."""

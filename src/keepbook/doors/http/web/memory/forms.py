@@ -85,6 +85,8 @@ def add(
             if proposal:
                 book.proposals.decline(proposal)
     except (Similar, Conflict) as found:
+        if isinstance(found, Conflict) and found.code == "against_topic":
+            return listing_page(visit, list_filter_of(back), replace(draft, error=found), 409)
         if not found.similar:
             raise
         return listing_page(visit, list_filter_of(back), replace(draft, similar=tuple(found.similar)), 409)
@@ -105,6 +107,7 @@ def edit(
     valid_until: ShortField = "",
     correction: ShortField = "",
     expect_version: Annotated[int, Form(ge=0, le=2**31 - 1)] = 0,
+    keep_anyway: ShortField = "",
     proposal: ShortField = "",
     back: BackField = PATH,
 ) -> Response:
@@ -122,6 +125,7 @@ def edit(
                 valid_until=_until(visit, before, valid_until),
                 correction=draft.correction,
                 expect_version=expect_version or None,
+                force=bool(keep_anyway),
             )
             if proposal:
                 book.proposals.decline(proposal)

@@ -8,11 +8,10 @@ stays. A few chats are read for what to remember in the same step. It ends by le
 (`import_page`), where one button takes it back.
 """
 
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
@@ -21,11 +20,10 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.memory.proposals import FORGOTTEN
 from keepbook.book.upkeep import chat_reading
-from keepbook.book.upkeep.export_lines import is_export
 from keepbook.book.upkeep.import_answer import Imported
 from keepbook.book.upkeep.importers.incoming import Incoming, IncomingChat, IncomingMemory, LeftOut, program_name
-from keepbook.book.upkeep.importers.source_file import SourceFile
-from keepbook.book.upkeep.importers.sources import detect_source
+from keepbook.book.upkeep.importers.read_file import ReadImport
+from keepbook.book.upkeep.importing import import_read, read_for
 from keepbook.doors.http.web.frame import uploads
 from keepbook.doors.http.web.frame.extension_pages import load_pages
 from keepbook.doors.http.web.frame.loading import LoadUnderWay, stop_load
@@ -211,9 +209,10 @@ def _chosen(visit: Visit, chosen: ImportChoices, act: str) -> Response:
 
 def _preview_response(visit: Visit, chosen: ImportChoices, act: str) -> Response:
     try:
-        if is_export(chosen.sent[:2000].decode("utf-8", "replace").splitlines()):
-            return _ours(visit, chosen, act)
-        incoming = detect_source(SourceFile(chosen.name or "file", raw=chosen.sent))
+        read = read_for(visit.book, chosen.sent, chosen.name or "file")
+        if read.incoming is None:
+            return _ours(visit, chosen, read, act)
+        incoming = read.incoming
         seen = _preview(visit, chosen, incoming)
         if act == "none" or chosen.fresh:
             out = frozenset(row.at for row in seen.rows if row.open and (act == "none" or row.outcome in UNTICKED))
@@ -241,25 +240,21 @@ def _preview_response(visit: Visit, chosen: ImportChoices, act: str) -> Response
     return StreamingResponse(_loading(visit, chosen, seen, load, things), media_type="text/html")
 
 
-def _ours(visit: Visit, chosen: ImportChoices, act: str) -> Response:
+def _ours(visit: Visit, chosen: ImportChoices, read: ReadImport, act: str) -> Response:
     """An export of Keepbook itself: an empty book becomes what it was, to another one its memories are added."""
     book, merge = visit.book, False
     try:
-        found = book.import_(_lines(chosen), dry_run=True)
+        found = import_read(book, read, dry_run=True)
     except Conflict as full:
         if full.code != "not_empty":
             raise
-        merge, found = True, book.import_(_lines(chosen), merge=True, dry_run=True)
+        merge, found = True, import_read(book, read, merge=True, dry_run=True)
     if act != "load" or not found.memories:
         return visit.page(
             "import.html", **_form_context(visit, chosen, None) | {"ours": found, "merge": merge, "earlier": []}
         )
-    taken = book.import_(_lines(chosen), merge=merge)
+    taken = import_read(book, read, merge=merge)
     return visit.back(PATH, restored=taken.memories) if taken.load is None else visit.back(address(taken.load))
-
-
-def _lines(chosen: ImportChoices) -> TextIO:
-    return io.TextIOWrapper(io.BytesIO(chosen.sent), encoding="utf-8")
 
 
 def _shifted_progress(progress: Callable[[int], None], by: int, done: int) -> None:

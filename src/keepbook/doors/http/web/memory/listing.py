@@ -111,6 +111,12 @@ class MemoryDraft:
         """Somebody else has written a newer version meanwhile."""
         return isinstance(self.error, Conflict) and self.error.code == "version"
 
+    @property
+    def never_topic(self) -> str:
+        """The topic that the person asked never to keep, where that is what they are asked about."""
+        asked = self.error is not None and self.error.code == "against_topic"
+        return str(self.error.details["topic"]) if asked and self.error else ""
+
     def wrong(self, name: str) -> str:
         """What is wrong with a field, if that is what was wrong."""
         return self.error.message if self.error is not None and self.error.field == name else ""

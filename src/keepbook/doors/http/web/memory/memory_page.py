@@ -37,8 +37,10 @@ DID = {
     "demote": "is no longer your own word",
     "link": "linked",
     "unlink": "link removed",
+    "configure": "set",
     "purge": "deleted for good",
     "import": "imported",
+    "mend": "rows were set aside: the book was mended",
 }
 WHO = {"person": "You", "agent": "An agent", "extractor": "Closing a chat", "job": "A job"}
 
@@ -272,7 +274,7 @@ def entry_rows(entries: Sequence[Entry]) -> list[EntryRow]:
     rows = []
     for entry in entries:
         thing = entry.link_id or entry.memory_id
-        rows.append(entry_row(entry, newest=thing not in spoken and entry.action != "purge"))
+        rows.append(entry_row(entry, newest=thing not in spoken and entry.action not in ("purge", "mend")))
         spoken.add(thing)
     return rows
 

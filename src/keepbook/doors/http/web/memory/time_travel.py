@@ -222,9 +222,11 @@ def by_day(rows: Sequence[EntryRow], zone: ZoneInfo) -> list[EntryDay]:
 
 
 def story(entry: Entry) -> tuple[str | None, str | None]:
-    """What an entry made of the words of a memory: before and after it."""
+    """What an entry made of the words of a memory, or of the owner's settings: before and after it."""
 
     def words(state: dict[str, object] | None) -> str | None:
+        if entry.memory_id is None and state:
+            return ", ".join(f"{name} {value or 'not set'}" for name, value in state.items())
         content = state.get("content") if state else None
         return content if isinstance(content, str) else None
 

@@ -12,15 +12,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from keepbook.book.upkeep.reading_apart import USUAL_LIMITS
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import table, values
-from keepbook.extensions.trading.book.imports.formats import KNOWN, format_named, plain_table, recognise_format
+from keepbook.extensions.trading.book.imports.formats import format_named, plain_table, recognise_format
 from keepbook.extensions.trading.book.imports.formats.reading import CellReader, FileFormat, ReadRow
 from keepbook.extensions.trading.book.imports.pairing import Fill, Trip
 from keepbook.extensions.trading.book.imports.table import FileTable, figures_in
+from keepbook.extensions.trading.book.imports.trade_table import read_trade_file
 from keepbook.extensions.trading.book.trades import TRADES
 
 SQLITE = b"SQLite format 3\x00"
+HEAD_BYTES = 20_000
 
 
 @dataclass(slots=True)
@@ -52,7 +55,9 @@ class FileImport:
 
 def has_own_columns(source: Any) -> bool:
     """Whether a file has the columns of our own trades, which the plain loader reads as a stream."""
-    text = _head(Path(source)) if isinstance(source, str | Path) else table.decode_file(source)[:20_000]
+    if isinstance(source, bytes):
+        source = source[:HEAD_BYTES]  # half a letter at its end does not matter
+    text = _head(Path(source)) if isinstance(source, str | Path) else table.decode_file(source)[:HEAD_BYTES]
     first = next((line for line in text.splitlines() if line.strip()), "").lower()
     needed = [name for name in TRADES.needed if name != "deployment"]
     if first.startswith(("{", "[")):
@@ -68,7 +73,7 @@ def is_database(path: Path) -> bool:
 def _raw(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(20_000)
+            return file.read(HEAD_BYTES)
     except OSError as error:
         raise Invalid(f"cannot read {path}: {error.strerror or error}", field="file") from None
 
@@ -79,20 +84,10 @@ def _head(path: Path) -> str:
 
 
 def prepare_import(
-    text: str, now: datetime, *, format: str | None, columns: Mapping[str, str] | None, zone: str,
+    found: FileTable, now: datetime, *, format: str | None, columns: Mapping[str, str] | None, zone: str,
     symbol: str | None, multipliers: Mapping[str, float],
 ) -> FileImport:  # fmt: skip
     """The table and how to read it; raises `Invalid`, which asks for a mapping, if no format fits."""
-    theirs = {name.strip().lower() for name in (columns or {}).values()}
-
-    def known(names: Sequence[str]) -> bool:
-        if columns:
-            return theirs <= set(names)
-        if format is not None and format != "plain":
-            return format_named(format).knows(names)
-        return any(one.knows(names) for one in KNOWN) or plain_table.fits(names)
-
-    found = table.read_table(text, known)
     if columns is not None:
         chosen = plain_table.format_of_mapping(columns)
     elif format is not None:
@@ -122,13 +117,7 @@ class FilePreview:
 
 def preview_file(source: Any, columns: Mapping[str, str] | None = None) -> FilePreview:
     """The choices when a file is imported; `columns` maps ours to theirs as far as they are known."""
-    theirs = {name.strip().lower() for name in (columns or {}).values()}
-    found = table.read_table(
-        table.decode_file(source),
-        lambda names: (
-            theirs <= set(names) if theirs else any(one.knows(names) for one in KNOWN) or plain_table.fits(names)
-        ),
-    )
+    found = read_trade_file(source, None, columns, USUAL_LIMITS)
     known = None if columns else recognise_format(found.columns)
     samples = {name: list(islice(_cells(found, name), 2)) for name in found.columns if name}
     chosen = {name.strip().lower(): ours for ours, name in (columns or {}).items()}

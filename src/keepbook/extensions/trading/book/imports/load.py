@@ -15,16 +15,25 @@ from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import Origin
+from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits, limits_in
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book import days, skills
 from keepbook.extensions.trading.book.files import MOST_REFUSED, Progress, RefusedRow
-from keepbook.extensions.trading.book.imports import mapping, pairing, table, values
-from keepbook.extensions.trading.book.imports.file import FileImport, ignored_columns, prepare_import, take_in
+from keepbook.extensions.trading.book.imports import mapping, pairing, values
+from keepbook.extensions.trading.book.imports.file import (
+    FileImport,
+    ignored_columns,
+    prepare_import,
+    take_in,
+)
 from keepbook.extensions.trading.book.imports.formats import NAMES
 from keepbook.extensions.trading.book.imports.pairing import FUNDING, Fill, PairedFills, Trip
+from keepbook.extensions.trading.book.imports.table import FileTable
 from keepbook.extensions.trading.book.imports.take_back import OpenPositions
+from keepbook.extensions.trading.book.imports.trade_table import read_trade_file
 from keepbook.extensions.trading.book.market import bars
 from keepbook.extensions.trading.book.trades import Trade, keep_trades
 from keepbook.extensions.trading.tables import fills as fill_rows
@@ -92,7 +101,7 @@ def import_trades(
     tx: Tx, source: Any, *, deployment: str | None = None, format: str | None = None,
     columns: Mapping[str, str] | None = None, symbol: str | None = None, zone: str = "UTC",
     multipliers: Mapping[str, float] | None = None, dry_run: bool = False, create: Any = None,
-    origin: Origin | None = None, progress: Progress | None = None,
+    origin: Origin | None = None, progress: Progress | None = None, limits: ReadingLimits = USUAL_LIMITS,
 ) -> ImportedTrades:  # fmt: skip
     """Import a file of trades or fills, or show the result. A mapping with a name of its own is stored. `progress` is
     called with how much is stored; an exception from it ends the load, and nothing of it stays."""
@@ -106,8 +115,9 @@ def import_trades(
             raise Invalid(f"{format!r} is a format of Keepbook's own; name a mapping otherwise", field="format")
         columns, format = mapping.check_mapping(columns), None
     told = multipliers or {}
+    table = read_trade_file(source, format, columns, limits)
     work = prepare_import(
-        table.decode_file(source), tx.clock().astimezone(UTC), format=format, columns=columns or None, zone=zone,
+        table, tx.clock().astimezone(UTC), format=format, columns=columns or None, zone=zone,
         symbol=symbol, multipliers=told,
     )  # fmt: skip
     take_in(work)
@@ -123,6 +133,18 @@ def import_trades(
         load = loads.next_number(tx)
         _keep(tx, work, place, results, load, origin, progress or _silent)
     return _to_imported(work, results, dry_run, load)
+
+
+def read_before(book: OpenBook, source: Any, format: str | None, columns: Mapping[str, str] | None) -> FileTable:
+    """Read a file before the book is opened for writing: `import_trades` takes what comes of it."""
+    if isinstance(source, FileTable):
+        return source
+    if columns:
+        columns, format = mapping.check_mapping(columns), None
+    elif format is not None and format not in NAMES:
+        with book.reading() as (tx, _, _):
+            columns, format = mapping.get_mapping(tx, format), None
+    return read_trade_file(source, format, columns, limits_in(book.settings))
 
 
 def _silent(_: int) -> None:

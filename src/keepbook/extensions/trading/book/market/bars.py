@@ -23,6 +23,7 @@ from sqlalchemy import ColumnElement, Connection, Integer, Select, bindparam, fu
 from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.batch import BatchTables
+from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.files import (
     Layout,
@@ -183,6 +184,7 @@ def load_bars(
     symbol: str | None = None,
     timeframe: str | None = None,
     progress: Progress | None = None,
+    limits: ReadingLimits = USUAL_LIMITS,
 ) -> LoadedFile:
     """Load the bars of a file; `progress` is called with how many rows were read so far."""
     named = batches.source_name(source)
@@ -192,7 +194,7 @@ def load_bars(
             return keep_bars(conn, rows, source=named, now=stamp(database.clock()))
 
     told = {"symbol": symbol, "timeframe": timeframe}
-    return load_file(source, LAYOUT, told, bar_reader(), keep_rows, progress).to_loaded()
+    return load_file(source, LAYOUT, told, bar_reader(), keep_rows, progress, limits).to_loaded()
 
 
 def keep_bars(conn: Connection, given: Sequence[RowValues], *, source: str, now: str) -> KeptCounts:

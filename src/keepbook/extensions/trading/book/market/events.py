@@ -14,6 +14,7 @@ from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.batch import BatchTables
 from keepbook.book.ledger.ledger import canonical_json
+from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book import files
 from keepbook.extensions.trading.book.files import Layout, LoadedFile, Progress, Source, Times, number, refuse_missing
@@ -97,7 +98,9 @@ def _event_bytes(rows: Sequence[RowValues]) -> tuple[bytes, bytes]:
 # Operations
 
 
-def load_events(database: Database, source: Source, *, progress: Progress | None = None) -> LoadedFile:
+def load_events(
+    database: Database, source: Source, *, progress: Progress | None = None, limits: ReadingLimits = USUAL_LIMITS
+) -> LoadedFile:
     """Load the events of a file; an event with other figures is updated."""
     times = Times()
 
@@ -107,7 +110,9 @@ def load_events(database: Database, source: Source, *, progress: Progress | None
         with database.unscoped(writes=True, write_lock=MARKET) as conn:
             return keep_events(conn, rows, source=named, now=stamp(database.clock()))
 
-    return files.load_file(source, LAYOUT, {}, lambda row: to_event(row, times), keep_rows, progress).to_loaded()
+    return files.load_file(
+        source, LAYOUT, {}, lambda row: to_event(row, times), keep_rows, progress, limits
+    ).to_loaded()
 
 
 def keep_events(conn: Connection, rows: Sequence[RowValues], *, source: str, now: str) -> KeptCounts:

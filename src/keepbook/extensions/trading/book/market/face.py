@@ -11,6 +11,7 @@ from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import Moment, instant, stamp
 from keepbook.book.ledger import anchors
 from keepbook.book.ledger.anchors import Anchor
+from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits
 from keepbook.errors import NotFound
 from keepbook.extensions.trading.book.files import LoadedFile, Progress, Source
 from keepbook.extensions.trading.book.market import bars, batches, events
@@ -31,8 +32,9 @@ class MarketVerification:
 
 @explain_arguments
 class Market:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, limits: ReadingLimits = USUAL_LIMITS) -> None:
         self._database = database
+        self._limits = limits
 
     def load(
         self,
@@ -43,7 +45,9 @@ class Market:
         progress: Progress | None = None,
     ) -> LoadedFile:
         """Bars from a file: CSV, JSON Lines, Parquet or ccxt's OHLCV, which needs the two names beside it."""
-        return bars.load_bars(self._database, source, symbol=symbol, timeframe=timeframe, progress=progress)
+        return bars.load_bars(
+            self._database, source, symbol=symbol, timeframe=timeframe, progress=progress, limits=self._limits
+        )
 
     def remove(self, symbol: str, timeframe: str, *, since: Moment = None, until: Moment = None) -> int:
         """Remove wrong bars, from one instant up to another; returns how many. They stay readable as of before, and
@@ -58,7 +62,7 @@ class Market:
 
     def load_events(self, source: Source, *, progress: Progress | None = None) -> LoadedFile:
         """Events from a file: CSV, JSON Lines or Parquet."""
-        return events.load_events(self._database, source, progress=progress)
+        return events.load_events(self._database, source, progress=progress, limits=self._limits)
 
     def event(self, id: str) -> Event | None:
         with self._database.unscoped() as conn:

@@ -18,15 +18,17 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, NotAllowed
+from keepbook.errors import Invalid, KeepbookError
 from keepbook.extension import Extension
+from keepbook.forking import FORK_GATE, follow_forks, forked, keep_for_ever
 from keepbook.storage import schema
+from keepbook.storage.engines import book_file
+from keepbook.storage.engines.book_file import APPLICATION_ID, FileConnection, Identity
+from keepbook.storage.engines.sqlite_connection import WatchedConnection
 from keepbook.storage.installed import Record, read_record, to_install
 from keepbook.storage.prepared_statement import driver_of
 from keepbook.storage.schema import install
-
-APPLICATION_ID = 0x4B424F4B
-"""Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
+from keepbook.storage.transactions.savepoints import WaitsFor
 
 IN_MEMORY = ":memory:"
 KEPT_OPEN = 8
@@ -44,12 +46,17 @@ class Sqlite:
         self.address = path
         self._busy_seconds = busy_seconds
         self._in_memory = path == IN_MEMORY
+        self.waits_for: WaitsFor = "anybody" if self._in_memory else "writer"
         self._turn: AbstractContextManager[Any] = threading.RLock() if self._in_memory else nullcontext()
+        self._path = os.path.abspath(path)  # wherever the program goes later
+        self._file: Identity = None
+        self._inherited = False
         if not self._in_memory:
-            _check_place(Path(path))
+            book_file.check_place(Path(path))
         self._engine = self._make_engine()
         self._idle: list[Connection] = []
         self._most_idle = KEPT_OPEN
+        follow_forks(self)
 
     def prepare(self, extensions: Sequence[Extension]) -> Record:
         with self._begin("DEFERRED") as conn:
@@ -79,24 +86,45 @@ class Sqlite:
     def unscoped(self, *, writes: bool, write_lock: str | None = None) -> AbstractContextManager[Connection]:
         return self._begin("IMMEDIATE" if writes else "DEFERRED")
 
+    def administering(self, address: str | None) -> AbstractContextManager[Connection]:
+        return self._begin("IMMEDIATE")  # whoever has the file has all of it
+
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
         if self._in_memory:  # there its one connection may be in the middle of something
             with self._begin("DEFERRED") as conn:
                 return ask(conn)
-        conn = self._take()
-        try:
-            found = ask(conn)
-        except BaseException:
-            conn.close()
-            raise
-        self._leave(conn)
-        return found
+        with FORK_GATE:
+            conn = self._take()
+            try:
+                found = ask(conn)
+            except BaseException:
+                conn.close()
+                raise
+            self._leave(conn)
+            return found
+
+    def changes(self, conn: Connection) -> int:
+        changed: int = driver_of(conn).total_changes
+        return changed
+
+    def is_sound(self, conn: Connection) -> bool:
+        driver: WatchedConnection = driver_of(conn)
+        return driver.in_transaction and not driver.failed
+
+    def move_savepoint(self, conn: Connection, statement: str) -> None:
+        driver: WatchedConnection = driver_of(conn)
+        driver.execute(statement)
+        driver.failed = False
 
     def compact(self) -> list[str]:
         """Rewrite the file and empty the log: deleted bytes are overwritten at once, but a rebalanced page keeps copies
         in its gaps, and the log keeps older pages. A reader in another process can hold that back."""
         if self._in_memory:
             return []
+        with FORK_GATE:
+            return self._rewrite()
+
+    def _rewrite(self) -> list[str]:
         left = []
         conn = self._connect()
         try:
@@ -141,7 +169,8 @@ class Sqlite:
         """The connection of a book in memory, which has one."""
         if not self._in_memory:
             raise _not_in_memory()
-        with self._turn:
+        with self._turn, FORK_GATE:
+            self._refuse_inherited()
             here: Any = self._engine.raw_connection().driver_connection
             yield here
 
@@ -149,7 +178,7 @@ class Sqlite:
         driver = getattr(error, "orig", error)
         if isinstance(driver, sqlite3.IntegrityError):
             return Invalid(f"the book cannot hold that: {driver}", code="refused")
-        return _refusal(str(driver), self.address)
+        return book_file.refusal_of(str(driver), self.address)
 
     def damage(self) -> KeepbookError | None:
         if self._in_memory:
@@ -159,10 +188,10 @@ class Sqlite:
                 conn.exec_driver_sql("SELECT sql FROM sqlite_master").all()  # the check below does not read its words
                 whole = conn.exec_driver_sql("PRAGMA integrity_check(1)").scalar() == "ok"
         except (DBAPIError, sqlite3.Error) as error:
-            return self.refusal(error) or _damaged_error(self.address)
+            return self.refusal(error) or book_file.damaged_file(self.address)
         except UnicodeDecodeError:  # what SQLite says of a damaged schema quotes it
             whole = False
-        return None if whole else _damaged_error(self.address)
+        return None if whole else book_file.damaged_file(self.address)
 
     def facts(self) -> dict[str, str]:
         size = "in memory" if self._in_memory else f"{Path(self.address).stat().st_size / 1e6:.1f} MB"
@@ -175,30 +204,58 @@ class Sqlite:
 
     def close(self) -> None:
         self._most_idle = 0  # a thread that is still at it closes its own
+        self._close_idle()
+
+    def before_fork(self) -> None:
+        FORK_GATE.shut()
+        if not self._in_memory:
+            self._close_idle()
+
+    def after_fork(self) -> None:
+        FORK_GATE.reopen()
+
+    def renew_in_child(self) -> None:
+        FORK_GATE.renew()
+        book_file.set_open_files_aside()
+        keep_for_ever((self._engine.pool, self._idle))
+        self._inherited = self._in_memory
+        self._turn = threading.RLock() if self._in_memory else nullcontext()
+        self._engine.dispose(close=False)
+        self._idle = []
+
+    def _close_idle(self) -> None:
         while self._idle:
             self._idle.pop().close()
-        self._engine.dispose()
+        self._engine.pool.dispose()  # and stays: what is in use now comes back to it, and goes with the next fork
+
+    def _refuse_inherited(self) -> None:
+        if self._inherited:
+            raise forked("after this book in memory was made; open another here, or keep the book in a file")
 
     @contextmanager
     def _begin(self, mode: str) -> Iterator[Connection]:
         # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's.
-        with self._turn:
+        with self._turn, FORK_GATE:
             conn = self._take()
             driver = driver_of(conn)
             try:
                 driver.execute(f"BEGIN {mode}")
+                driver.failed = False
                 yield conn
                 driver.commit()
+                if mode == "IMMEDIATE" and not self._in_memory:
+                    driver.check_in_place()  # before anybody is told that it was kept
             except BaseException:
                 try:
                     driver.rollback()
                 finally:
-                    conn.close()
+                    self._give_back(conn)
                 raise
             self._leave(conn)
 
     def _take(self) -> Connection:
         """A connection that somebody left; to ask the pool for one costs more than a short transaction."""
+        self._refuse_inherited()
         try:
             return self._idle.pop()
         except IndexError:
@@ -210,7 +267,12 @@ class Sqlite:
         if len(self._idle) < self._most_idle:
             self._idle.append(conn)
         else:
-            conn.close()
+            self._give_back(conn)
+
+    def _give_back(self, conn: Connection) -> None:
+        if not self._most_idle:
+            conn.detach()  # nobody would ask the pool for it
+        conn.close()
 
     def _recognise(self, conn: Connection) -> str | None:
         """The schema's revision; None for an empty file; refuses what is not a book or is too new."""
@@ -220,7 +282,7 @@ class Sqlite:
         found = stamp[0] if stamp else None
         mark = driver.execute("PRAGMA application_id").fetchone()[0]
         if tables and (found is None or mark != APPLICATION_ID):
-            raise _not_a_book(self.address)
+            raise book_file.not_a_book(self.address)
         schema.refuse_unknown(found)
         return found
 
@@ -245,16 +307,23 @@ class Sqlite:
         return engine
 
     def _connect(self) -> sqlite3.Connection:
-        conn = sqlite3.connect(
-            self.address,
-            timeout=self._busy_seconds,
-            isolation_level=None,
-            check_same_thread=False,
-            cached_statements=256,
-        )
+        options: dict[str, Any] = {
+            "timeout": self._busy_seconds,
+            "isolation_level": None,
+            "check_same_thread": False,
+            "cached_statements": 256,
+        }
+        conn: WatchedConnection
+        if self._in_memory:
+            conn = sqlite3.connect(IN_MEMORY, factory=WatchedConnection, **options)
+        else:
+            conn = self._connect_file(options)
         try:
-            if not self._in_memory and conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-                self._switch_to_wal(conn)
+            if isinstance(conn, FileConnection):
+                if conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                    self._switch_to_wal(conn)
+                    conn.execute("SELECT count(*) FROM sqlite_master").fetchone()  # its first reader makes the log
+                conn.note_log()
             conn.execute("PRAGMA synchronous = FULL")
             conn.execute("PRAGMA foreign_keys = ON")
             conn.execute("PRAGMA secure_delete = ON")
@@ -262,6 +331,14 @@ class Sqlite:
         except BaseException:
             conn.close()
             raise
+        return conn
+
+    def _connect_file(self, options: dict[str, Any]) -> FileConnection:
+        """The first connection says which file the book is: where that is gone, none is made in its place."""
+        if self._file is not None and book_file.identity_of(self._path) != self._file:
+            raise book_file.moved(self._path)
+        conn = book_file.connect_file(self._path, **options)
+        self._file = conn.file
         return conn
 
     def _switch_to_wal(self, conn: sqlite3.Connection) -> None:
@@ -289,59 +366,3 @@ def _schema(conn: sqlite3.Connection) -> set[tuple[str, ...]]:
 
 def _not_in_memory() -> Invalid:
     return Invalid("only a book in memory is copied like this; use keepbook export and import", field="db")
-
-
-def _check_place(path: Path) -> None:
-    """What SQLite would call "unable to open database file", said so that one can act on it."""
-    if path.is_dir():
-        raise Invalid(f"{path} is a folder; give the path of a file, such as {path / 'keepbook.db'}", field="db")
-    if not path.exists():
-        if not path.parent.is_dir():
-            raise Invalid(f"the folder {path.parent} does not exist; make it first, or choose another path", field="db")
-        if not os.access(path.parent, os.W_OK):
-            raise NotAllowed(f"the folder {path.parent} cannot be written to; choose another path", code="read_only")
-        return
-    if not os.access(path, os.R_OK):
-        raise NotAllowed(f"{path} cannot be read by this user; check its permissions", code="read_only")
-    with path.open("rb") as file:
-        head = file.read(100)
-    if head and not head.startswith(b"SQLite format 3\x00"):
-        raise Invalid(
-            f"{path} is not a book (not even a SQLite file); choose another path",
-            code="not_a_book",
-            field="db",
-        )
-    # Read off the file's header, so that another program's file is not even opened.
-    schema_cookie, application = int.from_bytes(head[40:44], "big"), int.from_bytes(head[68:72], "big")
-    if schema_cookie and application != APPLICATION_ID:
-        raise _not_a_book(str(path))
-
-
-def _not_a_book(place: str) -> Invalid:
-    return Invalid(
-        f"{place} is a SQLite file of another program, not a book; choose another path", code="not_a_book", field="db"
-    )
-
-
-def _refusal(words: str, place: str) -> KeepbookError | None:
-    if "database is locked" in words or "database table is locked" in words:
-        return Conflict(f"{place} is busy: another program has been writing to it for long; try again", code="busy")
-    if "readonly database" in words or "unable to open database file" in words:
-        return NotAllowed(
-            f"{place} cannot be written to; check the permissions of the file and its folder",
-            code="read_only",
-        )
-    if "disk is full" in words:
-        return LimitReached(
-            f"the disk that holds {place} is full; nothing was written; make room and try again",
-            code="disk_full",
-        )
-    if "disk I/O error" in words:
-        return KeepbookError(f"the disk that holds {place} gave an error; nothing was written", code="disk_error")
-    if "malformed" in words or "not a database" in words or "Could not decode to UTF-8" in words:
-        return _damaged_error(place)
-    return None
-
-
-def _damaged_error(place: str) -> Invalid:
-    return Invalid(f"{place} is damaged or not a book; restore it from a backup", code="not_a_book", field="db")

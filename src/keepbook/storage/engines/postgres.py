@@ -9,21 +9,28 @@ connection is still alive shows there too: on a lost connection nothing was done
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.sql import SQL, Composable
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.extension import Extension
-from keepbook.storage import cluster, schema
+from keepbook.forking import follow_forks, keep_for_ever
+from keepbook.storage import schema
+from keepbook.storage.engines import cluster
+from keepbook.storage.engines.postgres_cursor import WatchedCursor, changes_of
 from keepbook.storage.guard_rules import is_scoped
 from keepbook.storage.installed import Record, read_record, table_set, to_install
 from keepbook.storage.prepared_statement import driver_of
+from keepbook.storage.transactions.savepoints import WaitsFor
 
 APP_ROLE = "keepbook_app"
 
@@ -65,6 +72,7 @@ _LOCK = SQL("SELECT pg_advisory_xact_lock({})")
 
 Found = TypeVar("Found")
 
+CANCEL_SECONDS = 5.0
 POOLING = "pooling"
 BEHIND_A_POOLER = (
     f"a pooler such as PgBouncer stands before this server and drops what connections say at their start; write "
@@ -76,6 +84,7 @@ class Postgres:
     """The engine of one PostgreSQL database."""
 
     driver_error: type[Exception] = psycopg.Error
+    waits_for: WaitsFor = "owner"
 
     def __init__(self, address: str, busy_seconds: float, *, allow_bypass_login: bool = False) -> None:
         self._allow_bypass_login = allow_bypass_login
@@ -87,16 +96,20 @@ class Postgres:
         anew = "SELECT set_config('role', {}, true), set_config('lock_timeout', {}, true); "
         self._anew = SQL(anew).format(APP_ROLE, str(wait)) if self._pooled else SQL("")
         options = {"options": f"-c role={APP_ROLE} -c lock_timeout={wait} -c timezone=UTC"}
+        always = {"connect_timeout": 10, "cursor_factory": WatchedCursor}
         self._engine = create_engine(
             url.difference_update_query([POOLING]),
-            connect_args={"connect_timeout": 10} | ({"prepare_threshold": None} if self._pooled else options),
+            connect_args=always | ({"prepare_threshold": None} if self._pooled else options),
             pool_size=10,
             max_overflow=20,
             pool_timeout=busy_seconds,
             isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
         )
         self._closed = False
+        self._drivers: WeakSet[Any] = WeakSet()
         event.listen(self._engine, "checkin", self._close_late_one)
+        event.listen(self._engine, "connect", lambda driver, _: self._drivers.add(driver))
+        follow_forks(self)
 
     def prepare(self, extensions: Sequence[Extension]) -> Record:
         with self.unscoped(writes=False) as conn:
@@ -134,6 +147,22 @@ class Postgres:
         first = SQL("") if write_lock is None else _LOCK.format(_lock_number(f"turn {write_lock}"))
         return self._begin(_WRITING if writes else _READING, first)
 
+    @contextmanager
+    def administering(self, address: str | None) -> Iterator[Connection]:
+        own = self._engine.url.render_as_string(hide_password=False)
+        engine = _admin_engine(address or own)
+        try:
+            with engine.begin() as conn:
+                yield conn
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) != "42501":
+                raise
+            raise NotAllowed(
+                "this login may not do that; name the administrator's in KEEPBOOK_ADMIN_DB", code="not_admin"
+            ) from error
+        finally:
+            engine.dispose()
+
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
         if self._pooled:  # what a connection is, it says at the beginning of a transaction
             with self.unscoped(writes=False) as conn:
@@ -152,10 +181,7 @@ class Postgres:
                 yield conn
                 driver.commit()
             except BaseException:
-                try:
-                    driver.rollback()
-                except psycopg.Error:  # it fell on the way, and the server has taken back what was begun
-                    conn.invalidate()
+                _roll_back(conn)
                 raise
 
     def _connect_and_ask(self, ask: Callable[[Connection], Found]) -> tuple[Connection, Found]:
@@ -169,12 +195,26 @@ class Postgres:
                 return conn, ask(conn)
             except BaseException:
                 fallen = driver.closed
-                conn.invalidate() if fallen else driver.rollback()
+                _roll_back(conn)
                 conn.close()
                 if anew or not fallen:
                     raise
             self._engine.dispose()
             anew = True
+
+    def changes(self, conn: Connection) -> int:
+        return changes_of(driver_of(conn))
+
+    def is_sound(self, conn: Connection) -> bool:
+        if conn.invalidated:  # Core would put another in its place, on which nothing has begun
+            return False
+        sound: bool = driver_of(conn).pgconn.transaction_status == TransactionStatus.INTRANS
+        return sound
+
+    def move_savepoint(self, conn: Connection, statement: str) -> None:
+        if conn.invalidated:  # as in `is_sound`
+            raise psycopg.OperationalError("the connection was given up")
+        driver_of(conn).execute(statement, prepare=False)
 
     def compact(self) -> list[str]:
         return ["dead rows until PostgreSQL's autovacuum has passed; an administrator's VACUUM FULL does it at once"]
@@ -186,6 +226,9 @@ class Postgres:
             return Conflict("the book is busy: another program has been writing to it for long; try again", code="busy")
         if state in ("40001", "40P01"):
             return Conflict("two programs wrote at the same moment; try again", code="busy")
+        if state in ("57014", "25P03", "25P04"):
+            why = str(driver).splitlines()[0]
+            return KeepbookError(f"the server ended it: {why}; nothing was written; try again", code="canceled")
         if state == "42501":
             return NotAllowed("the database refuses: this owner's scope does not cover that", code="guard")
         if isinstance(driver, psycopg.IntegrityError | psycopg.DataError):
@@ -212,10 +255,38 @@ class Postgres:
         self._closed = True
         self._engine.dispose()
 
+    def renew_in_child(self) -> None:
+        """Set the parent's connections aside. Their sockets are let go without a word: the server would take a parent
+        that was killed for alive, and leave it its locks, for as long as a child has them."""
+        keep_for_ever((self._engine.pool, list(self._drivers)))
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for driver in self._drivers:
+            if not driver.closed:
+                os.dup2(nothing, driver.fileno(), inheritable=False)
+        os.close(nothing)
+        self._drivers.clear()
+        self._engine.dispose(close=False)
+
     def _close_late_one(self, driver: Any, _: object) -> None:
         """Close a connection that comes back after the database was closed: nobody would ask for it again."""
         if self._closed and driver is not None:
             driver.close()
+
+
+def _roll_back(conn: Connection) -> None:
+    """Take back what was begun. Where a signal came before the answer, the server is still at it: it is told to stop,
+    or it would take a lock for nobody, and the connection is given up."""
+    if conn.invalidated:  # Core gave it up when it saw the signal
+        return
+    driver: Any = driver_of(conn)
+    try:
+        if driver.info.transaction_status == TransactionStatus.ACTIVE:
+            driver.cancel_safe(timeout=CANCEL_SECONDS)
+            conn.invalidate()
+        else:
+            driver.rollback()
+    except psycopg.Error:  # it fell on the way, and the server has taken back what was begun
+        conn.invalidate()
 
 
 def upgrade_server(address: str, extensions: Sequence[Extension] = ()) -> list[str]:

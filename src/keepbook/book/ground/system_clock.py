@@ -1,0 +1,46 @@
+"""The clock of this machine, and the day on which this package was built.
+
+A program that passes a clock of its own answers for it. The machine's clock is held against two things: the day of the
+build, before which it cannot be, and on PostgreSQL the server's clock, which comes with a statement that is sent anyway
+(`ServerClock`). A checkout has no build day.
+"""
+
+from datetime import UTC, date, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import DateTime
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+BUILD_DAY = Path(__file__).parents[2] / "build_day.txt"
+"""Written into a wheel by `scripts/build_day.py`."""
+
+
+def utc_now() -> datetime:
+    """What the machine's clock says."""
+    return datetime.now(UTC)
+
+
+@cache
+def build_day() -> date | None:
+    """The day on which this package was built; None in a checkout."""
+    return date.fromisoformat(BUILD_DAY.read_text(encoding="ascii").strip()) if BUILD_DAY.is_file() else None
+
+
+class ServerClock(FunctionElement[datetime]):
+    """What the database server's clock says, in a query; NULL where there is no server."""
+
+    type = DateTime(timezone=True)
+    inherit_cache = True
+
+
+@compiles(ServerClock)
+def _no_server(*_: Any, **__: Any) -> str:
+    return "NULL"
+
+
+@compiles(ServerClock, "postgresql")
+def _ask_server(*_: Any, **__: Any) -> str:
+    return "clock_timestamp()"

@@ -1,0 +1,93 @@
+"""Refuses to write by a clock that cannot be right: one entry from 2099 would move every later entry there.
+
+An instant is held against the book's last link (400 days at most), and by the machine's own clock against the day of
+the build and the database server's clock. Reading goes on. What is refused the operator can let through once; a book
+whose end lies in the future already is written to, and says so.
+"""
+
+import hashlib
+from datetime import datetime, timedelta
+
+from keepbook.book.ground import leases, system_clock
+from keepbook.book.ground.one_line_log import get_logger
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.errors import Conflict
+from keepbook.storage.database import Database, Tx
+
+LONGEST_REST = timedelta(days=400)
+FROM_SERVER = timedelta(hours=1)
+AHEAD = timedelta(minutes=1)
+"""Clocks of several machines differ by less."""
+ACCEPTED_FOR = timedelta(days=1)
+"""By the clock that was accepted: the word was given for what it said then."""
+LAST_YEAR = "9999"
+"""Nothing could follow an entry at its end."""
+
+_log = get_logger("keepbook")
+
+
+# Rules
+
+
+def clock_fault(now: datetime, last: str, server: datetime | None, *, is_machines: bool) -> str | None:
+    """Why this instant cannot be right, if it cannot. `last` is the instant of the book's last link."""
+    said = f"the clock says {_minute(stamp(now))}"
+    if last and now - parse_stamp(last) > LONGEST_REST:
+        days = (now - parse_stamp(last)).days
+        return f"{said}, {days:,} days after the book's last entry on {last[:10]}"
+    if not is_machines:
+        return None
+    built = system_clock.build_day()
+    if built is not None and now.date() < built:
+        return f"{said}, and this program was built on {built}"
+    if server is not None and abs(now - server) > FROM_SERVER:
+        return f"{said}, and that of the database server {_minute(stamp(server))}"
+    return None
+
+
+def future_notice(now: datetime, last: str) -> str | None:
+    """What is said of a book whose last link lies in the future."""
+    if not last or parse_stamp(last) - now <= AHEAD:
+        return None
+    return (
+        f"the book's last entry lies in the future, on {_minute(last)}: whatever is written now gets an instant "
+        "after it; check the clock, and compare with a backup"
+    )
+
+
+def _minute(at: str) -> str:
+    return f"{at[:16].replace('T', ' ')} UTC"
+
+
+# Operations
+
+
+def check_clock(tx: Tx, now: datetime, last: str, server: datetime | None) -> None:
+    """Refuse what is written by a clock that cannot be right, unless the operator let it through."""
+    refuse_last_year(now, last)
+    fault = clock_fault(now, last, server, is_machines=tx.clock is system_clock.utc_now)
+    if fault is not None and not leases.use_up(tx.conn, _lease_name(tx.owner), stamp(now)):
+        raise Conflict(
+            f"nothing was written: {fault}; set the clock right, or let one write through with "
+            "`keepbook db accept-clock`",
+            code="clock",
+        )
+    tx.notice = future_notice(now, last)
+    if tx.notice is not None:
+        _log.warning(tx.notice)
+
+
+def refuse_last_year(now: datetime, last: str) -> None:
+    """Nobody's word lets that through."""
+    if max(stamp(now), last) >= LAST_YEAR:
+        raise Conflict("the clock, or the book's last entry, is in the year 9999: nothing could follow", code="clock")
+
+
+def accept_clock(database: Database, owner: str, now: datetime) -> None:
+    """Let one write through that this clock would be refused for."""
+    leases.leave(database, _lease_name(owner), stamp(now + ACCEPTED_FOR))
+
+
+def _lease_name(owner: str) -> str:
+    """An erased owner's name stands nowhere."""
+    return f"clock {hashlib.sha256(owner.encode()).hexdigest()[:32]}"

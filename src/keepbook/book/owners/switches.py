@@ -1,0 +1,92 @@
+"""The person's switches, heeded in the book for every way in: memory off, and topics never to be kept.
+
+With memory off a program reads and writes nothing; the person's own doors go on. Of such a topic nobody but the person
+writes; what they type against one themself is asked once. Topics are found by words, and by meaning where the
+transaction has an embedder. The switches are read with the end of the ledger, so that they cost no statement.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import bindparam, select
+
+from keepbook.book.ground import stored_json
+from keepbook.book.text.topic_meaning import Sense
+from keepbook.book.text.topics import find_topics
+from keepbook.errors import Conflict, NotAllowed
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables.choices import choices
+
+MEMORY_OFF = "the person has switched memory off; nothing is read or kept until they switch it on again"
+
+
+def is_memory_on(tx: Tx) -> bool:
+    return _stored(tx)[0] != "false"
+
+
+def never_topics(tx: Tx) -> tuple[str, ...]:
+    """The topics that the person wants never kept."""
+    never = _stored(tx)[1]
+    return () if never is None else tuple(stored_json.load_json(never))
+
+
+def refuse_memory_off(tx: Tx) -> None:
+    if not is_memory_on(tx):
+        raise NotAllowed(MEMORY_OFF, code="memory_off")
+
+
+def touched_topics(tx: Tx, content: str, more: Iterable[str | None] = ()) -> list[str]:
+    """The topics never to be kept that a text is about, by words and meaning; of what stands beside it, by words."""
+    never = never_topics(tx)
+    if not never:
+        return []
+    found = find_topics(content, never, tx.sense) if content else []
+    return found + [topic for text in more if text for topic in find_topics(text, never)]
+
+
+def refuse_topics(tx: Tx, content: str, more: Iterable[str | None] = ()) -> None:
+    """Refuse anybody but the person to write of a topic that is never to be kept."""
+    if topics := touched_topics(tx, content, more):
+        raise NotAllowed(f"the person asked never to keep anything about {topics[0]}", code="never_topic")
+
+
+def ask_about_topics(tx: Tx, content: str, more: Iterable[str | None] = (), *, before: str | None = None) -> None:
+    """Ask the person who types against a topic of theirs. Where the words `before` were about it, they were asked."""
+    topics = touched_topics(tx, content, more)
+    if topics and before is not None:
+        topics = [topic for topic in topics if topic not in touched_topics(tx, before)]
+    if topics:
+        raise Conflict(
+            f"you asked never to keep anything about {topics[0]}; to keep this all the same, repeat it with force",
+            code="against_topic",
+            topic=topics[0],
+        )
+
+
+def leave_out_topics(text: str, never: Sequence[str], sense: Sense | None = None) -> str:
+    """A text without its sentences about topics that are never to be kept; empty where all of it is about one."""
+    if not never or not find_topics(text, never, sense):
+        return text
+    from keepbook.book.text.sentences import sentences  # few have topics, and fewer a summary about one
+
+    said = (text[begin:end].strip() for begin, end in sentences(text))
+    kept = " ".join(sentence for sentence in said if not find_topics(sentence, never, sense))
+    return "" if find_topics(kept, never, sense) else kept
+
+
+# Queries
+
+
+def _stored(tx: Tx) -> tuple[str | None, str | None]:
+    if tx.switches is None:  # read before the end of the ledger was, or changed by this transaction
+        found = dict(_SWITCHES.tuples(tx.conn, {"owner": tx.owner}))
+        tx.switches = (found.get("memory"), found.get("never"))
+    return tx.switches
+
+
+_SWITCHES = PreparedStatement(select(choices.c.name, choices.c.value).where(choices.c.owner == bindparam("owner")))
+
+
+def keepable_summary(tx: Tx, summary: str) -> str:
+    """A summary without what is about topics that the person wants never kept."""
+    return leave_out_topics(summary, never_topics(tx), tx.sense)

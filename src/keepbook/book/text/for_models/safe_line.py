@@ -1,0 +1,102 @@
+"""One safe line of a block: what somebody wrote opens nothing, ends nothing and passes for nothing of ours.
+
+Contents are hostile until shown otherwise: what cannot be seen is dropped, what breaks a line is folded, markup that
+opens something or passes for a prefix or mark of ours becomes plain text. Ordinary sentences come through untouched.
+"""
+
+import re
+from functools import lru_cache
+
+from keepbook.book.text.for_models.prompt_part import plain_part_tags
+from keepbook.book.text.for_models.unseen import drop_unseen
+from keepbook.patterns import regex
+
+WRITER_CHARS = 60
+"""So much of a writer's name is shown."""
+
+# Most contents are plain ASCII sentences and pass with one look; what is not surely harmless goes the long way.
+HARMLESS = regex(r"[A-Za-z$\"'(][ -;=-Z\\-_a-~]*")
+
+# The patterns are ASCII, because Unicode tables differ between Python versions and the bytes of a block must not.
+_CONTROL = regex("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_TAG = regex(r"<([^\s\d=<>-][^<>]*)>", re.ASCII)
+_TAG_OPENING = regex(r"(?<!<)<++(?=[^\s\d=<>-])", re.ASCII)
+_FENCE = regex(r"`{3,}")
+_ID = regex(r"\[(id:[^\[\]]*|[a-z0-9]{8})\]", re.ASCII | re.IGNORECASE)
+_ID_OPENING = regex(r"\[(?=id:)", re.ASCII | re.IGNORECASE)
+_OPENING = regex(r"[#>|]|[-+*](?= |$)|~~~|=+$|([-*_])(?: ?\1){2,}$", anchored=True)
+_NUMBERED = regex(r"(\d{1,9})[.)](?= |$)", re.ASCII)
+INFERRED_MARK = "(inferred)"
+_BY = "(by"
+_PARENTHESES = str.maketrans("", "", "()[]")
+_WRITER_MARK = regex(rf" \(by [^()\[\]]{{1,{WRITER_CHARS}}}\)$", re.IGNORECASE)
+
+
+def _harmless(text: str) -> bool:
+    return bool(HARMLESS.fullmatch(text)) and "  " not in text and text[-1] not in " )"
+
+
+def single_line(text: str) -> str:
+    """One visible line without tags or fences."""
+    if _harmless(text):
+        return text
+    text = _CONTROL.sub(" ", drop_unseen(text))
+    text = " ".join(text.split())
+    if "<" in text:
+        text = _TAG_OPENING.sub(lambda run: "\u2039" * len(run[0]), _TAG.sub("\u2039\\1\u203a", text))
+    if "```" in text:
+        text = _FENCE.sub(lambda run: "'" * len(run[0]), text)
+    return plain_part_tags(text)
+
+
+def safe_statement(text: str) -> str:
+    """The text of a line: opens nothing at its start, and passes for no id, no topic and no mark of ours."""
+    if _harmless(text):
+        return text
+    text = _unlike_quotation(single_line(text))
+    if "[" in text:
+        text = without_ids(text)
+        if text[0] == "[":
+            text = "(" + text[1:].replace("]", ")", 1)
+    if _OPENING.match(text):
+        text = "\\" + text
+    elif number := _NUMBERED.match(text):
+        text = f"{number[1]}\\{text[number.end(1) :]}"
+    if text[-len(INFERRED_MARK) :].lower() == INFERRED_MARK or _passes_for_writer(text):
+        text = text[:-1] + "\\)"
+    return text or "…"
+
+
+def _passes_for_writer(text: str) -> bool:
+    """Whether words end like the mark of who wrote a line."""
+    return text[-1:] == ")" and _BY in text.lower().replace(" ", "")
+
+
+@lru_cache(maxsize=256)
+def writer_mark(name: str) -> str:
+    words = single_line(name).translate(_PARENTHESES).strip()[:WRITER_CHARS]
+    return f" {_BY} {words})"
+
+
+def without_writer_mark(text: str) -> str:
+    """A line as its writer chose it, without the mark of ours that says who that was."""
+    return _WRITER_MARK.sub("", text)
+
+
+def without_ids(text: str) -> str:
+    return _ID_OPENING.sub("(", _ID.sub(r"(\1)", text))
+
+
+def _unlike_quotation(text: str) -> str:
+    """A note that would pass for a quotation keeps its words and gets other marks."""
+    if text.startswith("“") or (text.startswith("(") and ") “" in text):
+        return text.replace("“", '"').replace("”", '"')
+    return text
+
+
+def in_brackets(text: str | None) -> str:
+    """`[text] ` that closes where it should, or nothing."""
+    text = single_line(text or "").replace("[", "(").replace("]", ")")
+    if text[:3].lower() == "id:":
+        text = f"id {text[3:]}"
+    return f"[{text}] " if text else ""

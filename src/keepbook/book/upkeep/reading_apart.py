@@ -1,0 +1,208 @@
+"""Reads a stranger's file in a process of its own, which has nothing to lose: no database, no keys, no environment of
+its caller's, no network.
+
+A file that is packed, binary, markup or large can make its reader take memory and time without end, or break it. The
+process that reads it is watched from here: over its memory or its processor time it is ended, its folder is removed,
+and the error names the limit. What it has read comes as lines of JSON, never as objects. The other side is
+`reader_process.py`.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import keepbook.errors
+from keepbook.errors import Invalid, KeepbookError
+from keepbook.settings import Settings
+
+SMALL = 1_000_000
+"""Text of so many bytes is read by whoever asks for it."""
+PACKED = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PAR1", b"SQLite format 3\x00")
+_MARKUP = b"<"
+_WATCHED_EVERY = 0.02
+_LAST_SECONDS = 5.0
+_ROOM_FOR_ROWS = 8
+
+Answer = Literal["text", "rows", "stream"]
+_MEGABYTE = 1_000_000
+
+
+class ReadingLimits(NamedTuple):
+    """What the process that reads a file may take."""
+
+    memory_mb: int
+    cpu_seconds: int
+
+
+def limits_in(settings: Settings) -> ReadingLimits:
+    return ReadingLimits(settings.import_memory_mb, settings.import_cpu_seconds)
+
+
+USUAL_LIMITS = limits_in(Settings.of_nobody())
+
+
+def is_small_text(source: bytes | Path) -> bool:
+    """Whether a file is read where it is asked for: text of up to a megabyte, without markup."""
+    if isinstance(source, Path):
+        try:
+            if not source.is_file() or source.stat().st_size > SMALL:
+                return False
+            source = source.read_bytes()
+        except OSError:
+            return True  # whoever reads it says why it cannot be read
+    packed = source.startswith(PACKED) or b"\x00" in source[:SMALL]
+    return len(source) <= SMALL and not packed and source.lstrip()[:1] != _MARKUP
+
+
+@contextmanager
+def as_file(sent: bytes) -> Iterator[Path]:
+    """What was sent, as a file that nobody else can read, for as long as it is needed."""
+    with tempfile.TemporaryDirectory(prefix="keepbook-") as folder:
+        path = Path(folder) / "sent"
+        path.write_bytes(sent)
+        yield path
+
+
+def read_apart(
+    reader: str, path: Path, told: Mapping[str, Any], limits: ReadingLimits, *, answer: Answer = "text"
+) -> Iterator[Any]:
+    """What a reader (`package.module:function`) finds in a file, one plain value after the other. Together they may be
+    as large as the memory it may take; an eighth of it, if they are many small ones that whoever keeps them needs more
+    room for (`rows`); without end, if nobody keeps them (`stream`)."""
+    order = {"reader": reader, "path": str(path.resolve()), "told": dict(told), "limits": limits}
+    most = limits.memory_mb * _MEGABYTE // (_ROOM_FOR_ROWS if answer == "rows" else 1)
+    with tempfile.TemporaryDirectory(prefix="keepbook-") as folder, _started(folder, limits) as (process, watch):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(BrokenPipeError), process.stdin as orders:
+            orders.write(json.dumps(order).encode())
+        received = 0
+        while line := process.stdout.readline(most + 1):
+            received = len(line) if answer == "stream" else received + len(line)
+            if received > most:
+                raise _over_memory(limits)
+            told_by = _parse_answer(line)
+            if told_by is None:
+                break  # it was ended in the middle of a line
+            if "value" in told_by:
+                yield told_by["value"]
+            elif "error" in told_by:
+                raise _to_error(told_by["error"], limits)
+            else:
+                return
+        raise _why_it_ended(process, watch, limits)
+
+
+@contextmanager
+def _started(folder: str, limits: ReadingLimits) -> "Iterator[tuple[subprocess.Popen[bytes], _MemoryWatch]]":
+    """The process, and who watches it; both are gone afterwards."""
+    command = [sys.executable, "-P", "-m", "keepbook.book.upkeep.reader_process"]
+    process = subprocess.Popen(  # noqa: S603 our own program
+        command, cwd=folder, env=_bare_environment(folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    watch = _MemoryWatch(process, limits.memory_mb * _MEGABYTE)
+    watch.start()
+    try:
+        yield process, watch
+    finally:
+        process.kill()
+        process.wait()
+        watch.join()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+
+
+def _bare_environment(folder: str) -> dict[str, str]:
+    """What Python itself needs to find its modules; and where it may write, which is removed."""
+    own = {
+        "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+        "PYTHONUTF8": "1",
+        "TMPDIR": folder,
+        "HOME": folder,
+    }
+    if "SYSTEMROOT" in os.environ:  # without it Python does not start on Windows
+        own["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
+    return own
+
+
+class _MemoryWatch(threading.Thread):
+    """Ends a process that takes more memory than it may."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", most: int) -> None:
+        super().__init__(name="keepbook-reading", daemon=True)
+        self._process, self._most = process, most
+        self.exceeded = False
+
+    def run(self) -> None:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_WATCHED_EVERY)
+                return
+            if resident_bytes(self._process.pid) > self._most:
+                self.exceeded = True
+                self._process.kill()
+                return
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory that a process holds now; 0 where this system does not say."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError, AttributeError):
+        return 0
+
+
+# What comes back
+
+
+def _parse_answer(line: bytes) -> dict[str, Any] | None:
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def _to_error(told: Mapping[str, Any], limits: ReadingLimits) -> KeepbookError:
+    if told["kind"] == "MemoryError":
+        return _over_memory(limits)
+    kind = getattr(keepbook.errors, told["kind"], None)
+    if not (isinstance(kind, type) and issubclass(kind, KeepbookError)):
+        return Invalid(f"this file cannot be read ({told['kind']}); nothing was imported", field="file")
+    return kind(told["message"], code=told["code"], field=told["field"], **told["details"])
+
+
+def _why_it_ended(process: "subprocess.Popen[bytes]", watch: _MemoryWatch, limits: ReadingLimits) -> KeepbookError:
+    try:
+        ended = process.wait(_LAST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return Invalid("this file cannot be read (its reader answers no more); nothing was imported", field="file")
+    watch.join()
+    if watch.exceeded or ended == -signal.SIGKILL:  # by us, or by a system that ran out of memory
+        return _over_memory(limits)
+    if ended == -getattr(signal, "SIGXCPU", 0):
+        return Invalid(
+            f"this file takes more than {limits.cpu_seconds} s of computing to read; nothing was imported. Split it, "
+            "or raise the setting import_cpu_seconds",
+            code="import_cpu", field="file",
+        )  # fmt: skip
+    return Invalid(f"this file cannot be read (its reader ended with {ended}); nothing was imported", field="file")
+
+
+def _over_memory(limits: ReadingLimits) -> Invalid:
+    return Invalid(
+        f"this file takes more than {limits.memory_mb} MB of memory to read; nothing was imported. Split it, or raise "
+        "the setting import_memory_mb",
+        code="import_memory", field="file",
+    )  # fmt: skip

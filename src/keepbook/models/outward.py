@@ -1,0 +1,181 @@
+"""The one way out to an address that a person, a page or a file names: models, their lists, vectors.
+
+The name is resolved once and the connection goes to what was found, while TLS still checks the name: nobody can give
+another answer in between. No redirect is followed. A server does not go to an address inside a network (its own
+machine, a private network, a cloud's metadata), unless whoever runs it has named the host. The command line and a
+program that opens a book act for whoever runs them, and go anywhere. Where the environment names a proxy for the way
+out, what the proxy reaches is the proxy's to say; what resolves to an inner address here is refused before.
+"""
+
+import socket
+import ssl
+import urllib.request
+from collections.abc import Collection, Sequence
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from keepbook.errors import ModelFailed
+from keepbook.settings import Settings, from_environment, ollama_host
+
+METADATA = (IPv4Network("168.63.129.16"), IPv4Network("192.0.0.0/24"))
+"""Where services tell a cloud's machine about itself, and the address passes for a public one."""
+NAT64 = IPv6Network("64:ff9b::/96")
+NAMED_BY = ("openai_base_url", "anthropic_base_url")
+"""What of the environment names a host."""
+
+
+class OutwardDoor:
+    """Where one installation may connect to. Everything that it has opened shares it, so a server can narrow it."""
+
+    def __init__(self) -> None:
+        self._named: frozenset[str] | None = None
+        self._loopback = True
+
+    def narrow(self, named: Collection[str], *, loopback: bool) -> None:
+        """Inside networks only the named hosts are left, and loopback's own names where it counts as named."""
+        self._named = frozenset(map(_plain, named))
+        self._loopback = loopback
+
+    def find(self, url: str) -> Sequence[str]:
+        """The addresses to connect to for a URL; none where the environment's proxy finds it. Raises `OSError` where
+        nobody knows the name, and `ModelFailed` where it lies inside a network and was not named."""
+        parts = urlsplit(url)
+        host, proxied = _plain(parts.hostname or ""), _has_proxy(url)
+        try:
+            found = socket.getaddrinfo(host, parts.port or _usual_port(parts.scheme), type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            if proxied:
+                return ()
+            raise
+        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+        if not self._is_named(host) and any(map(is_inside, addresses)):
+            raise ModelFailed(
+                f"{host[:100]} is an address inside a network; whoever runs this server can name it in "
+                "KEEPBOOK_MODEL_HOSTS",
+                cause="inside",
+            )
+        return () if proxied else addresses
+
+    def open(self, request: urllib.request.Request, *, timeout: float) -> HTTPResponse:
+        """The answer to a request; `HTTPError` for any but a good one, redirects among them."""
+        handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
+        if addresses := self.find(request.full_url):
+            handlers += [urllib.request.ProxyHandler({}), _Pinned(addresses), _PinnedOverTls(addresses)]
+        opener = urllib.request.build_opener(*handlers)
+        return cast("HTTPResponse", opener.open(request, timeout=timeout))
+
+    def _is_named(self, host: str) -> bool:
+        if self._named is None or host in self._named:
+            return True
+        return self._loopback and _is_loopback(host)
+
+
+def named_hosts(settings: Settings) -> set[str]:
+    """The hosts that whoever runs a server has named: in its settings, and in its environment, which no page writes."""
+    told = from_environment()
+    addresses = [told[name] for name in NAMED_BY if name in told]
+    if said := ollama_host():
+        addresses.append(said if "://" in said else f"//{said}")
+    return {*settings.model_hosts, *filter(None, map(_host_of, addresses))}
+
+
+def is_inside(address: str) -> bool:
+    """Whether an address lies in this machine, in a private network, on a link, or is a cloud's metadata service."""
+    found = _carried(ip_address(address.partition("%")[0]))
+    if isinstance(found, IPv6Address) and found.is_site_local:  # the private networks of an older day
+        return True
+    return not found.is_global or found.is_multicast or found.is_reserved or any(found in net for net in METADATA)
+
+
+def _carried(found: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """The address of the older kind that one of the newer kind stands for."""
+    if isinstance(found, IPv4Address):
+        return found
+    if found in NAT64:
+        return IPv4Address(int(found) & 0xFFFFFFFF)
+    return found.ipv4_mapped or found.sixtofour or found
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _plain(host: str) -> str:
+    return host.strip().strip("[]").rstrip(".").lower()
+
+
+def _host_of(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def _usual_port(scheme: str) -> int:
+    return 443 if scheme == "https" else 80
+
+
+def _has_proxy(url: str) -> bool:
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if _is_loopback(host) or parts.scheme not in urllib.request.getproxies():
+        return False
+    return not urllib.request.proxy_bypass(host)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class _Connection(HTTPConnection):
+    """Connects to the first of these addresses that answers, whatever the name says."""
+
+    def __init__(self, host: str, *, addresses: Sequence[str], **more: Any) -> None:
+        super().__init__(host, **more)
+        self._addresses = addresses
+
+    def connect(self) -> None:
+        self.sock = _reach(self._addresses, self.port, self.timeout)
+
+
+class _ConnectionOverTls(HTTPSConnection):
+    def __init__(self, host: str, *, addresses: Sequence[str], **more: Any) -> None:
+        super().__init__(host, **more)
+        self._addresses = addresses
+
+    def connect(self) -> None:
+        plain = _reach(self._addresses, self.port, self.timeout)
+        self.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=self.host)
+
+
+def _reach(addresses: Sequence[str], port: int, timeout: float | None) -> socket.socket:
+    for address in addresses[:-1]:
+        try:
+            return socket.create_connection((address, port), timeout)
+        except OSError:
+            continue
+    return socket.create_connection((addresses[-1], port), timeout)
+
+
+class _Pinned(urllib.request.HTTPHandler):
+    def __init__(self, addresses: Sequence[str]) -> None:
+        super().__init__()
+        self._addresses = addresses
+
+    def http_open(self, req: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(_Connection, req, addresses=self._addresses)  # type: ignore[arg-type]
+
+
+class _PinnedOverTls(urllib.request.HTTPSHandler):
+    def __init__(self, addresses: Sequence[str]) -> None:
+        super().__init__()
+        self._addresses = addresses
+
+    def https_open(self, req: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(_ConnectionOverTls, req, addresses=self._addresses)  # type: ignore[arg-type]

@@ -1,0 +1,38 @@
+"""Turns that somebody else recorded in a chat, as a model sees them.
+
+A turn that an agent or a program recorded, whatever role it gave it, is marked in what a model is sent. While one
+stands there, or in a summary of what stood there, or a passage of one that recall brought, the model's tools act as an
+agent's and not as the person's.
+"""
+
+from collections.abc import Sequence
+
+from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.text.for_models.prompt_part import as_part_text
+
+SPEAKING = ("user", "assistant")
+
+
+def in_view(messages: Sequence[Message], thread: Thread) -> list[Message]:
+    """The messages without those that the person took out of view."""
+    return [one for one in messages if one.turn not in thread.out_of_view]
+
+
+def recorders_in_view(messages: Sequence[Message], thread: Thread) -> tuple[str, ...]:
+    """Who recorded what a model is sent, each by name once: turns, those that a summary stands for, and passages."""
+    through = 0 if thread.compressed is None else thread.compressed_through
+    told = [one for one in in_view(messages, thread) if one.role in SPEAKING]
+    summed_up = (one.recorded_by for one in told if one.turn <= through)  # it has their words, and none of a passage
+    sent = (name for one in told if one.turn > through for name in one.recorders)
+    return tuple(dict.fromkeys(name for name in (*summed_up, *sent) if name is not None))
+
+
+def marked(message: Message) -> str:
+    """The text of a message as a model is sent it: what somebody else recorded, in a part of its own."""
+    if message.recorded_by is None:
+        return message.text
+    name = as_part_text(" ".join(message.recorded_by.split())).translate(_UNSAFE)
+    return f'<recorded by="{name}">\n{as_part_text(message.text)}\n</recorded>'
+
+
+_UNSAFE = str.maketrans({'"': "'", ">": "›"})

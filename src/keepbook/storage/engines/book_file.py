@@ -1,0 +1,169 @@
+"""The file of a SQLite book: where it may lie, who may read it, whether it is still there.
+
+A file that was moved or deleted while it is open takes writes that nobody finds again. So each connection knows the
+device and inode of its file and its log, and after every commit the two are looked at. Connections that a child
+inherits are refused there, and never closed.
+"""
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, NotAllowed
+from keepbook.forking import forked, keep_for_ever
+from keepbook.storage.engines.sqlite_connection import WatchedConnection
+
+APPLICATION_ID = 0x4B424F4B
+"""Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
+
+Identity = tuple[int, int] | None
+"""Device and inode; None if there is no file."""
+
+_OPEN: "WeakSet[FileConnection]" = WeakSet()
+_OPEN_AT_FORK: set[Identity] = set()
+"""Files that SQLite believes locked in this process, since its parent had them open."""
+
+
+class FileConnection(WatchedConnection):
+    """A connection that knows which file it was opened on."""
+
+    path: str
+    log_path: str
+    file: Identity
+    log: Identity = None
+
+    def close(self) -> None:
+        super().close()
+        _OPEN.discard(self)
+
+    def note_log(self) -> None:
+        """Remember the log, which is there once the connection has read its file."""
+        self.log = identity_of(self.log_path)
+
+    def check_in_place(self) -> None:
+        """Refuse what was written to a file or a log that no longer stands where the book is."""
+        if identity_of(self.path) != self.file or identity_of(self.log_path) != self.log:
+            raise moved(self.path)
+
+
+def connect_file(path: str, **options: Any) -> FileConnection:
+    """Open a file, which is made if there is none: for its owner alone."""
+    real = os.path.realpath(path)
+    _make_private(real)
+    found = identity_of(path)
+    if found in _OPEN_AT_FORK:
+        raise _open_at_fork(path)
+    conn = sqlite3.connect(path, factory=FileConnection, **options)
+    conn.path, conn.file = path, found
+    conn.log_path = f"{real}-wal"  # beside the file itself, not beside a link to it
+    _OPEN.add(conn)
+    return conn
+
+
+def moved(path: str) -> Conflict:
+    return Conflict(
+        f"{path} or its log was moved, replaced or deleted while it was open; put it back, open the book again, and "
+        "look whether the last write is in it",
+        code="moved",
+    )
+
+
+def set_open_files_aside() -> None:
+    """In a child: what is still open was in use at the fork."""
+    for conn in list(_OPEN):
+        _OPEN_AT_FORK.add(conn.file)
+        keep_for_ever(conn)
+        for name in ("commit", "rollback", "execute", "executemany", "executescript", "cursor", "backup", "close"):
+            setattr(conn, name, _refused_call(conn.path))
+    _OPEN.clear()
+
+
+def identity_of(path: str) -> Identity:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def check_place(path: Path) -> None:
+    """What SQLite would call "unable to open database file", said so that one can act on it."""
+    if path.is_dir():
+        raise Invalid(f"{path} is a folder; give the path of a file, such as {path / 'keepbook.db'}", field="db")
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise Invalid(f"the folder {path.parent} does not exist; make it first, or choose another path", field="db")
+        if not os.access(path.parent, os.W_OK):
+            raise NotAllowed(f"the folder {path.parent} cannot be written to; choose another path", code="read_only")
+        return
+    if not os.access(path, os.R_OK):
+        raise NotAllowed(f"{path} cannot be read by this user; check its permissions", code="read_only")
+    if identity_of(str(path)) in {conn.file for conn in _OPEN}:
+        return  # known; and to close a file lets go of all locks that this process has on it
+    with path.open("rb") as file:
+        head = file.read(100)
+    if head and not head.startswith(b"SQLite format 3\x00"):
+        raise Invalid(
+            f"{path} is not a book (not even a SQLite file); choose another path",
+            code="not_a_book",
+            field="db",
+        )
+    # Read off the file's header, so that another program's file is not even opened.
+    schema_cookie, application = int.from_bytes(head[40:44], "big"), int.from_bytes(head[68:72], "big")
+    if schema_cookie and application != APPLICATION_ID:
+        raise not_a_book(str(path))
+
+
+def not_a_book(place: str) -> Invalid:
+    return Invalid(
+        f"{place} is a SQLite file of another program, not a book; choose another path", code="not_a_book", field="db"
+    )
+
+
+def refusal_of(words: str, place: str) -> KeepbookError | None:
+    """What SQLite's own words mean to a person, if they are about the file."""
+    if "database is locked" in words or "database table is locked" in words:
+        return Conflict(f"{place} is busy: another program has been writing to it for long; try again", code="busy")
+    if "readonly database" in words or "unable to open database file" in words:
+        return NotAllowed(
+            f"{place} cannot be written to; check the permissions of the file and its folder",
+            code="read_only",
+        )
+    if "disk is full" in words:
+        return LimitReached(
+            f"the disk that holds {place} is full; nothing was written; make room and try again",
+            code="disk_full",
+        )
+    if "disk I/O error" in words:
+        return KeepbookError(f"the disk that holds {place} gave an error; nothing was written", code="disk_error")
+    if "malformed" in words or "not a database" in words or "Could not decode to UTF-8" in words:
+        return damaged_file(place)
+    return None
+
+
+def damaged_file(place: str) -> Invalid:
+    return Invalid(f"{place} is damaged or not a book; restore it from a backup", code="not_a_book", field="db")
+
+
+def _make_private(path: str) -> None:
+    """A file with rights for its owner alone; SQLite gives its log the same."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError:  # it is there, or SQLite will say why it cannot be
+        return
+
+
+def _open_at_fork(path: str) -> Conflict:
+    return forked(
+        f"while a transaction on {path} was open; it cannot use that book: fork outside of transactions, or start "
+        "the process anew (multiprocessing's spawn)"
+    )
+
+
+def _refused_call(path: str) -> Any:
+    def refuse(*_: object, **__: object) -> Any:
+        raise _open_at_fork(path)
+
+    return refuse

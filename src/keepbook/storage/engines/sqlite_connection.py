@@ -1,0 +1,37 @@
+"""A connection to SQLite that notices when a statement failed.
+
+SQLite takes back that statement alone, and its transaction goes on as if nothing were amiss; PostgreSQL refuses
+everything after it. Here both are the same: what failed is never committed.
+"""
+
+import sqlite3
+from typing import Any
+
+
+class _WatchedCursor(sqlite3.Cursor):
+    connection: "WatchedConnection"
+
+    def execute(self, *given: Any) -> "_WatchedCursor":
+        try:
+            super().execute(*given)
+        except BaseException:
+            self.connection.failed = True
+            raise
+        return self
+
+    def executemany(self, *given: Any) -> "_WatchedCursor":
+        try:
+            super().executemany(*given)
+        except BaseException:
+            self.connection.failed = True
+            raise
+        return self
+
+
+class WatchedConnection(sqlite3.Connection):
+    """`failed` says whether a statement failed since it was last cleared."""
+
+    failed = False
+
+    def cursor(self, factory: Any = _WatchedCursor) -> Any:
+        return super().cursor(factory)  # the connection's own `execute` comes through here too

@@ -1,0 +1,104 @@
+"""Whose an open transaction is: it belongs to the thread and the task that opened it, compared by identity.
+
+Tasks and threads that are made inside a block inherit its context. That makes none of them a party to it: each has
+transactions of its own. The context only tells which tasks were made inside, so that one that outlives the block, and
+may have counted on it, is told.
+"""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Generic, TypeVar
+
+from keepbook.errors import Conflict
+
+Held = TypeVar("Held")
+Task = asyncio.Task[Any] | None
+
+
+class _Block:
+    """A block that was opened in a context, for whoever is made inside."""
+
+    __slots__ = ("ended", "of", "outer", "task")
+
+    def __init__(self, of: object, task: Task, outer: "_Block | None") -> None:
+        self.of, self.task, self.outer, self.ended = of, task, outer, False
+
+
+_MADE_INSIDE: ContextVar[_Block | None] = ContextVar("keepbook_made_inside", default=None)
+
+
+class OpenTransactions(threading.local, Generic[Held]):
+    """What is open of one database on the present thread, by task."""
+
+    def __init__(self) -> None:
+        self._writing: dict[Task, Held] = {}
+        self._viewing: dict[Task, Held] = {}
+
+    def writing(self) -> Held | None:
+        """The transaction of whoever asks."""
+        return self._writing.get(current_task()) if self._writing else None
+
+    def viewing(self) -> Held | None:
+        """The view of whoever asks."""
+        return self._viewing.get(current_task()) if self._viewing else None
+
+    def forget(self) -> None:
+        """The transaction of whoever asks is over, though its block was kept from saying so."""
+        self._writing.pop(current_task(), None)
+
+    def on_thread(self) -> list[Held]:
+        """Whatever is open on this thread, of any task."""
+        return [*self._writing.values(), *self._viewing.values()]
+
+    @contextmanager
+    def hold_writing(self, opened: Held) -> Iterator[None]:
+        task, of_thread = current_task(), self._writing
+        block = _Block(self, task, _MADE_INSIDE.get())
+        try:
+            of_thread[task] = opened
+            _MADE_INSIDE.set(block)
+            yield
+        finally:
+            of_thread.pop(task, None)
+            block.ended = True
+            if _MADE_INSIDE.get() is block:  # else it ends in another context than it began in
+                _MADE_INSIDE.set(block.outer)
+
+    @contextmanager
+    def hold_viewing(self, opened: Held) -> Iterator[None]:
+        task, of_thread = current_task(), self._viewing
+        before = of_thread.get(task)
+        of_thread[task] = opened
+        try:
+            yield
+        finally:
+            if before is None:
+                of_thread.pop(task, None)
+            else:
+                of_thread[task] = before
+
+    def refuse_outliving(self) -> None:
+        """Refuse a task that was made inside a block of this database which has ended since."""
+        block = _MADE_INSIDE.get()
+        if block is None:
+            return
+        task = current_task()
+        while block is not None:
+            if block.ended and block.of is self and task not in (None, block.task):
+                raise Conflict(
+                    "this task was made inside a transaction that has ended; make it after the block, or with "
+                    "create_task(…, context=contextvars.Context())",
+                    code="transaction_ended",
+                )
+            block = block.outer
+
+
+def current_task() -> Task:
+    """The task that runs on this thread, if one does."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop runs here
+        return None

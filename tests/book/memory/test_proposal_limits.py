@@ -1,0 +1,38 @@
+"""How many proposals agents leave for one person."""
+
+from typing import Any
+
+import pytest
+
+from keepbook.book.owners.authority import Actor
+from keepbook.errors import LimitReached, NotAllowed
+
+
+def leave(agent: Any, memory: str, nth: int) -> None:
+    with pytest.raises(NotAllowed) as refused:
+        agent.update(memory, f"Lives in town number {nth} {'of the coast ' * (nth % 7)}with {nth * 31} people")
+    assert refused.value.code == "persons_word"
+
+
+def test_of_one_agent_twenty_proposals_wait_and_three_about_one_memory(kb: Any, alice: Any) -> None:
+    places = ("Oslo", "Bergen", "Graz", "Vienna", "Lima", "Quito", "Cairo", "Delhi")
+    mine = [alice.remember(f"Has a cousin who lives in {place}", force=True).id for place in places]
+    tokens = [Actor("agent", frozenset(("read", "write")), token=name) for name in ("tokenone", "tokentwo")]
+    agent, other = (kb.book("alice", by="agent", door="http", hand=hand) for hand in tokens)
+    for nth in range(3):
+        leave(agent, mine[0], nth)
+    for one in (agent, other):
+        with pytest.raises(LimitReached, match="3 proposals") as refused:
+            one.forget(mine[0])
+        assert (refused.value.code, refused.value.details["limit"]) == ("limit_reached", 3)
+    for nth in range(3, 20):
+        leave(agent, mine[1 + (nth - 3) // 3], nth)
+    with pytest.raises(LimitReached, match="20 proposals") as refused:
+        agent.update(mine[7], "Has a cousin on the moon")
+    assert (refused.value.code, refused.value.details["limit"]) == ("limit_reached", 20)
+    leave(other, mine[7], 50)
+    waiting = alice.proposals.list()
+    assert [one.asked_by for one in waiting] == ["tokenone"] * 20 + ["tokentwo"]
+    alice.proposals.decline(waiting[0].id)
+    leave(agent, mine[0], 60)
+    assert alice.verify().ok

@@ -1,0 +1,223 @@
+"""The person's switches, whoever comes in: memory off, and topics never to be kept."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.embedding import StandIn, meant
+
+from keepbook.book.chats import threads
+from keepbook.book.ground.when import stamp
+from keepbook.book.memory import proposals
+from keepbook.errors import Conflict, KeepbookError, NotAllowed
+
+READS: dict[str, Callable[[Any], Any]] = {
+    "list": lambda book: book.list(),
+    "get": lambda book: book.get("aaaaaaaa"),
+    "find": lambda book: book.find("tea"),
+    "history": lambda book: book.history("tea"),
+    "recall": lambda book: book.recall("tea"),
+    "recall_chats": lambda book: book.recall_chats("tea"),
+    "rendered": lambda book: book.rendered(),
+    "replay": lambda book: book.replay("session-1"),
+    "as_of": lambda book: book.as_of(),
+    "ledger": lambda book: book.ledger(),
+    "audit": lambda book: book.audit(),
+    "chats": lambda book: book.threads.list(),
+    "search": lambda book: book.threads.search("tea"),
+    "session": lambda book: book.thread("session-1"),
+    "notes": lambda book: book.notes.list(),
+    "proposals": lambda book: book.proposals.list(),
+    "loads": lambda book: book.loads(),
+}
+WRITES: dict[str, Callable[[Any], Any]] = {
+    "remember": lambda book: book.remember("Lives in Oslo"),
+    "update": lambda book: book.update("tea", "Drinks black tea"),
+    "forget": lambda book: book.forget("tea"),
+    "delete": lambda book: book.delete("tea"),
+    "confirm": lambda book: book.confirm("tea"),
+    "undo": lambda book: book.undo(1),
+    "note": lambda book: book.notes.write("A note"),
+    "chat": lambda book: book.threads.start(),
+}
+
+
+def code_of(do: Callable[[], Any]) -> str:
+    with pytest.raises(KeepbookError) as refused:
+        do()
+    return refused.value.code
+
+
+def exported(book: Any) -> str:
+    out = io.StringIO()
+    book.export(out)
+    return out.getvalue()
+
+
+# --- memory off
+
+
+def test_with_memory_off_an_agent_reads_and_writes_nothing(kb: Any, alice: Any) -> None:
+    agent = kb.book("alice", by="agent")
+    agent.remember("Drinks green tea")
+    assert agent.inject("session-1")
+    alice.choose(memory=False)
+    before = exported(alice)
+    told = {name: code_of(lambda do=do: do(agent)) for name, do in (READS | WRITES).items()}
+    assert set(told.values()) == {"memory_off"}, told
+    assert (agent.block(), agent.inject("session-1"), agent.inject("session-2")) == ("", "", "")
+    assert exported(alice) == before
+    assert exported(agent) == before
+    assert agent.verify().ok
+    assert agent.preset().name == "general"
+
+
+def test_with_memory_off_the_person_goes_on_and_later_an_agent_too(kb: Any, alice: Any) -> None:
+    agent = kb.book("alice", by="agent")
+    given = agent.inject("session-1")
+    alice.choose(memory=False)
+    alice.remember("Lives in Oslo")
+    assert alice.list().total == 1
+    assert alice.ledger()
+    with alice.transaction():  # a transaction alone reads nothing
+        assert code_of(agent.list) == "memory_off"
+        alice.choose(memory=True)
+        assert agent.list().total == 1
+    assert agent.inject("session-1") == given
+
+
+# --- topics
+
+
+def test_nobody_but_the_person_writes_of_a_topic_that_is_never_to_be_kept(kb: Any, alice: Any) -> None:
+    agent = kb.book("alice", by="agent")
+    kept = agent.remember("Lives in Oslo")
+    alice.choose(never=["diabetes"])
+    before = exported(alice)
+    for wrong in (
+        lambda: agent.remember("Has diabetes"),
+        lambda: agent.remember("Sees a doctor", body="For the diabetes of last year"),
+        lambda: agent.remember("Sees a doctor", summary="Diabetes"),
+        lambda: agent.remember("Sees a doctor", tags=["diabetes"]),
+        lambda: agent.remember("Sees a doctor", metadata={"why": "diabetes"}),
+        lambda: agent.remember("Sees a doctor", subject="Diabetes"),
+        lambda: agent.update(kept.id, "Lives in Oslo with diabetes"),
+        lambda: agent.notes.write("Asked about diabetes"),
+    ):
+        assert code_of(wrong) == "never_topic"
+    assert exported(alice) == before
+    assert agent.remember("Drinks green tea").event
+
+
+def test_a_line_that_was_there_before_its_topic_may_be_ended_and_confirmed(kb: Any, alice: Any) -> None:
+    agent = kb.book("alice", by="agent")
+    kept = agent.remember("Has diabetes")
+    alice.choose(never=["diabetes"])
+    assert agent.confirm(kept.id).event
+    assert agent.forget(kept.id).event
+
+
+def test_a_proposal_names_no_such_topic(kb: Any, alice: Any) -> None:
+    mine = alice.remember("Lives in Oslo")
+    alice.choose(never=["diabetes"])
+    agent = kb.book("alice", by="agent")
+    assert code_of(lambda: agent.update(mine.id, "Lives with diabetes")) == "never_topic"
+    assert alice.proposals.list() == []
+
+
+def test_what_others_call_or_sum_up_a_chat_names_no_such_topic(kb: Any, alice: Any) -> None:
+    alice.choose(never=["diabetes"])
+    agent = kb.book("alice", by="agent")
+    chat = agent.thread("session-1")
+    chat.add("user", "I live in Oslo")
+    assert code_of(lambda: agent.threads.rename(chat.id, "Living with diabetes")) == "never_topic"
+    alice.threads.rename(chat.id, "Life with diabetes", by="model")
+    assert alice.threads.get(chat.id).thread.title is None
+    alice.threads.rename(chat.id, "Life with diabetes")
+    assert alice.threads.get(chat.id).thread.title == "Life with diabetes"
+
+
+def test_a_summary_leaves_out_the_sentences_about_such_a_topic(kb: Any, alice: Any) -> None:
+    alice.choose(never=["diabetes"])
+    chat = alice.thread("session-1")
+    chat.add("user", "I live in Oslo")
+    said = "They moved to Oslo. Their diabetes is well controlled. They look for a flat."
+    with kb._database.write("alice") as tx:
+        now = stamp(tx.clock())
+        held = threads.claim_closing(tx, chat.id, now, lease_seconds=60)
+        assert held is not None
+        closed = threads.finish(tx, held, now, summary=said)
+        shorter = threads.keep_compression(tx, chat.id, 1, said)
+    assert closed.summary == "They moved to Oslo. They look for a flat."
+    assert shorter.compressed == closed.summary
+
+
+def test_by_meaning_where_there_is_an_embedder_and_only_with_a_topic(kb: Any, alice: Any) -> None:
+    embedder = StandIn()
+    meant(kb, embedder=embedder)
+    agent = kb.book("alice", by="agent")
+    agent.remember("Walks the puppy at noon")
+    assert embedder.asked == []
+    alice.choose(never=["dog"])
+    assert code_of(lambda: agent.remember("Puppy", body="The puppy is brown")) == "never_topic"
+    assert embedder.asked.count("Puppy") == 1
+
+
+def test_what_the_person_types_against_a_topic_is_asked_once(alice: Any) -> None:
+    alice.choose(never=["diabetes"])
+    with pytest.raises(Conflict, match="diabetes") as asked:
+        alice.remember("Has diabetes")
+    assert (asked.value.code, asked.value.details) == ("against_topic", {"topic": "diabetes"})
+    kept = alice.remember("Has diabetes", force=True)
+    assert alice.update(kept.id, "Has had diabetes since 2020").event  # the line is about it: that was answered
+    other = alice.remember("Lives in Oslo")
+    with pytest.raises(Conflict):
+        alice.update(other.id, "Lives in Oslo with diabetes")
+    assert alice.update(other.id, "Lives in Oslo with diabetes", force=True).event
+
+
+def test_a_yes_to_a_proposal_is_not_asked_again(kb: Any, alice: Any) -> None:
+    with kb._database.write("alice") as tx:
+        waits = proposals.propose(
+            tx, stamp(tx.clock()), nature="proposal", op="add", content="Has diabetes", turn_ids=()
+        )
+    assert waits is not None
+    alice.choose(never=["diabetes"])
+    assert alice.proposals.accept(waits.id).content == "Has diabetes"
+
+
+# --- what it costs
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"])
+@pytest.mark.parametrize("by", ["person", "agent"])
+def test_no_statement_is_added_for_them(kb: Any, engine_name: str, by: str) -> None:
+    """They are read with the end of the ledger, which every read and every write begins with."""
+    book = kb.book("alice", by=by)
+    kept = book.remember("Lives in a house")
+    with kb._database.write("alice") as tx:
+        driver = tx.conn.connection.dbapi_connection
+    seen: list[str] = []
+    driver.set_trace_callback(seen.append)
+    book.remember("Has a red bike")
+    book.update(kept.id, "Lives in a flat")
+    book.list()
+    book.recall("bike")
+    book.block()
+    book.inject("session")
+    book.inject("session")
+    driver.set_trace_callback(None)
+    asking = [said for said in seen if "choices" in said and not said.startswith("--")]
+    assert asking
+    assert [said for said in asking if "ledger" not in said and "injections" not in said] == []
+
+
+def test_refusals_are_not_allowed_and_say_what_to_do(kb: Any, alice: Any) -> None:
+    alice.choose(memory=False, never=["diabetes"])
+    agent = kb.book("alice", by="agent")
+    with pytest.raises(NotAllowed, match="switched memory off"):
+        agent.list()
+    alice.choose(memory=True)
+    with pytest.raises(NotAllowed, match="never to keep anything about diabetes"):
+        agent.remember("Has diabetes")
