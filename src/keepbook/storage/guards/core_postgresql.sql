@@ -25,13 +25,6 @@ BEGIN RETURN (SELECT actor FROM ledger WHERE owner = an_owner AND seq = a_seq); 
 
 -- The chain: entries and covers are its links, numbered without gaps, each on the one before it, of either kind. Where a
 -- restored book was mended, what stands before that has gaps.
-CREATE FUNCTION keepbook_mended(an_owner text) RETURNS mends LANGUAGE plpgsql STABLE AS $$
-DECLARE newest mends%ROWTYPE;
-BEGIN
-  SELECT * INTO newest FROM mends WHERE owner = an_owner ORDER BY event DESC LIMIT 1;
-  RETURN newest;
-END $$;
-
 CREATE FUNCTION keepbook_mends_come_before() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT 1 FROM ledger WHERE owner = NEW.owner) OR EXISTS (SELECT 1 FROM covers WHERE owner = NEW.owner) THEN
@@ -49,7 +42,7 @@ BEGIN
   IF (NEW.seq <> 1 + coalesce(last.seq, 0) OR NEW.at <= coalesce(last.at, '')
     OR NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
     OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END))
-    AND NEW.link > coalesce((keepbook_mended(NEW.owner)).link, 0)
+    AND NEW.link > coalesce((SELECT max(m.link) FROM mends m WHERE m.owner = NEW.owner), 0)
   THEN
     PERFORM keepbook_refuse('a ledger entry follows the one before it, in number, hash and time');
   END IF;
@@ -65,7 +58,7 @@ BEGIN
   IF TG_OP = 'UPDATE' OR (NEW.link <> 1 + greatest(coalesce(last.link, 0), coalesce(cover.link, 0))
     OR NEW.previous <> (CASE WHEN coalesce(cover.link, 0) > coalesce(last.link, 0) THEN cover.hash ELSE coalesce(last.hash, '') END)
     OR NEW.first <> 1 + coalesce(cover.last, 0) OR NEW.last < NEW.first)
-    AND NEW.link > coalesce((keepbook_mended(NEW.owner)).link + 1, 0)
+    AND NEW.link > coalesce((SELECT max(m.link) + 1 FROM mends m WHERE m.owner = NEW.owner), 0)
   THEN
     PERFORM keepbook_refuse('a cover follows the link before it, in number and hash');
   END IF;
@@ -77,7 +70,7 @@ CREATE TRIGGER covers_append BEFORE INSERT OR UPDATE ON covers FOR EACH ROW EXEC
 CREATE FUNCTION keepbook_seals_append() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' AND NEW.nth <> 1 + coalesce((SELECT max(nth) FROM seals WHERE owner = NEW.owner), 0)
-    AND NEW.nth > coalesce((keepbook_mended(NEW.owner)).sealed + 1, 0)
+    AND NEW.nth > coalesce((SELECT max(m.sealed) + 1 FROM mends m WHERE m.owner = NEW.owner), 0)
   THEN
     PERFORM keepbook_refuse('seals are numbered without gaps');
   END IF;
