@@ -4,6 +4,7 @@ PostgreSQL that know its tables, a loop for HTTP, certificates, and a Python tha
 
 import atexit
 import json
+import os
 import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -72,6 +73,7 @@ class Warm:
     AT_MOST = 4
 
     def __init__(self) -> None:
+        self._process = os.getpid()  # a child that took one would speak on its parent's
         self._lock = RLock()  # threads share a book, and whatever is thrown away meanwhile closes its own
         self._databases: dict[str, list[tuple[Any, psycopg.Connection[Any]]]] = {}
         self._out: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
@@ -91,6 +93,8 @@ class Warm:
 
     def take(self, dialect: Any, record: Any, given: Any, named: dict[str, Any]) -> Any:
         """A connection made with the same words, else None; a new one is made, and known when it comes back."""
+        if os.getpid() != self._process:
+            return None
         ours = isinstance(dialect, PGDialect_psycopg) and named.get("dbname") in self._databases
         if not ours or "role=" not in named.get("options", ""):  # an administrator's, who may do anything with it
             return None
@@ -112,6 +116,8 @@ class Warm:
             return None if at is None else kept.pop(at)[1]
 
     def give_back(self, connection: psycopg.Connection[Any]) -> bool:
+        if os.getpid() != self._process:
+            return False
         with self._lock:
             asked = self._out.pop(connection, None)
         if asked is None:
