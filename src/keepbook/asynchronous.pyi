@@ -17,6 +17,7 @@ import keepbook.book.ground.to_json
 import keepbook.book.ledger.ledger
 import keepbook.book.ledger.loads
 import keepbook.book.ledger.owner_settings
+import keepbook.book.ledger.thing_entries
 import keepbook.book.ledger.verify
 import keepbook.book.memory.block
 import keepbook.book.memory.links
@@ -35,9 +36,12 @@ import keepbook.extensions.agents.book.agents
 import keepbook.extensions.agents.book.calibration
 import keepbook.extensions.agents.book.cards.types
 import keepbook.extensions.agents.book.decisions
+import keepbook.extensions.agents.book.forecasts
 import keepbook.extensions.agents.book.recording
 import keepbook.extensions.agents.book.results
 import keepbook.extensions.agents.book.runs
+import keepbook.extensions.agents.book.scoring.brought_in
+import keepbook.extensions.agents.book.scoring.comparison
 import keepbook.extensions.agents.book.second_looks
 import keepbook.extensions.agents.models.runner
 import keepbook.extensions.trading.book.breakdown
@@ -45,6 +49,7 @@ import keepbook.extensions.trading.book.exposure
 import keepbook.extensions.trading.book.files
 import keepbook.extensions.trading.book.findings
 import keepbook.extensions.trading.book.lessons
+import keepbook.extensions.trading.book.loading.loaded
 import keepbook.extensions.trading.book.market.bars
 import keepbook.extensions.trading.book.market.events
 import keepbook.extensions.trading.book.market.face
@@ -468,7 +473,7 @@ class AsyncRuns:
     async def fail(self, run_id: str, error: str, **told: Any) -> keepbook.extensions.agents.book.runs.Run:
         """run_id: the id of the run
         error: what went wrong
-        told: made_at, key, transcript and link, as in `record`
+        told: made_at, key, transcript, link, model and prompt_version, as in `record`
         """
     async def get(self, run_id: str) -> keepbook.extensions.agents.book.runs.Run:
         """run_id: the id of the run"""
@@ -500,7 +505,7 @@ class AsyncRuns:
         agent_id: the id of the agent
         kind: which: of a token person, agent or service; of a file what it holds; of a run what began it
         prompt: what it is asked
-        told: made_at, key, transcript and link, as in `record`
+        told: made_at, key, transcript, link, model and prompt_version, as in `record`
         """
     async def re_examinations(self, run_id: str) -> collections.abc.Sequence[keepbook.extensions.agents.book.runs.Run]:
         """The second looks at a run, in time order.
@@ -552,7 +557,7 @@ class AsyncRuns:
 
         run_id: the id of the run
         slots: what the card says, by the names of its slots
-        told: made_at, key, transcript and link, as in `record`
+        told: made_at, key, transcript, link, model and prompt_version, as in `record`
         """
     async def transcript(
         self, run_id: str
@@ -562,30 +567,65 @@ class AsyncRuns:
 class AsyncDecisions:
     """How decisions turn out: `book.decisions`."""
     async def answer(
-        self, run_id: str, outcome: bool | str | None, *, at: Any = None, note: str | None = None
+        self,
+        run_id: str,
+        outcome: bool | str | float | None,
+        *,
+        at: Any = None,
+        note: str | None = None,
+        settled_early: str | None = None,
     ) -> keepbook.extensions.agents.book.decisions.Decision:
-        """Say how a forecast came out: true, false, of a choice what it was; None: it cannot be told.
+        """Say how a forecast came out: true, false, which choice or number it was; None: it cannot be told. Before its
+        date `settled_early` says why it is settled already.
 
         run_id: the id of the run
         outcome: how it came out: true, false, or of a choice what it was
         at: when it was: a datetime, or a text in ISO 8601; now, if nothing is said
         note: where that was seen
         """
+    async def brought_in(
+        self, agent: str | None = None, *, limit: int = 100, offset: int = 0
+    ) -> collections.abc.Sequence[keepbook.extensions.agents.book.scoring.brought_in.BroughtForecast]:
+        """What was brought in, the newest made first.
+
+        agent: one of the book's agents: its name or id
+        limit: how many at most
+        offset: so many of the first are left out
+        """
     async def calibration(
-        self, agent: str | None = None, *, forecasts: bool = False, known_at: Any = None
+        self, agent: str | None = None, *, forecasts: bool = False, known_at: Any = None, series: str = "witnessed"
     ) -> keepbook.extensions.agents.book.calibration.Calibration:
-        """The calibration of trades, or of forecasts: what was stated against outcomes, as known now or at an
-        instant.
+        """The calibration of trades, or of forecasts: what was stated against outcomes, as known now or at an instant.
+        Of what the book has witnessed; `series` names what counts apart: recorded_later, self_graded, brought_in.
 
         agent: one of the book's agents: its name or id
         forecasts: those of forecasts, not of trades
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        series: witnessed, or what counts apart: recorded_later, self_graded, brought_in
+        """
+    async def compare(
+        self, agent: str, other: str, *, series: str = "witnessed", tag: str | None = None
+    ) -> keepbook.extensions.agents.book.scoring.comparison.AgentComparison:
+        """Two agents on the questions that both forecast within a day of each other.
+
+        agent: one of the book's agents: its name or id
+        other: the agent it is held against: its name or id
+        series: witnessed, or what counts apart: recorded_later, self_graded, brought_in
+        tag: only forecasts with this tag
         """
     async def count(self, *, agent: str | None = None, **filters: Any) -> builtins.dict[str, int]:
         """How many there are in each state; `due`: forecasts whose date is over and that nobody has answered.
 
         agent: one of the book's agents: its name or id
         filters: kind, status, limit and before, as the list shows them
+        """
+    async def due(
+        self, *, agent: str | None = None, limit: int = 100
+    ) -> collections.abc.Sequence[keepbook.extensions.agents.book.forecasts.DueForecast]:
+        """The forecasts that wait for an answer past their date, the longest waiting first: what a resolver asks.
+
+        agent: one of the book's agents: its name or id
+        limit: how many at most
         """
     async def exit(
         self, run_id: str, price: float | None = None, *, at: Any = None
@@ -641,6 +681,8 @@ class AsyncDecisions:
         key: str | None = None,
         transcript: str | collections.abc.Sequence[collections.abc.Mapping[str, Any]] | None = None,
         link: str | None = None,
+        model: str | None = None,
+        prompt_version: str | None = None,
     ) -> keepbook.extensions.agents.book.recording.RecordedDecision:
         """Record a card of the agent's type that was made elsewhere. The same key with the same card is replayed, with
         another it is a `Conflict`.
@@ -651,15 +693,18 @@ class AsyncDecisions:
         key: what makes it the same one when it is sent again; of a pencil line, the line's own
         transcript: what was said on the way
         link: where more of it stands
+        model: which model it is
+        prompt_version: your own name for the words it was asked with
         """
     async def record_second_look(
         self, run_id: str, card: collections.abc.Mapping[str, Any], **told: Any
     ) -> keepbook.extensions.agents.book.recording.RecordedDecision:
-        """Record a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`.
+        """Record a second look made elsewhere; `made_at`, `key`, `transcript`, `link`, `model`, `prompt_version` as in
+        `record`.
 
         run_id: the id of the run
         card: the slots of the agent's card type, filled
-        told: made_at, key, transcript and link, as in `record`
+        told: made_at, key, transcript, link, model and prompt_version, as in `record`
         """
     async def refuse_ambiguous(
         self, card: keepbook.extensions.agents.book.cards.types.CardType, slots: collections.abc.Mapping[str, Any]
@@ -721,9 +766,15 @@ class AsyncTrading:
         skill: one of the skills: its name or id
         """
     async def equity(
-        self, *, skill: str | None = None, deployment: str | None = None, known_at: Any = None
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        known_at: Any = None,
+        currency: str | None = None,
     ) -> collections.abc.Sequence[keepbook.extensions.trading.book.performance.EquityPoint]:
-        """The equity curve, a point for every day from the first exit to the last.
+        """The equity curve, a point for every day from the first exit to the last; with a `currency` converted into
+        it.
 
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
@@ -774,13 +825,20 @@ class AsyncTrading:
         *,
         deployment: str | None = None,
         progress: collections.abc.Callable[[int], None] | None = None,
-    ) -> keepbook.extensions.trading.book.files.LoadedFile:
+        corrections: str = "offer",
+        dry_run: bool = False,
+    ) -> keepbook.extensions.trading.book.loading.loaded.LoadedFile:
         """Load a file of trades, positions, skills or deployments, or freqtrade's trade database.
+
+        corrections: of trades; rows without an id that look like the correction of a trade that is there are offered,
+            or with `take` replace it, or with `add` are trades of their own
+        dry_run: carry it out and roll it back: what is returned is what would be
 
         kind: which: of a token person, agent or service; of a file what it holds; of a run what began it
         source: the path of a file, or its lines
         deployment: one of the deployments: its name or id
         progress: is called with how many are done
+        dry_run: only say what would come in; nothing is kept
         """
     async def loads(self, *, limit: int = 100) -> collections.abc.Sequence[keepbook.book.ledger.loads.Load]:
         """The files that `bring_in` imported, newest first; also those that were taken back.
@@ -790,9 +848,18 @@ class AsyncTrading:
     async def mappings(self) -> collections.abc.Mapping[str, collections.abc.Mapping[str, str]]:
         """The stored mappings of columns, by name."""
     async def performance(
-        self, *, skill: str | None = None, deployment: str | None = None, since: Any = None, known_at: Any = None
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        since: Any = None,
+        known_at: Any = None,
+        currency: str | None = None,
     ) -> keepbook.extensions.trading.book.performance.Performance:
         """Every figure of the results; with `since` as if trading had begun then.
+
+        currency: convert into this one, by the bars that there are; without it, results in several currencies stand
+            apart
 
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
@@ -853,10 +920,24 @@ class AsyncTrading:
         """ref: its id, or a piece of what exactly one says; of an agent its name"""
     async def skills(self) -> collections.abc.Sequence[keepbook.extensions.trading.book.skills.Skill]:
         """The skills in the order in which they were made, each with its present fields."""
+    async def split(self, symbol: str, ratio: float | str, *, on: Any) -> keepbook.book.ledger.loads.Load:
+        """Say that a symbol was split: `ratio` is how many there are for one (4, "4:1", "1:10"), from the day `on`, in
+        UTC. What was bought before counts so in every deployment, whether it is there or loaded later; `take_back` of
+        the load undoes it.
+
+        symbol: what is traded, as BTC/USDT
+        """
     async def take_back(self, load: int) -> keepbook.book.ledger.loads.Load:
         """Remove an imported file again, with its trades and fills. `load` is the number that `bring_in` returned.
 
         load: the number of an import, as it was answered
+        """
+    async def take_back_trade(self, key: str, *, deployment: str | None = None) -> keepbook.book.ledger.loads.Load:
+        """Take one trade out, by its key or the beginning of it. `take_back` of the load that is returned puts it
+        back.
+
+        key: what makes it the same one when it is sent again; of a pencil line, the line's own
+        deployment: one of the deployments: its name or id
         """
     async def trades(
         self,
@@ -872,7 +953,7 @@ class AsyncTrading:
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
         limit: how many at most
-        cursor: `next` of the page before
+        cursor: `next` of the page before; where an answer has none, the id of the last one that you have
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
     async def unpin(self, lesson: str) -> keepbook.extensions.trading.book.lessons.Lesson:
@@ -895,7 +976,7 @@ class AsyncMarket:
         symbol: str | None = None,
         timeframe: str | None = None,
         progress: collections.abc.Callable[[int], None] | None = None,
-    ) -> keepbook.extensions.trading.book.files.LoadedFile:
+    ) -> keepbook.extensions.trading.book.loading.loaded.LoadedFile:
         """Bars from a file: CSV, JSON Lines, Parquet or ccxt's OHLCV, which needs the two names beside it.
 
         source: the path of a file, or its lines
@@ -911,7 +992,7 @@ class AsyncMarket:
         | keepbook.extensions.trading.book.files.RowsRead,
         *,
         progress: collections.abc.Callable[[int], None] | None = None,
-    ) -> keepbook.extensions.trading.book.files.LoadedFile:
+    ) -> keepbook.extensions.trading.book.loading.loaded.LoadedFile:
         """Events from a file: CSV, JSON Lines or Parquet.
 
         source: the path of a file, or its lines
@@ -953,12 +1034,15 @@ class AsyncBook:
     @property
     def agents(self) -> AsyncAgents: ...
     async def as_of(
-        self, known: Any = None, valid: Any = None
+        self, known: Any = None, valid: Any = None, *, limit: int | None = None, cursor: str | None = None
     ) -> collections.abc.Sequence[keepbook.book.memory.memories.Memory]:
-        """The active memories as they were known at one instant and true at another (each now, if not given).
+        """The active memories as they were known at one instant and true at another (each now, if not given), in order
+        of creation: all of them, or with `limit` a page.
 
         known: as the book knew it at this instant: a datetime or a text in ISO 8601
         valid: about what was true at this instant: a datetime or a text in ISO 8601
+        limit: how many at most
+        cursor: `next` of the page before; where an answer has none, the id of the last one that you have
         """
     async def audit(self) -> keepbook.book.upkeep.audit.Audit:
         """What a careful person would tidy up in this book, found without a model."""
@@ -1116,7 +1200,7 @@ class AsyncBook:
         scope: the agent or skill it is for; reading, * means every one
         state: active, archived, trash or all; of a chat active, idle or archived; of a decision open or resolved
         limit: how many at most
-        cursor: `next` of the page before
+        cursor: `next` of the page before; where an answer has none, the id of the last one that you have
         q: only what says this, in any case
         metadata: names and texts that your program notes with it (at most 32); to a filter, those that must be there
         tags: words to file it under (at most 32); to a filter, those that must all be there
@@ -1156,6 +1240,7 @@ class AsyncBook:
         valid: Any = None,
         metadata: collections.abc.Mapping[str, str] | None = None,
         tags: collections.abc.Iterable[str] | None = None,
+        cursor: str | None = None,
     ) -> collections.abc.Sequence[keepbook.book.recall.memories.Hit]:
         """The memories that answer a question, best first, each with its reasons.
 
@@ -1167,6 +1252,7 @@ class AsyncBook:
         valid: about what was true at this instant: a datetime or a text in ISO 8601
         metadata: names and texts that your program notes with it (at most 32); to a filter, those that must be there
         tags: words to file it under (at most 32); to a filter, those that must all be there
+        cursor: `next` of the page before; where an answer has none, the id of the last one that you have
         """
     async def recall_chats(
         self, query: str, limit: int = 10
@@ -1235,7 +1321,7 @@ class AsyncBook:
         session: a name of yours for the chat
         """
     async def restore(self, ref: str, expect_version: int | None = None) -> keepbook.book.memory.memories.Written:
-        """Bring a memory back from the trash to where it was, or from the archive.
+        """Bring a memory back from the trash to where it was, or from the archive; a piece of what it says will do.
 
         ref: its id, or a piece of what exactly one says; of an agent its name
         expect_version: refuse if the memory is at another version by now
@@ -1265,6 +1351,7 @@ class AsyncBook:
         keepbook.book.memory.memories.Written
         | keepbook.book.memory.links.Link
         | keepbook.book.ledger.owner_settings.Configured
+        | keepbook.book.ledger.thing_entries.ThingSet
     ):
         """Undo exactly the write that answered with `event`. Undo of an undo is redo.
 

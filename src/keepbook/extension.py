@@ -54,7 +54,6 @@ class Extension:
         None where the turn is about something else
     asks: functions from a text and its language to whether it asks for something of this extension's
     talks: a function from a `Keepbook` and a chat to who answers in it, or None where that is none of its chats
-    forms: a function that answers for the offline model where a conversation asks for an answer in a form
     sweeps: a module with the due work it does; see `jobs.py`
 
     Doors
@@ -89,7 +88,6 @@ class Extension:
     answers: Sequence[str] = ()
     asks: Sequence[str] = ()
     talks: str | None = None
-    forms: str | None = None
     sweeps: str | None = None
     commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     api: Sequence[str] = ()

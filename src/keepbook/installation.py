@@ -298,14 +298,14 @@ class Installation:
 
         if not leases.take(self._database, "errands", holder, seconds):
             return ()
-        return queue_errands(self._database, self._opens_for_jobs, self.extensions, SweepResult())
+        return queue_errands(self, self._database, self._opens_for_jobs, self.extensions, SweepResult())
 
     def sweep(self) -> "SweepResult":
         """Do everything that is due, once, for every owner: what `keepbook jobs` repeats for ever."""
         from keepbook.jobs import perform_errands, queue_errands  # see _sweep()
 
         swept = self._sweep()
-        if queued := queue_errands(self._database, self._opens_for_jobs, self.extensions, swept):
+        if queued := queue_errands(self, self._database, self._opens_for_jobs, self.extensions, swept):
             asyncio.run(perform_errands(queued, self.perform_errand, swept))
         return swept
 

@@ -10,8 +10,8 @@ The `sweeps` module of an extension may have any of these:
 
 - `DUE`: by kind of due work, a function from a book and what is due to whether something was done
 - `after_sweep(database, open_book, swept)`: what nobody was reminded of
-- `ERRAND`, a kind of due work, with `queue(book, item)`, which begins it and returns its id, or None where there is
-  nothing to do, and the coroutine `perform(kb, book, id)`, which returns how it ended (`succeeded`, or why not)
+- `ERRANDS`, kinds of due work, with `queue(kb, book, item)`, which begins it and returns its id, or None where there
+  is nothing to do, and the coroutine `perform(kb, book, id)`, which returns how it ended (`succeeded`, or why not)
 - `WORDS`: for what was done, by kind, how `keepbook jobs` says it: a verb, and what of, one and several
 """
 
@@ -149,21 +149,25 @@ _COPIED = "%Y%m%dT%H%M%SZ"
 
 
 def queue_errands(
-    database: Database, open_book: Callable[[str], Book], extensions: Sequence[Extension], swept: SweepResult
+    kb: Any, database: Database, open_book: Callable[[str], Book], extensions: Sequence[Extension], swept: SweepResult
 ) -> list[Errand]:
     """Begin the long work whose hour has come. The sweep that queued it carries it out."""
     queued: list[Errand] = []
-    for part in sweep_parts(extensions):
-        if not hasattr(part, "ERRAND"):
-            continue
-        for item in _waiting(database, stamp(database.clock()), part.ERRAND):
-            book = open_book(item.owner)
-            try:
-                id = part.queue(book, item)
-            except Exception as error:  # noqa: BLE001  see sweep()
-                swept.failed_at(item, error)
-            else:
-                queued += [] if id is None else [Errand(part.ERRAND, book, id, part.perform)]
+    now = stamp(database.clock())
+    due_now = (
+        (part, item)
+        for part in sweep_parts(extensions)
+        for kind in getattr(part, "ERRANDS", ())
+        for item in _waiting(database, now, kind)
+    )
+    for part, item in due_now:
+        book = open_book(item.owner)
+        try:
+            id = part.queue(kb, book, item)
+        except Exception as error:  # noqa: BLE001  see sweep()
+            swept.failed_at(item, error)
+        else:
+            queued += [] if id is None else [Errand(item.work, book, id, part.perform)]
     return queued
 
 

@@ -113,9 +113,7 @@ class Settings:
     model_timeout: float = _setting("How long a model may take to answer, in seconds.", 120.0, above=0, most=3600)
     context_tokens: int = _setting("The context budget of a chat, at characters / 4.", 32_000, least=1000)
     compress_at: float = _setting("Past which share of it older turns are summarised.", 0.8, above=0, most=1)
-    monthly_tokens: int | None = _setting(
-        "Each owner's monthly cap; over it automatic work is done offline.", None, least=0
-    )
+    monthly_tokens: int | None = _setting("Each owner's monthly cap; over it only people ask models.", None, least=0)
     max_memories: int | None = _setting("How many memories one owner may have, archive included.", None, least=0)
     max_chats: int | None = _setting("How many chats one owner may have.", None, least=0)
     max_bytes: int | None = _setting("How many characters one owner's memories and chats may have.", None, least=0)

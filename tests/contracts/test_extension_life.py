@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import typer
 from sqlalchemy import Column, PrimaryKeyConstraint, func, select
-from tests.conftest import Clock, Prepared
+from tests.conftest import DEEPER, Clock, Prepared
 from tests.contracts.contract_folders import Contract, contracts, strangers
 from tests.contracts.test_authority_walk import commands, routes_of
 from tests.extensions.book.test_tamper import edits, unguarded, verified, whole_rows
@@ -40,6 +40,8 @@ from keepbook.storage.tables import tables_of
 from keepbook.storage.tables.declare import Word, declare_table, owner_column, rules_of
 
 ENTRIES = 1000
+FEW = ENTRIES if DEEPER > 1 else 60
+"""Where nothing depends on how long a book was kept: each test checks the whole chain again and again."""
 OTHERS = tuple(one.setting for one in contracts() if one not in strangers())
 Open = Callable[..., Keepbook]
 
@@ -51,16 +53,17 @@ def stranger(request: pytest.FixtureRequest) -> Iterator[Contract]:
 
 
 @pytest.fixture
-def place(prepared: Prepared, clock: Clock) -> Iterator[str]:
-    """Where a book lies that has long been kept, and knows of no stranger."""
+def place(prepared: Prepared, clock: Clock, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where a book lies that was kept before, and knows of no stranger."""
+    entries = getattr(request, "param", FEW)
 
     def fill(kb: Keepbook, _: Clock) -> None:
         book = kb.book(OWNER)
         with book.transaction():
-            for nth in range(ENTRIES):
+            for nth in range(entries):
                 book.remember(f"Bought item {nth:04} on day {nth * 7919 % 1000}", force=True)
 
-    with prepared("long_kept", fill, clock) as (url, _):
+    with prepared(f"kept_{entries}", fill, clock) as (url, _):
         yield url
 
 
@@ -177,6 +180,7 @@ def begun(opened: Open, stranger: Contract) -> Begun:
 # On
 
 
+@pytest.mark.parametrize("place", [ENTRIES], indirect=True)
 def test_turned_on_in_a_long_kept_book_it_goes_on_in_the_same_chain(
     opened: Open, place: str, stranger: Contract
 ) -> None:

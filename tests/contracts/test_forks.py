@@ -7,13 +7,15 @@ program. FORKED_WRITES=2000 makes the load long.
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -259,3 +261,24 @@ def say(acknowledged: list[str]) -> None:
 if __name__ == "__main__":
     with suppress(KeyboardInterrupt):
         leave_the_block(sys.argv[1]) if "inside" in sys.argv else end_in_any_order(sys.argv[1])
+
+
+def test_a_fork_beside_a_thread_that_waits_for_the_lock_waits_for_nobody(tmp_path: Path) -> None:
+    path = str(tmp_path / "keepbook.db")
+    with closing(Keepbook(path)) as kb:
+        book = kb.book("alice")
+        book.remember("Lives in Oslo")
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            waiting = threading.Thread(target=book.remember, args=("Has a dog",))
+            waiting.start()
+            time.sleep(0.3)
+            began = time.monotonic()
+            if not (child := os.fork()):
+                os._exit(0)
+            took = time.monotonic() - began
+            os.waitpid(child, 0)
+            other.execute("ROLLBACK")
+        waiting.join()
+        assert took < 2.5
+        assert len(book.list()) == 2

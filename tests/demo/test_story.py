@@ -155,15 +155,17 @@ def test_a_trade_goes_wrong_and_conviction_falls_until_it_is_stopped(book: Any) 
     trade = next(run for run in book.runs.list("Swing desk", kind="manual") if "SOL/EUR" in run.prompt)
     looks = book.runs.re_examinations(trade.id)
     assert [trade.card.slots["conviction"], *(look.card.slots["conviction_score"] for look in looks)] == [
-        78,
-        61,
-        44,
-        22,
+        68,
+        52,
+        39,
+        25,
     ]
     assert [look.card.slots["suggested_action"] for look in looks] == ["HOLD", "HOLD", "CLOSE"]
     decision = book.decisions.get(trade.id)
     assert (decision.state, decision.outcome, decision.closed_by) == ("resolved", "stop", "bars")
     assert decision.result_r == pytest.approx(-1, abs=0.02)
+    assert {one.model for one in (trade, *looks)} == {"rule:drift"}  # and says so
+    assert (trade.card.computed, looks[0].card.computed) == ("drift", "drift")
     assert looks[-1].finished_at < decision.closed_at
     assert not book.runs.may_re_examine(trade.id)
 
@@ -289,17 +291,24 @@ def test_no_chat_failed_to_be_read(book: Any) -> None:
 ODD_DAYS = ("2027-01-01T00:05:00+00:00", "2028-02-29T12:00:00+00:00", "2026-10-25T01:30:00+00:00")
 
 
-def test_it_can_be_told_on_any_day(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def read_once() -> Iterator[None]:
+    """The same words are said each time it is told, and read alike."""
     encode, read = Encoder.__call__, {}
 
-    def read_once(self: Encoder, ids: list[int], types: list[int]) -> Any:
-        """The same words are said on each of the days."""
+    def once(self: Encoder, ids: list[int], types: list[int]) -> Any:
         key = (id(self), *ids, *types)
         if key not in read:
             read[key] = encode(self, ids, types)
         return read[key]
 
-    monkeypatch.setattr(Encoder, "__call__", read_once)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Encoder, "__call__", once)
+        yield
+
+
+@pytest.mark.usefixtures("read_once")
+def test_it_can_be_told_on_any_day() -> None:
     for now in ODD_DAYS:
         _holds_when_told(now)
 
@@ -325,6 +334,7 @@ def _holds_when_told(now: str) -> None:
     told.close()
 
 
+@pytest.mark.usefixtures("read_once")
 def test_the_same_seed_tells_the_story_that_is_packed_whatever_this_machine_has_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

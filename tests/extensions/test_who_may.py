@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.contracts.contract_folders import shipped_lines
+from tests.extensions.agents.deciding import WAIT
 from tests.extensions.book.test_import_checks_fuzz import Rows
 from tests.extensions.trading.traded import EVENTS, trade_lines
 from tests.furnished import furnished
@@ -31,9 +32,10 @@ OWN = """
 list | show {memory} | recall tea | block | inject walked | history {memory} | as-of --known 2026-10-21 | ledger
 recall-chats reed | export - | audit | verify | threads list | threads show {thread} | threads search reed | notes list
 notes show {note} | proposals list | agent list | agent show {agent} | agent decisions {agent} | agent calibration
-agent cards | run list | run show {run} | trading skills | trading deployments | trading trades
+agent cards | run list | run due | run show {run} | trading skills | trading deployments | trading trades
 trading performance --deployment {deployment} | trading events | trading lessons
-agent create Walker | agent update {agent} --prompt Look
+agent create Walker --card drift-trade | agent create Seer --card forecast | agent create Sage --card forecast
+ agent update {agent} --prompt Look
 remember Walks_far | update {memory} Drinks_water | confirm {memory} | demote {memory} | promote {memory}
 unlink {link} | link {memory} {other} | undo --last | forget {memory} | restore {memory} | delete {other}
 configure --tier beginner | threads rename {thread} Sound | threads close {thread} | threads archive {thread}
@@ -42,10 +44,12 @@ notes write Walked | notes bookmark {thread} 2
 notes edit {note} Rewritten | notes delete {note} | proposals accept {proposal} | proposals decline {second}
 proposals reopen {second} | proposals answer {second} no
 agent enable-memory {agent} | agent disable-memory {agent} | agent reset {agent} | agent disarm {agent}
-agent arm {agent} | agent run Walker | agent record Walker {card} | run re-examine {run} | run resolve {open}
+agent arm {agent} | agent run Walker | agent record Walker {card} | agent bring-in Seer {forecasts}
+agent check Seer --fail-if-worse Sage | run re-examine {run} | run resolve {open}
 trading pin {lesson} | trading unpin {lesson} | trading retire {lesson} | trading restore {lesson}
 trading reflect --deployment {deployment} | trading import skills {skills} | trading import deployments {deployments}
-trading import trades {trades} --deployment {deployment} | trading loads | trading undo 1
+trading loads | trading undo {load} | trading import trades {trades} --deployment {deployment}
+trading take-back {trade} --deployment {place} | trading split WALK 4:1 --on 2026-02-02
 trading import positions {positions} --deployment {deployment}
 trading import freqtrade {nothing} | extract {turns} --dry-run | chat | agent delete {agent} | quickstart | telegram
 import {book} --merge | erase --confirm bob
@@ -63,6 +67,7 @@ FAILING = (
 )  # fmt: skip
 """Which of them may end with a refusal here for a reason of their own: no bot, no file to copy, nothing open,
 no cluster."""
+FORECAST = {"question": "Did it rain?", "probability": 0.6, "made_at": "2025-01-01", "resolved_at": "2025-01-02"}
 MARKET = {"batches", "bars", "former_bars", "market_events", "former_events", "event_symbols"}
 SHARED = {*MARKET, "covers", "seals", "tokens", "leases", "page_sessions", "due"}
 """What an operator's command may touch that is no book: the market, keys and the links that cover them."""
@@ -97,6 +102,8 @@ class Walk:
     def __init__(self, kb: Keepbook, clock: Any, folder: Path) -> None:
         clock.set(THEN)
         alice = furnished(kb)
+        for one in filter(lambda one: one.schedule, alice.agents.list()):  # nobody here has a model
+            alice.agents.update(one.id, card_type="drift-trade")
         del kb.__dict__["meaning"]
         out = io.StringIO()
         alice.export(out)
@@ -109,7 +116,8 @@ class Walk:
             return [row for row in rows if row["kind"] == kind and all(row[name] == to for name, to in like.items())]
 
         told = {
-            "card": '{"text": "Wait"}', "turns": '{"role": "user", "text": "I live in Oslo"}\n', "nothing": "nothing",
+            "card": json.dumps(WAIT), "turns": '{"role": "user", "text": "I live in Oslo"}\n',
+            "nothing": "nothing", "forecasts": json.dumps(FORECAST | {"outcome": True}),
             "skills": "name\nWalked\n", "deployments": "name,skill\nWalked,Walked\n", "book": out.getvalue(),
             "trades": "\n".join(trade_lines()), "positions": f"{HELD}\nWALK,long,1,2026-01-05T10:00:00Z,3\n",
             "bars": "symbol,timeframe,time,open,high,low,close,volume\nWALK,1d,2026-01-01,1,1,1,1,1\n",
@@ -125,6 +133,8 @@ class Walk:
             "second": of("proposal")[0]["id"], "agent": of("agent")[0]["id"], "token": extra.known.id,
             "run": of("run")[0]["id"], "open": (of("decision", state="open") or of("decision"))[0]["run_id"],
             "lesson": of("lesson")[0]["memory_id"], "deployment": of("deployment")[0]["id"],
+            "load": str(max(row["nth"] for row in of("load", undone_at=None))),
+            "trade": of("trade")[0]["key"], "place": of("trade")[0]["deployment_id"],
         }  # fmt: skip
 
 

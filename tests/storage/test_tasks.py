@@ -165,3 +165,23 @@ def test_of_a_book_in_memory_another_task_is_told_too() -> None:
         asyncio.run(main())
         assert contents(book) == ["Lives in Oslo"]
         assert book.verify().ok
+
+
+@pytest.mark.parametrize("elsewhere", ["context", "thread"])
+def test_a_block_that_ends_in_another_context_refuses_nobody_later(alice: Any, elsewhere: str) -> None:
+    """As a generator of a web framework is begun and ended."""
+
+    async def main() -> None:
+        block = alice.transaction()
+        block.__enter__()
+        alice.remember("Lives in Oslo")
+        if elsewhere == "context":
+            contextvars.copy_context().run(contextvars.Context().run, block.__exit__, None, None, None)
+        else:
+            await asyncio.to_thread(contextvars.Context().run, block.__exit__, None, None, None)
+        for nth in range(3):
+            await in_another_task(lambda nth=nth: alice.remember(f"Has cat number {nth}", force=True))
+
+    asyncio.run(main())
+    assert len(contents(alice)) == 4
+    assert alice.verify().ok

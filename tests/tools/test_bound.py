@@ -24,7 +24,7 @@ def test_without_agents_nothing_is_bound(bare: Any) -> None:
     for asked in (bound.agent_id, bound.gives_memory, bound.own_tools, bound.bound_tools):
         with pytest.raises(NotFound, match="there are no agents here"):
             asked(bare, "Desk")
-    assert bound.outside_tools(bare) == []
+    assert [tool.name for tool in bound.outside_tools(bare)] == ["undo", "restore", "memory_stats"]
 
 
 def test_a_preset_works_without_its_extension(bare: Any) -> None:

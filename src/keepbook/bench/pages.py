@@ -59,7 +59,7 @@ def record_decisions(book: Book, count: int, left_open: int) -> None:
     agent = book.agents.create("Desk", card_type="trade-decision", adapter="external").id
     with book.transaction():
         for number in range(count):
-            made = NOW - timedelta(minutes=30 * (count - number) + 60)
+            made = NOW - timedelta(minutes=9) * (count - number) / count  # in time to count as witnessed
             conviction = draw.randrange(30, 90)
             card = {
                 "action": "LONG", "symbol": SYMBOLS[number % 5], "entry": 100.0, "stop": 90.0, "target": 120.0,
@@ -70,7 +70,7 @@ def record_decisions(book: Book, count: int, left_open: int) -> None:
             run = book.decisions.record(agent, card, made_at=made).run_id
             if number % 3 == 0:
                 look = {"conviction_score": conviction - 5, "notes": "Volume faded.", "suggested_action": "HOLD"}
-                book.decisions.record_second_look(run, look, made_at=made + timedelta(minutes=10))
+                book.decisions.record_second_look(run, look, made_at=made)
             if number < count - left_open:
                 book.decisions.exit(run, 112.0 if draw.random() < conviction / 100 else 93.0)
 

@@ -34,7 +34,7 @@ from keepbook.demo.market import (
     skill_lines,
 )
 from keepbook.extensions.trading.book.face import Trading
-from keepbook.extensions.trading.book.files import LoadedFile
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 
 SIZES = (100_000, 1_000_000)
 TRADES = 100_000

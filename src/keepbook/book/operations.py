@@ -120,13 +120,15 @@ class BookOperations(Writing):
         valid: Moment = None,
         metadata: Metadata | None = None,
         tags: Tags | None = None,
+        cursor: str | None = None,
     ) -> Sequence[Hit]:
         """The memories that answer a question, best first, each with its reasons."""
         with self.reading() as (tx, preset, now):
             where: Any = {"category": category, "scope": scope, "labels": label_filter(metadata, tags)}
+            where |= {"limit": limit, "cursor": cursor}
             if known is None and valid is None:
-                return recall(tx, preset, now, query, limit=limit, meaning=self.meaning, **where)
-            return recall_past(tx, preset, *self._instants(known, valid, now), query, limit=limit, **where)
+                return recall(tx, preset, now, query, meaning=self.meaning, **where)
+            return recall_past(tx, preset, *self._instants(known, valid, now), query, **where)
 
     def block(
         self,
@@ -139,7 +141,10 @@ class BookOperations(Writing):
         """The text for a system prompt, as a chat beginning now would see it; a pure read. With memory switched off it
         is empty for a program."""
         try:
-            return self.rendered(preset=preset, scope=scope, known=known, valid=valid).text
+            with self.reading(preset) as (tx, chosen, now):
+                if known is None and valid is None:
+                    return injections.present_block(tx, chosen, now, scope=scope).text
+                return injections.preview_past(tx, chosen, *self._instants(known, valid, now), scope=scope).text
         except NotAllowed as refused:
             if refused.code == "memory_off":
                 return ""
@@ -179,10 +184,13 @@ class BookOperations(Writing):
             self._heed_memory_off(tx)
             return injections.replay(tx, lambda name: self._presets.of(tx, name), session).text
 
-    def as_of(self, known: Moment = None, valid: Moment = None) -> Sequence[Memory]:
-        """The active memories as they were known at one instant and true at another (each now, if not given)."""
+    def as_of(
+        self, known: Moment = None, valid: Moment = None, *, limit: int | None = None, cursor: str | None = None
+    ) -> Sequence[Memory]:
+        """The active memories as they were known at one instant and true at another (each now, if not given), in order
+        of creation: all of them, or with `limit` a page."""
         with self.reading() as (tx, preset, now):
-            return as_of(tx, preset, *self._instants(known, valid, now))
+            return as_of(tx, preset, *self._instants(known, valid, now), limit=limit, cursor=cursor)
 
     def verify(
         self, anchor: str | Path | None = None, progress: Callable[[int], None] = lambda _: None
@@ -212,6 +220,9 @@ class BookOperations(Writing):
         from keepbook.book.upkeep.transfer import export_lines  # it knows every room, and few move house
 
         with self._database.read(self.owner) as tx:
+            if self.hand.has_programs_token:  # the person takes their book along, memory on or off
+                ledger.chain_head(tx)
+                switches.refuse_memory_off(tx)
             count = 0
             for line in export_lines(tx):
                 stream.write(line + "\n")

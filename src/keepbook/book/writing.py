@@ -5,12 +5,11 @@ Each method names who acts and calls the one operation that does the work; `Book
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.open_book import OpenBook, beside_memory
 from keepbook.book.ground.when import Moment, stamp
-from keepbook.book.ledger import undo as undoing
 from keepbook.book.ledger.owner_settings import Configured, change_settings
 from keepbook.book.memory import changes, links
 from keepbook.book.memory import proposals as waiting
@@ -22,6 +21,9 @@ from keepbook.book.memory.write_path import FORGOTTEN_WORD, PERSONS_WORD
 from keepbook.book.owners import owners
 from keepbook.book.upkeep.erase import purge, purge_due
 from keepbook.errors import NotAllowed
+
+if TYPE_CHECKING:
+    from keepbook.book.ledger.thing_entries import ThingSet
 
 LEFT_NOW = "what you want is left for them to decide"
 LEFT_BEFORE = "the same was proposed to them before"
@@ -134,7 +136,7 @@ class Writing(OpenBook):
             return purge_due(tx, replace(self.origin, actor="job"))
 
     def restore(self, ref: str, expect_version: int | None = None) -> Written:
-        """Bring a memory back from the trash to where it was, or from the archive."""
+        """Bring a memory back from the trash to where it was, or from the archive; a piece of what it says will do."""
         with self.writing() as (tx, preset):
             return changes.restore_memory(tx, self.origin, preset, ref, expect_version=expect_version)
 
@@ -165,8 +167,11 @@ class Writing(OpenBook):
         with self.writing() as (tx, _):
             return links.unlink(tx, self.origin, link_id)
 
-    def undo(self, event: int) -> Written | Link | Configured:
+    def undo(self, event: int) -> "Written | Link | Configured | ThingSet":
         """Undo exactly the write that answered with `event`. Undo of an undo is redo."""
+        # Most programs only write: what can be undone is loaded with the first undo.
+        from keepbook.book.ledger import undo as undoing
+
         with self.writing() as (tx, preset):
             undone = undoing.undo(tx, self.origin, preset, event)
             if isinstance(undone, Configured) and undone.preset is not None:

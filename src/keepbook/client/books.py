@@ -16,6 +16,7 @@ from keepbook.book.ground.to_json import Page
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.owner_settings import Configured
+from keepbook.book.ledger.thing_entries import ThingSet
 from keepbook.book.ledger.verify import Verification
 from keepbook.book.memory.block import ComposedBlock
 from keepbook.book.memory.links import Link
@@ -224,7 +225,7 @@ BOOK = remote_face_of(
         "demote": _verb("demote"),
         "link": Asks("POST", "/api/memory/links", Link),
         "unlink": Asks("DELETE", "/api/memory/links/{link_id}", Link),
-        "undo": Asks("POST", "/api/memory/undo/{event}", Written | Link | Configured),
+        "undo": Asks("POST", "/api/memory/undo/{event}", Written | Link | Configured | ThingSet),
         "configure": _configure,
         "get": Asks("GET", "/api/memory/{id}", MemoryDetail),
         "list": Asks("GET", "/api/memory/", Page[Memory], named=LABELS),

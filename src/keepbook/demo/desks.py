@@ -1,27 +1,24 @@
 """Her agents: a desk that trades on paper, a team that watches the rates, and one that writes down her Sundays.
 
 All of it goes through the engine's own runs: prompts, tools, cards, the shared session, blind specialists, and
-decisions that the bars resolve. Only the words of the model are written here: the desk's by a plain rule over the bars
-it asked for, the rest in full. Second looks that nobody wrote down are the offline model's.
+decisions that the bars resolve. The desk's cards, first and second looks, are computed by the named rule of its card
+type, and say so; only what a model would say of rates and Sundays is written here, in full.
 """
 
 import asyncio
 import json
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from keepbook.book.chats.threads import estimate
-from keepbook.book.ground.when import stamp
 from keepbook.demo.life import OFFLINE, AtOnce, Life, StoryClock, StoryStep
 from keepbook.demo.plays import Calendar
-from keepbook.demo.prices import FALLING, PAIRS, price_lines
+from keepbook.demo.prices import price_lines
 from keepbook.errors import ModelFailed
 from keepbook.extensions.agents.book import agents
-from keepbook.extensions.agents.book.cards import RE_EXAMINATION
 from keepbook.extensions.agents.book.runs import Run
 from keepbook.extensions.agents.models.runner import Runner
 from keepbook.models.choose import Models
@@ -33,7 +30,6 @@ from keepbook.models.model import (
     ReplyEvent,
     ReplyFinished,
     Toolbox,
-    ToolCall,
     Usage,
 )
 
@@ -41,18 +37,11 @@ ScriptedAnswer = str | dict[str, Any]
 DESK, RATES, SUNDAY = "Swing desk", "Rate watch", "Sunday numbers"
 HOURS = "30 7 * * 1-4"
 WEEKDAYS = (0, 1, 2, 3)
-LOOKED_BACK = 15
-WEAK = 0.3
-HELD = timedelta(days=12)
 
-KEPT = "Buy BTC/EUR on paper and leave it the room of a whole week."
+KEPT = "What about BTC/EUR, with the room of a whole week?"
 LATEST = "One more for the week: ETH/EUR, if it is worth it."
-BUY = "Buy SOL/EUR on paper if the climb of last week holds, with the stop under the last low. How sure are you?"
-LOOKS = (
-    (61, "HOLD", "The climb stopped at the entry and two days closed lower on no news; the low still holds."),
-    (44, "HOLD", "Four closes in a row below the entry: what was a pause is a slow fall towards the stop."),
-    (22, "CLOSE", "The last low is about to give way and nothing buys it; the reason for the trade is gone."),
-)
+BUY = "SOL/EUR has climbed since last week. Is that a trade, and how sure are you?"
+LOOKED_AGAIN = (-17, -15, -13)
 TEAM = (
     {"name": "Central bank", "instructions": "Reads what the central bank says and does, and what markets expect."},
     {"name": "Offers", "instructions": "Reads what banks ask for ten and fifteen years fixed, and at what fees."},
@@ -99,75 +88,21 @@ SUNDAYS = (
 )
 
 
-class TradeIdea(NamedTuple):
-    """A trade that she asks for; stop and target as shares of the entry."""
-
-    symbol: str
-    conviction: int
-    stop: float
-    target: float
-    reason: str
-    thesis: str
-
-
-TRADES = {
-    BUY: TradeIdea(
-        FALLING, 78, 0.92, 1.16, "five higher closes, the low far below",
-        "Five days in a row closed above the one before, after a month of going nowhere. The last low is far enough "
-        "below to be wrong only once.",
-    ),
-    KEPT: TradeIdea(
-        "BTC/EUR", 58, 0.91, 1.14, "quiet for days above its last low",
-        "It has gone sideways above its last low for days. With a wide stop there is time to see which way it ends.",
-    ),
-    LATEST: TradeIdea(
-        "ETH/EUR", 63, 0.93, 1.11, "holds while the others give way",
-        "The others gave back what they had gained this week and this one did not. Small, and with a stop below.",
-    ),
-}  # fmt: skip
-
-
 @dataclass(slots=True)
 class Cast:
-    """A model that plays everybody: by name what stands on the list, else the desk by its rule."""
+    """A model that plays everybody whose words are written here, by name."""
 
     clock: StoryClock
     words: dict[str, ScriptedAnswer] = field(default_factory=dict)
-    dice: random.Random = field(default_factory=lambda: random.Random(DESK))
     name: str = "demo:agents"
-    turn: int = 0
-    calls: int = 0
 
     async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         who = conversation.system.removeprefix("You are ").split(".")[0].split(",")[0]
         self.clock.wait(7)
-        made: list[ToolCall] = []
-        if who in self.words:
-            answer = self.words[who]
-        elif conversation.form is not None and conversation.form.name == RE_EXAMINATION:
-            async for event in OFFLINE.reply(conversation, tools):
-                yield event
-            return
-        else:
-            answer = self._decide([said.text for said in conversation.said if said.role == "user"][-1], tools, made)
+        answer = self.words[who]
         text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         sent = estimate(conversation.system) + sum(estimate(said.text) for said in conversation.said)
-        yield ReplyFinished(text, tuple(made), Usage(sent, estimate(text)))
-
-    def _decide(self, prompt: str, tools: Toolbox | None, made: list[ToolCall]) -> dict[str, Any]:
-        """On the pair that she names, else on the one whose turn it is."""
-        assert tools is not None
-        trade = TRADES.get(prompt)
-        symbol = trade.symbol if trade else list(PAIRS)[self.turn % len(PAIRS)]
-        self.turn += trade is None
-        self.calls += 1
-        arguments = {"symbol": symbol, "limit": LOOKED_BACK}
-        answer = tools.call("get_bars", arguments)
-        made.append(ToolCall(f"look_{self.calls}", "get_bars", arguments, answer.text))
-        found: list[dict[str, Any]] = answer.data["bars"]
-        if trade is not None:
-            return bought(trade, float(found[-1]["close"]), self.clock.now)
-        return trend_decision(symbol, found, self.clock.now, self.dice.gauss(0, 4))
+        yield ReplyFinished(text, (), Usage(sent, estimate(text)))
 
     async def extract(self, reading: ClosingChat) -> Extraction:
         return await OFFLINE.extract(reading)
@@ -177,46 +112,6 @@ class Cast:
 
     async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         return await OFFLINE.title(turns)
-
-
-# What the desk decides
-
-
-def trend_decision(symbol: str, found: Sequence[dict[str, Any]], now: datetime, mood: float) -> dict[str, Any]:
-    """With the drift of five days, against its daily range; the further it has gone, the surer."""
-    closes = [float(bar["close"]) for bar in found]
-    span = sum(float(bar["high"]) - float(bar["low"]) for bar in found) / len(found)
-    close, mean = closes[-1], sum(closes) / len(closes)
-    strength = (close - mean) / span
-    if abs(strength) < WEAK:
-        return {
-            "action": "WAIT", "symbol": symbol, "conviction": 50, "reason": "no drift to go with",
-            "thesis": f"The close {close:g} is where the mean of five days is, {mean:.6g}. Nothing to go with.",
-            "watch_for": [], "expires": stamp(now + timedelta(days=2)),
-        }  # fmt: skip
-    side, word = (1, "above") if strength > 0 else (-1, "below")
-    entry, stop, target = (float(f"{close + side * step * span:.5g}") for step in (0.0, -2.0, 2.8))
-    return {
-        "action": "LONG" if side > 0 else "SHORT", "symbol": symbol, "entry": entry, "stop": stop, "target": target,
-        "size": float(f"{30 / abs(entry - stop):.3g}"),
-        "conviction": round(min(89.0, max(42.0, 48 + 14 * abs(strength) + mood))),
-        "reason": f"{abs(strength):.1f} ranges {word} its mean of five days",
-        "thesis": f"The close {close:g} is {word} the mean of five days, {mean:.6g}, by {abs(strength):.1f} "
-        "daily ranges. Going with it, two ranges of room.",
-        "watch_for": [f"a close back {'below' if side > 0 else 'above'} {mean:.5g}"],
-        "expires": stamp(now + HELD),
-    }  # fmt: skip
-
-
-def bought(trade: TradeIdea, close: float, now: datetime) -> dict[str, Any]:
-    """One of hers, at the last close."""
-    entry, stop, target = (float(f"{close * part:.5g}") for part in (1.0, trade.stop, trade.target))
-    return {
-        "action": "LONG", "symbol": trade.symbol, "entry": entry, "stop": stop, "target": target,
-        "size": float(f"{30 / (entry - stop):.3g}"), "conviction": trade.conviction, "reason": trade.reason,
-        "thesis": trade.thesis, "watch_for": ["a close below the entry", "the other pairs not following"],
-        "expires": stamp(now + HELD),
-    }  # fmt: skip
 
 
 # The chapter
@@ -238,9 +133,8 @@ def agent_steps(calendar: Calendar) -> Iterator[StoryStep]:
     yield StoryStep(at("-19 08:10"), partial(_run, cast=cast, ref=DESK, prompt=BUY))
     yield StoryStep(at("-7 08:40"), partial(_run, cast=cast, ref=DESK, prompt=KEPT))
     yield StoryStep(at("now-95m"), partial(_run, cast=cast, ref=DESK, prompt=LATEST))
-    for day, (score, action, notes) in zip((-17, -15, -13), LOOKS, strict=True):
-        look = {"conviction_score": score, "suggested_action": action, "notes": notes}
-        yield StoryStep(at(f"{day:+d} 09:05"), partial(_doubt, cast=cast, look=look))
+    for day in LOOKED_AGAIN:
+        yield StoryStep(at(f"{day:+d} 09:05"), partial(_doubt, cast=cast))
     for when, words in THESES:
         yield StoryStep(at(when), partial(_run, cast=cast, ref=RATES, words=words))
     yield StoryStep(at("-4 20:15"), partial(_think_again, cast=cast))
@@ -254,9 +148,9 @@ def _begin(life: Life) -> None:
     """She makes her agents, and loads the prices that the desk goes by."""
     life.kb.market.load(price_lines(life.calendar))
     life.book.agents.create(
-        DESK, card_type="trade-decision", schedule=HOURS, review_decisions=True,
+        DESK, card_type="drift-trade", schedule=HOURS,
         instructions="Trades on paper, to learn whether a stated conviction means anything; no money is in it.\n"
-        "Takes BTC/EUR, ETH/EUR and SOL/EUR in turn and goes with the drift of five days, or waits.",
+        "Takes BTC/EUR, ETH/EUR and SOL/EUR in turn and goes with the drift, or waits. A rule decides, no model.",
         default_prompt="Look at the pair whose turn it is, and decide.",
     )  # fmt: skip
     life.clock.wait(240)
@@ -309,10 +203,10 @@ def _look_again(life: Life, cast: Cast, most: int) -> None:
         life.clock.wait(20)
 
 
-def _doubt(life: Life, cast: Cast, look: dict[str, Any]) -> None:
+def _doubt(life: Life, cast: Cast) -> None:
     life.book.decisions.follow()
     trade = next(run for run in life.book.runs.list(DESK, kind="manual") if run.prompt == BUY)
-    _execute(life, cast, partial(Runner.re_examine, run_id=trade.id), {DESK: look})
+    _execute(life, cast, partial(Runner.re_examine, run_id=trade.id), {})
 
 
 def _think_again(life: Life, cast: Cast) -> None:

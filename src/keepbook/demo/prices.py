@@ -15,8 +15,9 @@ PAIRS = {"BTC/EUR": 71_400.0, "ETH/EUR": 2_640.0, "SOL/EUR": 128.0}
 """Each with the price it begins at."""
 FALLING = "SOL/EUR"
 DAYS = 105
+CLIMBS_FROM = 0.87
 FALL = {
-    -24: 0.95, -23: 0.962, -22: 0.975, -21: 0.986, -20: 1.0, -19: 0.995, -18: 0.982, -17: 0.972, -16: 0.965,
+    -24: 0.89, -23: 0.915, -22: 0.945, -21: 0.972, -20: 1.0, -19: 0.995, -18: 0.982, -17: 0.972, -16: 0.965,
     -15: 0.955, -14: 0.945, -13: 0.936, -12: 0.914,
 }  # fmt: skip
 """Where each day closes around the trade that goes wrong, as a share of its entry."""
@@ -45,7 +46,7 @@ def _random_walk(symbol: str, close: float) -> Iterator[tuple[int, float, float,
             close *= math.exp(drift / 3 + dice.gauss(0, 0.01))
             reach = 1 + abs(dice.gauss(0, 0.006))
             if symbol == FALLING and day in FALL:
-                bought = bought or opened / 0.94
-                before = FALL.get(day - 1, 0.94)
-                close, reach = bought * (before + (FALL[day] - before) * part / 3), 1.002
+                bought = bought or opened / CLIMBS_FROM
+                before = FALL.get(day - 1, CLIMBS_FROM)
+                close, reach = bought * (before + (FALL[day] - before) * part / 3), 1.02
             yield 24 * day + 8 * part - 8, opened, max(opened, close) * reach, min(opened, close) / reach, close

@@ -14,6 +14,7 @@ from keepbook.book.text.block_lines import BlockLine
 from keepbook.book.text.for_models.prompt_part import as_part, beside_parts
 from keepbook.book.text.quotation import Span
 from keepbook.book.text.topic_meaning import Sense
+from keepbook.errors import ModelFailed
 from keepbook.extension import Extension
 from keepbook.models.notebook.reply.view import View
 from keepbook.models.notebook.values import Deed
@@ -87,6 +88,18 @@ class Usage:
         return Usage(self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
 
 
+class WorkLimits(Protocol):
+    """What a reply that nobody watches may use (`ReplyLimits` is one), asked on its way; `spent` is told to it."""
+
+    spent: Usage
+
+    def count_call(self) -> None: ...
+
+    def check_tokens(self) -> None: ...
+
+    def wait_before_retry(self, error: ModelFailed, tries: int) -> float | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call the model asked for, and (once made) its answer.
@@ -127,10 +140,14 @@ def with_hidden(said: PromptMessage) -> str:
 
 
 class AnswerForm(Protocol):
-    """The form that an answer must have. Whoever asks for one knows what is in it; here it only has a name."""
+    """The form that an answer must have. Whoever asks for one knows what is in it; here it has a name and a JSON
+    schema, to which a provider that can is asked to bind the answer."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def schema(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +167,8 @@ class Conversation:
     block: tuple[BlockLine, ...] = ()
     """The lines of the block that stands in `system`."""
     extensions: tuple[Extension, ...] = ()
+    limits: WorkLimits | None = None
+    """Where nobody watches the reply: what it may use."""
 
 
 # What happens while a model replies, in order of time.

@@ -128,6 +128,18 @@ class Preset(BlockRules):
 
 def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
     """The preset of this name, shipped or from one of `folders`; one of these is read again when its file changed."""
+    shipped = name in _shipped_names()
+    return _load_shipped(name, tuple(folders)) if shipped else _load(*_place_of(name, folders))
+
+
+@lru_cache(maxsize=64)
+def _load_shipped(name: str, folders: tuple[Path, ...]) -> Preset:
+    """One that changes with the program alone: that nobody took its name is seen once."""
+    return _load(*_place_of(name, folders))
+
+
+def _place_of(name: str, folders: Sequence[Path]) -> tuple[str, int]:
+    """The file of a preset, and when it was changed."""
     found = [(f"{_SHIPPED}/{name}.toml", 0)] if name in _shipped_names() else []
     for folder in folders if _NAME.fullmatch(name) else ():
         path = f"{folder}/{name}.toml"
@@ -146,7 +158,7 @@ def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
             f"{found[1][0]}: the name {name!r} is already taken by {found[0][0]}. Rename your file and its `name`.",
             field="preset",
         )
-    return _load(*found[0])
+    return found[0]
 
 
 @cache

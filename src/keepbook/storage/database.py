@@ -26,6 +26,7 @@ from keepbook.storage.tables import TableSet
 from keepbook.storage.tally import EventTally
 from keepbook.storage.transactions.open_transactions import OpenTransactions
 from keepbook.storage.transactions.savepoints import (
+    ErrorTranslation,
     WatchedEngine,
     operation,
     refuse_failed,
@@ -72,6 +73,10 @@ class Tx:
     """What every write is to say beside its answer."""
     switches: tuple[str | None, str | None] | None = None
     """The owner's switches as they are stored, memory and the topics never to be kept; None: not read yet."""
+    looks: bool = False
+    """Whether it only looks: what a change would write is answered and not written."""
+    own_preset: tuple[str | None] | None = None
+    """The name of the preset that the owner has set, if any; None: not read yet."""
     sense: Any = None
     """The embedder by which topics are found in what is written, if there is one."""
 
@@ -85,7 +90,7 @@ class Tx:
 
     def restore(self, state: tuple[Any, ...]) -> None:
         self.head, self.compact, self.presets, self.batches, self.counted, self.coming = state
-        self.switches = None  # read anew when asked for
+        self.switches = self.own_preset = None  # read anew when asked for
 
 
 class Backend(WatchedEngine, Protocol):
@@ -154,11 +159,12 @@ class Database:
         # Also of a program that does not close its book: the last connection to a file empties the log into it.
         self._end = weakref.finalize(self, self.backend.close)
         self._open: OpenTransactions[Tx] = OpenTransactions()
+        self._translating = ErrorTranslation(self)
         self._unusable: Callable[[], KeepbookError] | None = None
         """Why nothing can be asked any more."""
         follow_forks(self)
         try:
-            with self._translate_errors():
+            with self._translating:
                 self.record = self.backend.prepare(extensions)
             self.tables = table_set(self.record)
         except BaseException:
@@ -169,18 +175,21 @@ class Database:
     def read(self, owner: str) -> Iterator[Tx]:
         """A consistent view of one owner's book. Inside a write it sees what the write has written so far."""
         self._check_usable()
-        if (outer := self._outer_transaction(owner)) is not None:
-            with self._translate_errors(), operation(self.backend, outer):
+        if self._open.is_idle:
+            self._open.refuse_outliving()
+        elif (outer := self._outer_transaction(owner)) is not None:
+            with self._translating, operation(self.backend, outer):
                 yield outer
             return
-        if (view := self._open_view(owner)) is not None:
+        elif (view := self._open_view(owner)) is not None:
             yield view
             return
-        self._refuse_endless_wait(owner, writes=False)
+        else:
+            self._refuse_endless_wait(owner, writes=False)
         asked = time.perf_counter()
-        with self._translate_errors(), self.backend.reading(owner) as conn:
+        with self._translating, self.backend.reading(owner) as conn:
             self._count_wait("read", asked)
-            yield Tx(conn, owner, self.clock, self.tables, writes=False)
+            yield Tx(conn, owner, self.clock, self.tables, writes=False, allowance=self.allowance)
 
     @contextmanager
     def view(self, owner: str) -> Iterator[Tx]:
@@ -194,16 +203,19 @@ class Database:
         """A transaction that is committed when the block ends, and rolled back when it raises. Inside another one it is
         an operation of that, or with `apart` a savepoint."""
         self._check_usable()
-        if (outer := self._outer_transaction(owner)) is not None:
+        if self._open.is_idle:
+            self._open.refuse_outliving()
+        elif (outer := self._outer_transaction(owner)) is not None:
             joining = savepoint if apart else operation
-            with self._translate_errors(), joining(self.backend, outer):
+            with self._translating, joining(self.backend, outer):
                 yield outer
             return
-        if self._open.viewing() is not None:
+        elif self._open.viewing() is not None:
             raise Conflict("a view is open here, in which nothing is written; write after it")
-        self._refuse_endless_wait(owner, writes=True)
+        else:
+            self._refuse_endless_wait(owner, writes=True)
         asked = time.perf_counter()
-        with self._translate_errors(), self.backend.writing(owner) as conn:
+        with self._translating, self.backend.writing(owner) as conn:
             self._count_wait("write", asked)
             tx = Tx(conn, owner, self.clock, self.tables, writes=True, allowance=self.allowance)
             with self._open.hold_writing(tx):
@@ -221,7 +233,7 @@ class Database:
         `write_lock` wait for each other."""
         self._check_usable()
         self._refuse_endless_wait(None, writes=writes)
-        with self._translate_errors(), self.backend.unscoped(writes=writes, write_lock=write_lock) as conn:
+        with self._translating, self.backend.unscoped(writes=writes, write_lock=write_lock) as conn:
             yield conn
             if writes and not self.backend.is_sound(conn):
                 raise transaction_failed("a statement failed")
@@ -229,14 +241,14 @@ class Database:
     @contextmanager
     def administering(self, address: str | None) -> Iterator[Connection]:
         """A transaction for what only the administrator of a server may do, by their address if they have another."""
-        with self._translate_errors(), self.backend.administering(address) as conn:
+        with self._translating, self.backend.administering(address) as conn:
             yield conn
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
         """Run one query on tables without an owner, outside a transaction: a third of a transaction's cost."""
         self._check_usable()
         self._refuse_endless_wait(None, writes=False)
-        with self._translate_errors():
+        with self._translating:
             return self.backend.query_once(ask)
 
     @property
@@ -245,7 +257,7 @@ class Database:
         return self._open.writing() is not None
 
     def compact(self) -> list[str]:
-        with self._translate_errors():
+        with self._translating:
             return self.backend.compact()
 
     def copy_into(self, other: "Database") -> None:
@@ -312,22 +324,16 @@ class Database:
                     code="busy",
                 )
 
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (DBAPIError, self.backend.driver_error, UnicodeDecodeError) as error:
+    def raise_translated(self, error: BaseException) -> None:
+        """Raise what an error of the database means to a person in its place; another error is left as it is."""
+        if isinstance(error, DBAPIError | self.backend.driver_error | UnicodeDecodeError):
             if self._unusable is _forked_inside:  # the connection was the parent's
                 raise _forked_inside() from error
-            known = self._to_keepbook_error(error)
-            if known is None:
-                raise
-            raise known from error
-        except StatementError as error:
-            if error.orig is None:
-                raise
+            if (known := self._to_keepbook_error(error)) is not None:
+                raise known from error
+        elif isinstance(error, StatementError) and error.orig is not None:
             raise error.orig from None  # Core wraps also what a signal handler raises while it prepares a statement
-        except TimeoutError as error:  # the pool's own
+        elif isinstance(error, TimeoutError):  # the pool's own
             raise Conflict("the database is busy: no connection became free; try again", code="busy") from error
 
     def _to_keepbook_error(self, error: Exception) -> KeepbookError | None:

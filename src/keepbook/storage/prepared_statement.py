@@ -102,8 +102,11 @@ def _filling(order: Sequence[str] | None, constants: Mapping[str, Any]) -> Calla
         except KeyError:
             return fill(values)
 
+    def fill_with_constants(values: Mapping[str, Any]) -> Any:
+        return given({**constants, **values})
+
     has_constants = any(constants[name] is not None for name in order if name in constants)
-    return fill if has_constants else fill_given
+    return fill_with_constants if has_constants else fill_given
 
 
 def set_columns(conn: Connection, table: Table, where: Mapping[str, Any], values: Mapping[str, Any]) -> None:

@@ -7,13 +7,14 @@ is made anew beside the book (in memory, or on PostgreSQL in a transaction that 
 
 import re
 import sqlite3
-from collections.abc import Collection
-from contextlib import closing
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.exc import DBAPIError
 
+from keepbook.errors import NotAllowed
 from keepbook.extensions import SHIPPED
 from keepbook.patterns import regex, words_regex
 from keepbook.storage import schema
@@ -73,12 +74,8 @@ def differences(address: str) -> list[str]:
 def not_compared(address: str) -> list[str]:
     """The extensions whose code is not here: what guards their tables cannot be compared."""
     if is_postgresql(address):
-        engine = _admin(address)
-        try:
-            with engine.connect() as conn:
-                return _not_known_here(read_record(conn))
-        finally:
-            engine.dispose()
+        with _administering(address) as conn:
+            return _not_known_here(read_record(conn))
     with closing(_open_to_read(address)) as file:
         return _not_known_here(_record_of(file))
 
@@ -206,25 +203,21 @@ _QUERIES = {
 
 
 def _differences_on_a_server(address: str) -> list[str]:
-    engine = _admin(address)
-    try:
-        with engine.connect() as conn, conn.begin() as transaction:
-            spread, elsewhere = cluster.is_spread(conn), cluster.differences(conn)
-            conn.execute(text(ALONE))
-            home = str(conn.execute(text("SELECT current_schema()")).scalar())
-            record = read_record(conn)
-            found = _read_catalogue(conn, home)
-            conn.execute(text(f"CREATE SCHEMA {ASIDE}"))
-            conn.execute(text(f"SET LOCAL search_path = {ASIDE}"))
-            for statement in _expected(record, spread=spread):
-                conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
-            expected = _read_catalogue(conn, ASIDE)
-            transaction.rollback()
-        gone = _tables_without_code(record)
-        found, expected = (_without_tables(one, gone) for one in (found, expected))
-        return compare_catalogues(found, expected) + elsewhere
-    finally:
-        engine.dispose()
+    with _administering(address) as conn:
+        spread, elsewhere = cluster.is_spread(conn), cluster.differences(conn)
+        conn.execute(text(ALONE))
+        home = str(conn.execute(text("SELECT current_schema()")).scalar())
+        record = read_record(conn)
+        found = _read_catalogue(conn, home)
+        conn.execute(text(f"CREATE SCHEMA {ASIDE}"))
+        conn.execute(text(f"SET LOCAL search_path = {ASIDE}"))
+        for statement in _expected(record, spread=spread):
+            conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
+        expected = _read_catalogue(conn, ASIDE)
+        conn.rollback()
+    gone = _tables_without_code(record)
+    found, expected = (_without_tables(one, gone) for one in (found, expected))
+    return compare_catalogues(found, expected) + elsewhere
 
 
 def _expected(record: Record, *, spread: bool) -> list[str]:
@@ -254,24 +247,20 @@ def _read_catalogue(conn: Connection, place: str) -> Catalogue:
 
 def _repair_server(address: str) -> None:
     """Every guard anew, as it is installed; what is there already is replaced by its like."""
-    engine = _admin(address)
-    try:
-        with engine.begin() as conn:
-            spread = cluster.is_spread(conn)
-            cluster.prepare_to_guard(conn)
-            record = read_record(conn)
-            for table in _tables_to_guard(conn, record):
-                conn.execute(text(f'DROP POLICY IF EXISTS one_owner ON "{table}"'))
-                conn.execute(text(f'REVOKE ALL ON "{table}" FROM keepbook_app'))
-            conn.execute(text("GRANT SELECT ON alembic_version TO keepbook_app"))
-            for statement in _guarding(schema.expected_statements("postgresql", record)):
-                with cluster.here_alone(conn, when=schema.grants_columns(statement)):
-                    again = schema.replacing(statement, "postgresql")
-                    conn.exec_driver_sql(again, execution_options={"no_parameters": True})
-            if spread:
-                cluster.distribute(conn, cluster.shards_of(conn))
-    finally:
-        engine.dispose()
+    with _administering(address) as conn:
+        spread = cluster.is_spread(conn)
+        cluster.prepare_to_guard(conn)
+        record = read_record(conn)
+        for table in _tables_to_guard(conn, record):
+            conn.execute(text(f'DROP POLICY IF EXISTS one_owner ON "{table}"'))
+            conn.execute(text(f'REVOKE ALL ON "{table}" FROM keepbook_app'))
+        conn.execute(text("GRANT SELECT ON alembic_version TO keepbook_app"))
+        for statement in _guarding(schema.expected_statements("postgresql", record)):
+            with cluster.here_alone(conn, when=schema.grants_columns(statement)):
+                again = schema.replacing(statement, "postgresql")
+                conn.exec_driver_sql(again, execution_options={"no_parameters": True})
+        if spread:
+            cluster.distribute(conn, cluster.shards_of(conn))
 
 
 def _tables_to_guard(conn: Connection, record: Record) -> list[str]:
@@ -289,6 +278,21 @@ def _guarding(statements: list[str]) -> list[str]:
     return [statement for statement in statements if _GUARDING.match(statement)]
 
 
-def _admin(address: str) -> Any:
+@contextmanager
+def _administering(address: str) -> Iterator[Connection]:
+    """One transaction as administrator."""
     _, rest = address.split(":", 1)
-    return create_engine(f"postgresql+psycopg:{rest}", connect_args={"connect_timeout": 10})
+    engine = create_engine(f"postgresql+psycopg:{rest}", connect_args={"connect_timeout": 10})
+    try:
+        with engine.connect() as conn:
+            yield conn
+            conn.commit()
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) != "42501":
+            raise
+        raise NotAllowed(
+            "this login may not compare or mend the schema; name the administrator's in KEEPBOOK_ADMIN_DB",
+            code="not_admin",
+        ) from error
+    finally:
+        engine.dispose()

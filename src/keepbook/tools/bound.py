@@ -3,7 +3,8 @@
 The core knows no agents. It asks the one extension whose `bound` names a module with these functions:
 `agent_id(book, ref)`, `gives_memory(book, agent_id)`, `own_tools(book, agent_id)` and
 `bound_tools(book, agent_id, blind=, records=)`. Where no extension has agents, nothing can be bound to one.
-`outside_tools` are those that every agent outside is given, bound or not, by all extensions that have some.
+`outside_tools` are those that every agent outside is given, bound or not, by the memory and by all extensions that have
+some.
 """
 
 from typing import Any
@@ -13,6 +14,7 @@ from keepbook.errors import NotFound
 from keepbook.extension import load_part
 from keepbook.tools.catalogue import ToolSet
 from keepbook.tools.definition import Tool
+from keepbook.tools.outside import memory_outside
 
 
 def agent_id(book: Book, ref: str) -> str:
@@ -46,7 +48,7 @@ def bound_tools(book: Book, agent_id: str, *, blind: bool = False, records: bool
 def outside_tools(book: Book, preset: str | None = None) -> list[Tool]:
     """What every agent outside is given beside the tools of its preset, which are the book's own if none is named. An
     extension that the preset names has given its tools already."""
-    tools: list[Tool] = []
+    tools = memory_outside(book, preset)
     for one in book.extensions:
         if one.outside_tools is None or (one.tools is not None and one.name in book.preset(preset).extensions):
             continue

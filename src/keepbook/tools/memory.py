@@ -98,12 +98,12 @@ def remember(
         )  # fmt: skip
         if written.unchanged:
             done = "Nothing was written." if written.event is None else "It is confirmed."
-            return _write_answer(book, written, f"Already known {line(written)}. {done}")
+            return answer_to_write(book, written, f"Already known {line(written)}. {done}")
         said = f"Saved [{written.id}]: {_sentence(shown_text(written))} {_since_in_words(written, book.zone)}"
         if written.similar and not force:
             near = "\n".join(line(memory) for memory in written.similar)
             said += f"\nClose to it is:\n{near}\nIf one of these is out of date, update or forget it."
-        return _write_answer(book, written, said)
+        return answer_to_write(book, written, said)
 
 
 def update(
@@ -125,10 +125,10 @@ def update(
             metadata=metadata, turn_ids=turn_ids,
         )  # fmt: skip
         if written.unchanged:
-            return _write_answer(book, written, f"It says so already: {line(written)}. Nothing was written.")
+            return answer_to_write(book, written, f"It says so already: {line(written)}. Nothing was written.")
         verb = "Corrected" if correction else "Updated"
         said = f"{verb} [{written.id}]: {_sentence(shown_text(written))} {_since_in_words(written, book.zone)}"
-        return _write_answer(book, written, said)
+        return answer_to_write(book, written, said)
 
 
 def forget(
@@ -141,16 +141,16 @@ def forget(
     with book.transaction():
         written = book.forget(memory, reason)
         if written.unchanged:
-            return _write_answer(book, written, f"It was forgotten before: {line(written)}. Nothing was written.")
+            return answer_to_write(book, written, f"It was forgotten before: {line(written)}. Nothing was written.")
         said = f"Forgotten [{written.id}]: {_sentence(shown_text(written))} Do not use it any more; it can be restored."
-        return _write_answer(book, written, said)
+        return answer_to_write(book, written, said)
 
 
 def confirm(book: Book, /, memory: str) -> ToolAnswer:
     """Note that the person has said that it still holds."""
     with book.transaction():
         written = book.confirm(memory)
-        return _write_answer(book, written, f"Confirmed [{written.id}]: {_sentence(shown_text(written))}")
+        return answer_to_write(book, written, f"Confirmed [{written.id}]: {_sentence(shown_text(written))}")
 
 
 def link(book: Book, /, from_memory: str, to_memory: str, relation: str) -> ToolAnswer:
@@ -375,7 +375,8 @@ def _version_line(version: Version, zone: str) -> str:
     return f"{version.version}. {shown_text(version)} ({true}; {noted})"
 
 
-def _write_answer(book: Book, written: Written, said: str) -> ToolAnswer:
+def answer_to_write(book: Book, written: Written, said: str) -> ToolAnswer:
+    """The answer to a write: its words, the memory, and what undoes it."""
     told = said if written.notice is None else f"{said} Tell the person: {written.notice}."
     return ToolAnswer(told, to_json(written), _event(book, written.id, written.event))
 

@@ -36,3 +36,36 @@ def test_of_one_agent_twenty_proposals_wait_and_three_about_one_memory(kb: Any, 
     alice.proposals.decline(waiting[0].id)
     leave(agent, mine[0], 60)
     assert alice.verify().ok
+
+
+def test_what_closing_offers_of_turns_an_agent_recorded_counts_as_left_by_it(kb: Any, alice: Any) -> None:
+    hand = Actor("agent", frozenset(("read", "write")), token="tokenone")
+    agent = kb.book("alice", by="agent", door="http", hand=hand, name="courier")
+    alice.configure(preset="assistant")
+    chat = agent.thread("s1")
+    for name in (
+        "Clare",
+        "Bo",
+        "Ida",
+        "Knut",
+        "Rex",
+        "Mia",
+        "Tor",
+        "Eli",
+        "Jon",
+        "Siv",
+        "Per",
+        "Una",
+        "Liv",
+        "Ola",
+        "Kim",
+        "Geir",
+    ):
+        chat.add("user", f"My sister {name} lives in Bergen.")
+        chat.add("user", f"My brother {name} works as a baker.")
+    alice.close_thread(chat.id, offline=True)
+    left = [one for one in alice.proposals.list() if one.asked_by == "courier"]
+    assert len(left) == len(alice.proposals.list()) == 20
+    home = alice.remember("Has a cousin who lives in Graz")
+    with pytest.raises(LimitReached, match="20 proposals"):
+        agent.update(home.id, "Has a cousin on the moon")

@@ -189,6 +189,30 @@ def test_an_agents_repeat_makes_nothing_its_own(agent: Any, alice: Any) -> None:
         assert (now.source, now.confidence, now.last_confirmed_at) == (line.source, line.confidence, None)
 
 
+def test_an_agents_update_with_the_same_words_leaves_whose_word_it_is(agent: Any, alice: Any) -> None:
+    found = extracted(alice, "Seems to like jazz")
+    agent.update(found.id, "Seems to like jazz", summary="Jazz", importance=0.6)
+    now = alice.get(found.id)
+    told = ("source", "confidence", "score", "made_by")
+    assert [getattr(now, name) for name in told] == [getattr(found, name) for name in told]
+    assert (now.summary, now.importance) == ("Jazz", 0.6)
+    assert agent.update(found.id, "Likes jazz").source == "chat"
+
+
+@pytest.mark.parametrize("name", ["\u2800\ufe0f", "()", "\u3164"])
+def test_a_name_that_nobody_sees_is_an_agents(kb: Keepbook, alice: Any, name: str) -> None:
+    kb.book("alice", by="agent", name=name).remember("Likes tea")
+    assert "(by an agent)" in alice.block()
+
+
+@pytest.mark.parametrize(
+    "around", ["- {}", "* {}", "> {}", "1. {}", "• {}", "# {}", '"{}"', "- [ ] {}", "a) “{}”", "({})"]
+)
+def test_a_list_or_a_quotation_around_forgotten_words_hides_nothing(agent: Any, alice: Any, around: str) -> None:
+    alice.forget(alice.remember("Once had a gambling debt").id)
+    assert refused(lambda: agent.remember(around.format("Once had a gambling debt"))).code == "forgotten"
+
+
 def test_an_agents_confirming_is_a_proposal(agent: Any, alice: Any) -> None:
     mine, found = alice.remember("Lives in Oslo"), extracted(alice, "Seems to like jazz")
     for line in (mine, found):

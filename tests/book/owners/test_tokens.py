@@ -6,12 +6,13 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import make_url, select
 from tests.databases import admin
 
 from keepbook import Keepbook
 from keepbook.book.owners.tokens import Tokens
 from keepbook.errors import NotAllowed
+from keepbook.storage.tables.upkeep import page_sessions
 
 
 @pytest.fixture
@@ -128,3 +129,14 @@ def test_a_service_token_is_made_by_the_administrators_login(
         made = Tokens(plain._database, book_url).create(kind="service")
         assert plain.tokens.check(made.token) is not None
         assert plain.tokens.revoke(made.known.id).revoked_at
+
+
+def test_no_session_stays_of_a_token_that_was_revoked(kb: Any) -> None:
+    gone, other = (kb.tokens.create("alice", kind="person") for _ in range(2))
+    kb.tokens.revoke(gone.known.id)
+    kb.tokens.session_for(gone.known.id)  # who signed in at that very moment
+    kept = kb.tokens.session_for(other.known.id)
+    with kb._database.unscoped() as conn:
+        left = conn.execute(select(page_sessions.c.token_id)).scalars().all()
+    assert left == [other.known.id]
+    assert kb.tokens.of_session(kept) is not None

@@ -10,6 +10,7 @@ from keepbook import Keepbook
 from keepbook.book.memory.block_rules import SpelledRules, digest_of_rules, spell_rules
 from keepbook.book.owners.authority import Actor
 from keepbook.book.upkeep import export_lines, import_checks
+from keepbook.book.upkeep.importers import lists
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.presets import load_preset
 
@@ -56,14 +57,15 @@ def test_nobody_brings_in_entries_on_another_word(kb: Keepbook) -> None:
     assert kb.book("bob").ledger() == []
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 def test_a_file_is_refused_at_its_first_wrong_line(kb: Keepbook, monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[int]()
     parsed = export_lines._parse_line
     monkeypatch.setattr(
         export_lines, "_parse_line", lambda text, number: (read.append(number), parsed(text, number))[1]
     )
-    many = ['"x"'] * 900_000
-    for texts in (many, ["hello there"] * 200_000):
+    many = ['"x"'] * (lists.MOST + 1)
+    for texts in (many, ["hello there"] * (lists.MOST + 1)):
         with pytest.raises(Invalid) as refused:  # a list of texts it could be, but not of so many
             kb.book("bob").import_(texts)
         assert refused.value.code == "too_many"

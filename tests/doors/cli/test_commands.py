@@ -9,6 +9,7 @@ import pytest
 from tests.book.ledger.test_verify import guards_off
 
 from keepbook import Memory, Version
+from keepbook.book.owners.authority import SCOPES
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
@@ -125,6 +126,17 @@ def test_a_memory_goes_to_the_archive_and_the_trash_and_comes_back(ask: Ask) -> 
     assert ask("restore", id)["state"] == "active"
 
 
+def test_what_was_put_away_is_named_by_what_it_says(ask: Ask, run: Run) -> None:
+    boat, house = (ask("remember", text)["id"] for text in ("Has a boat", "Has a house"))
+    ask("delete", boat)
+    ask("forget", house)
+    assert run("restore", "Has a").code == 1, "two fit"
+    assert (ask("restore", "boat")["id"], ask("restore", "house")["id"]) == (boat, house)
+    assert ask("restore", "boat")["unchanged"]
+    ask("delete", boat, "--forever")
+    assert run("restore", "boat").code == 1
+
+
 def test_delete_forever_leaves_no_text_behind(ask: Ask, run: Run) -> None:
     id = ask("remember", "Likes tea")["id"]
     assert ask("delete", id, "--forever") == {"id": id, "forever": True}
@@ -202,6 +214,26 @@ def test_list_answers_a_page_with_filters(ask: Ask) -> None:
     first = ask("list", "--limit", "2")
     assert (len(first["memories"]), first["total"]) == (2, 3)
     assert found("--limit", "2", "--cursor", first["next"]) == [2]
+
+
+def test_a_category_that_is_a_slip_is_named(ask: Ask, run: Run) -> None:
+    assert "did you mean 'preference'" in run("list", "--category", "prefrence").err
+    assert ask("list", "--category", "preference")["total"] == 0
+
+
+def test_a_day_alone_shows_the_book_as_it_stood(ask: Ask) -> None:
+    ask("remember", "Lives in Oslo", "--since", "2015-01-01")
+    assert ask("as-of", "2020-01-01") == []
+    assert [memory["content"] for memory in ask("as-of", "tomorrow")] == ["Lives in Oslo"]
+    assert [memory["content"] for memory in ask("as-of", "--valid", "2020-01-01")] == ["Lives in Oslo"]
+
+
+def test_help_says_what_an_option_takes_in_words(run_without_book: Run) -> None:
+    for line in (["remember"], ["as-of"], ["serve"], ["token", "create"], ["import"], []):
+        shown = run_without_book(*line, "--help").out
+        assert "<bool>" not in shown, line
+    scopes = " ".join(run_without_book("token", "create", "--help").out.split())
+    assert all(scope in scopes for scope in SCOPES)
 
 
 def test_show_gives_versions_and_links(ask: Ask) -> None:

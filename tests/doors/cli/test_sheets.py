@@ -145,7 +145,7 @@ def test_a_long_list_says_how_to_go_on(months: Run) -> None:
     out = months("list", "--limit", "2").out.replace("\n", " ")
     assert "2 of 8 memories." in out
     assert "keepbook list --cursor" in out
-    assert "No memory fits." in months("list", "--category", "nope").out
+    assert "No memory fits." in months("list", "--category", "preference", "--tag", "none").out
 
 
 def test_a_pipe_gets_one_line_per_row(months: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ READS = (
 def test_with_memory_off_no_program_reads_or_writes(kb: Any, alice: Any, client: Callable[..., Any], kind: str) -> None:
     book = kb.book(kb.settings.owner) if kind == "nobody" else alice
     book.remember("Drinks green tea")
+    chat = book.threads.start().id
     book.choose(memory=False)
     program = _program(kb, client, kind)
     for path in READS:
@@ -27,8 +28,15 @@ def test_with_memory_off_no_program_reads_or_writes(kb: Any, alice: Any, client:
         assert program.post(path, json=body, headers={"Idempotency-Key": "1"}).json()["code"] == "memory_off"
     assert program.get("/api/memory/block").json()["block"] == ""
     assert program.post("/api/memory/inject", json={"session": "s"}).json()["block"] == ""
-    for path in ("/api/me", "/api/export", "/api/memory/verify"):
+    for key in ({}, {"Idempotency-Key": "chat"}, {"Idempotency-Key": "chat"}):
+        assert program.post(f"/api/chat/threads/{chat}/inject", headers=key).json()["block"] == ""
+    for path in ("/api/me", "/api/memory/verify"):
         assert program.get(path).status_code == 200, path
+    exported = program.get("/api/export")
+    if kind in ("person", "nobody"):
+        assert exported.status_code == 200
+    else:
+        assert (exported.status_code, exported.json()["code"]) == (403, "memory_off")
 
 
 def test_with_memory_off_no_earlier_answer_is_given_again(kb: Any, alice: Any, client: Callable[..., Any]) -> None:

@@ -59,6 +59,16 @@ async def coach(call: Call) -> None:
     assert (await call("forget", fact_id="on Tuesdays"))["archived_reason"] == "agent_forget"
 
 
+async def look_back(call: Call) -> None:
+    """What every preset has outside: its last write is taken back."""
+    told = await call("memory_stats")
+    undone = await call("undo", event=told["entries"])
+    assert (undone["state"], undone["memory_event"]["op"]) == ("active", "undo")
+    assert (await call("restore", memory=undone["id"]))["unchanged"]
+    assert (await call("history", memory=undone["id"]))["versions"][-1]["content"] == undone["content"]
+    assert (await call("memory_stats"))["entries"] == told["entries"] + 1
+
+
 PRESETS: dict[str, Callable[[Call], Awaitable[None]]] = {
     "general": general,
     "advisor": advisor,
@@ -80,6 +90,7 @@ async def drive(client: Client, preset: str, calls: Callable[[Call], Awaitable[N
         return dict(result.structured_content)
 
     await (calls or PRESETS[preset])(call)
+    await look_back(call)
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert called == tools.keys(), f"call it in {preset}() above"  # and none of agents: there are none
     assert all(tool.title and tool.output_schema and tool.annotations for tool in tools.values())

@@ -177,7 +177,7 @@ def test_tools_tell_what_they_may_do_to_the_book(beside: Book) -> None:
     async def look(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         own = [tool.name for tool in load_preset("general").tools]
-        assert list(tools) == own
+        assert list(tools) == [*own, "undo", "restore", "memory_stats"]
         assert tools["list_memories"].title == "List memories"
         assert tools["recall"].output_schema["properties"].keys() == {"hits"}
         assert "memory_event" in tools["remember"].output_schema["properties"]

@@ -134,11 +134,13 @@ def test_outside_an_agent_is_bound_or_named_with_each_call(kb: Any, alice: Any) 
 
 def test_an_agent_is_found_by_its_name_and_has_its_own_tools(kb: Keepbook) -> None:
     book = kb.book("alice")
-    assert bound.outside_tools(book) == []
+    of_the_memory = ["undo", "restore", "memory_stats"]
+    assert [tool.name for tool in bound.outside_tools(book)] == of_the_memory
     made = book.agents.create("Desk")
     assert bound.agent_id(book, "Desk") == made.id
     assert bound.gives_memory(book, made.id) is made.use_block
     assert "record_decision" in bound.bound_tools(book, made.id)
     assert "record_decision" not in bound.bound_tools(book, made.id, records=False)
     assert "get_my_decisions" not in bound.bound_tools(book, made.id, blind=True)
-    assert [tool.name for tool in bound.own_tools(book, made.id)] == [one.name for one in bound.outside_tools(book)]
+    theirs = [tool.name for tool in bound.own_tools(book, made.id)]
+    assert [*of_the_memory, *theirs] == [one.name for one in bound.outside_tools(book)]

@@ -76,7 +76,7 @@ def test_an_agent_is_made_shown_changed_and_taken_away(run: Run, ask: Ask, tmp_p
 
 
 def test_memory_is_switched_on_with_a_warning_carried_and_reset(run: Run, ask: Ask) -> None:
-    ask("agent", "create", "Desk", "--prompt", "Go.")
+    ask("agent", "create", "Desk", "--prompt", "Go.", "--card", "drift-trade")
     switched = run("agent", "enable-memory", "Desk")
     assert switched.code == 0
     assert "cost" in switched.err
@@ -91,12 +91,13 @@ def test_memory_is_switched_on_with_a_warning_carried_and_reset(run: Run, ask: A
 
 def test_a_decision_from_its_making_to_its_end(run: Run, ask: Ask, bars: Any) -> None:
     bars([100.0] * 30 + [110.0])
-    ask("agent", "create", "Desk", "--card", "trade-decision", "--prompt", "ETH/USDT?")
+    ask("agent", "create", "Desk", "--card", "drift-trade", "--prompt", "ETH/USDT?")
     said = run("agent", "run", "Desk")
     assert said.code == 0
     assert "LONG" in said.out
+    assert "the rule drift; no model was asked" in said.out
     (decided,) = ask("run", "list")
-    assert "LONG · close above its range of 20 bars" in run("agent", "decisions", "Desk").out
+    assert "ranges above its mean of 15 bars" in run("agent", "decisions", "Desk").out
     looked = ask("run", "re-examine", decided["id"])
     assert (looked["kind"], looked["parent_run"]) == ("re-examination", decided["id"])
     shown = run("run", "show", decided["id"]).out
@@ -125,6 +126,20 @@ def test_a_run_that_fails_says_why_and_ends_with_1(run: Run, ask: Ask, monkeypat
     assert ran.code == 1
     assert "The run failed: no-such-program-here cannot be started" in ran.out
     assert ask("run", "list", "--status", "failed")[0]["error"].startswith("no-such-program-here")
+
+
+def test_without_a_model_the_run_fails_with_1_and_says_what_to_do(run: Run, ask: Ask) -> None:
+    made = ask("agent", "create", "Desk", "--run-seconds", "60", "--run-tool-calls", "5", "--run-tokens", "9000")
+    assert (made["run_seconds"], made["run_tool_calls"], made["run_tokens"]) == (60, 5, 9000)
+    assert ask("agent", "update", "Desk", "--run-seconds", "90")["run_seconds"] == 90
+    assert run("agent", "update", "Desk", "--run-seconds", "0").code == 1
+    assert "90 s, 5 tool calls, 9,000 tokens" in run("agent", "show", "Desk").out
+    failed = run("agent", "run", "Desk", "Go.")
+    assert failed.code == 1
+    assert "Choose one in Settings" in " ".join(failed.out.split())
+    (kept,) = ask("run", "list")
+    assert (kept["status"], kept["error_code"], kept["card"]) == ("failed", "no_model", None)
+    assert "(no_model)" in run("run", "show", kept["id"]).out
 
 
 def test_a_card_type_of_ones_own_is_listed_and_a_broken_file_named(

@@ -45,12 +45,13 @@ def test_an_agent_is_made_with_a_name_alone_and_changed_and_removed(mine: TestCl
 
 def test_a_run_answers_with_its_card(kb: Any, mine: TestClient, clock: Any) -> None:
     breakout(kb, clock)
-    told = {"name": "Desk", "card_type": "trade-decision", "default_prompt": "ETH/USDT: a trade, or wait?"}
+    told = {"name": "Desk", "card_type": "drift-trade", "default_prompt": "ETH/USDT: a trade, or wait?"}
     desk = mine.post("/api/agents", json=told | {"memory_enabled": True}).json()["id"]
     made = mine.post(f"/api/agents/{desk}/runs")
     assert made.status_code == 201
     run = made.json()
-    assert (run["status"], run["kind"], run["card"]["type"]) == ("succeeded", "manual", "trade-decision")
+    assert (run["status"], run["kind"], run["card"]["type"]) == ("succeeded", "manual", "drift-trade")
+    assert (run["model"], run["card"]["computed"]) == ("rule:drift", "drift")
     assert (run["card"]["slots"]["action"], run["card"]["slots"]["entry"]) == ("LONG", 3100)
     shown = mine.get(f"/api/runs/{run['id']}").json()
     assert [line["role"] for line in shown["transcript"]] == ["user", "assistant"]
@@ -64,8 +65,21 @@ def test_a_run_answers_with_its_card(kb: Any, mine: TestClient, clock: Any) -> N
     assert [one["id"] for one in runs] == [own["id"], run["id"]]
 
 
+def test_without_a_model_there_is_no_card_and_the_answer_says_so(mine: TestClient) -> None:
+    told = {"name": "Desk", "card_type": "trade-decision", "run_tool_calls": 3}
+    desk = mine.post("/api/agents", json=told).json()
+    assert (desk["run_seconds"], desk["run_tool_calls"], desk["run_tokens"]) == (900, 3, None)
+    assert mine.patch("/api/agents/Desk", json={"run_tool_calls": None}).json()["run_tool_calls"] == 40
+    assert mine.patch("/api/agents/Desk", json={"run_tokens": 0}).status_code == 422
+    run = mine.post(f"/api/agents/{desk['id']}/runs", json={"prompt": "ETH/USDT?"}).json()
+    assert (run["status"], run["card"], run["error_code"]) == ("failed", None, "no_model")
+    page = mine.get(f"/runs/{run['id']}").text
+    assert "No card was made." in page
+    assert "/settings/model" in page or "Whoever runs this server chooses it." in page
+
+
 def test_a_run_that_takes_long_goes_on_after_its_request(kb: Any, mine: TestClient) -> None:
-    desk = mine.post("/api/agents", json={"name": "Desk"}).json()["id"]
+    desk = mine.post("/api/agents", json={"name": "Desk", "card_type": "drift-trade"}).json()["id"]
     with mine:  # one loop for all requests, as in a server
         begun = mine.post(f"/api/agents/{desk}/runs?wait=0", json={"prompt": "Go."}).json()
         assert begun["status"] in ("queued", "running", "succeeded")
@@ -87,7 +101,7 @@ def test_a_run_sent_again_with_the_same_key_is_run_once(mine: TestClient) -> Non
 
 def test_a_decision_is_looked_at_again_until_it_is_resolved(kb: Any, mine: TestClient, clock: Any) -> None:
     breakout(kb, clock)
-    told = {"name": "Desk", "card_type": "trade-decision", "default_prompt": "ETH/USDT?"}
+    told = {"name": "Desk", "card_type": "drift-trade", "default_prompt": "ETH/USDT?"}
     desk = mine.post("/api/agents", json=told).json()["id"]
     run = mine.post(f"/api/agents/{desk}/runs").json()["id"]
     before = mine.get(f"/api/runs/{run}").json()
@@ -234,7 +248,7 @@ def test_forecasts_are_answered_and_scored(mine: TestClient) -> None:
         card = {"question": f"Does {nth} happen?", "probability": likely, "resolves_by": "2031-01-01T00:00:00Z"}
         runs.append(mine.post("/api/agents/Oracle/decisions", json={"card": card, "key": str(nth)}).json()["run_id"])
     for nth, run in enumerate(runs):
-        done = mine.post(f"/api/runs/{run}/resolve", json={"outcome": nth % 2 == 1}).json()
+        done = mine.post(f"/api/runs/{run}/resolve", json={"outcome": nth % 2 == 1, "settled_early": "seen"}).json()
         assert (done["state"], done["outcome"]) == ("resolved", "true" if nth % 2 else "false")
     found = mine.get("/api/decisions/calibration?forecasts=true").json()
     brier = sum((likely - nth % 2) ** 2 for nth, likely in enumerate(said)) / 10

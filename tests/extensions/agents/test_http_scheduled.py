@@ -39,7 +39,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 def test_a_server_runs_an_agent_when_its_hour_has_come(kb: Keepbook, clock: Any) -> None:
     alice = kb.book("alice")
-    alice.agents.create("Desk", schedule="0 10 * * *", default_prompt="Go.")
+    alice.agents.create("Desk", schedule="0 10 * * *", default_prompt="Go.", card_type="drift-trade")
     with TestClient(create_app(kb)):
         time.sleep(0.3)
         assert alice.runs.list() == []

@@ -30,7 +30,7 @@ class Desk:
 
     def __init__(self, kb: Any) -> None:
         self.kb, self.book = kb, kb.book("alice")
-        agent = self.book.agents.create("Desk", card_type="trade-decision", default_prompt="ETH/USDT?")
+        agent = self.book.agents.create("Desk", card_type="drift-trade", default_prompt="ETH/USDT?")
         self.run = ran(self.book, agent, LONG)
         token = kb.tokens.create("alice", scopes=("read", "write", "admin")).token
         told = {"Authorization": f"Bearer {token}"}

@@ -12,11 +12,13 @@ from tests.extensions.trading.trade_rows import BEGIN, lines, many_trades, trade
 from keepbook import Conflict, Invalid, NotAllowed, NotFound, Page, to_json
 from keepbook.extensions.agents.book.cards import CardTypes
 from keepbook.extensions.agents.book.decisions import Decision
+from keepbook.extensions.agents.book.scoring.brought_in import BroughtForecast, BroughtIn
+from keepbook.extensions.agents.book.scoring.comparison import AgentComparison
 from keepbook.extensions.trading.book.breakdown import Breakdown
 from keepbook.extensions.trading.book.exposure import Coming
-from keepbook.extensions.trading.book.files import LoadedFile
 from keepbook.extensions.trading.book.imports.load import ImportedTrades
 from keepbook.extensions.trading.book.lessons import Lesson
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 from keepbook.extensions.trading.book.performance import EquityPoint, Performance
 from keepbook.extensions.trading.book.reflection import Reflection
 from keepbook.extensions.trading.book.skills import Deployment, FieldVersion, Skill
@@ -146,11 +148,47 @@ def test_agents_decide_and_are_judged(book: Any) -> None:
     assert book.decisions.record("Desk", slots, made_at="2026-01-02T10:00:00Z", key="one").replayed
     run = book.runs.get(made.run.id)
     assert (run.agent_id, [one.id for one in book.runs.list("Desk")]) == (agent.id, [run.id])
-    assert book.decisions.answer(run.id, True).state == "resolved"
+    assert book.decisions.due() == []
+    assert book.decisions.answer(run.id, True, settled_early="It rains").settled_early == "It rains"
     assert book.decisions.find(run.id).outcome is not None
-    known = [book.decisions.calibration("Desk", forecasts=True, known_at=at) for at in ("2020-01-01", None)]
+    told = {"forecasts": True, "series": "recorded_later"}
+    known = [book.decisions.calibration("Desk", known_at=at, **told) for at in ("2020-01-01", None)]
     assert [one.resolved for one in known] == [0, 1]
+    assert book.decisions.calibration("Desk", forecasts=True).resolved_by_series["recorded_later"] == 1
     assert book.agents.delete("Desk").id == agent.id
+
+
+def test_forecasts_are_brought_in_compared_and_answered_by_numbers(book: Any, tmp_path: Path) -> None:
+    for name in ("A", "B"):
+        book.agents.create(name, adapter="external", card_type="forecast")
+    rows = [
+        {
+            "question": f"{nth}?",
+            "probability": 0.6,
+            "outcome": True,
+            "made_at": "2025-01-01",
+            "resolved_at": "2025-01-02",
+        }
+        for nth in range(3)
+    ]
+    would = book.decisions.bring_in("A", rows, dry_run=True)
+    assert (type(would), would.added, would.dry_run) == (BroughtIn, 3, True)
+    file = tmp_path / "past.jsonl"
+    file.write_text("\n".join(lines(rows)))
+    loads = [book.decisions.bring_in("A", file).load, book.decisions.bring_in("B", [*lines(rows), "{"]).load]
+    assert [(type(one), one.outcome) for one in book.decisions.brought_in("B", limit=1)] == [(BroughtForecast, "true")]
+    found = book.decisions.compare("A", "B", series="brought_in")
+    assert (type(found), found.forms[0].pairs, found.forms[0].verdict, found.worse) == (
+        AgentComparison, 3, "too_few", False,
+    )  # fmt: skip
+    assert [book.take_back(load).undone_at is None for load in loads] == [False, False]
+    assert len(book.decisions.brought_in()) == 0
+    book.agents.create("N", adapter="external", card_type="forecast-number")
+    card = {"question": "How warm?", "quantiles": {0.1: 3, 0.9: 8}, "resolves_by": "2031-01-01T00:00:00Z"}
+    run = book.decisions.record("N", card, model="m-1", prompt_version="v1").run
+    assert (run.model, run.prompt_version) == ("m-1", "v1")
+    done = book.decisions.answer(run.id, 7.25, settled_early="measured")
+    assert (done.claim, done.probability, done.came_to, done.outcome) == ("3 to 8", 0.8, "7.25", "true")
 
 
 def test_decisions_are_looked_at(book: Any) -> None:
@@ -164,7 +202,7 @@ def test_decisions_are_looked_at(book: Any) -> None:
     before = book.decisions.get(made.run.id)
     assert (type(before), before.state) == (Decision, "open")
     assert book.decisions.count(agent="Desk")["open"] == 1
-    book.decisions.answer(made.run.id, True)
+    book.decisions.answer(made.run.id, True, settled_early="It rains")
     assert book.decisions.get(made.run.id).state == "resolved"
     assert book.decisions.history(made.run.id) == []
     assert book.decisions.first_resolved("Desk") is None
@@ -180,7 +218,7 @@ def test_an_agent_runs_and_is_talked_to(there: Any, places: Callable[[str], Any]
     for place in ("sqlite", "remote"):
         kb = places(place)
         book = kb.book(f"{owner} {place}")
-        book.agents.create("Scribe", card_type="note", default_prompt="Say something")
+        book.agents.create("Scribe", card_type="drift-trade", default_prompt="Say something")
         run = asyncio.run(kb.runner(book).run("Scribe"))
         assert (run.status, book.runs.get(run.id).id, run.kind) == ("succeeded", run.id, "manual")
         chat = kb.chat_with(book, "Scribe")

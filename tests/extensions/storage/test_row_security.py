@@ -348,16 +348,22 @@ GROWING = {
     "runs": {
         "SELECT",
         "INSERT",
-        "UPDATE (adapter, card, epoch, error, finished_at, model, session_after, session_before, started_at, status, "
-        "step, tokens_in, tokens_out)",
+        "UPDATE (adapter, card, epoch, error, error_code, finished_at, model, session_after, session_before, "
+        "started_at, status, step, tokens_in, tokens_out)",
     },
     "decisions": {
         "SELECT",
         "INSERT",
-        "UPDATE (closed_at, closed_by, exit_price, fill_price, filled_at, known_at, last_close, note, outcome, "
-        "result_pct, result_r, state, through)",
+        "UPDATE (came_to, closed_at, closed_by, exit_price, fill_price, filled_at, gap, known_at, last_close, note, "
+        "outcome, resolver, result_pct, result_r, settled_early, state, through)",
     },
     "former_results": {"SELECT", "INSERT"},
+    "brought_forecasts": {
+        "SELECT",
+        "INSERT",
+        "DELETE",
+        "UPDATE (answer_load, answered_at, came_to, closed_at, outcome)",
+    },
     "former_trades": {"SELECT", "INSERT"},
     "batches": {"SELECT", "INSERT", "UPDATE (settled)"},
     "bars": {"SELECT", "INSERT", "UPDATE", "DELETE"},
@@ -373,7 +379,7 @@ GROWING = {
     "trade_days": {"SELECT", "INSERT", "UPDATE", "DELETE"},
     "lessons": {"SELECT", "INSERT", "UPDATE (withdrawn_at)"},
     "fills": {"SELECT", "INSERT", "UPDATE (fee, remaining)", "DELETE"},
-    "loads": {"SELECT", "INSERT", "UPDATE (gone, undone_at)"},
+    "loads": {"SELECT", "INSERT", "UPDATE (brought, gone, told, undone_at)"},
     "mappings": {"SELECT", "INSERT", "DELETE"},
 }
 """All that the role may do with what only grows: to delete and to blank is the erasing function's alone."""

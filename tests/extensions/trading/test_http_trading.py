@@ -110,7 +110,10 @@ def test_a_file_sent_twice_under_one_key_is_loaded_once_and_answered_alike(mine:
         return mine.post(f"{API}/import", params=told, content=text, headers={"Idempotency-Key": "k1"})
 
     first, second = send(), send()
-    assert first.json() == second.json() == {"added": 1, "changed": 0, "unchanged": 0, "wrong": 0, "refused": []}
+    assert first.json() == second.json() == {
+        "added": 1, "changed": 0, "unchanged": 0, "wrong": 0, "refused": [], "offered": 0, "corrections": [],
+        "load": 1, "dry_run": False,
+    }  # fmt: skip
     assert second.headers["Idempotency-Replayed"] == "true"
 
 
@@ -271,8 +274,8 @@ def test_the_tools_over_http_are_those_of_the_preset_and_mode(mine: TestClient, 
     assert not names(preset="general", mode="authoring") & (writers | {"get_skill_performance"})
     told = {"skill_id": "BTC scalper", "text": "Brief."}
     assert mine.post("/api/tools/set_chat", params={"preset": "coach"}, json=told).status_code == 404
-    written = mine.post("/api/tools/set_chat", params={"preset": "coach", "mode": "authoring"}, json=told).json()
-    assert (written["data"]["version"], written["data"]["actor"]) == (1, "agent")
+    alone = mine.post("/api/tools/set_chat", params={"preset": "coach", "mode": "authoring"}, json=told)
+    assert "nly the person may create and change skills" in alone.text, "a tool called from outside is an agent's"
 
 
 def test_another_owner_meets_none_of_it(kb: Any, client: Clients, desk: None) -> None:
@@ -306,6 +309,29 @@ def test_a_brokers_file_is_looked_at_and_brought_in(mine: TestClient) -> None:
     assert mine.get("/api/trading/trades").json()["total"] == 5
     wrong = mine.post("/api/trading/import?kind=trades&format=kraken", **sent)
     assert (wrong.status_code, wrong.json()["field"]) == (422, "format")
+    sent["content"] = b"Date,Symbol,Side,Quantity,Price\n2/6/2026,A,buy,1,$100\n3/6/2026,A,sell,1,$110\n"
+    way = "/api/trading/import?kind=trades&dry_run=true"
+    assert mine.post(way, **sent).json()["field"] == "dates"
+    assert mine.post(f"{way}&dates=day", **sent).json()["preview"][0]["entry_time"].startswith("2026-06-02")
+
+
+def test_a_dry_run_holds_a_trade_is_taken_back_and_a_split_is_said(mine: TestClient, main: str) -> None:
+    told = {"kind": "trades", "deployment_id": main}
+    text = FEW.removeprefix("deployment,") + ROW.format(1, 110).removeprefix("Main,")
+    shown = mine.post(f"{API}/import", params=told | {"dry_run": "true"}, content=text).json()
+    assert (shown["added"], shown["dry_run"], mine.get(f"{API}/trades").json()["total"]) == (1, True, 0)
+    database = bytearray((Path(__file__).parent / "book" / "data" / "tradesv3.sqlite").read_bytes())
+    database[18:20] = b"\x01\x01"  # whole without the file beside it
+    tried = mine.post(f"{API}/import?kind=trades&dry_run=true", content=bytes(database)).json()
+    assert (tried["added"], len(mine.get(f"{API}/deployments").json()["deployments"])) == (8, 1)
+    mine.post(f"{API}/import", params=told, content=text)
+    (one,) = mine.get(f"{API}/trades").json()["trades"]
+    gone = mine.post(f"{API}/trades/take-back", json={"key": one["key"][:9]}).json()
+    assert mine.get(f"{API}/trades").json()["total"] == 0
+    assert mine.post(f"{API}/loads/{gone['nth']}/undo").json()["undone_at"]
+    assert mine.get(f"{API}/trades").json()["total"] == 1
+    said = mine.post(f"{API}/splits", json={"symbol": "AAPL", "ratio": "4:1", "on": "2026-02-02"})
+    assert (said.status_code, said.json()["title"]) == (201, "Split of AAPL, 4 for 1 on 2026-02-02")
 
 
 def test_half_of_a_database_is_refused_in_words(mine: TestClient) -> None:

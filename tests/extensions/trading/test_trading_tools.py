@@ -144,7 +144,6 @@ def moves(kind: str, symbol: str) -> list[float]:
         ({"lookahead_hours": 72, "symbols": ["BTC/USDT"]}, ["jobs"]),
         ({"lookahead_hours": 72, "min_importance": 0.6}, ["jobs"]),
         ({"lookahead_hours": "24"}, ["jobs"]),
-        ({"lookahead_hours": 72, "types": ["eclipse"]}, []),
         ({"lookahead_hours": 72, "symbols": ["NO/SUCH"]}, ["jobs"]),
     ],
 )
@@ -161,6 +160,7 @@ def test_events_are_asked_for_by_kind_symbol_and_importance(
         ({"lookahead_hours": 0}, "from 1 to 72"),
         ({"min_importance": 2}, "from 0"),
         ({"types": "cpi"}, "a list of text"),
+        ({"lookahead_hours": 72, "types": ["eclipse"]}, "the kinds are"),
         ({"hours": 3}, "no argument 'hours'"),
         ({"deployment_id": "nowhere"}, "no deployment 'nowhere'"),
     ],
@@ -245,8 +245,12 @@ def test_a_draft_of_nothing_is_refused(tools: ToolSet, given: dict[str, Any], co
 # --- writing what a skill says
 
 
-def test_in_authoring_a_skill_is_written_version_by_version_on_the_agents_word(alice: Book) -> None:
-    tools = build_tools("coach", alice, thread_id="chat-7", mode="authoring")
+def test_in_authoring_a_skill_is_written_version_by_version_at_the_persons_turn(alice: Book) -> None:
+    alone = build_tools("coach", alice, mode="authoring").call(
+        "set_strategy", {"skill_id": "ETH swing", "text": "Mine."}
+    )
+    assert "nly the person may create and change skills" in alone.text, "never by an agent on its own"
+    tools = build_tools("coach", alice, thread_id="chat-7", turn_ids=("1",), mode="authoring")
     first = tools.call("set_strategy", {"skill_id": "ETH swing", "text": "Fade moves over 2 %."})
     again = tools.call("set_strategy", {"skill_id": "ETH swing", "text": "Fade moves over 2 %."})
     assert (first.data["unchanged"], again.data["unchanged"]) == (False, True)

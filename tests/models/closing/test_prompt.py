@@ -192,6 +192,18 @@ def test_a_date_that_is_none_is_left_out(said: object) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"title": "A trip to Oslo"}', '["A trip", "Oslo"]', '```json\n{"title": "Oslo"}\n```', "- A trip\n- Oslo",
+        "1. A trip to Oslo\n2. Oslo in May", "Here are some titles:\n1. A trip\n2. Oslo", "<title>Oslo</title>",
+    ],
+)  # fmt: skip
+def test_a_title_that_is_data_or_a_list_is_none(said: str) -> None:
+    assert clean_title(said) == ""
+    assert clean_title("<think>- a\n- b</think>Trip to Oslo.") == "Trip to Oslo"
+
+
 @given(st.text())
 def test_a_title_is_one_short_line(text: str) -> None:
     title = clean_title(text)

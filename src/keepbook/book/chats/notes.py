@@ -9,7 +9,7 @@ from sqlalchemy import delete, insert, select, update
 
 from keepbook.book.chats.threads import MESSAGE_LIMIT
 from keepbook.book.ground.ids import new_id
-from keepbook.book.ground.limits import clean_text
+from keepbook.book.ground.limits import clean_text, clean_whole
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Invalid, NotFound
@@ -41,6 +41,7 @@ def write_note(tx: Tx, now: str, text: str, *, thread_id: str | None = None, tur
 
 def bookmark(tx: Tx, now: str, thread_id: str, turn: int) -> Note:
     """Store the text of a turn as a note. The same turn again returns the note that exists."""
+    clean_whole(turn, "turn", 0)
     there = select(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id, notes.c.turn == turn)
     if (row := tx.conn.execute(there).first()) is not None:
         return _to_note(row)

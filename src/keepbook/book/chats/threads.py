@@ -17,12 +17,12 @@ from sqlalchemy import Integer, bindparam, delete, insert, select, update
 
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
-from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text, sought
+from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text, clean_whole, sought
 from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners import switches
 from keepbook.book.owners.allowance import room_for_chat, room_for_text
 from keepbook.book.owners.choices import get_choices
-from keepbook.book.text.indexes.turn_index import INDEXED, put_turns, take_turns
+from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords, put_turns, take_turns
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
@@ -153,11 +153,8 @@ def start_thread(
     """Begin a chat. The chat of an outside agent's session is returned if it has begun."""
     if session is not None:
         session = clean_line(session, "session", 1, 200)
-        found = tx.conn.execute(
-            select(threads).where(threads.c.owner == tx.owner, threads.c.session == session)
-        ).first()
-        if found is not None:
-            return _as_private(to_thread(found), incognito)
+        if found := find_session(tx, session):
+            return _as_private(found, incognito)
     room_for_chat(tx)
     row = {
         "owner": tx.owner, "id": new_id(), "session": session, "agent": clean_optional(agent, "agent", 200),
@@ -171,11 +168,21 @@ def start_thread(
 
 def _as_private(thread: Thread, incognito: bool) -> Thread:
     if incognito and not thread.incognito:
-        raise Conflict(
-            f"session {thread.session!r} began as a chat that is remembered; use another session for an incognito one",
-            code="not_incognito",
-        )
+        why = f"session {thread.session!r} began as a chat that is remembered; use another for an incognito one"
+        raise Conflict(why, code="not_incognito")
     return thread
+
+
+def clean_turn(role: str, text: str) -> str:
+    if role not in ROLES:
+        raise Invalid(f"role is one of {', '.join(ROLES)}, not {role!r}", field="role")
+    return clean_text(text, "text", MESSAGE_LIMIT)
+
+
+def find_session(tx: Tx, session: str) -> Thread | None:
+    """The chat of an outside program's session, if it has begun."""
+    found = tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.session == session)).first()
+    return None if found is None else to_thread(found)
 
 
 def announce_turn(tx: Tx, thread_id: str, turn: int, role: str, text: str) -> None:
@@ -199,11 +206,10 @@ def add_message(
     broke_off: str | None = None,
     recorded_by: str | None = None,
     close_after_hours: float = 6.0,
+    words: TurnWords | None = None,
 ) -> Message:
     """Add a message to a chat. A closed chat is open again."""
-    if role not in ROLES:
-        raise Invalid(f"role is one of {', '.join(ROLES)}, not {role!r}", field="role")
-    text = clean_text(text, "text", MESSAGE_LIMIT)
+    text = clean_turn(role, text)
     thread = get_thread(tx, thread_id)
     if thread.deleted_at is not None:
         raise Conflict(f"chat {thread_id} is in the trash; restore it first", code="trash")
@@ -223,7 +229,7 @@ def add_message(
     touched = max(at, stamp(thread.touched_at)) if thread.turns else at
     _set(tx, thread_id, turns=thread.turns + 1, state="active", touched_at=touched, failures=0, failure=None)
     if role in INDEXED and not thread.incognito:
-        put_turns(tx, [row])
+        put_turns(tx, [row], words)
     due.cancel(tx, due.ARCHIVE, thread_id)
     due.remind(tx, due.CLOSE, thread_id, later(touched, hours=close_after_hours))
     return to_message(row)
@@ -389,7 +395,7 @@ def is_thread_in_trash(tx: Tx, thread_id: str) -> bool:
 
 def list_threads(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
     """Chats, the last touched first."""
-    told = {"owner": tx.owner, "limit": limit} | ({} if state is None else {"state": state})
+    told = {"owner": tx.owner, "limit": clean_whole(limit, "limit", 0)} | ({} if state is None else {"state": state})
     return [to_thread(row) for row in _listing(state is not None, trash).rows(tx.conn, told)]
 
 

@@ -1,6 +1,5 @@
 """The limits of each field, and the error messages when a limit is broken."""
 
-import math
 import unicodedata
 from difflib import get_close_matches
 
@@ -10,6 +9,8 @@ from keepbook.presets import Preset
 TRASH_DAYS = 30
 """How long what was deleted waits, memories and chats alike."""
 
+LARGEST = 2_000_000_000
+"""More than a column of numbers holds, on either engine, is no number of ours."""
 _BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}
 
 
@@ -33,9 +34,21 @@ def clean_body(text: object) -> str:
 
 
 def clean_count(number: object, field: str, most: int) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
-        raise Invalid(f"{field} is a whole number from 1 to {most}, not {number!r}", field=field)
+    return clean_whole(number, field, 1, most)
+
+
+def clean_whole(number: object, field: str, least: int, most: int = LARGEST) -> int:
+    """A whole number that every column holds."""
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+        raise Invalid(f"{field} is a whole number from {least} to {most}, not {shown_number(number)}", field=field)
     return number
+
+
+def shown_number(number: object) -> str:
+    """A number in an error message: the beginning of a huge one."""
+    if isinstance(number, int) and not -LARGEST <= number <= LARGEST:
+        return "one as large as that"
+    return repr(number)[:80]
 
 
 def sought(text: str) -> str:
@@ -86,10 +99,9 @@ def clean_share(number: object, field: str) -> float:
     if (
         isinstance(number, bool)
         or not isinstance(number, int | float)
-        or not math.isfinite(number)
-        or not 0 <= number <= 1
+        or not 0 <= number <= 1  # which is not true of NaN
     ):
-        raise Invalid(f"{field} is a number from 0 to 1, not {number!r}", field=field)
+        raise Invalid(f"{field} is a number from 0 to 1, not {shown_number(number)}", field=field)
     return float(number)
 
 

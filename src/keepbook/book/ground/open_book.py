@@ -18,7 +18,7 @@ from keepbook.book.recall.vectors import Meaning
 from keepbook.errors import NotAllowed
 from keepbook.extension import Extension
 from keepbook.presets import Preset
-from keepbook.settings import Settings
+from keepbook.settings import UNLIMITED, Settings
 from keepbook.storage.database import Database, Tx
 
 Closer = Callable[..., Any]
@@ -75,8 +75,9 @@ class OpenBook:
 
     @property
     def _agent_name(self) -> str:
-        """Which agent acts: the one its token speaks for, else the token, else the door it came through."""
-        return self.hand.agent or self.hand.token or self.origin.door
+        """Which agent acts: by its name, as the turns have it that it records; else the one its token speaks for, the
+        token, or the door it came through."""
+        return self.origin.name or self.hand.agent or self.hand.token or self.origin.door
 
     def ask(self, operation: str, *, agent: str | None = None, given: bool = False) -> None:
         """Raise `NotAllowed` unless the actor of this book may do the operation; see `owners.authority`.
@@ -111,6 +112,16 @@ class OpenBook:
             return owners.zone_name(tx)
 
     @property
+    def _is_writing(self) -> bool:
+        """Whether the caller has a transaction open that writes."""
+        return self._database.is_writing
+
+    @property
+    def _has_limits(self) -> bool:
+        """Whether this installation limits how much an owner keeps."""
+        return self._database.allowance != UNLIMITED
+
+    @property
     def now(self) -> datetime:
         return self._database.clock()
 
@@ -130,10 +141,11 @@ class OpenBook:
         """The owner's transaction. Inside another one this is one operation of that, or with `apart` a savepoint."""
         try:
             with self._database.write(self.owner, apart=apart) as tx, self._reaching(tx):
+                ledger.chain_head(tx)  # it brings the switches and the preset along, and is needed anyway
                 self._heed_memory_off(tx)
                 yield tx, self._presets.of(tx, preset)
         except NotAllowed as refused:
-            if not self._database.is_writing:
+            if not self._is_writing:
                 self._after_refusal(refused)
             raise
         if self.meaning is not None:
@@ -152,7 +164,6 @@ class OpenBook:
     def _heed_memory_off(self, tx: Tx) -> None:
         """Refuse a program where the person has switched memory off."""
         if self._about_memory and self.hand.is_program:
-            ledger.chain_head(tx)  # it brings the switches along, and is needed anyway
             switches.refuse_memory_off(tx)
 
     @contextmanager

@@ -31,18 +31,17 @@ _log = get_logger("keepbook")
 
 def clock_fault(now: datetime, last: str, server: datetime | None, *, is_machines: bool) -> str | None:
     """Why this instant cannot be right, if it cannot. `last` is the instant of the book's last link."""
-    said = f"the clock says {_minute(stamp(now))}"
-    if last and now - parse_stamp(last) > LONGEST_REST:
-        days = (now - parse_stamp(last)).days
-        return f"{said}, {days:,} days after the book's last entry on {last[:10]}"
-    if not is_machines:
+    rest = now - parse_stamp(last) if last else timedelta()
+    built = system_clock.build_day() if is_machines else None
+    if rest > LONGEST_REST:
+        fault = f"{rest.days:,} days after the book's last entry on {last[:10]}"
+    elif built is not None and now.date() < built:
+        fault = f"and this program was built on {built}"
+    elif is_machines and server is not None and abs(now - server) > FROM_SERVER:
+        fault = f"and that of the database server {_minute(stamp(server))}"
+    else:
         return None
-    built = system_clock.build_day()
-    if built is not None and now.date() < built:
-        return f"{said}, and this program was built on {built}"
-    if server is not None and abs(now - server) > FROM_SERVER:
-        return f"{said}, and that of the database server {_minute(stamp(server))}"
-    return None
+    return f"the clock says {_minute(stamp(now))}, {fault}"
 
 
 def future_notice(now: datetime, last: str) -> str | None:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, insert, literal, or_, select, true
+from sqlalchemy import Column, ColumnElement, and_, bindparam, func, insert, literal, or_, select, true
 
 from keepbook.book.ground import stored_json
-from keepbook.book.ground.limits import sought
+from keepbook.book.ground.limits import clean_whole, shown_number, sought
 from keepbook.book.ground.system_clock import ServerClock, utc_now
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.clock_check import check_clock, clock_fault
@@ -27,7 +27,7 @@ from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.chats import threads
 from keepbook.storage.tables.choices import choices
 from keepbook.storage.tables.cover import covers
-from keepbook.storage.tables.ledger import ledger
+from keepbook.storage.tables.ledger import ledger, owners
 from keepbook.storage.tables.memory import BOOKKEEPING, versions
 
 AUTOMATIC_ACTORS = ("extractor", "job")
@@ -227,12 +227,18 @@ def append(
 # Queries
 
 _INSERT = PreparedStatement(insert(ledger), ledger.c.keys())
+
+
+def _greatest(number: Column[int]) -> ColumnElement[bool]:
+    """Whether a row is the owner's last by this number. Asked like this it is looked up in place; a sorted and cut list
+    would be stored aside first, which costs more than the rest of the query."""
+    mine = number.table.alias("every").c
+    last = select(func.max(mine[number.name])).where(mine.owner == bindparam("owner")).scalar_subquery()
+    return and_(number.table.c.owner == bindparam("owner"), number == last)
+
+
 _entry_at_the_end = (
-    select(ledger.c.seq, ledger.c.at, ledger.c.hash, ledger.c.link)
-    .where(ledger.c.owner == bindparam("owner"))
-    .order_by(ledger.c.seq.desc())
-    .limit(1)
-    .subquery("entry")
+    select(ledger.c.seq, ledger.c.at, ledger.c.hash, ledger.c.link).where(_greatest(ledger.c.seq)).subquery("entry")
 )
 _cover_at_the_end = (
     select(
@@ -241,11 +247,10 @@ _cover_at_the_end = (
         covers.c.last,
         covers.c.at.label("cover_at"),
     )
-    .where(covers.c.owner == bindparam("owner"))
-    .order_by(covers.c.link.desc())
-    .limit(1)
+    .where(_greatest(covers.c.link))
     .subquery("cover")
 )
+_own_preset = select(owners.c.preset).where(owners.c.owner == bindparam("owner")).scalar_subquery().label("own_preset")
 _switches = [
     select(choices.c.value)
     .where(choices.c.owner == bindparam("owner"), choices.c.name == name)
@@ -254,7 +259,7 @@ _switches = [
     for name in ("memory", "never")
 ]
 _HEAD = PreparedStatement(
-    select(_entry_at_the_end, _cover_at_the_end, *_switches, ServerClock()).select_from(
+    select(_entry_at_the_end, _cover_at_the_end, *_switches, _own_preset, ServerClock()).select_from(
         select(literal(1).label("one"))
         .subquery("always")
         .outerjoin(_entry_at_the_end, true())
@@ -264,12 +269,12 @@ _HEAD = PreparedStatement(
 
 
 def _read_head(tx: Tx) -> Head:
-    """The newest entry, and the newest link, be it an entry or a cover. The person's switches come along, so that
-    nobody has to ask for them alone."""
-    ((seq, at, hash, link, cover_hash, cover_link, sealed, cover_at, *chosen, server),) = _HEAD.tuples(
+    """The newest entry, and the newest link, be it an entry or a cover. The person's switches and preset come along, so
+    that nobody has to ask for them alone."""
+    ((seq, at, hash, link, cover_hash, cover_link, sealed, cover_at, memory, never, preset, server),) = _HEAD.tuples(
         tx.conn, {"owner": tx.owner}
     )
-    tx.switches = (chosen[0], chosen[1])
+    tx.switches, tx.own_preset = (memory, never), (preset,)
     if (cover_link or 0) > (link or 0):
         hash, link = cover_hash, cover_link
     newest = max(at or "", cover_at or "")
@@ -281,7 +286,7 @@ def get_row(tx: Tx, event: int) -> Any:
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq == event)
     row = tx.conn.execute(query).first() if known else None
     if row is None:
-        raise NotFound(f"there is no entry {event} in this ledger", field="event")
+        raise NotFound(f"there is no entry {shown_number(event)} in this ledger", field="event")
     return row
 
 
@@ -334,6 +339,10 @@ def entries(
     limit: int | None = None,
 ) -> list[Entry]:
     """Entries, newest first, with the text of the versions they moved between."""
+    clean_whole(after, "after", 0)
+    for name, number in (("before", before), ("limit", limit)):
+        if number is not None:
+            clean_whole(number, name, 0)
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq > after).order_by(ledger.c.seq.desc())
     if memory_id is not None:
         query = query.where(or_(ledger.c.memory_id == sought(memory_id), ledger.c.other_id == sought(memory_id)))

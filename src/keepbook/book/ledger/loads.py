@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, insert, select, update
 
 from keepbook.book.ground import stored_json
-from keepbook.book.ground.limits import clean_count
+from keepbook.book.ground.limits import LARGEST, clean_count
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.errors import Conflict, NotAllowed, NotFound
@@ -22,8 +22,10 @@ from keepbook.storage.tables.upkeep import loads
 
 MEMORIES, TRADES = "memories", "trades"
 MOST = 1000
-LAST = 2_000_000_000
-"""More than a column of numbers holds is no load."""
+UNDER_WAY = "under_way"
+"""In `told` of a load that is not whole yet: it is being written, or was cut off."""
+NOTHING_TOLD: Mapping[str, Any] = {"file": "", "added": 0, "paired": 0, "wrong": 0, "unchanged": 0, "refused": ()}
+"""What is told of a load that had no rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,7 @@ class Arrival:
 
 class Load(NamedTuple):
     """One file that came in, as everybody is told of it. `what` it brought: memories (chats among them) or trades.
+    `whole` is false while it comes in, and if it was cut off: then take it back, or import the same file again.
     `undone_at` is when it was taken back; then `lines_out` and `chats_out` went, and `stayed` were touched by something
     newer."""
 
@@ -65,6 +68,7 @@ class Load(NamedTuple):
     lines_out: int
     chats_out: int
     stayed: int
+    whole: bool = True
 
 
 # Operations
@@ -90,6 +94,12 @@ def record_load(
     return nth
 
 
+def grow_load(tx: Tx, nth: int, *, brought: Any, told: Mapping[str, Any]) -> None:
+    """Record what came in since, of a load that is under way (`told` says so until the last piece)."""
+    mine = update(loads).where(loads.c.owner == tx.owner, loads.c.nth == nth)
+    tx.conn.execute(mine.values(brought=_json(brought), told=_json(told)))
+
+
 def mark_taken_back(tx: Tx, nth: int, gone: Any) -> None:
     taken = update(loads).where(loads.c.owner == tx.owner, loads.c.nth == nth)
     tx.conn.execute(taken.values(undone_at=stamp(tx.clock()), gone=_json(gone)))
@@ -103,7 +113,7 @@ def _json(value: Any) -> str:
 
 
 def get_load(tx: Tx, nth: int) -> Arrival:
-    where = (loads.c.owner == tx.owner, loads.c.nth == clean_count(nth, "load", LAST))
+    where = (loads.c.owner == tx.owner, loads.c.nth == clean_count(nth, "load", LARGEST))
     row = tx.conn.execute(select(loads).where(*where)).first()
     if row is None:
         raise NotFound(f"there is no load {nth} in this book", field="load")
@@ -129,6 +139,11 @@ def list_loads(tx: Tx, limit: int = 100, *, what: str | None = None) -> Sequence
     return [_arrival(row) for row in tx.conn.execute(query)]
 
 
+def is_whole(one: Arrival) -> bool:
+    """Whether all of its file came in."""
+    return not one.told.get(UNDER_WAY)
+
+
 def load_of(one: Arrival) -> Load:
     """The public form of a load."""
     mine = one.what == MEMORIES
@@ -139,6 +154,7 @@ def load_of(one: Arrival) -> Load:
         fills=one.fills, deployment_id=one.deployment_id,
         undone_at=None if one.undone_at is None else stamp(one.undone_at),
         lines_out=len(gone["memories"]), chats_out=len(gone["chats"]), stayed=gone["stayed"],
+        whole=is_whole(one),
     )  # fmt: skip
 
 

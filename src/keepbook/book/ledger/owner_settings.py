@@ -36,7 +36,8 @@ class Configured:
 
 def is_about_settings(row: Any) -> bool:
     """Whether an entry of the ledger, or a line of an export, set something of the owner's."""
-    return row.memory_id is None and row.link_id is None and row.action in (CONFIGURE, "undo")
+    alone = row.memory_id is None and row.link_id is None and row.other_id is None
+    return alone and row.action in (CONFIGURE, "undo")
 
 
 # Operations
@@ -56,6 +57,7 @@ def change_settings(
         before={name: before[name] for name in changed}, after=changed,
     )  # fmt: skip
     tx.conn.execute(update(owners).where(owners.c.owner == tx.owner).values(changed))
+    tx.own_preset = None
     return Configured(**before | changed, event=event)
 
 
@@ -85,6 +87,7 @@ def settings_drift(tx: Tx) -> int | None:
 
 def _entries(tx: Tx, after: int) -> Iterator[Any]:
     """The entries about settings behind an entry, oldest first."""
-    about = (ledger.c.memory_id.is_(None), ledger.c.link_id.is_(None), ledger.c.action.in_((CONFIGURE, "undo")))
+    alone = (ledger.c.memory_id.is_(None), ledger.c.link_id.is_(None), ledger.c.other_id.is_(None))
+    about = (*alone, ledger.c.action.in_((CONFIGURE, "undo")))
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq > after, *about)
     yield from tx.conn.execute(query.order_by(ledger.c.seq))

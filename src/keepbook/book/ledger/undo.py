@@ -6,18 +6,20 @@ Taking back is itself a write, so it can be taken back too: undo of an undo is r
 from typing import Any
 
 from keepbook.book.ground import stored_json
-from keepbook.book.ledger import ledger, owner_settings
+from keepbook.book.ledger import ledger, owner_settings, thing_entries
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.ledger.owner_settings import Configured
+from keepbook.book.ledger.thing_entries import ThingSet
 from keepbook.book.memory.changes import revert
 from keepbook.book.memory.links import Link, set_removed
-from keepbook.book.memory.memories import State, Written
+from keepbook.book.memory.memories import State, Written, find_row, to_state, version_rows
+from keepbook.book.memory.write_path import PERSONS_WORD, asked_back
 from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 
 
-def undo(tx: Tx, origin: Origin, preset: Preset, event: int) -> Written | Link | Configured:
+def undo(tx: Tx, origin: Origin, preset: Preset, event: int) -> Written | Link | Configured | ThingSet:
     if isinstance(event, bool) or not isinstance(event, int):
         raise Invalid("name the entry to undo by its number, as the write answered it", field="event")
     row = ledger.get_row(tx, event)
@@ -26,10 +28,13 @@ def undo(tx: Tx, origin: Origin, preset: Preset, event: int) -> Written | Link |
     if row.salt is None:
         raise Conflict(f"entry {event} cannot be undone: what it was about has been deleted for good", code="purged")
     if row.actor == "person" and origin.actor != "person" and not origin.for_person:
-        raise NotAllowed(f"entry {event} is the person's own; only they take it back", code="person_only")
+        _refuse_persons(tx, origin, row)
     if owner_settings.is_about_settings(row):
         _refuse_newer(event, owner_settings.newer_change(tx, row), "set the same", "set it anew")
         return owner_settings.undo_settings(tx, origin, row)
+    if thing_entries.is_about_thing(row):
+        _refuse_newer(event, thing_entries.newer_change_of_thing(tx, row), "set the same", "set it anew")
+        return thing_entries.undo_thing(tx, origin, row)
     what = "link" if row.link_id else "memory"
     newer = ledger.newer_touch(tx, event, row.memory_id, row.link_id)
     _refuse_newer(event, newer, f"touched the same {what}", f"say the {what} anew")
@@ -45,6 +50,30 @@ def undo(tx: Tx, origin: Origin, preset: Preset, event: int) -> Written | Link |
             memory=reverted.id,
         )
     return reverted
+
+
+def _refuse_persons(tx: Tx, origin: Origin, row: Any) -> None:
+    """Refuse to take back what the person did. Of a memory's words an agent leaves what it wanted as a proposal."""
+    said = f"entry {row.seq} is the person's own; only they take it back"
+    wanted = _wanted_instead(tx, row) if origin.is_agent and row.memory_id is not None else None
+    if wanted is None:
+        raise NotAllowed(said, code="person_only")
+    raise NotAllowed(said, code=PERSONS_WORD, memory_id=row.memory_id, wanted=wanted)
+
+
+def _wanted_instead(tx: Tx, row: Any) -> dict[str, Any] | None:
+    """What the undo would have come to; None where no words come, go or change."""
+    memory = find_row(tx, row.memory_id)
+    target = {"memory_id": memory.id, "category": memory.category, "subject": memory.subject}
+    if row.before is None:
+        return {"op": "forget", **target, "content": memory.content}
+    before = State(**stored_json.load_json(row.before))
+    if before.name != "active":
+        return {"op": "forget", **target, "content": memory.content}
+    (content,) = (version.content for version in version_rows(tx, memory.id) if version.version == before.version)
+    if to_state(memory).name != "active":
+        return asked_back(content, memory)
+    return None if content == memory.content else {"op": "update", **target, "content": content}
 
 
 def _refuse_newer(event: int, newer: Any, did: str, instead: str) -> None:

@@ -80,6 +80,14 @@ class ChosenEntry(NamedTuple):
     size: int  # characters, with the end of the line before it
 
 
+class Filling(NamedTuple):
+    """What fits, the size of each group, and whether it ended because one line more would be too much in all."""
+
+    kept: list[ChosenEntry]
+    sizes: dict[str, int]
+    is_full: bool
+
+
 IN_BLOCK = Fate("in_block")
 OVER_LIMIT = Fate("cut", "over the number of lines")
 OVER_BUDGET = Fate("cut", "over the token budget")
@@ -146,6 +154,11 @@ def _by_priority(entries: Sequence[BlockEntry]) -> list[BlockEntry]:
     return order
 
 
+def comes_before(entry: BlockEntry, importance: float, affirmed: str) -> bool:
+    """Whether an entry stands before every one of this importance or less that was not affirmed later than that."""
+    return entry.importance > importance or (entry.importance == importance and _affirmed_at(entry) > affirmed)
+
+
 def _by_recency(entries: Sequence[BlockEntry]) -> list[BlockEntry]:
     """Waiting ones first, newest edit first; then the most recently referenced; asserted, newest, id.
 
@@ -168,7 +181,7 @@ def _by_category(one: ChosenEntry) -> tuple[str, str, str]:
 # --- rules: whose line it is
 
 
-def _is_persons(entry: BlockEntry) -> bool:
+def is_persons_line(entry: BlockEntry) -> bool:
     """Whether a line is the person's word, or quotes the person. Only the person confirms and promotes."""
     source = entry[8]
     if source == "profile" or entry[12] is not None:
@@ -186,7 +199,7 @@ def _persons_half_first(
     limit = preset.selection.limit
     if limit is not None:
         persons = persons[: (limit + 1) // 2]
-    first = [one.entry for one in _fill(persons, preset, parts=2)[0]]
+    first = [one.entry for one in _fill(persons, preset, parts=2).kept]
     taken = {entry[0] for entry in first}
     return first + [entry for entry in order if entry[0] not in taken]
 
@@ -220,7 +233,7 @@ def _lines(preset: BlockRules) -> Callable[[BlockEntry], BlockLine]:
             mark += in_brackets(entry[3])
         if entry[16]:
             quoted = _quotation(entry)
-            if entry[19] is not None and not _is_persons(entry):
+            if entry[19] is not None and not is_persons_line(entry):
                 quoted += writer_mark(entry[19])
             return BlockLine(LINE, quoted, mark, id, entry[1])
         said = entry[5] or entry[4]
@@ -228,7 +241,7 @@ def _lines(preset: BlockRules) -> Callable[[BlockEntry], BlockLine]:
             said = safe_statement(said)
         if marks and entry[6] == "inferred":
             said = f"{said} {INFERRED_MARK}"
-        if entry[19] is not None and not _is_persons(entry):
+        if entry[19] is not None and not is_persons_line(entry):
             said += writer_mark(entry[19])
         return new(BlockLine, (LINE, said, mark, id, entry[1]))
 
@@ -238,21 +251,46 @@ def _lines(preset: BlockRules) -> Callable[[BlockEntry], BlockLine]:
 # --- rules: the block
 
 
-def render(entries: Sequence[BlockEntry], preset: BlockRules, now: str) -> ComposedBlock:
-    """The block of these memories at `now`, and the fate of each."""
+def is_decided_in_order(preset: BlockRules) -> bool:
+    """Whether the first lines that fill the block decide it, whatever comes behind them: not where each group has a
+    budget of its own, nor by recency."""
+    selection = preset.selection
+    in_all = selection.total is not None and selection.limit is None
+    return selection.kind != "recent" and in_all and selection.other is None and not selection.budgets
+
+
+def decides(
+    entries: Sequence[BlockEntry], persons: Sequence[BlockEntry], preset: BlockRules, now: str, *, every_person: bool
+) -> bool:
+    """Whether nothing behind these can enter the block: the first memories there are, and the first of the person's, or
+    `every_person`'s line."""
+    faded = _faded_ids([*entries, *persons], preset, now)
+    order, theirs = (_by_priority([one for one in some if one.id not in faded]) for some in (entries, persons))
+    half = _fill(theirs, preset, parts=2)
+    if not (half.is_full or every_person):
+        return False
+    first = [one.entry for one in half.kept]
+    taken = {entry.id for entry in first}
+    return _fill([*first, *(entry for entry in order if entry.id not in taken)], preset).is_full
+
+
+def render(entries: Sequence[BlockEntry], preset: BlockRules, now: str, *, count: int | None = None) -> ComposedBlock:
+    """The block of these memories at `now`, and the fate of each. `count` is how many there are in all, where these are
+    only those that decide it."""
+    count = len(entries) if count is None else count
     selection, faded = preset.selection, _faded_ids(entries, preset, now)
     fates = dict.fromkeys(faded, Fate("recall_only", f"its score is under {preset.floor}"))
     rest = [entry for entry in entries if entry.id not in faded] if faded else entries
     order = _by_recency(rest) if selection.kind == "recent" else _by_priority(rest)
     fates |= dict.fromkeys([entry.id for entry in order], OVER_BUDGET)
-    persons = [entry for entry in order if entry[8] == "profile" or _is_persons(entry)]
+    persons = [entry for entry in order if entry[8] == "profile" or is_persons_line(entry)]
     mixed = len(persons) < len(order)
     taken = _persons_half_first(order, persons, preset) if mixed else order
     if selection.limit is not None:
         fates |= dict.fromkeys([entry.id for entry in taken[selection.limit :]], OVER_LIMIT)
         taken = taken[: selection.limit]
 
-    kept = _fit(taken, preset, len(entries))
+    kept = _fit(taken, preset, count)
     if not kept:
         return ComposedBlock("", (), fates)
     if selection.kind == "ordered":
@@ -261,7 +299,7 @@ def render(entries: Sequence[BlockEntry], preset: BlockRules, now: str) -> Compo
         place = {entry[0]: at for at, entry in enumerate(order)}
         kept.sort(key=lambda one: place[one[1][0]])
     fates |= dict.fromkeys([one.entry.id for one in kept], IN_BLOCK)
-    return _lay_out(kept, preset, len(entries), fates)
+    return _lay_out(kept, preset, count, fates)
 
 
 def render_again(chosen: Sequence[BlockEntry], preset: BlockRules, count: int) -> ComposedBlock:
@@ -291,7 +329,7 @@ def _lay_out(kept: Sequence[ChosenEntry], preset: BlockRules, count: int, fates:
 
 def _fit(order: Sequence[BlockEntry], preset: BlockRules, count: int) -> list[ChosenEntry]:
     """What stays of `order`, still in that order. `count` includes what faded."""
-    kept, sizes = _fill(order, preset)
+    kept, sizes, _ = _fill(order, preset)
     # The heading and the last line must fit as well; that may cost a few lines more.
     while kept and not _fits(kept, sizes, preset, count):
         last = kept.pop()
@@ -301,10 +339,8 @@ def _fit(order: Sequence[BlockEntry], preset: BlockRules, count: int) -> list[Ch
     return kept
 
 
-def _fill(
-    order: Sequence[BlockEntry], preset: BlockRules, *, parts: int = 1
-) -> tuple[list[ChosenEntry], dict[str, int]]:
-    """What fits into the budgets, or into one of `parts` equal parts of each, and the size of each group."""
+def _fill(order: Sequence[BlockEntry], preset: BlockRules, *, parts: int = 1) -> Filling:
+    """What fits into the budgets, or into one of `parts` equal parts of each."""
     budgets, total = {_OTHER: preset.selection.other, **preset.selection.budgets}, preset.selection.total
     letters = CHARACTERS_PER_TOKEN / parts
     sizes: dict[str, int] = {}  # characters of each group that stands, its title and newlines included
@@ -331,11 +367,11 @@ def _fill(
             if entry[16] and not quotes:
                 free -= _head_size(preset, quotes=True) - _head_size(preset, quotes=False)
             if free < 0:
-                break
+                return Filling(kept, sizes, is_full=True)
         quotes = quotes or bool(entry[16])
         sizes[group] = size
         kept.append(new(ChosenEntry, (group, entry, line, room)))
-    return kept, sizes
+    return Filling(kept, sizes, is_full=False)
 
 
 def _fits(kept: Sequence[ChosenEntry], sizes: Mapping[str, int], preset: BlockRules, count: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, select
 
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import (
@@ -35,18 +35,19 @@ from keepbook.book.memory.write_path import (
     change_of,
     chosen_confidence,
     chosen_importance,
+    keeping_writer,
     quoting,
     refuse_stale,
     topic_texts,
     with_cap,
 )
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
+from keepbook.book.owners.owners import make_known
 from keepbook.book.owners.switches import ask_about_topics
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Conflict, Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables.ledger import owners
 from keepbook.storage.tables.memory import WORDS, versions
 
 # Values
@@ -92,10 +93,8 @@ def clean_turns(turn_ids: Sequence[Any]) -> str:
 
 def check_period(valid_from: str, valid_until: str | None) -> None:
     if valid_until is not None and valid_until <= valid_from:
-        raise Invalid(
-            f"it would end ({valid_until}) before it begins ({valid_from}); swap or correct the two",
-            field="valid_until",
-        )
+        why = f"it would end ({valid_until}) before it begins ({valid_from}); swap or correct the two"
+        raise Invalid(why, field="valid_until")
 
 
 def kept_end(row: Any, valid_from: str, *, correction: bool) -> str | None:
@@ -206,9 +205,8 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation:
     if preset.consent == "ask" and not said.force:
         refuse_similar(similar)
     room_for_memory(tx, version_text(text))
-    _make_owner(tx, at)
-    written = Change(tx, origin, preset, "remember", at, new_id()).to(state, text)
-    for row in known.opposites:  # both stand, and the person sees them side by side
+    written = _write_first(Change(tx, origin, preset, "remember", at, new_id()), state, text)
+    for row in () if tx.looks else known.opposites:  # both stand, and the person sees them side by side
         links.link(tx, origin, written.id, row.id, "contradicts")
     if similar:
         written = replace(written, similar=similar)
@@ -285,6 +283,8 @@ def update(
     began = row.valid_from if correction or keeps_its_period(row, said, change.at) else change.at
     text = next_version_text(origin, preset, said, source, began=began, row=row, correction=correction)
     text = quoting(text, row, quotation)
+    if origin.is_agent and row.source == "extracted" and fold_text(wanted) == fold_text(row.content):
+        text, confidence = keeping_writer(text, row), state.confidence
     after = replace(
         state,
         category=state.category if said.category is None else clean_category(said.category, preset),
@@ -359,7 +359,7 @@ def delete(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
 
 def restore_memory(tx: Tx, origin: Origin, preset: Preset, ref: str, *, expect_version: int | None = None) -> Written:
     """Bring a memory back from the trash to where it was before, or from the archive."""
-    change = change_of(tx, origin, preset, "restore", ref)
+    change = change_of(tx, origin, preset, "restore", ref, put_away=True)
     state = to_state(change.row)
     refuse_stale(change.row, expect_version)
     if state.name == "active":
@@ -442,9 +442,8 @@ _VERSION = select(versions).where(
 )
 
 
-def _make_owner(tx: Tx, at: str) -> None:
-    """An owner begins with the first entry of the ledger."""
-    if ledger.chain_head(tx).seq == 0:
-        known = select(owners.c.owner).where(owners.c.owner == tx.owner)
-        if tx.conn.execute(known).first() is None:
-            tx.conn.execute(insert(owners), {"owner": tx.owner, "created_at": at})
+def _write_first(change: Change, state: State, text: VersionText) -> Written:
+    """Write the first version of a memory. An owner begins with the first entry of the ledger."""
+    if ledger.chain_head(change.tx).seq == 0 and not change.tx.looks:
+        make_known(change.tx, change.at)
+    return change.to(state, text)

@@ -5,18 +5,28 @@ reference; every later call returns the same bytes. Only deleting a shown memory
 is blanked, and the next call renders anew.
 """
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, func, insert, select, update
+from sqlalchemy import and_, bindparam, func, insert, select, tuple_, update
 
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ledger import ledger
-from keepbook.book.memory.block import BlockEntry, ComposedBlock, render
+from keepbook.book.memory.block import (
+    BlockEntry,
+    ComposedBlock,
+    comes_before,
+    decides,
+    is_decided_in_order,
+    is_persons_line,
+    render,
+)
 from keepbook.book.memory.block_rules import read_rules, spell_rules
 from keepbook.book.memory.history.as_of import before_injection, block_entry, by_instant, past_entries
+from keepbook.book.memory.history.standing import IS_PERSONS, Standing, standing
 from keepbook.book.memory.memories import (
     EVERY_SCOPE,
     IS_ACTIVE,
@@ -30,7 +40,7 @@ from keepbook.book.text.block_lines import BlockLine, parse_block, places_to_tex
 from keepbook.errors import Conflict, NotFound
 from keepbook.presets import BlockRules, Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatement
 from keepbook.storage.tables.choices import choices
 from keepbook.storage.tables.memory import block_rules, injected, injections, memories, versions
 
@@ -46,6 +56,16 @@ class Injection(NamedTuple):
 
 
 NOTHING = Injection("", ())
+FIRST = 256
+"""So many memories are read at first; more than most blocks have lines."""
+
+
+class PersonsLines(NamedTuple):
+    """The first lines of the person's, in the order of a block, and whether these are all."""
+
+    entries: list[BlockEntry]
+    are_all: bool
+
 
 # Operations
 
@@ -53,6 +73,33 @@ NOTHING = Injection("", ())
 def preview(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> ComposedBlock:
     """The block that a chat beginning now would see."""
     return render(_entries(tx, preset, now, _rows(tx, preset, scope)), preset, now)
+
+
+def present_block(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> ComposedBlock:
+    """The same block, without the fates of what is not in it: it reads as much of the book as decides the block."""
+    if not is_decided_in_order(preset):
+        return preview(tx, preset, now, scope=scope)
+    rows = _ordered(scope, goes_on=False).tuples(tx.conn, {"owner": tx.owner, "most": FIRST})
+    if len(rows) < FIRST:
+        return render(_entries(tx, preset, now, rows), preset, now)
+    stands = standing(tx, now)
+    ahead = _holding_earlier(tx, stands.stand_ins(scope), now)
+    persons = _first_of_person(tx, stands, now, scope)
+    theirs = [*persons.entries, *filter(is_persons_line, ahead)]
+    while True:
+        ahead += _as_entries(row for row in rows if is_valid_at(row[18], row[19], now))
+        last = rows[-1]
+        sure = [entry for entry in ahead if comes_before(entry, last[7], last[21])]
+        if decides(sure, theirs, preset, now, every_person=persons.are_all):
+            break
+        after = {"importance": last[7], "updated_at": last[21], "id": last[0]}
+        rows = _ordered(scope, goes_on=True).tuples(tx.conn, {"owner": tx.owner, "most": len(ahead) + FIRST, **after})
+        if not rows:
+            sure = ahead
+            break
+    return render(
+        list({entry.id: entry for entry in (*sure, *theirs)}.values()), preset, now, count=stands.count(scope)
+    )
 
 
 def preview_of_all(tx: Tx, preset: Preset, now: str) -> tuple[ComposedBlock, list[Any]]:
@@ -90,7 +137,7 @@ def inject_lines(
             )
         if kept.block is not None:
             return injection_of(kept)
-    rendered = preview(tx, preset, now, scope=scope)
+    rendered = present_block(tx, preset, now, scope=scope)
     rules = spell_rules(preset)
     ((last, known),) = _BEFORE.tuples(tx.conn, {"owner": tx.owner, "digest": rules.digest})
     if not known:
@@ -226,13 +273,47 @@ def _rows(tx: Tx, preset: Preset, scope: str | None) -> list[Any]:
     return _present(preset.selection.kind == "recent", scope).tuples(tx.conn, {"owner": tx.owner})
 
 
+@lru_cache(maxsize=256)
+def _ordered(scope: str | None, *, goes_on: bool, persons: bool = False) -> PreparedStatement:
+    """What is active and in scope, in the order of the index. A memory is affirmed when it is updated, or before: so
+    this is nearly the order of the block (`comes_before`)."""
+    order = (memories.c.importance, memories.c.updated_at, memories.c.id)
+    query = _PRESENT.add_columns(memories.c.updated_at).where(in_scope(scope))
+    if goes_on:
+        query = query.where(tuple_(*order) < tuple_(*(bindparam(one.name, type_=one.type) for one in order)))
+    if persons:
+        query = query.where(IS_PERSONS)
+    return PreparedStatement(query.order_by(*(one.desc() for one in order)).limit(bindparam("most")))
+
+
+def _first_of_person(tx: Tx, stands: Standing, now: str, scope: str | None) -> PersonsLines:
+    mine = {"owner": tx.owner}
+    if stands.persons is not None:
+        rows = _THESE.tuples(tx.conn, sorted(stands.persons), mine)
+        rows = [row for row in rows if fits_scope(row[20], scope)]
+    else:
+        rows = _ordered(scope, goes_on=False, persons=True).tuples(tx.conn, {**mine, "most": FIRST})
+    are_all = stands.persons is not None or len(rows) < FIRST
+    entries = _as_entries(row for row in rows if is_valid_at(row[18], row[19], now))
+    if not are_all:
+        entries = [entry for entry in entries if comes_before(entry, rows[-1][7], rows[-1][21])]
+    return PersonsLines(entries, are_all)
+
+
+_THESE = PreparedForIds(lambda ids: _PRESENT.where(memories.c.id.in_(ids)))
+
+
+def _as_entries(rows: Iterable[Any]) -> list[BlockEntry]:
+    return [tuple.__new__(BlockEntry, (*row[:14], None, False, *row[14:18])) for row in rows]
+
+
 def _entries(tx: Tx, preset: Preset, now: str, rows: Sequence[Any]) -> list[BlockEntry]:
     """What of it is true now."""
     holding = [row for row in rows if row[18] <= now and (row[19] is None or now < row[19])]
     if preset.selection.kind == "recent":
         entries = [tuple.__new__(BlockEntry, (*row[:14], *_last_reference(row), *row[14:18])) for row in holding]
     else:
-        entries = [tuple.__new__(BlockEntry, (*row[:14], None, False, *row[14:18])) for row in holding]
+        entries = _as_entries(holding)
     if len(holding) == len(rows):
         return entries
     return entries + _holding_earlier(tx, [row[0] for row in rows if not is_valid_at(row[18], row[19], now)], now)
@@ -245,19 +326,32 @@ def _last_reference(row: Any) -> tuple[str, bool]:
 
 
 def _holding_earlier(tx: Tx, ids: Sequence[str], now: str) -> list[BlockEntry]:
-    """Where the newest version is not true (yet, or any more), an earlier one may hold."""
-    found = []
-    for id in ids:
-        chain = {
-            row.version: row
-            for row in tx.conn.execute(select(versions).where(versions.c.owner == tx.owner, versions.c.memory_id == id))
-        }
-        holding = holding_at(chain, max(chain), now)
-        if holding is not None:
-            row = tx.conn.execute(select(memories).where(memories.c.owner == tx.owner, memories.c.id == id)).one()
-            last = select(injected.c.at, injected.c.known).where(
-                injected.c.owner == tx.owner, injected.c.memory_id == id
-            )
-            seen = tx.conn.execute(last.order_by(injected.c.nth.desc()).limit(1)).first()
-            found.append(block_entry(id, to_state(row), holding, *(seen or (None, None))))
-    return found
+    """Where the newest version is not true (yet, or any more), an earlier one may hold. Most have none: what was noted
+    once and has ended."""
+    mine = {"owner": tx.owner}
+    several = [id for (id,) in _OF_SEVERAL_VERSIONS.tuples(tx.conn, ids, mine)]
+    chains: defaultdict[str, dict[int, Any]] = defaultdict(dict)
+    for row in _VERSIONS.rows(tx.conn, several, mine):
+        chains[row.memory_id][row.version] = row
+    holding = {id: holding_at(chain, max(chain), now) for id, chain in chains.items()}
+    found = [id for id in several if holding[id] is not None]
+    seen = {id: (at, known) for id, at, known in _LAST_SHOWN.tuples(tx.conn, found, mine)}
+    states = {row.id: to_state(row) for row in _STATES.rows(tx.conn, found, mine)}
+    return [block_entry(id, states[id], holding[id], *seen.get(id, (None, None))) for id in found]
+
+
+_of_owner = memories.c.owner == bindparam("owner")
+_OF_SEVERAL_VERSIONS = PreparedForIds(
+    lambda ids: select(memories.c.id).where(_of_owner, memories.c.id.in_(ids), memories.c.version > 1)
+)
+_STATES = PreparedForIds(lambda ids: select(memories).where(_of_owner, memories.c.id.in_(ids)))
+_VERSIONS = PreparedForIds(
+    lambda ids: select(versions).where(versions.c.owner == bindparam("owner"), versions.c.memory_id.in_(ids))
+)
+_LAST_SHOWN = PreparedForIds(
+    lambda ids: (
+        select(memories.c.id, injected.c.at, injected.c.known)
+        .select_from(memories.join(injected, _last_injection))
+        .where(_of_owner, memories.c.id.in_(ids))
+    )
+)

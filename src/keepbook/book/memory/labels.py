@@ -8,7 +8,19 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, ColumnElement, Select, String, and_, bindparam, delete, insert, select, true
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    String,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    insert,
+    select,
+    true,
+)
 
 from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import clean_line, clean_text
@@ -20,6 +32,7 @@ from keepbook.storage.tables.memory import labels, memories
 
 MOST = 32
 """So many pairs and so many tags at most."""
+MANY = 500
 KEY_CHARS, VALUE_CHARS, TAG_CHARS = 64, 500, 64
 
 Metadata = Mapping[str, str]
@@ -128,6 +141,29 @@ def has_labels(count: int) -> ColumnElement[bool]:
     return and_(true(), *(memories.c.id.in_(_having(bindparam(f"label_{nth}", type_=String))) for nth in range(count)))
 
 
+def has_each_label(count: int) -> ColumnElement[bool]:
+    """The same condition, looked up memory by memory: for labels that many have."""
+    return and_(
+        true(),
+        *(
+            exists(
+                select(labels.c.memory_id).where(
+                    labels.c.owner == bindparam("owner", type_=String),
+                    labels.c.key == bindparam(f"label_{nth}", type_=String),
+                    labels.c.memory_id == memories.c.id,
+                )
+            )
+            for nth in range(count)
+        ),
+    )
+
+
+def are_many(tx: Tx, asked: LabelFilter) -> bool:
+    """Whether each of these labels is had by more memories than are quickly looked through."""
+    given = {"owner": tx.owner, "many": MANY}
+    return asked is not NOTHING and all(_ONE_BEHIND_MANY.tuples(tx.conn, {**given, "key": key}) for key in _keys(asked))
+
+
 def bound(asked: LabelFilter) -> dict[str, str]:
     return {f"label_{nth}": key for nth, key in enumerate(sorted(_keys(asked)))}
 
@@ -137,6 +173,12 @@ def _having(key: BindParameter[str]) -> Select[str]:
     return select(labels.c.memory_id).where(labels.c.owner == bindparam("owner", type_=String), labels.c.key == key)
 
 
+_ONE_BEHIND_MANY = PreparedStatement(
+    select(labels.c.memory_id)
+    .where(labels.c.owner == bindparam("owner"), labels.c.key == bindparam("key"))
+    .limit(1)
+    .offset(bindparam("many"))
+)
 _PUT = PreparedStatement(insert(labels), labels.c.keys())
 _TAKE = PreparedStatement(
     delete(labels).where(

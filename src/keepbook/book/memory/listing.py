@@ -13,7 +13,15 @@ from keepbook.book.ground.to_json import LazyValues, Page
 from keepbook.book.ledger import ledger
 from keepbook.book.memory import injections
 from keepbook.book.memory.block import Fate
-from keepbook.book.memory.labels import NOTHING, LabelFilter, bound, has_labels
+from keepbook.book.memory.history.standing import standing
+from keepbook.book.memory.labels import (
+    NOTHING,
+    LabelFilter,
+    are_many,
+    bound,
+    has_each_label,
+    has_labels,
+)
 from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, SHOWN, WHOLE, Memory, in_scope
 from keepbook.book.memory.memory_json import as_memory, memory_to_json, row_to_memory
 from keepbook.book.text.words import fold_text
@@ -25,6 +33,9 @@ from keepbook.storage.tables.memory import memories, versions
 
 MOST_GLANCES, MOST_AT_A_GLANCE = 64, 5_000
 """How many overviews are held, and of how many memories at most."""
+MOST_TOTALS = 1_000
+_TOTALS: dict[tuple[Any, ...], int] = {}
+"""How many a list has in all, by the hash of the ledger's end: it holds until something is written."""
 _GLANCES: dict[tuple[str, str, Preset, str], "Overview"] = {}
 
 
@@ -66,14 +77,28 @@ def list_page(
         asked["category"] = sought(category)
     if subject is not None:
         asked["subject"] = sought(fold_text(subject))
-    kind = _Kind(state, scope, category is not None, subject is not None, labels.count)
+    kind = _Kind(state, scope, category is not None, subject is not None, labels.count, are_many(tx, labels))
     if q and q.strip():
         return _page_saying(tx, preset, now, fold_text(q.strip()), _conditions(kind), asked, limit, cursor)
-    total = _count_query(kind).tuples(tx.conn, asked)[0][0]
-    if cursor is not None:
-        asked["created_at"], asked["id"] = _place(cursor)
-    rows = _page_query(kind, cursor is not None).tuples(tx.conn, asked | {"most": limit + 1})
+    after = {} if cursor is None else dict(zip(("created_at", "id"), _place(cursor), strict=True))
+    rows = _page_query(kind, cursor is not None).tuples(tx.conn, {**asked, **after, "most": limit + 1})
+    is_whole = cursor is None and len(rows) <= limit
+    total = len(rows) if is_whole else _total(tx, now, kind, asked)
     return _page([memory_to_json(row, now, preset) for row in rows[:limit]], total, more=len(rows) > limit)
+
+
+def _total(tx: Tx, now: str, kind: "_Kind", asked: Mapping[str, str]) -> int:
+    """How many there are of a kind: as the book has them counted, else counted anew after each write."""
+    if kind.state == "active" and not kind.subject and not kind.labels:
+        return standing(tx, now).count_active(kind.scope, asked.get("category"))
+    key = (ledger.chain_head(tx).hash, kind, *sorted(asked.items()))
+    total = _TOTALS.get(key)
+    if total is None:
+        total = int(_count_query(kind).tuples(tx.conn, asked)[0][0])
+        if len(_TOTALS) >= MOST_TOTALS:
+            _TOTALS.clear()
+        _TOTALS[key] = total
+    return total
 
 
 class _Kind(NamedTuple):
@@ -84,12 +109,15 @@ class _Kind(NamedTuple):
     category: bool
     subject: bool
     labels: int
+    many: bool = False
+    """Whether many memories have these labels: then each is asked for its labels, in order, and not each label for
+    its memories."""
 
 
 def _conditions(kind: _Kind) -> list[ColumnElement[bool]]:
     wanted = [memories.c.owner == bindparam("owner"), IN_STATE[kind.state], in_scope(kind.scope)]
     if kind.labels:
-        wanted.append(has_labels(kind.labels))
+        wanted.append(has_each_label(kind.labels) if kind.many else has_labels(kind.labels))
     if kind.category:
         wanted.append(memories.c.category == bindparam("category"))
     if kind.subject:
@@ -99,7 +127,10 @@ def _conditions(kind: _Kind) -> list[ColumnElement[bool]]:
 
 @lru_cache(maxsize=256)
 def _count_query(kind: _Kind) -> PreparedStatement:
-    return PreparedStatement(select(func.count()).select_from(memories).where(*_conditions(kind)))
+    """In the order of the page and without an end, so that it takes the same index."""
+    here = select(memories.c.id).where(*_conditions(kind._replace(many=False)))
+    ordered = here.order_by(memories.c.created_at, memories.c.id).limit(2**31 - 1)
+    return PreparedStatement(select(func.count()).select_from((ordered if kind.subject else here).subquery()))
 
 
 @lru_cache(maxsize=256)

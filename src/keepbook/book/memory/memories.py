@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, func, or_, select, true
+from sqlalchemy import ColumnElement, and_, bindparam, func, not_, or_, select, true
 
 from keepbook.book.ground import stored_json
 from keepbook.book.ground.ids import ID_LENGTH
@@ -347,8 +347,9 @@ def find_row(tx: Tx, id: str) -> Any:
     return row
 
 
-def resolve(tx: Tx, ref: object) -> str:
-    """The id behind a reference: an exact id, else a piece of what exactly one active memory says."""
+def resolve(tx: Tx, ref: object, *, put_away: bool = False) -> str:
+    """The id behind a reference: an exact id, else a piece of what exactly one active memory says; with `put_away` one
+    in the archive or the trash, if there it is said."""
     if not isinstance(ref, str) or not ref.strip():
         raise Invalid("name the memory: its id, or a piece of what it says", field="ref")
     piece = ref.strip()
@@ -367,10 +368,13 @@ def resolve(tx: Tx, ref: object) -> str:
                 versions.c.version == memories.c.version,
             ),
         )
-        .where(memories.c.owner == tx.owner, IS_ACTIVE, within_reach(tx))
+        .where(memories.c.owner == tx.owner, not_(IS_ACTIVE) if put_away else IS_ACTIVE, within_reach(tx))
+        .where(versions.c.content.isnot(None))  # what was purged says nothing
         .order_by(memories.c.created_at, memories.c.id)
     )
     matches = [(id_, content) for id_, content in tx.conn.execute(query) if wanted in _references(content)]
+    if not matches and put_away:
+        return resolve(tx, ref)
     if not matches:
         raise NotFound(
             f"no active memory has the id {piece!r} or says {piece!r}",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, insert, select, update
 
 from keepbook.book.ground import due
-from keepbook.book.ground.limits import TRASH_DAYS, clean_confidence, clean_share
+from keepbook.book.ground.limits import TRASH_DAYS, clean_confidence, clean_share, shown_number
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
@@ -87,6 +87,11 @@ PERSONS_WORD, FORGOTTEN_WORD = "persons_word", "forgotten"
 TEXT_FIELDS = tuple(VersionText.__dataclass_fields__)
 
 
+def asked_back(content: str, row: Any) -> dict[str, Any]:
+    """What is left for the person where an agent wants these words back."""
+    return {"op": "add", "category": row.category, "subject": row.subject, "content": content}
+
+
 AGENTS_MOST = 0.7
 """So much importance an agent gives a line at most."""
 
@@ -95,7 +100,8 @@ def refuse_stale(row: Any, expected: int | None) -> None:
     """Refuse a change by a caller who has not read the current version."""
     if expected is not None and expected != row.version:
         raise Conflict(
-            f"memory {row.id} is at version {row.version} now, not {expected}: {row.content!r}; read it and try again",
+            f"memory {row.id} is at version {row.version} now, not {shown_number(expected)}: {row.content!r}; "
+            "read it and try again",
             code="version",
             current=row.version,
         )
@@ -169,9 +175,14 @@ class Change:
         )
 
     def refuse_bringing_back(self) -> None:
-        """Refuse an agent that brings back what the person put away."""
+        """Refuse an agent that brings back what the person put away; it is left as a proposal to keep it."""
         if self.origin.is_agent and ledger.is_put_away_by_person(self.tx, self.id):
-            raise NotAllowed(f"the person put memory {self.id} away; only they bring it back", code="person_only")
+            raise NotAllowed(
+                f"the person put memory {self.id} away; only they bring it back",
+                code=PERSONS_WORD,
+                memory_id=self.id,
+                wanted=asked_back(self.row.content, self.row),
+            )
 
     def unchanged(self) -> Written:
         return Written(**json_to_fields(memory_to_json(self.row, self.at, self.preset)), event=None, unchanged=True)
@@ -185,17 +196,21 @@ class Change:
         else:
             self._refuse_topics(after, text)
         version = None if text is None else self._version(after.version, text)
+        said = self.row if version is None else SimpleNamespace(**version)
+        event = None if self.tx.looks else self._write(after, version, said, undoes)
+        references = (0, None) if self.row is None else (self.row.nth or 0, self.row.injected_at)
+        memory = told_memory(after, said, references, id=self.id, updated_at=self.at, now=self.at, preset=self.preset)
+        return Written(**json_to_fields(memory), event=event, notice=self.tx.notice)
+
+    def _write(self, after: State, version: dict[str, Any] | None, said: Any, undoes: int | None) -> int:
         event = ledger.append(
             self.tx, self.origin, self.action, self.at, memory_id=self.id, undoes=undoes, version=version,
             before=None if self.before is None else state_fields(self.before), after=state_fields(after),
         )  # fmt: skip
         self._store(after, version, event)
-        said = self.row if version is None else SimpleNamespace(**version)
         self._index(after, said)
         self._mind_the_trash(after)
-        references = (0, None) if self.row is None else (self.row.nth or 0, self.row.injected_at)
-        memory = told_memory(after, said, references, id=self.id, updated_at=self.at, now=self.at, preset=self.preset)
-        return Written(**json_to_fields(memory), event=event, notice=self.tx.notice)
+        return event
 
     def _refuse_weakening(self, after: State) -> None:
         before = self.before
@@ -261,10 +276,12 @@ class Change:
             mark_put_away(self.tx, self.id, said.content)
 
 
-def change_of(tx: Tx, origin: Origin, preset: Preset, action: str, ref: str, *, learning: bool = False) -> Change:
-    """The change of the memory behind a reference. One that an extension guards is changed only by its person, or by
-    that extension, which is `learning`."""
-    row = find_row(tx, resolve(tx, ref))
+def change_of(
+    tx: Tx, origin: Origin, preset: Preset, action: str, ref: str, *, learning: bool = False, put_away: bool = False
+) -> Change:
+    """The change of the memory behind a reference, which may name one that was `put_away`. One that an extension guards
+    is changed only by its person, or by that extension, which is `learning`."""
+    row = find_row(tx, resolve(tx, ref, put_away=put_away))
     if not learning:
         refuse_guarded(tx, origin, row.id)
     return Change(tx, origin, preset, action, ledger.begin_entry(tx), row.id, row, to_state(row))
@@ -310,6 +327,11 @@ def quoting(text: VersionText, row: Any = None, quotation: QuotedSpans | None = 
         text, quoted=1, spans=row.spans, said_on=row.said_on, thread_id=row.thread_id, turn_ids=row.turn_ids,
         written_by=row.written_by,
     )  # fmt: skip
+
+
+def keeping_writer(text: VersionText, row: Any) -> VersionText:
+    """The text as the word of whoever's the same words were before."""
+    return replace(text, source=row.source, score=row.score, made_by=row.made_by, written_by=row.written_by)
 
 
 # Queries

@@ -25,16 +25,30 @@ def room_for_chat(tx: Tx) -> None:
         raise LimitReached(_FULL.format(most=most, what="chats"), code="limit_chats")
 
 
-def room_for_text(tx: Tx, text: str) -> None:
-    """Check the limit of text: all versions of all memories and all messages of chats, counted in characters."""
+def room_for_text(tx: Tx, text: str | int) -> None:
+    """Check the limit of text, or of so many characters: all versions of all memories and all messages of chats."""
     if (most := tx.allowance.bytes) is None:
         return
     used = sum(total.tuples(tx.conn, {"owner": tx.owner})[0][0] or 0 for total in (_KEPT, _SAID))
-    if used + len(text) > most:
+    if used + (text if isinstance(text, int) else len(text)) > most:
         raise LimitReached(
             f"this book may hold {most:,} characters and has {used:,}; delete for good what you can do without",
             code="limit_bytes",
         )
+
+
+def room_for_all(tx: Tx, *, memories_more: int, chats_more: int, letters: int) -> None:
+    """Check the limits for many things at once, before the first of them is written."""
+    for most, more, table, counted, what in (
+        (tx.allowance.memories, memories_more, memories, memories.c.purged_at.is_(None), "memories"),
+        (tx.allowance.chats, chats_more, threads, true(), "chats"),
+    ):
+        if most is not None and more and (there := _count(tx, table, counted)) + more > most:
+            raise LimitReached(
+                f"this book may hold {most:,} {what} and has {there:,}; {more:,} more do not fit, so nothing came in",
+                code=f"limit_{what}",
+            )
+    room_for_text(tx, letters)
 
 
 _KEPT = PreparedStatement(

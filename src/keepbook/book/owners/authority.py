@@ -42,7 +42,12 @@ class Actor:
     @property
     def is_program(self) -> bool:
         """Whether an agent, a service or a remote client acts, not the person at a door of ours or one of our jobs."""
-        return self.remote or self.kind in ("agent", "bound", "service", "host")
+        return self.remote or self.has_programs_token
+
+    @property
+    def has_programs_token(self) -> bool:
+        """Whether it has a token of an agent or a service, in whosever name it acts."""
+        return self.kind in ("agent", "bound", "service", "host")
 
 
 ALONE = {
@@ -69,11 +74,15 @@ class OperationGroup:
     scope: str
     may: Mapping[str, str]
     code: str = "person_only"
+    narrow: str | None = None
+    """A scope that opens this row and its like alone, for a program that does one thing."""
 
 
-def authority_row(words: str, scope: str, answers: str, code: str = "person_only") -> OperationGroup:
+def authority_row(
+    words: str, scope: str, answers: str, code: str = "person_only", narrow: str | None = None
+) -> OperationGroup:
     """`answers` in the order of `KINDS`."""
-    return OperationGroup(words, scope, dict(zip(KINDS, answers.split(), strict=True)), code)
+    return OperationGroup(words, scope, dict(zip(KINDS, answers.split(), strict=True)), code, narrow)
 
 
 TABLE = {
@@ -154,7 +163,7 @@ def refusal_reason(actor: Actor, operation: str, *, agent: str | None = None, gi
     row = row_of(operation)
     if not _is_open(row, actor, agent, given):
         return _WHY[row.code].format(words=row.words)
-    return None if row.scope in actor.scopes else _lacks(actor, row.scope)
+    return None if actor.scopes & {row.scope, row.narrow} else _lacks(actor, row.scope)
 
 
 def require_permission(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> None:
@@ -192,15 +201,30 @@ def ask_token(actor: Actor, kind: str, scopes: Iterable[str]) -> None:
         raise NotAllowed(
             "a token of kind person is made by the person, or by a service token with the scope 'person'", code="kind"
         )
+    narrow = narrow_scopes()
     for scope in scopes:
-        if scope in SCOPES and scope not in actor.scopes:
-            raise NotAllowed(_lacks(actor, scope), code="scope")
+        for needed in {scope} & set(SCOPES) or narrow.get(scope, set()):
+            if needed not in actor.scopes:
+                raise NotAllowed(_lacks(actor, needed), code="scope")
+
+
+def narrow_scopes() -> dict[str, set[str]]:
+    """The scopes that open a few rows alone, with the scopes that open these among others."""
+    found: dict[str, set[str]] = {}
+    for row in every_row().values():
+        if row.narrow is not None:
+            found.setdefault(row.narrow, set()).add(row.scope)
+    return found
 
 
 def clean_scopes(kind: str, scopes: Iterable[str]) -> list[str]:
-    """A token's scopes in their fixed order."""
+    """A token's scopes in their fixed order. A narrow one is a program's, beside none that writes."""
     wanted = {scopes} if isinstance(scopes, str) else set(scopes)
-    known = SCOPES if kind == "service" else SCOPES[:-1]
+    narrow = () if kind == "person" else sorted(narrow_scopes())
+    known = (*(SCOPES if kind == "service" else SCOPES[:-1]), *narrow)
     if not wanted or not wanted <= set(known):
         raise Invalid(f"scopes are of {', '.join(known)}; at least one", field="scopes")
-    return [scope for scope in SCOPES if scope in wanted]
+    for one in wanted & set(narrow):
+        if more := wanted & {WRITE, ADMIN, PERSON}:
+            raise Invalid(f"{one!r} is for a program that does no more; leave out {min(more)!r}", field="scopes")
+    return [scope for scope in (*SCOPES, *narrow) if scope in wanted]

@@ -41,10 +41,11 @@ def everyone(conn: Connection) -> list[str]:
 
 
 def preset_name(tx: Tx) -> str | None:
-    """The preset this owner has chosen, if any."""
-    row = _PRESET.first(tx.conn, {"owner": tx.owner})
-    chosen: str | None = None if row is None else row.preset
-    return chosen
+    """The preset this owner has chosen, if any. It comes with the end of the ledger, where that was read."""
+    if tx.own_preset is None:
+        row = _PRESET.first(tx.conn, {"owner": tx.owner})
+        tx.own_preset = (None if row is None else row.preset,)
+    return tx.own_preset[0]
 
 
 def zone_name(tx: Tx) -> str:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
 
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.ids import new_id
@@ -202,8 +202,10 @@ class Tokens:
         secret = f"kbs_{secrets.token_urlsafe(32)}"
         row = {"hash": _hash(secret), "token_id": token_id, "created_at": stamp(now), "expires_at": stamp(now + KEPT)}
         with self._database.unscoped(writes=True) as conn:
-            conn.execute(delete(page_sessions).where(page_sessions.c.expires_at <= stamp(now)))
+            closed = select(tokens.c.id).where(tokens.c.revoked_at.isnot(None))
+            over = or_(page_sessions.c.expires_at <= stamp(now), page_sessions.c.token_id.in_(closed))
             conn.execute(insert(page_sessions), row)
+            conn.execute(delete(page_sessions).where(over))  # its own too, where the token was revoked meanwhile
         return secret
 
     def of_session(self, secret: str) -> Token | None:

@@ -64,6 +64,8 @@ TIMELY = 1.25
 LOOKED_AT = 5
 TOTALS = 1000
 """Of so many owners the size of their book is kept in mind."""
+MOST_HITS = 200
+"""So many are asked for at once, and so far the pages of a question go."""
 SAME = 0.0001
 """Relevances that differ by less are the same, and other things order them."""
 
@@ -94,7 +96,7 @@ class RankedHit(NamedTuple):
 def check_query(query: object, limit: object) -> None:
     if not isinstance(query, str) or not query.strip():
         raise Invalid("ask something: the query is empty", field="query")
-    clean_count(limit, "limit", 200)
+    clean_count(limit, "limit", MOST_HITS)
 
 
 def leading(scores: Mapping[Key, float], most: int, slack: float) -> list[Key]:
@@ -123,6 +125,17 @@ def best_first(placed: Iterable[RankedHit]) -> list[RankedHit]:
     return sorted(newest, key=lambda one: (-one.relevance, not one.timely, not one.current, -one.importance))
 
 
+def page_after(placed: Sequence[RankedHit], cursor: str | None, limit: int) -> Sequence[RankedHit]:
+    """Of hits in order, as many as are asked for: the first ones, or those behind the one that `cursor` names."""
+    if cursor is None:
+        return placed[:limit]
+    ids = [one.id for one in placed]
+    if cursor not in ids:
+        raise Invalid(f"no answer to this question has the id {cursor!r}; ask without a cursor", field="cursor")
+    start = ids.index(cursor) + 1
+    return placed[start : start + limit]
+
+
 # Operations
 
 
@@ -136,13 +149,14 @@ def recall(
     category: str | None = None,
     scope: str | None = None,
     labels: Labels = NOTHING,
+    cursor: str | None = None,
     meaning: Meaning | None = None,
 ) -> Sequence[Hit]:
     """The active memories that answer a question, as the book stands now."""
     check_query(query, limit)
     asked, named = query_terms(query), asked_stretch(query, now)
     alike, failure = _alike(tx, meaning, query)
-    most = limit if named is None else limit * LOOKED_AT
+    most = (limit if cursor is None else MOST_HITS) * (1 if named is None else LOOKED_AT)
     place = ListingPlace(category and sought(category), scope and sought(scope), labels.count)
     here, bound_to = _having(place), bound(labels)
     rows: dict[str, Any] = {}
@@ -154,7 +168,9 @@ def recall(
         rows = _rows(tx, list(ranked), place, bound_to)
         if len(rows) == len(ranked):
             break
-    placed = best_first(_rank_row(row, ranked[id][0], now, named) for id, row in rows.items())[:limit]
+    placed = page_after(
+        best_first(_rank_row(row, ranked[id][0], now, named) for id, row in rows.items()), cursor, limit
+    )
     floor = alike.floor * ALIKE_FROM if alike else math.inf
     hits = []
     for one in placed:
@@ -181,6 +197,7 @@ def recall_past(
     category: str | None = None,
     scope: str | None = None,
     labels: Labels = NOTHING,
+    cursor: str | None = None,
 ) -> Sequence[Hit]:
     """The same for a past instant. It is rare, so it reads everything that was known then."""
     check_query(query, limit)
@@ -202,7 +219,7 @@ def recall_past(
         relevance = min(1.0, round(score / full_score(wanted), 4))
         placed.append(RankedHit(id, relevance, False, current, state.importance, version.recorded_at, past[id]))
     hits = []
-    for one in best_first(placed)[:limit]:
+    for one in page_after(best_first(placed), cursor, limit):
         memory = one.held.to_json_fields(valid, preset)
         reasons = (*words_said(one.id, wanted, values), *(() if one.current else ("not true now",)))
         hits.append(memory | {"relevance": one.relevance, "reasons": [*reasons]})

@@ -1,28 +1,55 @@
-"""An import as a whole: which importer reads a file, one transaction for each book, and rolling back a dry run."""
+"""An import as a whole: which importer reads a file, the pieces in which it is written, and the load they make.
 
-from collections.abc import Iterable, Mapping, Sequence
+Reading and judging need no lock. What is written is written in short pieces, between which others have their turn; all
+pieces are one load, which is taken back as a whole, also by itself if the import breaks off. Cut off by a kill, it
+stands among the loads as not whole: it is taken back there, or the same file again completes it. A dry run only reads.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import chain_head
+from keepbook.book.owners.allowance import room_for_all
+from keepbook.book.owners.choices import get_choices
 from keepbook.book.upkeep.export_lines import altered_file
 from keepbook.book.upkeep.import_answer import Imported, to_imported
 from keepbook.book.upkeep.importers.incoming import Incoming, who_text
 from keepbook.book.upkeep.importers.read_file import ReadImport, read_import
-from keepbook.book.upkeep.importers.write import Progress, write_incoming
+from keepbook.book.upkeep.importers.write import NEW, ImportWriter, Progress
 from keepbook.book.upkeep.reading_apart import limits_in
-from keepbook.book.upkeep.transfer import import_lines
+from keepbook.book.upkeep.take_back import take_back_unfinished
+from keepbook.book.upkeep.transfer import MergeWriter, OurFile, read_ours, rehearse_restore, restore
 from keepbook.errors import Conflict, Invalid, KeepbookError
+from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 
+PIECE_SECONDS = 0.2
+"""So long one piece holds the owner's lock, and about so long the next is judged before it begins."""
+GAP_SECONDS = 0.1
+"""At least so long the lock is free between two pieces: who waits for a file asks again only now and then."""
 
-class _OnlyLooked(Exception):
-    """Takes back what a dry run brought in."""
 
-    def __init__(self, taken: Imported) -> None:
-        self.taken = taken
+class PieceWriter(Protocol):
+    """What is written piece by piece."""
+
+    chats: dict[str, int]
+    grown: list[str]
+
+    @property
+    def is_done(self) -> bool: ...
+
+    @property
+    def imported(self) -> Imported: ...
+
+    def judge_ahead(self, preset: Preset, never: tuple[str, ...], enough: Callable[[], bool]) -> None: ...
+
+    def write_piece(self, tx: Tx, preset: Preset, enough: Callable[[], bool], progress: Progress) -> None: ...
 
 
 def import_texts(book: OpenBook, stream: Iterable[str], *, merge: bool, dry_run: bool, theirs: str | None) -> Imported:
@@ -79,51 +106,156 @@ def only_person(incoming: Incoming, theirs: str | None) -> Incoming:
 def import_incoming(
     book: OpenBook, incoming: Incoming, *, dry_run: bool = False, progress: Progress = lambda _: None
 ) -> Imported:
-    """Write what an importer has read into one book."""
+    """Write what an importer has read into one book. If a limit would be reached, nothing is written."""
     book.ask("book.import")
+    if dry_run:
+        return _look(book, incoming, progress)
+    if book._has_limits:
+        _look(book, incoming, lambda _: None)
+    return _write_pieces(book, _ForeignWriter(book, incoming), incoming.file, progress)
+
+
+class _ForeignWriter(ImportWriter):
+    """Another program's file, answered as an import."""
+
+    def __init__(self, book: OpenBook, incoming: Incoming, *, looks: bool = False) -> None:
+        super().__init__(book.origin, incoming, book.meaning, looks=looks)
+        self._answer = partial(to_imported, source=incoming.source, owner=book.owner, dry_run=looks)
+
+    @property
+    def imported(self) -> Imported:
+        return self._answer(self.result)
+
+
+def _look(book: OpenBook, incoming: Incoming, progress: Progress) -> Imported:
+    """What would come in. Nothing is written, and nobody waits."""
+    writer = _ForeignWriter(book, incoming, looks=True)
+
+    def check_room(tx: Tx) -> None:
+        new = writer.result
+        room_for_all(
+            tx,
+            memories_more=new.count("memory", NEW),
+            chats_more=new.count("chat", NEW),
+            letters=writer.letters,
+        )
+
+    _look_through(book, writer, progress, check_room)
+    return writer.imported
+
+
+def _look_through(
+    book: OpenBook, writer: PieceWriter, progress: Progress, at_end: Callable[[Tx], None] = lambda _: None
+) -> None:
+    while True:
+        enough = _judge_ahead(book, writer)
+        with book.reading() as (tx, preset, _), _only_looking(tx):
+            writer.write_piece(tx, preset, enough(), progress)
+            if writer.is_done:
+                return at_end(tx)
+
+
+def _write_pieces(book: OpenBook, writer: PieceWriter, file: str, progress: Progress = lambda _: None) -> Imported:
+    load = _GrowingLoad(file)
+    freed = float("-inf")
     try:
-        with book.writing() as (tx, preset):
-            first = chain_head(tx).seq + 1
-            brought = write_incoming(
-                tx, book.origin, preset, incoming, sense=book.meaning, progress=progress, looks=dry_run
-            )
-            taken = to_imported(brought, incoming.source, book.owner, dry_run=dry_run)
-            if dry_run:
-                raise _OnlyLooked(taken)
-            held = {"chats": brought.chats, "grown": list(brought.grown)}
-            return _record_load(tx, book, taken, first, held, incoming.file)
-    except _OnlyLooked as looked:
-        return looked.taken
+        while True:
+            enough = _judge_ahead(book, writer)
+            time.sleep(max(0.0, freed + GAP_SECONDS - time.perf_counter()))
+            with book.writing() as (tx, preset):
+                load.begin_piece(tx)
+                writer.write_piece(tx, preset, enough(), progress)
+                load.end_piece(tx, book, writer)
+            if writer.is_done:
+                return replace(writer.imported, load=load.nth)
+            freed = time.perf_counter()
+    except BaseException:
+        if load.nth is not None and not book._is_writing:
+            take_back_unfinished(book, load.nth)
+        raise
 
 
-def _record_load(tx: Tx, book: OpenBook, taken: Imported, first: int, held: Mapping[str, Any], file: str) -> Imported:
-    """With the number of the load, where something came in."""
-    last = chain_head(tx).seq
-    if last < first and not any(held.values()):
-        return taken
-    told = {
-        "file": file[:200], "memories": taken.memories, "chats": taken.chats, "unchanged": taken.unchanged,
-        "refused": len(taken.refused),
-    }  # fmt: skip
-    brought = {"first": first, "last": last, **held}
-    return replace(
-        taken, load=loads.record_load(tx, book.origin, loads.MEMORIES, taken.source, brought=brought, told=told)
-    )
+def _judge_ahead(book: OpenBook, writer: PieceWriter) -> Callable[[], Callable[[], bool]]:
+    """Find what the next piece needs while nothing is locked. Returns what says how long the piece may last; inside the
+    program's own transaction it is the only one."""
+    if book._is_writing:
+        return lambda: lambda: False
+    with book.reading() as (tx, preset, _):
+        never = get_choices(tx).never
+    writer.judge_ahead(preset, never, _stop_watch())
+    return _stop_watch
+
+
+def _stop_watch() -> Callable[[], bool]:
+    until = time.perf_counter() + PIECE_SECONDS
+    return lambda: time.perf_counter() > until
+
+
+@contextmanager
+def _only_looking(tx: Tx) -> Iterator[None]:
+    """Inside, changes of memories are answered and not written."""
+    before, tx.looks = tx.looks, True
+    try:
+        yield
+    finally:
+        tx.looks = before
+
+
+class _GrowingLoad:
+    """The load that the pieces of an import make, recorded with each of them."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file[:200]
+        self._pieces: list[list[int]] = []
+        self.nth: int | None = None
+
+    def begin_piece(self, tx: Tx) -> None:
+        self._first = chain_head(tx).seq + 1
+
+    def end_piece(self, tx: Tx, book: OpenBook, writer: PieceWriter) -> None:
+        if (last := chain_head(tx).seq) >= self._first:
+            self._pieces.append([self._first, last])
+        if not (self._pieces or writer.chats or writer.grown):
+            return
+        taken = writer.imported
+        told: dict[str, Any] = {
+            "file": self._file, "memories": taken.memories, "chats": taken.chats, "unchanged": taken.unchanged,
+            "refused": len(taken.refused),
+        }  # fmt: skip
+        if not writer.is_done:
+            told[loads.UNDER_WAY] = True
+        brought = {"pieces": self._pieces, "chats": writer.chats, "grown": writer.grown}
+        if self.nth is None:
+            self.nth = loads.record_load(tx, book.origin, loads.MEMORIES, taken.source, brought=brought, told=told)
+        else:
+            loads.grow_load(tx, self.nth, brought=brought, told=told)
+
+
+# Exports of ours
 
 
 def _import_ours(book: OpenBook, lines: Sequence[tuple[int, str]], *, merge: bool, dry_run: bool) -> Imported:
+    with book.reading() as (tx, _, _):
+        tables = tx.tables
+    ours = read_ours(tables, lines, book.hand)
     try:
-        with book.writing() as (tx, preset):
-            first = chain_head(tx).seq + 1
-            taken = import_lines(tx, book.origin, preset, lines, merge=merge, hand=book.hand)
-            if dry_run:
-                raise _OnlyLooked(taken)
-            return (
-                _record_load(tx, book, taken, first, {}, "") if merge else taken
-            )  # a restored book is the book that it was
-    except _OnlyLooked as looked:
-        return replace(looked.taken, dry_run=True)
+        if merge:
+            return _merge(book, ours, dry_run=dry_run)
+        if dry_run:
+            with book.reading() as (tx, _, _):
+                return replace(rehearse_restore(tx, book.extensions, ours), dry_run=True)
+        with book.writing() as (tx, _):  # a restored book is the book that it was: all at once
+            return restore(tx, ours)
     except KeepbookError as error:
         if error.code in ("guard", "refused"):  # the database would not have it
             raise altered_file(error.message) from error
         raise
+
+
+def _merge(book: OpenBook, ours: OurFile, *, dry_run: bool) -> Imported:
+    """Add the memories of an export; a line that cannot be kept is found before the first is written."""
+    looked = MergeWriter(book.origin, ours, looks=True)
+    _look_through(book, looked, lambda _: None)
+    if dry_run:
+        return replace(looked.imported, dry_run=True)
+    return _write_pieces(book, MergeWriter(book.origin, ours), "")

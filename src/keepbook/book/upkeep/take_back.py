@@ -78,34 +78,49 @@ def take_back_load(book: OpenBook, nth: int) -> Arrival:
         load = loads.load_to_take_back(tx, book.origin, nth)
         if load.what != loads.MEMORIES:
             _take_back_elsewhere(book, tx, load)
-            return loads.get_load(tx, nth)
-        book.ask("undo.person")
-        still, deleted, stayed = _as_they_came(tx, load.brought.get("chats", {}))
-        mine = (ledger.c.owner == tx.owner, ledger.c.seq.between(load.brought["first"], load.brought["last"]))
-        came = tx.conn.execute(select(ledger).where(*mine).order_by(ledger.c.seq)).all()
-        written = [*came, *read_out(tx, [*still, *deleted])]
-        memories: list[str] = []
-        left = 0
-        for entries in _by_what_they_touch(written).values():
-            newest, fate = fate_of(tx, entries)
-            if fate == KEPT:
-                take_out(tx, book, preset, entries, newest)
-                memories += [] if newest.link_id else [newest.memory_id]
-            stayed += fate == TOUCHED
-            left += (
-                fate == OUT
-                and not newest.link_id
-                and stored_json.load_json(newest.after)["archived_reason"] == "undone"
-            )
-        now = stamp(tx.clock())
-        for id in (*still, *deleted):
-            for one in proposals.list_proposals(tx, thread_id=id):
-                proposals.expire(tx, one.id, now)
-        for id in still:
-            threads.trash(tx, id, now, by_person=book.hand.is_person)
-        gone = {"memories": memories, "chats": still, "deleted": deleted, "stayed": stayed, "left": left}
-        loads.mark_taken_back(tx, nth, gone)
+        else:
+            book.ask("undo.person")
+            _take_out_load(book, tx, preset, load)
         return loads.get_load(tx, nth)
+
+
+def take_back_unfinished(book: OpenBook, nth: int) -> None:
+    """Take back what came in of a load that broke off: who may bring it in may also leave it."""
+    with book.writing() as (tx, preset):
+        _take_out_load(book, tx, preset, loads.get_load(tx, nth))
+
+
+def _take_out_load(book: OpenBook, tx: Tx, preset: Preset, load: Arrival) -> None:
+    still, deleted, stayed = _as_they_came(tx, load.brought.get("chats", {}))
+    written = [*_written_by(tx, load), *read_out(tx, [*still, *deleted])]
+    memories: list[str] = []
+    left = 0
+    for entries in _by_what_they_touch(written).values():
+        newest, fate = fate_of(tx, entries)
+        if fate == KEPT:
+            take_out(tx, book, preset, entries, newest)
+            memories += [] if newest.link_id else [newest.memory_id]
+        stayed += fate == TOUCHED
+        left += (
+            fate == OUT and not newest.link_id and stored_json.load_json(newest.after)["archived_reason"] == "undone"
+        )
+    now = stamp(tx.clock())
+    for id in (*still, *deleted):
+        for one in proposals.list_proposals(tx, thread_id=id):
+            proposals.expire(tx, one.id, now)
+    for id in still:
+        threads.trash(tx, id, now, by_person=book.hand.is_person)
+    gone = {"memories": memories, "chats": still, "deleted": deleted, "stayed": stayed, "left": left}
+    loads.mark_taken_back(tx, load.nth, gone)
+
+
+def _written_by(tx: Tx, load: Arrival) -> list[Any]:
+    """The entries of a load, oldest first: of each of its pieces, between which others may have written."""
+    found: list[Any] = []
+    for first, last in load.brought["pieces"]:
+        mine = (ledger.c.owner == tx.owner, ledger.c.seq.between(first, last))
+        found += tx.conn.execute(select(ledger).where(*mine).order_by(ledger.c.seq)).all()
+    return found
 
 
 def _take_back_elsewhere(book: OpenBook, tx: Tx, load: Arrival) -> None:

@@ -7,8 +7,9 @@ file, or nothing is kept. The lines are described in `export_lines.py`, other pr
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -53,9 +54,11 @@ from keepbook.book.upkeep.export_lines import (
 )
 from keepbook.book.upkeep.hooks import upkeep_hooks
 from keepbook.book.upkeep.import_answer import Imported
+from keepbook.book.upkeep.importers.known import KnownImport, LookedMemories
 from keepbook.errors import Conflict, Invalid, KeepbookError
+from keepbook.extension import Extension
 from keepbook.presets import Preset
-from keepbook.storage.database import Tx
+from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import WHOLE_BOOK, TableSet, tables_of
 from keepbook.storage.tables.cover import covers, mends, seals, touched
@@ -122,39 +125,57 @@ def export_lines(tx: Tx) -> Iterator[str]:
     yield closing.line(chain.chain_head(tx).hash)
 
 
-def import_lines(
-    tx: Tx,
-    origin: Origin,
-    preset: Preset,
-    numbered: Sequence[tuple[int, str]],
-    *,
-    merge: bool,
-    hand: Actor = ALONE["person"],
-) -> Imported:
-    """Restore one of our files into an empty book, or add its memories to this one. `hand` is the actor who imports."""
-    ours = of_ours(read_lines(numbered), tx.tables)
-    try:
-        found = sorted_by_kind(ours, tx.tables)
-        import_checks.check_import(found, hand, tx.tables)
+@dataclass(frozen=True, slots=True)
+class OurFile:
+    """An export of ours that was read and checked: its rows by kind, and its lines as we spell them today."""
+
+    found: Mapping[str, list[Any]]
+    lines: Sequence[str]
+
+
+def read_ours(tables: TableSet, numbered: Sequence[tuple[int, str]], hand: Actor = ALONE["person"]) -> OurFile:
+    """Read one of our files and check it by itself, while no book is locked. `hand` is the actor who imports."""
+    ours = of_ours(read_lines(numbered), tables)
+    with _altered():
+        found = sorted_by_kind(ours, tables)
+        import_checks.check_import(found, hand, tables)
         _check_chain(found, ours[-1].value.get("hash"))
-        if merge:
-            return _merge(tx, origin, preset, _active(found))
-        restored = _restore(tx, found, respell_lines(ours, tx.tables))
+        return OurFile(found, respell_lines(ours, tables))
+
+
+def restore(tx: Tx, ours: OurFile) -> Imported:
+    """Restore one of our files into an empty book."""
+    with _altered():
+        restored = _restore(tx, ours.found, ours.lines)
         return replace(restored, to_arm=tuple(name for _, after in upkeep_hooks("after_restore") for name in after(tx)))
+
+
+def rehearse_restore(tx: Tx, extensions: Sequence[Extension], ours: OurFile) -> Imported:
+    """What `restore` would answer: a book in memory is restored instead of this one, which is only read."""
+    with _altered():
+        if (same := _same_or_empty(tx, ours)) is not None:
+            return same
+    rehearsal = Database(":memory:", tx.clock, extensions=extensions)
+    try:
+        with rehearsal.write(tx.owner) as there:
+            return restore(there, ours)
+    finally:
+        rehearsal.close()
+
+
+@contextmanager
+def _altered() -> Iterator[None]:
+    """What does not fit in a file of ours was altered in it."""
+    try:
+        yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise altered_file(f"{type(error).__name__}: {error}") from error
 
 
 def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Imported:
     """Into an empty book; the same file again changes nothing."""
-    present = list(export_lines(tx))
-    if present == lines:
-        return Imported(0, len(found["memory"]))
-    if not all(_is_of_a_new_book(json.loads(line)) for line in present[1:-1]):
-        raise Conflict(
-            "this book is not empty; add the file's memories with --merge, or import into another owner",
-            code="not_empty",
-        )
+    if (same := _same_or_empty(tx, OurFile(found, lines))) is not None:
+        return same
     if chain.chain_head(tx).link:  # of the owner's settings and tokens alone: the file's chain takes its place
         tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": "", "event": 0})
         tx.head = None
@@ -170,6 +191,19 @@ def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Im
     if not (result := verify(tx)).ok:
         raise altered_file(f"{result.where}: {result.why}")
     return Imported(len(found["memory"]))
+
+
+def _same_or_empty(tx: Tx, ours: OurFile) -> Imported | None:
+    """The answer where the book is the file's already; None where it is empty. Any other is refused."""
+    present = list(export_lines(tx))
+    if present == ours.lines:
+        return Imported(0, len(ours.found["memory"]))
+    if not all(_is_of_a_new_book(json.loads(line)) for line in present[1:-1]):
+        raise Conflict(
+            "this book is not empty; add the file's memories with --merge, or import into another owner",
+            code="not_empty",
+        )
+    return None
 
 
 def _is_of_a_new_book(line: Mapping[str, Any]) -> bool:
@@ -212,19 +246,51 @@ def _check_chain(found: Mapping[str, list[Any]], newest: object) -> None:
         raise altered_file("its newest hash is another than the last line says")
 
 
-def _merge(tx: Tx, origin: Origin, preset: Preset, records: Iterable[tuple[int, dict[str, Any]]]) -> Imported:
-    importing = Origin(origin.actor, origin.door, origin.thread_id, source="imported")
-    taken = count = 0
-    for number, record in records:
-        count += 1
-        if preset.categories and record.get("category") not in preset.categories:
-            record.pop("category", None)
-        try:
-            written = remember(tx, importing, preset, Statement(**record, force=True))
-        except KeepbookError as error:
-            raise broken_line(number, f"cannot be kept: {error.message}") from error
-        taken += not written.unchanged
-    return Imported(taken, count - taken)
+class MergeWriter:
+    """Adds the active memories of an export to a book, piece by piece; with `looks` it writes nothing."""
+
+    def __init__(self, origin: Origin, ours: OurFile, *, looks: bool = False) -> None:
+        self._origin = Origin(origin.actor, origin.door, origin.thread_id, source="imported")
+        with _altered():
+            self._records = _active(ours.found)
+        self._looked = LookedMemories() if looks else None
+        self._done = self._taken = 0
+        self.chats: dict[str, int] = {}
+        self.grown: list[str] = []
+
+    @property
+    def is_done(self) -> bool:
+        return self._done >= len(self._records)
+
+    @property
+    def imported(self) -> Imported:
+        return Imported(self._taken, self._done - self._taken)
+
+    def judge_ahead(self, preset: Preset, never: tuple[str, ...], enough: Callable[[], bool]) -> None:
+        """The person kept these: nothing is judged."""
+
+    def write_piece(self, tx: Tx, preset: Preset, enough: Callable[[], bool], progress: Callable[[int], None]) -> None:
+        while not self.is_done:
+            number, record = self._records[self._done]
+            if preset.categories and record.get("category") not in preset.categories:
+                record = {name: value for name, value in record.items() if name != "category"}
+            try:
+                self._taken += self._keep(tx, preset, Statement(**record, force=True))
+            except KeepbookError as error:
+                raise broken_line(number, f"cannot be kept: {error.message}") from error
+            self._done += 1
+            progress(self._done)
+            if enough():
+                break
+
+    def _keep(self, tx: Tx, preset: Preset, said: Statement) -> bool:
+        """Whether it is new."""
+        if self._looked is not None and self._looked.same(said) is not None:
+            return False
+        written = remember(tx, self._origin, preset, said)
+        if self._looked is not None and not written.unchanged:
+            self._looked.add(said, KnownImport(written.id, said.content))
+        return not written.unchanged
 
 
 def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
@@ -274,7 +340,7 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     _replay_extensions(tx, found, put)
     put(loads, found["load"])
     _index(tx, found)
-    tx.head = None
+    tx.head = tx.own_preset = None
 
 
 def _replay_extensions(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:

@@ -103,8 +103,11 @@ class Call:
         do: Callable[[Book], Any],
         status: int | Callable[[Any], int] = 200,
         headers: Callable[[Any], Mapping[str, str]] | None = None,
+        *,
+        in_pieces: bool = False,
     ) -> Response:
-        """Do the write and answer; with a key, once. The status may depend on the result."""
+        """Do the write and answer; with a key, once. The status may depend on the result. What is written `in_pieces`
+        has its own transactions, and done twice it changes nothing: its answer is stored after it."""
         book = self.book
         if self._key is None:
             return self._to_response(do(book), status, headers)
@@ -114,19 +117,26 @@ class Call:
         sent = b"\n".join(
             (who.encode(), self.request.method.encode(), url.path.encode(), url.query.encode(), self._body)
         )
+        made = None
+        if in_pieces and not self._is_answered(book, sent):
+            made = self._to_response(do(book), status, headers)
         with beside_memory(book).writing() as (tx, _):
             found = idempotency.find_answer(tx, self._key, sent)
             if found is not None:
                 if self._tells_memory and book.hand.is_program and not switches.is_memory_on(tx):
-                    if self.operation == "memories.inject":
+                    if self.operation == "memories.inject" or self.request.url.path.endswith("/inject"):
                         return self._to_response(do(book), status, headers)  # a block is empty now
                     switches.refuse_memory_off(tx)  # what was answered before is no way to read it still
                 return Response(found.body, found.status, {"Idempotency-Replayed": "true"}, "application/json")
-            made = self._to_response(do(book), status, headers)
+            made = made or self._to_response(do(book), status, headers)
             idempotency.store_answer(
                 tx, self._key, sent, idempotency.StoredAnswer(made.status_code, bytes(made.body).decode())
             )
             return made
+
+    def _is_answered(self, book: Book, sent: bytes) -> bool:
+        with beside_memory(book).reading() as (tx, _, _):
+            return idempotency.find_answer(tx, self._key or "", sent) is not None
 
     @property
     def _tells_memory(self) -> bool:

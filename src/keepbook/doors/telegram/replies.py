@@ -15,6 +15,7 @@ from keepbook.errors import KeepbookError, ModelFailed
 if TYPE_CHECKING:
     from keepbook.book.chats.closing_result import ClosingResult
     from keepbook.book.ledger.owner_settings import Configured
+    from keepbook.book.ledger.thing_entries import ThingSet
     from keepbook.book.memory.links import Link
     from keepbook.book.memory.memories import Memory, Written
     from keepbook.book.memory.proposals import Proposal
@@ -106,7 +107,7 @@ def already_in_trash_reply(memory: "Memory") -> Letter:
     return Letter(f"It is in the trash already: {_quoted_line(memory)}")
 
 
-def undone_reply(answer: "Written | Link | Configured") -> Letter:
+def undone_reply(answer: "Written | Link | Configured | ThingSet") -> Letter:
     state = getattr(answer, "state", None)
     now = {"active": "It stands again", "archived": "No longer kept", "trash": "In the trash again"}.get(state or "")
     what = f"Undone. {now}: {_quoted_line(answer)}" if now else "Undone."

@@ -27,10 +27,9 @@ AGENTS = Extension(
     bound=f"{_HERE}.bound",
     answers=(f"{_HERE}.notebook:answer_decisions",),
     talks=f"{_HERE}.house:talk_with_agent",
-    forms=f"{_HERE}.models.offline:answer_in_form",
     sweeps=f"{_HERE}.sweeps",
     commands={f"{_HERE}.commands": ("agent", "run")},
-    api=(f"{_HERE}.api.agents", f"{_HERE}.api.decisions"),
+    api=(f"{_HERE}.api.agents", f"{_HERE}.api.decisions", f"{_HERE}.api.forecasts"),
     pages=(
         f"{_HERE}.pages.form",
         f"{_HERE}.pages.agents",

@@ -6,15 +6,21 @@ from typing import Any
 from keepbook.book.owners.authority import READ, WRITE, Actor, authority_row, require_permission
 from keepbook.errors import NotAllowed
 
+RESOLVE = "resolve"
+"""The scope of a resolver's token: to read what waits for an answer, and to answer it."""
+
 ROWS = {
     "runs": authority_row("read agents, runs and decisions", READ, "yes yes own yes yes yes yes", "bound"),
-    "work": authority_row("run agents and resolve decisions", WRITE, "yes yes own yes yes yes yes", "bound"),
+    "work": authority_row("run agents and record decisions", WRITE, "yes yes own yes yes yes yes", "bound"),
+    "due": authority_row("read forecasts that are due", READ, "yes yes own yes yes yes yes", "bound", RESOLVE),
+    "answers": authority_row("resolve decisions", WRITE, "yes yes own yes yes yes yes", "bound", RESOLVE),
     "agents": authority_row("create and change agents, schedules and models", WRITE, "yes no no no yes yes no"),
 }
 
 OPERATIONS = {
     "agents.read": "runs", "runs.read": "runs", "decisions.read": "runs",
-    "agents.run": "work", "decisions.resolve": "work", "decisions.record": "work",
+    "agents.run": "work", "decisions.record": "work",
+    "decisions.due": "due", "decisions.resolve": "answers",
     "agents.change": "agents",
 }  # fmt: skip
 

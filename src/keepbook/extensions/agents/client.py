@@ -2,7 +2,10 @@
 
 import asyncio
 import inspect
+import json
 from datetime import datetime
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from keepbook.book.chats.threads import Thread
@@ -11,17 +14,21 @@ from keepbook.client.books import chat_request
 from keepbook.client.connection import Request, Steps
 from keepbook.client.faces import RemoteFace, ask_server, remote_face_of
 from keepbook.client.talk import refuse_models
-from keepbook.client.values import value_of
+from keepbook.client.values import to_json_argument, value_of
+from keepbook.errors import Invalid
 from keepbook.extension import at_once
 from keepbook.extensions.agents.book.agents import Agent
 from keepbook.extensions.agents.book.calibration import Calibration
 from keepbook.extensions.agents.book.cards.types import Broken, CardType, CardTypes
 from keepbook.extensions.agents.book.decisions import Decision, PastCard
 from keepbook.extensions.agents.book.face import Agents, Decisions, Runs
+from keepbook.extensions.agents.book.forecasts import DueForecast
 from keepbook.extensions.agents.book.recording import RecordedDecision
 from keepbook.extensions.agents.book.results import Former
 from keepbook.extensions.agents.book.runs import Run
 from keepbook.extensions.agents.book.runs import TranscriptTurn as Said
+from keepbook.extensions.agents.book.scoring.brought_in import BroughtForecast, BroughtIn
+from keepbook.extensions.agents.book.scoring.comparison import AgentComparison
 from keepbook.extensions.agents.book.second_looks import SecondLook
 
 RUN, AGENT = "/api/runs/{run_id}", "/api/agents/{ref}"
@@ -33,6 +40,24 @@ OVER = ("succeeded", "failed")
 def _list_runs(_: RemoteFace, agent: str | None = None, **filters: Any) -> Steps[list[Run]]:
     path = "/api/runs" if agent is None else "/api/agents/{agent}/runs"
     return (yield from Asks("GET", path, list[Run], "runs").steps({"agent": agent, **filters}))  # type: ignore[no-any-return]
+
+
+def _bring_in(_: RemoteFace, agent: str, source: Any, dry_run: bool = False) -> Steps[BroughtIn]:
+    path = Asks("POST", "/api/agents/{agent}/forecasts").request({"agent": agent}).path
+    headers = {"Content-Type": "text/plain"}
+    query = (("dry_run", str(dry_run).lower()),)
+    return value_of(BroughtIn, (yield Request("POST", path, query, text=_json_lines(source), headers=headers)))  # type: ignore[no-any-return]
+
+
+def _json_lines(source: Any) -> bytes:
+    """A file of this machine, lines, or forecasts, as they are sent."""
+    if isinstance(source, str | PathLike):
+        try:
+            return Path(source).expanduser().read_bytes()
+        except OSError as error:
+            raise Invalid(f"cannot read {source}: {error.strerror}", field="file") from None
+    lines = (line if isinstance(line, str) else json.dumps(to_json_argument(line)) for line in source)
+    return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
 def _cards(_: RemoteFace) -> Steps[CardTypes]:
@@ -76,9 +101,13 @@ DECISIONS = remote_face_of(
         "get": Asks("GET", "/api/decisions/{run_id}", Decision),
         "history": Asks("GET", "/api/decisions/{run_id}/history", list[Former], "history"),
         "count": Asks("GET", "/api/decisions/count", dict[str, int], "counts"),
+        "due": Asks("GET", "/api/decisions/due", list[DueForecast], "forecasts"),
         "first_resolved": Asks("GET", "/api/decisions/count", datetime | None, "first_resolved"),
         "calibration": Asks("GET", "/api/decisions/calibration", Calibration),
         "record": Asks("POST", "/api/agents/{agent}/decisions", RecordedDecision),
+        "bring_in": _bring_in,
+        "compare": Asks("GET", "/api/forecasts/comparison", AgentComparison),
+        "brought_in": Asks("GET", "/api/forecasts/brought-in", list[BroughtForecast], "forecasts"),
         "record_second_look": Asks("POST", f"{RUN}/re-examinations", RecordedDecision),
         "second_look": Asks("GET", f"{RUN}/re-examine", SecondLook),
         "exit": Asks("POST", f"{RUN}/resolve", Decision),

@@ -57,6 +57,9 @@ MemoryOption = Annotated[bool | None, typer.Option("--memory/--no-memory", help=
 SecondLooksOption = Annotated[
     bool | None, typer.Option("--second-looks/--no-second-looks", help="Its notes, too, may be looked at again.")
 ]
+RunSecondsOption = Annotated[int | None, typer.Option("--run-seconds", help="The longest a run may take; 900.")]
+RunToolCallsOption = Annotated[int | None, typer.Option("--run-tool-calls", help="Tool calls of a run; 40.")]
+RunTokensOption = Annotated[int | None, typer.Option("--run-tokens", help="Tokens of a run; any number.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What it is called.", show_default=False)]
 NewName = Annotated[str | None, typer.Option("--name", metavar="NAME", help="Call it so from now on.")]
 
@@ -74,6 +77,8 @@ def register(app: typer.Typer) -> None:
     command(agent, "disarm", disarm, writes=True)
     command(agent, "run", run, writes=True)
     command(agent, "record", record, writes=True)
+    command(agent, "bring-in", bring_in, writes=True)
+    command(agent, "check", check)
     command(agent, "decisions", decisions)
     command(agent, "calibration", calibration)
     command(agent, "cards", cards)
@@ -82,6 +87,7 @@ def register(app: typer.Typer) -> None:
     command(runs, "list", list_runs)
     command(runs, "show", show_run)
     command(runs, "re-examine", re_examine, writes=True)
+    command(runs, "due", list_due)
     command(runs, "resolve", resolve, writes=True)
 
 
@@ -102,12 +108,15 @@ def create(
     memory: MemoryOption = None,
     review: ReviewOption = None,
     looks: SecondLooksOption = None,
+    run_seconds: RunSecondsOption = None,
+    run_tool_calls: RunToolCallsOption = None,
+    run_tokens: RunTokensOption = None,
 ) -> None:
     """Make an agent; a name is enough."""
     given = _given_settings(
         instructions=instructions, default_prompt=prompt, model=model, adapter=adapter, card_type=card,
         schedule=schedule, team=specialist, use_block=block, memory_enabled=memory, review_decisions=review,
-        second_looks=looks,
+        second_looks=looks, run_seconds=run_seconds, run_tool_calls=run_tool_calls, run_tokens=run_tokens,
     )  # fmt: skip
     call.answer(call.book.agents.create(name, **given), sheets.agent_made_sheet)
 
@@ -151,11 +160,15 @@ def update(
     block: UseBlock = None,
     review: ReviewOption = None,
     looks: SecondLooksOption = None,
+    run_seconds: RunSecondsOption = None,
+    run_tool_calls: RunToolCallsOption = None,
+    run_tokens: RunTokensOption = None,
 ) -> None:
     """Change an agent: only what is given."""
     given = _given_settings(
         name=name, instructions=instructions, default_prompt=prompt, model=model, adapter=adapter, card_type=card,
         schedule=schedule, team=specialist, use_block=block, review_decisions=review, second_looks=looks,
+        run_seconds=run_seconds, run_tool_calls=run_tool_calls, run_tokens=run_tokens,
     )  # fmt: skip
     if not given:
         raise Invalid("say what should change; see: keepbook agent update --help", field="agent")
@@ -203,6 +216,10 @@ def record(
     made_at: Annotated[str | None, typer.Option("--made-at", metavar="WHEN", help="When it was made; now.")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Recorded once, however often it is sent.")] = None,
     link: Annotated[str | None, typer.Option("--link", metavar="URL", help="Where more of it stands.")] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Which model made it.")] = None,
+    version: Annotated[
+        str | None, typer.Option("--prompt-version", metavar="NAME", help="With which words it was asked.")
+    ] = None,
 ) -> None:
     """Record a decision that the agent made elsewhere."""
     with reading(file) as lines:
@@ -212,7 +229,47 @@ def record(
     except ValueError:
         raise Invalid("the card is no JSON object", field="card", code="invalid_card") from None
     when = call.moment(made_at, "made_at")
-    call.answer(call.book.decisions.record(agent, card, made_at=when, key=key, link=link), sheets.recorded_sheet)
+    made = call.book.decisions.record(
+        agent, card, made_at=when, key=key, link=link, model=model, prompt_version=version
+    )
+    call.answer(made, sheets.recorded_sheet)
+
+
+def bring_in(
+    call: Invocation,
+    agent: AgentArgument,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="One forecast on each line, as JSON; - is stdin.", show_default=False)
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come in.")] = False,
+) -> None:
+    """Bring in what the agent forecast elsewhere, with its own dates; 1 where a line was refused."""
+    if file != "-":
+        told = call.book.decisions.bring_in(agent, Path(file).expanduser(), dry_run=dry_run)
+    else:
+        with reading(file) as lines:
+            told = call.book.decisions.bring_in(agent, list(lines), dry_run=dry_run)
+    call.answer(told, sheets.brought_in_sheet)
+    if told.wrong:
+        raise typer.Exit(1)
+
+
+def check(
+    call: Invocation,
+    agent: AgentArgument,
+    other: Annotated[
+        str, typer.Option("--fail-if-worse", metavar="OTHER", help="The agent it is held against.", show_default=False)
+    ],
+    series: Annotated[str, typer.Option("--series", help="witnessed, recorded_later, self_graded or brought_in.")] = (
+        "witnessed"
+    ),
+    tag: Annotated[str | None, typer.Option("--tag", help="Only forecasts with this tag.")] = None,
+) -> None:
+    """Hold an agent against another on the questions that both forecast; exit with 1 where it is worse."""
+    found = call.book.decisions.compare(agent, other, series=series, tag=tag)
+    call.answer(found, sheets.comparison_sheet)
+    if found.worse:
+        raise typer.Exit(1)
 
 
 def decisions(call: Invocation, agent: AgentArgument, limit: RunLimitOption = 5) -> None:
@@ -227,10 +284,14 @@ def calibration(
     known_at: Annotated[
         str | None, typer.Option("--known-at", metavar="WHEN", help="As it was known then; now, if nothing is said.")
     ] = None,
+    series: Annotated[
+        str, typer.Option("--series", help="Or what counts apart: recorded_later, self_graded, brought_in.")
+    ] = "witnessed",
 ) -> None:
     """Tell whether stated conviction has meant anything."""
     when = call.moment(known_at, "known_at")
-    call.answer(call.book.decisions.calibration(agent, forecasts=forecasts, known_at=when), sheets.calibration_sheet)
+    found = call.book.decisions.calibration(agent, forecasts=forecasts, known_at=when, series=series)
+    call.answer(found, sheets.calibration_sheet)
 
 
 def cards(call: Invocation) -> None:
@@ -239,7 +300,8 @@ def cards(call: Invocation) -> None:
     if not call.as_json:
         sheets.cards(call.paper, known)
         return
-    types = [{"name": one.name, "title": one.title, "re_examinable": one.re_examinable} for one in known.types.values()]
+    names = ("name", "title", "re_examinable", "computed")
+    types = [{name: getattr(one, name) for name in names} for one in known.types.values()]
     call.json({"types": types, "broken": [str(one) for one in known.broken]})
 
 
@@ -296,6 +358,10 @@ def resolve(
     outcome: Annotated[
         str | None, typer.Option("--outcome", help="Of a forecast: yes, no, what it was, or void: it cannot be told.")
     ] = None,
+    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Where that was seen.")] = None,
+    early: Annotated[
+        str | None, typer.Option("--settled-early", metavar="WHY", help="Before its date: why it is settled.")
+    ] = None,
 ) -> None:
     """Say that you got out of a trade, or how a forecast came out."""
     at = call.moment(when, "when")
@@ -303,7 +369,17 @@ def resolve(
         call.answer(call.book.decisions.exit(run, price, at=at), sheets.decision_sheet)
         return
     said = {"yes": True, "true": True, "no": False, "false": False}.get(outcome.strip().lower(), outcome.strip())
-    call.answer(call.book.decisions.answer(run, said, at=at), sheets.decision_sheet)
+    done = call.book.decisions.answer(run, said, at=at, note=note, settled_early=early)
+    call.answer(done, sheets.decision_sheet)
+
+
+def list_due(
+    call: Invocation,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Of this one alone.")] = None,
+    limit: RunLimitOption = 50,
+) -> None:
+    """List forecasts that wait for an answer past their date."""
+    call.answer(call.book.decisions.due(agent=agent, limit=limit), sheets.due_sheet)
 
 
 # Shared

@@ -18,6 +18,7 @@ from keepbook.doors.cli.terminal.paper import (
     join_with_dots,
     pluralise,
 )
+from keepbook.extensions.agents.book.scoring.feedback import feedback_lines
 
 if TYPE_CHECKING:
     from keepbook.extensions.agents.book.agents import Agent
@@ -25,10 +26,17 @@ if TYPE_CHECKING:
     from keepbook.extensions.agents.book.calibration import DecisionGroup as Counted
     from keepbook.extensions.agents.book.cards import CardTypes
     from keepbook.extensions.agents.book.decisions import Decision, PastCard
+    from keepbook.extensions.agents.book.forecasts import DueForecast
     from keepbook.extensions.agents.book.recording import RecordedDecision
-    from keepbook.extensions.agents.book.runs import Run, TranscriptTurn
+    from keepbook.extensions.agents.book.runs import Card, Run, TranscriptTurn
+    from keepbook.extensions.agents.book.scoring.brought_in import BroughtIn
+    from keepbook.extensions.agents.book.scoring.comparison import AgentComparison
+    from keepbook.extensions.agents.book.scoring.forms import FormScores
+    from keepbook.extensions.agents.book.scoring.slices import Slice
 
 _FIRST = 100
+SHOWN_REFUSED = 20
+"""So many refused lines are shown; --json has more."""
 
 
 # Agents
@@ -92,6 +100,7 @@ def agent_sheet(paper: Paper, agent: "Agent", runs: Sequence["Run"]) -> None:
         ("told of you", "yes" if agent.use_block else "no"),
         ("reviews its decisions", "yes" if agent.review_decisions else "no"),
         ("Active Memory", remembers),
+        ("a run may use", f"{agent.run_seconds:,} s, {agent.run_tool_calls:,} tool calls{_token_limit(agent)}"),
     ):
         if value:
             table.add_row(ink(name, META), ink(value))
@@ -103,6 +112,10 @@ def agent_sheet(paper: Paper, agent: "Agent", runs: Sequence["Run"]) -> None:
     if runs:
         paper.gap()
         _runs_table(paper, runs, {})
+
+
+def _token_limit(agent: "Agent") -> str:
+    return "" if agent.run_tokens is None else f", {agent.run_tokens:,} tokens"
 
 
 # Runs
@@ -145,10 +158,11 @@ def _result(run: "Run") -> Text:
 def run_result_sheet(paper: Paper, run: "Run") -> None:
     """What a run that just ended came to."""
     if run.status == "failed":
-        paper.put(ink("The run failed: ", AMBER), ink(run.error or ""), ". What was said is kept: ", _see(paper, run))
+        kept = ". It is kept: " if run.error_code in ("no_model", "over_allowance") else ". What was said is kept: "
+        paper.put(ink("The run failed: ", AMBER), ink(run.error or ""), kept, _see(paper, run))
         return
     if run.card is not None:
-        _card(paper, run.card.slots)
+        _card(paper, run.card)
     paper.put(ink(f"{run.tokens_in + run.tokens_out:,} tokens · ", META), _see(paper, run))
 
 
@@ -156,9 +170,11 @@ def _see(paper: Paper, run: "Run") -> Text:
     return paper.hint("run show", run.id)
 
 
-def _card(paper: Paper, slots: Mapping[str, Any]) -> None:
+def _card(paper: Paper, card: "Card") -> None:
     table = grid(text=1)
-    for name, value in slots.items():
+    if card.computed is not None:
+        table.add_row(ink("computed by", META), ink(f"the rule {card.computed}; no model was asked"))
+    for name, value in card.slots.items():
         if value is not None and value != []:
             shown = "\n".join(map(str, value)) if isinstance(value, list) else _figure(value)
             table.add_row(ink(name.replace("_", " "), META), ink(shown))
@@ -181,10 +197,12 @@ def one_run(
     told += [word for word in (run.adapter, run.model) if word]
     paper.put(join_with_dots(told))
     if run.error:
-        paper.put(ink(run.error, AMBER))
+        paper.put(ink(run.error, AMBER), ink(f" ({run.error_code})" if run.error_code else "", META))
+    if run.retry_of:
+        paper.put(ink("makes up for ", META), ink(run.retry_of, ID))
     if run.card is not None:
         paper.gap()
-        _card(paper, run.card.slots)
+        _card(paper, run.card)
     if decision is not None:
         paper.put(join_with_dots(_outcome(decision)))
     for look in re_examinations:
@@ -221,7 +239,7 @@ def past_cards_sheet(paper: Paper, found: Sequence["PastCard"]) -> None:
     if not found:
         paper.put("It has not decided anything yet.")
     for one in found:
-        result = "" if one.result_r is None else f", {one.result_r:+.2f} R"
+        result = "" if one.result_r is None else f", {one.result_r:+z.2f} R"
         state = f"{one.outcome or one.state}{result}" if one.outcome or one.state else ""
         paper.put(
             ink(one.run_id, ID),
@@ -239,28 +257,119 @@ def _outcome(decision: "Decision") -> Iterator[Text | str]:
     if decision.fill_price is not None:
         yield f"filled at {decision.fill_price:g}"
     if decision.state == "open" and decision.so_far_r is not None:
-        yield f"{decision.so_far_r:+.2f} R so far"
+        yield f"{decision.so_far_r:+z.2f} R so far"
     if decision.outcome:
         where = "" if decision.exit_price is None else f" at {decision.exit_price:g}"
         yield f"{decision.outcome}{where}"
     if decision.result_r is not None:
-        yield f"{decision.result_r:+.2f} R"
+        yield f"{decision.result_r:+z.2f} R"
     if decision.result_pct is not None:
-        yield f"{decision.result_pct:+.2f} %"
+        yield f"{decision.result_pct:+z.2f} %"
     if decision.note:
         yield decision.note
+    if decision.settled_early:
+        yield f"settled early: {decision.settled_early}"
+    if decision.closed_by == "agent":
+        yield "graded by the forecaster"
 
 
 def recorded_sheet(paper: Paper, made: "RecordedDecision") -> None:
     word = "Recorded already" if made.replayed else "Recorded"
-    late = ["late: how it ends could be known, so it counts for no calibration"] if made.late else []
+    late = [_APART[made.decision.series]] if made.decision and made.decision.series in _APART else []
     paper.put(
         f"{word}. ", join_with_dots([ink(made.run_id, ID), *(_outcome(made.decision) if made.decision else ()), *late])
     )
 
 
+def brought_in_sheet(paper: Paper, told: "BroughtIn") -> None:
+    said = [f"{pluralise(told.added, 'forecast')} {'would come' if told.dry_run else 'came'} in"]
+    said += [f"{told.answered} answered"] if told.answered else []
+    said += [f"{told.unchanged} there already"] if told.unchanged else []
+    said += [f"{told.wrong} refused"] if told.wrong else []
+    paper.put(join_with_dots(said))
+    for one in told.refused[:SHOWN_REFUSED]:
+        paper.put(ink(f"line {one.line}: ", META), ink(one.reason))
+    if told.wrong > SHOWN_REFUSED:
+        paper.put(ink(f"and {told.wrong - SHOWN_REFUSED} more; --json has them", META))
+    if told.load is not None:
+        paper.put("Take it back: ", paper.hint("undo", "--load", str(told.load)))
+
+
+_APART = {
+    "recorded_later": "recorded later than it was made: it counts apart",
+    "brought_in": "late: how it ends could be known, so it counts as brought in alone",
+    "self_graded": "graded by the forecaster: it counts apart",
+}
+
+
+def due_sheet(paper: Paper, found: "Sequence[DueForecast]") -> None:
+    if not found:
+        paper.put("Nothing is due.")
+    for one in found:
+        choices = [", ".join(one.choices)] if one.choices else []
+        paper.put(join_with_dots([ink(one.run_id, ID), paper.clock(one.due), one.agent, one.question, *choices]))
+
+
+_VERDICTS = {
+    "better": "{agent} is better.",
+    "worse": "{agent} is worse.",
+    "undecided": "No difference can be told.",
+    "too_few": "Too few pairs to tell: it takes 30.",
+}
+
+
+def comparison_sheet(paper: Paper, found: "AgentComparison") -> None:
+    if not found.forms:
+        paper.put("No resolved question that both forecast within a day of each other.")
+    for one in found.forms:
+        means = f"{found.agent} {one.mean:.4g}, {found.other} {one.other_mean:.4g}"
+        paper.put(
+            f"{pluralise(one.pairs, 'pair')} on {pluralise(one.days, 'day')}, {_NAMES[one.score]}: {means}, "
+            f"difference {one.difference:+.4g}{_span(one.interval)}."
+        )
+        paper.put(ink(_VERDICTS[one.verdict].format(agent=found.agent), HEAD))
+    if found.contradicted:
+        paper.put(ink(f"{pluralise(found.contradicted, 'pair')} left out: resolved in two ways.", META))
+
+
+def _span(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f" (95 % interval {interval[0]:+.4g} to {interval[1]:+.4g})"
+
+
+_FORMS = {"yes_no": "Yes or no", "classes": "Several classes", "number": "Numbers"}
+_NAMES = {
+    "brier": "Brier score",
+    "log_score": "log score",
+    "rps": "ranked probability score",
+    "pinball": "pinball loss",
+    "interval_score": "interval score",
+    "crps_approximation": "CRPS, approximated from the quantiles",
+}
+
+
+def _form_scores(one: "FormScores") -> str:
+    there = [(words, getattr(one, name)) for name, words in _NAMES.items() if getattr(one, name) is not None]
+    return ", ".join(f"{words} {value:.4g}" for words, value in there)
+
+
+def _slices(paper: Paper, found: "Sequence[Slice]") -> None:
+    for by in dict.fromkeys(one.by for one in found):
+        table = columns(by.replace("_", " "), "count", "stated", "came true", "95 % interval", "scores", text=0)
+        for one in found:
+            if one.by == by:
+                share = "too few" if one.share is None else f"{one.share:.0%}"
+                span = "" if one.interval is None else "–".join(str(round(100 * edge)) for edge in one.interval)
+                scores = "; ".join(map(_form_scores, one.scores))
+                table.add_row(ink(one.name), str(one.count), f"{one.stated:.0f} %", share, span, scores)
+        paper.sheet(table)
+
+
 def calibration_sheet(paper: Paper, found: "Calibration") -> None:
     paper.put(found.words)
+    apart = {name: count for name, count in found.resolved_by_series.items() if count and name != found.series}
+    if apart:
+        counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in apart.items())
+        paper.put(ink(f"Counted apart: {counts}.", META))
     if not found.enough:
         return
     table = columns("stated", "count", "came right", "95 % interval", text=0)
@@ -271,9 +380,14 @@ def calibration_sheet(paper: Paper, found: "Calibration") -> None:
         table.add_row(f"{band.low}–{band.high - 1}", str(band.count), *told)
     paper.sheet(table)
     if found.brier is not None and found.base_brier is not None:
-        paper.put(f"Brier score {found.brier:.3f}, base rate {found.base_brier:.3f}.")
+        paper.put(f"Brier score {found.brier:.3f}, base rate {found.base_brier:.3f}: better by {found.skill_words}.")
     for title, groups in (("agent", found.by_agent), ("symbol", found.by_symbol), ("regime", found.by_regime)):
         _groups(paper, title, groups)
+    for one in found.scores:
+        paper.put(f"{_FORMS[one.form]}, {one.count}: {_form_scores(one)}.")
+    _slices(paper, found.slices)
+    for line in feedback_lines(found):
+        paper.put(line)
     if found.looks:
         paper.put(f"Second looks moved the right way {found.looks_right} of {pluralise(found.looks, 'time')}.")
 
@@ -281,11 +395,12 @@ def calibration_sheet(paper: Paper, found: "Calibration") -> None:
 def _groups(paper: Paper, title: str, groups: Sequence["Counted"]) -> None:
     if not groups:
         return
-    table = columns(title, "count", "came right", "R each", text=0)
+    table = columns(title, "count", "came right", "95 % interval", "R each", text=0)
     for one in groups:
         right = "too few" if one.hit_rate is None else f"{one.hit_rate:.0%}"
-        each = "" if one.expectancy is None else f"{one.expectancy:+.2f}"
-        table.add_row(ink(one.name), str(one.count), right, each)
+        span = "" if one.interval is None else "–".join(str(round(100 * edge)) for edge in one.interval)
+        each = "" if one.expectancy is None else f"{one.expectancy:+z.2f}"
+        table.add_row(ink(one.name), str(one.count), right, span, each)
     paper.sheet(table)
 
 

@@ -41,6 +41,9 @@ agents = declare_table(
     Column("memory_enabled", Integer, CheckConstraint("memory_enabled IN (0, 1)"), nullable=False),
     Column("review_decisions", Integer, CheckConstraint("review_decisions IN (0, 1)"), nullable=False),
     Column("second_looks", Integer, CheckConstraint("second_looks IN (0, 1)"), nullable=False, server_default="0"),
+    Column("run_seconds", Integer, CheckConstraint("run_seconds > 0")),
+    Column("run_tool_calls", Integer, CheckConstraint("run_tool_calls > 0")),
+    Column("run_tokens", Integer, CheckConstraint("run_tokens > 0")),
     Column("thread_id", Word),
     Column("created_at", Word, nullable=False),
     Column("updated_at", Word, nullable=False),
@@ -64,15 +67,16 @@ agents = declare_table(
 )
 
 RUNNING = (
-    "status", "adapter", "model", "card", "error", "session_before", "session_after", "epoch", "step", "tokens_in",
-    "tokens_out", "started_at", "finished_at",
+    "status", "adapter", "model", "card", "error", "error_code", "session_before", "session_after", "epoch", "step",
+    "tokens_in", "tokens_out", "started_at", "finished_at",
 )  # fmt: skip
 """What of a run is written while it runs."""
 
 # One execution of an agent, here or, where it was only recorded, elsewhere: `made_at` says when it was made, `key` is
-# the name under which it was sent, `link` where more of it stands. Once it has succeeded or failed its row never
-# changes: not by its own agent, not by a re-examination (`parent_run` names the run it looks at again), not by a
-# specialist (`lead_run` names its lead's run).
+# the name under which it was sent, `link` where more of it stands, `prompt_version` with which words it was asked. Once
+# it has succeeded or failed its row never changes: not by its own agent, not by a re-examination (`parent_run` names
+# the run it looks at again), not by a specialist (`lead_run` names its lead's run), not by the run that makes up for
+# it (`retry_of` names the failed one).
 runs = declare_table(
     "runs",
     owner_column(),
@@ -88,6 +92,7 @@ runs = declare_table(
     Column("card_type", Word),
     Column("card", Word),
     Column("error", Word),
+    Column("error_code", Word),
     Column("parent_run", Word),
     Column("lead_run", Word),
     Column("specialist", Word),
@@ -104,6 +109,8 @@ runs = declare_table(
     Column("made_at", Word),
     Column("key", Word, CheckConstraint("length(key) BETWEEN 1 AND 200")),
     Column("link", Word),
+    Column("prompt_version", Word, CheckConstraint("length(prompt_version) BETWEEN 1 AND 80")),
+    Column("retry_of", Word),
     PrimaryKeyConstraint("owner", "id"),
     ForeignKeyConstraint(["owner", "agent_id"], ["agents.owner", "agents.id"]),
     ForeignKeyConstraint(["owner", "parent_run"], ["runs.owner", "runs.id"]),
@@ -115,9 +122,10 @@ runs = declare_table(
     CheckConstraint("(finished_at IS NOT NULL) = (status IN ('succeeded', 'failed'))", name="ended_when_done"),
     CheckConstraint("card IS NULL OR (card_type IS NOT NULL AND status = 'succeeded')", name="a_card_is_a_result"),
     CheckConstraint("(error IS NOT NULL) = (status = 'failed')", name="a_failure_says_why"),
+    CheckConstraint("error_code IS NULL OR status = 'failed'", name="a_code_is_a_failures"),
     CheckConstraint("session_after IS NULL OR (step IS NOT NULL AND status = 'succeeded')", name="success_moves"),
     exported="run",
-    ids=("id", "agent_id", "parent_run", "lead_run", "thread_id"),
+    ids=("id", "agent_id", "parent_run", "lead_run", "thread_id", "retry_of"),
     covered=True,
     may_change=RUNNING,
     own=("insert", "update"),
@@ -156,13 +164,17 @@ transcripts = declare_table(
 
 RESULT = (
     "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price",
-    "result_r", "result_pct", "note",
+    "result_r", "result_pct", "note", "came_to", "resolver", "settled_early", "gap",
 )  # fmt: skip
 """What the bars, or somebody, say of a decision; the rest is the card's."""
 
 # How a run's card turned out. The first half is what the card said and never changes (`claim` is what it took to be so,
-# with this `probability`, where it is a forecast; `recorded_at`: when it came in from outside); the second follows the
-# bars, or the person's word, and comes to rest when the decision is closed.
+# with this `probability`, where it is a forecast; `event`: what it is about, where others are about the same;
+# `recorded_at`: when it came in from outside); the second follows the bars, or somebody's word, and comes to rest when
+# the decision is closed. `resolver` is the name of the program that told the end, `settled_early` the reason why it
+# could be told before the date, `gap` a stretch of which there were no bars that could have told otherwise. Of several
+# classes and of numbers `claim` is the likeliest class or the widest interval, and `came_to` which class or number it
+# was.
 decisions = declare_table(
     "decisions",
     owner_column(),
@@ -180,6 +192,7 @@ decisions = declare_table(
     Column("regime", Word),
     Column("probability", Number, CheckConstraint("probability BETWEEN 0 AND 1")),
     Column("claim", Word),
+    Column("event", Word),
     Column("recorded_at", Word),
     Column("state", Word, one_of("state", "open", "resolved", "expired"), nullable=False),
     Column("filled_at", Word),
@@ -187,12 +200,16 @@ decisions = declare_table(
     Column("through", Word),
     Column("last_close", Number),
     Column("closed_at", Word),
-    Column("closed_by", Word, one_of("closed_by", "bars", "person", "agent")),
+    Column("closed_by", Word, one_of("closed_by", "bars", "person", "agent", "resolver")),
     Column("outcome", Word, one_of("outcome", "target", "stop", "time", "exited", "expired", "true", "false", "void")),
     Column("exit_price", Number),
     Column("result_r", Number),
     Column("result_pct", Number),
     Column("note", Word),
+    Column("came_to", Word),
+    Column("resolver", Word),
+    Column("settled_early", Word),
+    Column("gap", Word),
     Column("known_at", Word),
     PrimaryKeyConstraint("owner", "run_id"),
     ForeignKeyConstraint(["owner", "run_id"], ["runs.owner", "runs.id"]),
@@ -228,3 +245,40 @@ former_results = declare_table(
     may_change=(),
     own=("insert",),
 )
+
+# What was forecast elsewhere and brought in afterwards, with its own dates: a record of its own, not witnessed here. A
+# row goes with its load; an answer that a later load brought, `answer_load`, goes with that one.
+brought_forecasts = declare_table(
+    "brought_forecasts",
+    owner_column(),
+    Column("agent_id", Word, nullable=False),
+    Column("key", Word, CheckConstraint("length(key) BETWEEN 1 AND 200"), nullable=False),
+    Column("load", Integer, nullable=False),
+    Column("recorded_at", Word, nullable=False),
+    Column("card_type", Word, nullable=False),
+    Column("card", Word, nullable=False),
+    Column("probability", Number, CheckConstraint("probability BETWEEN 0 AND 1"), nullable=False),
+    Column("claim", Word),
+    Column("made_at", Word, nullable=False),
+    Column("expires", Word, nullable=False),
+    Column("model", Word),
+    Column("prompt_version", Word, CheckConstraint("length(prompt_version) BETWEEN 1 AND 80")),
+    Column("link", Word),
+    Column("outcome", Word, one_of("outcome", "true", "false", "void")),
+    Column("came_to", Word),
+    Column("closed_at", Word),
+    Column("answered_at", Word),
+    Column("answer_load", Integer),
+    PrimaryKeyConstraint("owner", "agent_id", "key"),
+    ForeignKeyConstraint(["owner", "agent_id"], ["agents.owner", "agents.id"]),
+    CheckConstraint("(outcome IS NULL) = (closed_at IS NULL)", name="brought_with_its_date"),
+    CheckConstraint("(outcome IS NULL) = (answer_load IS NULL)", name="brought_by_a_load"),
+    CheckConstraint("(outcome IS NULL) = (answered_at IS NULL)", name="brought_at_an_instant"),
+    exported="brought_forecast",
+    ids=("agent_id",),
+    covered=True,
+    may_change=("outcome", "came_to", "closed_at", "answered_at", "answer_load"),
+    may_go=True,
+    own=("delete", "update"),
+)
+Index("brought_forecasts_by_load", brought_forecasts.c.owner, brought_forecasts.c.load)

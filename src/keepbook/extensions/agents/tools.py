@@ -20,6 +20,7 @@ from keepbook.extensions.agents.book.agents import Agent
 from keepbook.extensions.agents.book.calibration import Calibration
 from keepbook.extensions.agents.book.decisions import PastCard
 from keepbook.extensions.agents.book.prices import Bar
+from keepbook.extensions.agents.book.scoring.feedback import feedback_lines
 from keepbook.tools.catalogue import SYSTEM, ToolSet, build_tools
 from keepbook.tools.definition import READS, Annotations, Tool, ToolAnswer, define
 
@@ -98,8 +99,12 @@ def record_decision(
             raise Invalid(f"run {re_examines} is another agent's", field="re_examines")
         made = book.decisions.record_second_look(re_examines, card, **told)
     said = "It was recorded already" if made.replayed else "Recorded"
-    late = " It comes late: how it ends could be known already, so it counts for no calibration." if made.late else ""
-    return ToolAnswer(f"{said}, run {made.run_id}.{late}", to_json(made))
+    apart = ""
+    if made.late:
+        apart = " It comes late: how it ends could be known already, so it counts for no calibration."
+    elif made.decision is not None and made.decision.recorded_later:
+        apart = " It comes more than ten minutes after it was made, so it counts apart."
+    return ToolAnswer(f"{said}, run {made.run_id}.{apart}", to_json(made))
 
 
 # The same for whoever names the agent with each call
@@ -212,7 +217,7 @@ def _line(one: PastCard) -> str:
     if one.symbol and one.symbol not in one.line:
         parts.append(one.symbol)
     if one.outcome:
-        parts.append(one.outcome if one.result_r is None else f"{one.outcome}, {one.result_r:+.1f} R")
+        parts.append(one.outcome if one.result_r is None else f"{one.outcome}, {one.result_r:+z.1f} R")
     elif one.state:
         parts.append(one.state)
     return " · ".join(parts)
@@ -228,9 +233,11 @@ def _calibration_lines(found: Calibration) -> list[str]:
         low, high = (round(100 * edge) for edge in band.interval)
         lines.append(f"{told} ({band.share:.0%}, 95 % interval {low}–{high} %)")
     if found.enough and found.brier is not None and found.base_brier is not None:
-        lines.append(f"Brier score {found.brier:.3f}; always stating the hit rate would score {found.base_brier:.3f}.")
+        base = f"stating the share known before each would score {found.base_brier:.3f}"
+        lines.append(f"Brier score {found.brier:.3f}; {base}. Better by {found.skill_words}.")
+    lines += feedback_lines(found)
     if found.enough and found.expectancy is not None:
-        lines.append(f"Expectancy {found.expectancy:+.2f} R per decision.")
+        lines.append(f"Expectancy {found.expectancy:+z.2f} R per decision.")
     return lines
 
 

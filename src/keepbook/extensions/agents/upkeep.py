@@ -8,13 +8,25 @@ from typing import Any
 
 from sqlalchemy import Table, update
 
+from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ledger.loads import Arrival
 from keepbook.errors import Invalid
 from keepbook.extensions.agents.book import arming
-from keepbook.extensions.agents.tables import RESULT, agents, decisions, former_results, runs, transcripts
+from keepbook.extensions.agents.book.scoring.brought_in import FORECASTS, take_back_forecasts
+from keepbook.extensions.agents.tables import (
+    RESULT,
+    agents,
+    brought_forecasts,
+    decisions,
+    former_results,
+    runs,
+    transcripts,
+)
 from keepbook.patterns import regex
 from keepbook.storage.database import Tx
 
 SESSION = regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
+LOADS = (FORECASTS,)
 Put = Callable[[Table, Sequence[Mapping[str, Any]]], None]
 
 
@@ -38,10 +50,15 @@ def older_line(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
     return {"known_at": value.get("closed_at")} if kind == "decision" else {}
 
 
+def take_back(book: OpenBook, tx: Tx, load: Arrival) -> None:
+    book.ask("decisions.record")
+    take_back_forecasts(tx, book.origin, load.nth)
+
+
 def replay_rows(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
     """Agents and their runs as they went: begun, spoken in, ended; and decisions opened, then closed."""
     put(agents, found["agent"])
-    ended = dict.fromkeys(("card", "error", "session_after", "epoch", "step", "finished_at"))
+    ended = dict.fromkeys(("card", "error", "error_code", "session_after", "epoch", "step", "finished_at"))
     spoken: dict[str, list[Any]] = {}
     for line in sorted(found["line"], key=lambda row: row["turn"]):
         spoken.setdefault(line["run_id"], []).append(line)
@@ -65,3 +82,4 @@ def replay_rows(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
             if told is not row:
                 put(former_results, [told])
     put(former_results, [former for formers in before.values() for former in formers])  # of no decision: refused
+    put(brought_forecasts, found["brought_forecast"])

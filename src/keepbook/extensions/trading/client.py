@@ -15,9 +15,9 @@ from keepbook.errors import Invalid, NotAllowed
 from keepbook.extensions.trading.book.breakdown import Breakdown
 from keepbook.extensions.trading.book.exposure import Coming
 from keepbook.extensions.trading.book.face import Trading
-from keepbook.extensions.trading.book.files import LoadedFile
 from keepbook.extensions.trading.book.imports.load import ImportedTrades
 from keepbook.extensions.trading.book.lessons import Lesson
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 from keepbook.extensions.trading.book.market.bars import Bar
 from keepbook.extensions.trading.book.market.events import Event
 from keepbook.extensions.trading.book.market.face import Market
@@ -60,16 +60,23 @@ def _file(kind: str, source: Any, **told: Any) -> Request:
 def _load_with_progress(request: Request, progress: Callable[[int], None] | None) -> Steps[LoadedFile]:
     loaded: LoadedFile = value_of(LoadedFile, (yield request))
     if progress is not None:
-        progress(loaded.added + loaded.changed + loaded.unchanged + loaded.wrong)
+        progress(loaded.added + loaded.changed + loaded.unchanged + loaded.wrong + loaded.offered)
     return loaded
 
 
 def _load(
-    _: RemoteFace, kind: str, source: Any, deployment: str | None = None, progress: Callable[[int], None] | None = None
+    _: RemoteFace,
+    kind: str,
+    source: Any,
+    deployment: str | None = None,
+    progress: Callable[[int], None] | None = None,
+    corrections: str = "offer",
+    dry_run: bool = False,
 ) -> Steps[LoadedFile]:
     if kind in SHARED:
         raise Invalid(f"{kind} are shared by everybody: load them with kb.market", field="kind")
-    return (yield from _load_with_progress(_file(kind, source, deployment_id=deployment, brokers="false"), progress))
+    told = {"deployment_id": deployment, "corrections": corrections, "dry_run": str(dry_run).lower()}
+    return (yield from _load_with_progress(_file(kind, source, **told, brokers="false"), progress))
 
 
 def _bring_in(
@@ -147,6 +154,8 @@ TRADING_ROOM = remote_face_of(
         "bring_in": _bring_in,
         "loads": Asks("GET", f"{TRADING}/loads", list[Load], "loads"),
         "take_back": Asks("POST", f"{TRADING}/loads/{{load}}/undo", Load),
+        "take_back_trade": Asks("POST", f"{TRADING}/trades/take-back", Load, named=OF),
+        "split": Asks("POST", f"{TRADING}/splits", Load),
         "mappings": Asks("GET", f"{TRADING}/mappings", dict[str, dict[str, str]], "mappings"),
         "positions": Asks("GET", f"{TRADING}/positions", list[Position], "positions", OF),
         "trades": Asks("GET", f"{TRADING}/trades", Page[Trade], named=OF),

@@ -20,7 +20,8 @@ from keepbook.errors import Invalid
 from keepbook.extensions.trading import sheets
 
 if TYPE_CHECKING:
-    from keepbook.extensions.trading.book.files import LoadedFile, Progress, Source
+    from keepbook.extensions.trading.book.files import Progress, Source
+    from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 
 PANEL = "Trading"
 NEXT = {"lesson": "; `keepbook trading lessons --all` shows what there is"}
@@ -44,6 +45,7 @@ LoadDeploymentOption = Annotated[
 KnownAt = Annotated[
     str | None, typer.Option("--known-at", metavar="WHEN", help="As it was known then; now, if nothing is said.")
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would come of it, and keep nothing.")]
 LessonArgument = Annotated[str, typer.Argument(metavar="ID", help="As `trading lessons` shows it.", show_default=False)]
 
 
@@ -63,6 +65,8 @@ def register(app: typer.Typer) -> None:
         command(imports, name, work, writes=True)
     command(trading, "loads", loads)
     command(trading, "undo", undo, writes=True)
+    command(trading, "take-back", take_back, writes=True)
+    command(trading, "split", split, writes=True)
     command(trading, "skills", skills)
     command(trading, "deployments", deployments)
     command(trading, "performance", performance)
@@ -126,7 +130,13 @@ def import_trades(
     multiplier: Annotated[
         list[str] | None, typer.Option("--multiplier", metavar="SYMBOL=SIZE", help="What one contract holds; several.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would come of it, and keep nothing.")] = False,
+    dates: Annotated[
+        str | None, typer.Option("--dates", metavar="day|month", help="What comes first in 2/6/2026, if unclear.")
+    ] = None,
+    corrections: Annotated[
+        str, typer.Option("--corrections", metavar="HOW", help="Of what looks like one: offer, take or add.")
+    ] = "offer",
+    dry_run: DryRun = False,
 ) -> None:
     """Load a broker's file, or closed trades of your own; what each earned is computed net of its fees."""
     # With the engine, which --help does not need.
@@ -135,32 +145,37 @@ def import_trades(
 
     with _as_file(file) as path:
         if is_database(path):
-            _load_own(call, "trade", str(path), kind="freqtrade", deployment=deployment)
+            _load_own(call, "trade", str(path), kind="freqtrade", deployment=deployment, dry_run=dry_run)
             return
-        if not (format or columns or dry_run) and (path.suffix == ".parquet" or has_own_columns(path)):
-            _load_own(call, "trade", str(path), deployment=deployment)
+        if not (format or columns) and (path.suffix == ".parquet" or has_own_columns(path)):
+            _load_own(call, "trade", str(path), deployment=deployment, corrections=corrections, dry_run=dry_run)
             return
         with show_progress("Loading"):
             answer = call.book.trading.bring_in(
                 path, deployment=deployment, format=format, columns=parse_pairs(columns or (), "map"), symbol=symbol,
-                zone=times_in, multipliers=sizes(multiplier or ()), dry_run=dry_run,
+                zone=times_in, multipliers=sizes(multiplier or ()), dates=dates, corrections=corrections,
+                dry_run=dry_run,
             )  # fmt: skip
     call.answer(answer, sheets.trade_import_sheet)
     if answer.wrong:
         raise typer.Exit(1)
 
 
-def import_positions(call: Invocation, file: File, deployment: LoadDeploymentOption = None) -> None:
+def import_positions(
+    call: Invocation, file: File, deployment: LoadDeploymentOption = None, dry_run: DryRun = False
+) -> None:
     """Load what is open now; what is no longer in the file is closed."""
-    _load_own(call, "position", file, deployment=deployment)
+    _load_own(call, "position", file, deployment=deployment, dry_run=dry_run)
 
 
-def import_freqtrade(call: Invocation, file: FreqtradeArgument, deployment: LoadDeploymentOption = None) -> None:
+def import_freqtrade(
+    call: Invocation, file: FreqtradeArgument, deployment: LoadDeploymentOption = None, dry_run: DryRun = False
+) -> None:
     """Load the trades and open positions of freqtrade's own database, which is only read."""
-    _load_own(call, "trade", file, kind="freqtrade", deployment=deployment)
+    _load_own(call, "trade", file, kind="freqtrade", deployment=deployment, dry_run=dry_run)
 
 
-def _load_own(call: Invocation, what: str, file: str, kind: str | None = None, **told: str | None) -> None:
+def _load_own(call: Invocation, what: str, file: str, kind: str | None = None, **told: Any) -> None:
     given = {name: value for name, value in told.items() if value is not None}
     trading = call.book.trading
     _load_and_answer(
@@ -195,7 +210,7 @@ def loads(
     call: Invocation,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
 ) -> None:
-    """List the brokers' files that came in, the newest first."""
+    """List the files that came in, the newest first."""
     call.answer(call.book.trading.loads(limit=limit), sheets.loads_sheet)
 
 
@@ -203,8 +218,27 @@ def undo(
     call: Invocation,
     load: Annotated[int, typer.Argument(metavar="LOAD", min=1, help="As `trading loads` shows it.")],
 ) -> None:
-    """Take a broker's file out again, with its trades; the newest of a deployment first."""
+    """Take a file out again, with its trades; the newest of a deployment first. Or a split, or a trade taken back."""
     call.answer(call.book.trading.take_back(load), sheets.trades_taken_back_sheet)
+
+
+def take_back(
+    call: Invocation,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As `trading trades` shows it, or its beginning.")],
+    deployment: DeploymentOption = None,
+) -> None:
+    """Take one closed trade out again."""
+    call.answer(call.book.trading.take_back_trade(key, deployment=deployment), sheets.one_load_sheet)
+
+
+def split(
+    call: Invocation,
+    symbol: Annotated[str, typer.Argument(help="What was split: AAPL.", show_default=False)],
+    ratio: Annotated[str, typer.Argument(help="How many there are for one: 4, 4:1, 1:10.", show_default=False)],
+    on: Annotated[str, typer.Option("--on", metavar="DAY", help="The first day on which it counts, in UTC.")],
+) -> None:
+    """Say that a stock was split: what was bought before counts so, in every deployment."""
+    call.answer(call.book.trading.split(symbol, ratio, on=on), sheets.one_load_sheet)
 
 
 def skills(call: Invocation) -> None:
@@ -231,6 +265,9 @@ def performance(
         str | None, typer.Option("--deployment", metavar="NAME", help="Of this deployment alone, by name or id.")
     ] = None,
     detail: Annotated[str, typer.Option("--detail", help=f"{', '.join(DETAILS[:-1])} or {DETAILS[-1]}.")] = "summary",
+    currency: Annotated[
+        str | None, typer.Option("--currency", help="Convert into it, by the bars there are; else each by itself.")
+    ] = None,
     known_at: KnownAt = None,
 ) -> None:
     """Tell how a skill did, or one deployment of it."""
@@ -241,7 +278,8 @@ def performance(
     if detail not in DETAILS:
         raise Invalid(f"detail is one of {', '.join(DETAILS)}, not {detail!r}", field="detail")
     which, whose = _resolve_target(call, skill, deployment)
-    found = trading_answer(call.book, **which, detail=detail, known_at=call.moment(known_at, "known_at"))
+    at = call.moment(known_at, "known_at")
+    found = trading_answer(call.book, **which, detail=detail, known_at=at, currency=currency)
     if call.as_json:
         call.json({**to_json(whose), **found.data})
         return

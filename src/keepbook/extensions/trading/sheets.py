@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from keepbook.book.ground.to_json import Page
     from keepbook.book.ledger.loads import Load
     from keepbook.extensions.trading.book.exposure import Coming, Exposure
-    from keepbook.extensions.trading.book.files import LoadedFile
     from keepbook.extensions.trading.book.imports.load import ImportedTrades
     from keepbook.extensions.trading.book.lessons import Lesson
+    from keepbook.extensions.trading.book.loading.loaded import LoadedFile
     from keepbook.extensions.trading.book.performance import Performance
     from keepbook.extensions.trading.book.reflection import Reflection
     from keepbook.extensions.trading.book.skills import Deployment, Skill
@@ -37,13 +37,20 @@ if TYPE_CHECKING:
 
 _WRONG_ROWS = 20
 _FIRST = 100
+_KEY = 14
+"""So much of a trade's key is shown: enough to name it by."""
 _PERIODS = {"this_week": "this week", "last_7_days": "last 7 days", "last_30_days": "last 30 days"}
 
 
 def load_sheet(paper: Paper, answer: "LoadedFile", what: str) -> None:
     unchanged = f", {answer.unchanged:,} were there already" if answer.unchanged else ""
     changed = f", {answer.changed:,} changed" if answer.changed else ""
-    paper.put(f"Loaded {pluralise(answer.added, what)}{changed}{unchanged}.")
+    done = "Would load" if answer.dry_run else "Loaded"
+    paper.put(f"{done} {pluralise(answer.added, what)}{changed}{unchanged}.")
+    if answer.load is not None:
+        paper.put("To take it back: ", paper.hint("trading undo", answer.load))
+    for one in answer.corrections[:_WRONG_ROWS]:
+        paper.put(ink(f"row {one.row}: ", META), ink(one.reason, AMBER))
     _refused_rows(paper, answer)
 
 
@@ -51,6 +58,9 @@ def trade_import_sheet(paper: Paper, answer: "ImportedTrades") -> None:
     """What a broker's file brought, or would: every row is in one of the four counts."""
     would = "Would bring" if answer.dry_run else "Brought"
     paper.put(f"{answer.title}: {pluralise(answer.rows, 'row')}. {would} {pluralise(answer.trades, 'trade')}.")
+    if answer.deployments:
+        earned = [f"{amount:,.2f} {currency}".rstrip() for currency, amount in answer.profits.items()]
+        paper.put(join_with_dots([f"into {', '.join(answer.deployments)}", *earned]))
     parts = [f"{answer.paired:,} paired", f"{answer.added:,} added", f"{answer.unchanged:,} there already"]
     paper.put(join_with_dots([*parts, f"{answer.wrong:,} refused", f"{pluralise(answer.open, 'lot')} left open"]))
     if answer.load is not None:
@@ -85,7 +95,15 @@ def loads_sheet(paper: Paper, found: Sequence["Load"]) -> None:
 
 
 def trades_taken_back_sheet(paper: Paper, load: "Load") -> None:
-    paper.put(f"Taken back: {pluralise(load.trades, 'trade')} of {load.title}. The same file can be loaded anew.")
+    again = " The same file can be loaded anew." if load.trades or load.fills else ""
+    what = f"{pluralise(load.trades, 'trade')} of {load.title}" if load.trades else load.title
+    paper.put(f"Taken back: {what}.{again}")
+
+
+def one_load_sheet(paper: Paper, load: "Load") -> None:
+    """Something that is a load of its own: a split, a trade that was taken back."""
+    paper.put(f"{load.title}.")
+    paper.put("To take it back: ", paper.hint("trading undo", load.nth))
 
 
 def _refused_rows(paper: Paper, answer: "LoadedFile | ImportedTrades") -> None:
@@ -123,7 +141,12 @@ def deployments_sheet(paper: Paper, found: Sequence["Deployment"], figures: Mapp
         name = Group(ink(one.name), ink(f"{one.skill}{f' on {one.account}' if one.account else ''}{ended}", META))
         capital = "" if one.capital is None else f"{one.capital:,.2f} {one.currency}"
         table.add_row(
-            ink(one.id, ID), name, ink(capital, META), f"{seen.trades:,}", _money(seen.pnl), f"{seen.open_positions:,}"
+            ink(one.id, ID),
+            name,
+            ink(capital, META),
+            f"{seen.trades:,}",
+            f"{_money(seen.pnl)} {one.currency}",
+            f"{seen.open_positions:,}",
         )
     paper.sheet(table)
 
@@ -149,6 +172,15 @@ def _figures(paper: Paper, found: "Performance") -> None:
     if not found.trades:
         paper.put("No closed trades yet.")
         return
+    if found.by_currency:
+        paper.put(f"{pluralise(found.trades, 'trade')}, in currencies that are not added up:")
+        for name, one in found.by_currency.items():
+            paper.put(ink(name, HEAD))
+            _figures(paper, one)
+        return
+    for way in found.converted:
+        told = f"{way.currency} counted in {way.into} by bars of {way.symbol}, {way.first[:10]} to {way.last[:10]}"
+        paper.put(ink(f"{told}.", META))
     table = grid(text=1)
     for name, value in _figure_rows(found):
         table.add_row(ink(name, META), value)
@@ -158,10 +190,10 @@ def _figures(paper: Paper, found: "Performance") -> None:
 def _figure_rows(found: "Performance") -> Iterator[tuple[str, str]]:
     unit = f" {found.currency}" if found.currency else ""
     share = "" if found.return_pct is None else f" ({_share(found.return_pct)})"
-    yield "net", f"{_money(found.pnl)}{unit}{share}, fees {found.fees:,.2f}"
+    yield "net", f"{_money(found.pnl)}{unit}{share}, fees {found.fees or 0.0:,.2f}"
     yield "trades", f"{found.trades:,}, {found.wins:,} won" + (f" ({found.win_rate:.1%})" if found.trades else "")
     down = "" if found.max_drawdown_pct is None else f" ({found.max_drawdown_pct:.2%})"
-    yield "max drawdown", f"{found.max_drawdown:,.2f}{down}"
+    yield "max drawdown", f"{found.max_drawdown or 0.0:,.2f}{down}"
     for name, value in (("Sharpe", found.sharpe), ("Sortino", found.sortino), ("Calmar", found.calmar)):
         yield name, f"– {found.why[name.lower()]}" if value is None else f"{value:.2f}".replace("-", "−")
     yield "profit factor", "–" if found.profit_factor is None else f"{found.profit_factor:.2f}"
@@ -185,14 +217,20 @@ def trades_sheet(paper: Paper, page: "Page[Trade]") -> None:
     if not page.items:
         paper.put("No closed trades. Load some: ", paper.hint("trading import trades FILE"))
         return
-    table = columns("closed", "trade", "quantity", "entry", "exit", "net", text=1)
+    table = columns("closed", "trade", "quantity", "entry", "exit", "net", "key", text=1)
     for one in page:
         notes = [one.entry_regime_tag, one.entry_reason, one.exit_reason and f"out: {one.exit_reason}"]
         told: list[RenderableType] = [ink(f"{one.symbol} {one.side}")]
         if any(notes):
             told.append(ink(_short(" · ".join(note for note in notes if note)), META))
         prices = (f"{one.quantity:.10g}", f"{one.entry_price:.10g}", f"{one.exit_price:.10g}")
-        table.add_row(ink(paper.clock(_moment(one.exit_time)), META), Group(*told), *prices, _money(one.pnl))
+        table.add_row(
+            ink(paper.clock(_moment(one.exit_time)), META),
+            Group(*told),
+            *prices,
+            _money(one.pnl),
+            ink(one.key[:_KEY], ID),
+        )
     paper.sheet(table)
     if page.next:
         shown = f"The last {len(page)} of {page.total:,}. More: "
@@ -275,8 +313,8 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _money(value: float) -> str:
-    return f"{value:+,.2f}".replace("-", "−")
+def _money(value: float | None) -> str:
+    return "–" if value is None else f"{value:+z,.2f}".replace("-", "−")
 
 
 def _share(value: float) -> str:

@@ -37,7 +37,7 @@ skill_fields = declare_table(
     own=("insert",),
 )
 
-# A skill at work on an account.
+# A skill at work on an account. `removed_at`: the load that had made it was taken back, or its making was.
 deployments = declare_table(
     "deployments",
     owner_column(),
@@ -50,6 +50,7 @@ deployments = declare_table(
     Column("started_at", Word),
     Column("ended_at", Word),
     Column("created_at", Word, nullable=False),
+    Column("removed_at", Word),
     PrimaryKeyConstraint("owner", "id"),
     ForeignKeyConstraint(["owner", "skill_id"], ["skills.owner", "skills.id"]),
     CheckConstraint("ended_at >= started_at", name="ends_after_it_started"),
@@ -143,21 +144,23 @@ trade_days = declare_table(
     may_go=True,
 )
 
-# What brokers' files told, execution by execution: `remaining` is what of it is open, written exactly, with the `fee`
-# that belongs to it; funding has a side of its own and nothing that remains.
+# What brokers' files told, execution by execution: `remaining` is what of it is open, written exactly and in the units
+# of its own day, with the `fee` that belongs to it. Funding, splits (`quantity` for one) and expiries have a side of
+# their own and nothing that remains.
 fills = declare_table(
     "fills",
     owner_column(),
     Column("deployment_id", Word, nullable=False),
     Column("key", Word, CheckConstraint("key <> ''"), nullable=False),
     Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
-    Column("side", Word, one_of("side", "buy", "sell", "funding"), nullable=False),
+    Column("side", Word, one_of("side", "buy", "sell", "funding", "split", "expiry"), nullable=False),
     Column("time", Word, nullable=False),
     Column("quantity", Number, nullable=False),
     Column("price", Number, nullable=False),
     Column("fee", Number, nullable=False),
     Column("multiplier", Number, nullable=False),
     Column("remaining", Word, nullable=False),
+    Column("reason", Word),
     Column("load", Integer),
     PrimaryKeyConstraint("owner", "deployment_id", "key"),
     ForeignKeyConstraint(["owner", "deployment_id"], ["deployments.owner", "deployments.id"]),
@@ -169,6 +172,21 @@ fills = declare_table(
     own=("delete",),
 )
 Index("fills_by_time", fills.c.owner, fills.c.deployment_id, fills.c.symbol, fills.c.time)
+
+# Splits that the person said, for every deployment that holds the symbol: `ratio` is how many there are for one.
+splits = declare_table(
+    "splits",
+    owner_column(),
+    Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
+    Column("time", Word, nullable=False),
+    Column("ratio", Word, CheckConstraint("ratio <> ''"), nullable=False),
+    Column("load", Integer, nullable=False),
+    PrimaryKeyConstraint("owner", "symbol", "time"),
+    exported="split",
+    covered=True,
+    may_change=(),
+    may_go=True,
+)
 
 # Which columns of a file are which of ours, by a name of the owner's.
 mappings = declare_table(

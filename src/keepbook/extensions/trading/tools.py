@@ -19,6 +19,8 @@ from keepbook.book.ground.when import Moment, parse_stamp, zone_named
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.exposure import LONGEST_LOOK, Coming, Exposure
 from keepbook.extensions.trading.book.lessons import Lesson
+from keepbook.extensions.trading.book.market.events import event_names_of
+from keepbook.extensions.trading.book.market.symbols import market_letters
 from keepbook.extensions.trading.book.performance import Performance, PeriodFigures
 from keepbook.extensions.trading.book.skills import Deployment, Skill
 from keepbook.extensions.trading.book.trades import Position, Trade
@@ -61,13 +63,14 @@ def trading_answer(
     deployment: str | None = None,
     detail: str = "summary",
     known_at: Moment = None,
+    currency: str | None = None,
 ) -> Report:
     """Of a skill or a deployment, by id; every part of it as of one instant."""
     trading, at = book.trading, known_at or book.now
     of: dict[str, Any] = {"skill": skill, "deployment": deployment, "known_at": at}
     mine = {one.id for one in trading.deployments(skill)} if deployment is None else {deployment}
     return Report(
-        trading.performance(**of),
+        trading.performance(**of, currency=currency),
         [one for one in trading.positions(deployment, known_at=at) if one.deployment_id in mine],
         trading.trades(**of, limit=LAST_TRADES) if detail in ("trades", "full") else None,
         trading.lessons(**of) if detail in ("lessons", "full") else None,
@@ -167,8 +170,8 @@ def prepare_action(
     symbol: Annotated[str | None, "For close and reduce: one symbol; all that is open where none is named."] = None,
     details: Annotated[str | None, "By how much to reduce, or what to change and to what."] = None,
 ) -> ToolAnswer:
-    """Draft an action for the person to confirm. It carries out nothing and keeps nothing: show the draft, and say that
-    it waits for them. Use it when they ask for an action, or when you propose one."""
+    """Draft an action for the person to carry out. It does nothing and keeps nothing, so nothing waits anywhere: show
+    the draft, and say that only they can do it. Use it when they ask for an action, or when you propose one."""
     if not reason.strip():
         raise Invalid("reason is empty; say why", field="reason")
     if kind == "change" and not (details or "").strip():
@@ -192,8 +195,8 @@ def prepare_action(
 
 def _touched_positions(book: Book, deployment: Deployment, symbol: str | None) -> Sequence[Position]:
     held = book.trading.positions(deployment.id)
-    wanted = (symbol or "").strip().upper()
-    fits = [one for one in held if not wanted or wanted in (one.symbol.upper(), one.symbol.upper().split("/")[0])]
+    wanted = market_letters(symbol or "")
+    fits = [one for one in held if not wanted or wanted in event_names_of(one.symbol)]
     if not fits:
         there = ", ".join(dict.fromkeys(one.symbol for one in held))
         what = f"no open position in {symbol}" if wanted else "no open position"
@@ -301,7 +304,8 @@ def _skill_line(skill: Skill, running: Sequence[Deployment]) -> str:
 
 
 def money_with_currency(value: float, currency: str | None) -> str:
-    return f"{value:+,.2f}{f' {currency}' if currency else ''}".replace("-", "−")
+    unit = f" {currency}" if currency else ""
+    return f"{value:+z,.2f}{unit}".replace("-", "−")
 
 
 def percent_with_sign(value: float, *, signed: bool = True) -> str:
@@ -321,14 +325,18 @@ def _figures(found: Performance) -> Iterator[str]:
     if not found.trades:
         yield f"No closed trades yet; open positions: {found.open_positions}."
         return
+    if found.by_currency:
+        yield f"{found.trades:,} closed trades, {found.wins:,} won, in currencies that are not added up:"
+        for name, one in found.by_currency.items():
+            yield f"in {name}:"
+            yield from _figures(one)
+        return
     unit = found.currency
-    whole = [
-        f"{found.trades:,} closed trades, {found.wins:,} won",
-        f"net {money_with_currency(found.pnl, unit)} after fees",
-    ]
+    whole = [f"{found.trades:,} closed trades, {found.wins:,} won"]
+    whole += [f"net {money_with_currency(found.pnl, unit)} after fees"] if found.pnl is not None else []
     whole += [f"return {percent_with_sign(found.return_pct)}"] if found.return_pct is not None else []
     yield ", ".join(whole) + "."
-    drawdown = f"max drawdown {found.max_drawdown:,.2f}"
+    drawdown = f"max drawdown {found.max_drawdown or 0.0:,.2f}"
     if found.max_drawdown_pct is not None:
         drawdown += f" ({percent_with_sign(found.max_drawdown_pct, signed=False)})"
     ratios = (
@@ -349,7 +357,8 @@ def _period(name: str, part: PeriodFigures, unit: str | None) -> str:
     if not part.trades:
         return f"{name}: none closed."
     share = "" if part.return_pct is None else f", {percent_with_sign(part.return_pct)}"
-    return f"{name}: {part.trades:,} trades, {part.wins:,} won, {money_with_currency(part.pnl, unit)}{share}."
+    net = "" if part.pnl is None else f", {money_with_currency(part.pnl, unit)}{share}"
+    return f"{name}: {part.trades:,} trades, {part.wins:,} won{net}."
 
 
 def local_time(instant: str, zone: str) -> str:

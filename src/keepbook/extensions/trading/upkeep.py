@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ledger.ledger import Origin
 from keepbook.book.ledger.loads import TRADES, Arrival
 from keepbook.book.upkeep.hooks import SharedVerification
-from keepbook.extensions.trading.book import days
+from keepbook.extensions.trading.book import days, skills
 from keepbook.extensions.trading.book.imports.take_back import take_back_trades
 from keepbook.storage.database import Tx
 
 LOADS = (TRADES,)
+THINGS = ("skill", "deployment")
 SHARED = "market"
 
 
@@ -30,6 +32,11 @@ def older_line(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:  # noqa: 
 def take_back(book: OpenBook, tx: Tx, load: Arrival) -> None:
     book.ask("trading.load")
     take_back_trades(tx, book.origin, load.nth)
+
+
+def set_thing(tx: Tx, origin: Origin, what: str, id: str, values: Mapping[str, Any]) -> None:
+    """Set a skill or a deployment back to what an entry found."""
+    (skills.set_skill_back if what == "skill" else skills.set_deployment_back)(tx, origin, id, values)
 
 
 def verify_shared(kb: Any, anchor: Path | None = None) -> SharedVerification:

@@ -66,6 +66,13 @@ class _ClosingOutcome:
     written: list[dict[str, Any]] = field(default_factory=list)
     proposed: list[str] = field(default_factory=list)
     skipped: list[SkippedCandidate] = field(default_factory=list)
+    recorders: dict[str, str] = field(default_factory=dict)
+    """By the numbers of turns that an agent recorded, which agent."""
+
+    def recorder(self, candidate: Candidate) -> str | None:
+        """The agent whose turns alone say it: what waits because of them counts as left by it."""
+        said = [self.recorders.get(str(turn)) for turn in candidate.turn_ids]
+        return said[0] if said and all(said) else None
 
 
 # Operations
@@ -200,6 +207,8 @@ def _keep(
         forgotten(tx) if reading.elsewhere else ForgottenMatters()
     )  # here an order reaches what was said before it anyway
     theirs = frozenset(str(one.turn) for one in held.turns if one.recorded_by is not None)
+    if not reading.elsewhere:  # what a person brings in from elsewhere is theirs, however much it is
+        kept.recorders = {str(one.turn): one.recorded_by for one in held.turns if one.recorded_by is not None}
     for found, barred in judge_candidates(reading, extraction, proposals.declined_contents(tx), gone):
         candidate = found
         if not reading.elsewhere and _brings_back(tx, found, theirs):
@@ -213,7 +222,8 @@ def _keep(
                 kept.skipped.append(SkippedCandidate(candidate.op, candidate.content, why))
                 if why == KNOWN:
                     _say_again(tx, origin, preset, reading, candidate, extraction.made_by)
-                    _offer_wording(tx, origin, preset, reading, candidate, extraction.made_by, now)
+                    asked_by = kept.recorder(candidate)
+                    _offer_wording(tx, origin, preset, reading, candidate, extraction.made_by, now, asked_by)
                 if why in (proposals.FORGOTTEN, proposals.OUTDATED) and candidate.op != "forget":
                     _offer(tx, origin, preset, reading, replace(candidate, reason=why), extraction.made_by, now)
         except KeepbookError as error:  # a rule of the book; the rest of the chat is not lost for it
@@ -295,7 +305,7 @@ def _propose(
         content=clean_line(content, "content", preset.content_min, preset.content_max), thread_id=origin.thread_id,
         reason=f"your own word says: {target.content}" if protected and target is not None else candidate.reason,
         question=question, choices=_choices(question, candidate, content),
-        spans=candidate.spans, said_on=candidate.said_on, **facts,
+        spans=candidate.spans, said_on=candidate.said_on, asked_by=kept.recorder(candidate), **facts,
     )  # fmt: skip
     if left is not None:
         kept.proposed.append(left.id)
@@ -352,8 +362,9 @@ def _say_again(
 
 
 def _offer_wording(
-    tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str, now: str
-) -> None:
+    tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str, now: str,
+    asked_by: str | None,
+) -> None:  # fmt: skip
     """A model's wording of a line that quotes the same turn is offered as an edit; once, since a No is remembered."""
     line = line_made_of(candidate, reading)
     if line is None or not line.quoted or made_by == OFFLINE or alike(line.content, candidate.content):
@@ -362,6 +373,7 @@ def _offer_wording(
     proposals.ask_question(
         tx, now, question="change", op="update", content=content, memory_id=line.id, made_by=made_by,
         thread_id=origin.thread_id, turn_ids=tuple(map(str, candidate.turn_ids)), reason="said in other words",
+        asked_by=asked_by,
     )  # fmt: skip
 
 

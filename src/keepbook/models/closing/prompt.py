@@ -367,9 +367,17 @@ def _since(value: Any, zone: str) -> str | None:
 
 # Titles
 
+_NO_TITLE = regex(r"[\[{<]|```|~~~|[-*•][ \t]|\d{1,2}[.)][ \t]", anchored=True)
+"""How JSON, markup, a fence and the items of a list begin."""
+_ITEM = regex(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]", anchored=True)
+
 
 def clean_title(answer: str) -> str:
-    """The first line of an answer as a title: no quotes, no full stop, five words at most; empty if there is none."""
-    line = next((line for line in answer.splitlines() if line.strip()), "")
+    """The first line of an answer as a title: no quotes, no full stop, five words at most; empty if there is none, and
+    where the answer is data or a list of proposals."""
+    lines = [line for line in _THINKING.sub("", answer).splitlines() if line.strip()]
+    line = lines[0] if lines else ""
+    if _NO_TITLE.match(line.strip()) or sum(map(bool, map(_ITEM.match, lines))) > 1:
+        return ""
     words = line.strip(" \t#*\"'“”„«».:").removeprefix("Title:").split()
     return " ".join(words[:5])[:80].strip(" ,;:.\"'“”")

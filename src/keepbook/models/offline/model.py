@@ -4,8 +4,7 @@ network."""
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from keepbook.errors import Invalid
-from keepbook.extension import load_part, loaded_extensions
+from keepbook.errors import ModelFailed
 from keepbook.models.model import (
     ClosingChat,
     Conversation,
@@ -34,10 +33,10 @@ class OfflineModel:
         return f"<model {self.name}>"
 
     def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
-        """Answer the last message, calling tools on the way; in a form, if one is asked for."""
-        if conversation.form is None:
-            return compose.notebook_reply(conversation, tools)
-        return _answer_in_form(conversation, tools)
+        """Answer the last message, calling tools on the way. A form is not filled in: what stands in one is judged."""
+        if conversation.form is not None:
+            raise ModelFailed("the notebook fills in no form; that takes a model", cause="no_model")
+        return compose.notebook_reply(conversation, tools)
 
     async def extract(self, reading: ClosingChat) -> Extraction:
         """Read a closing chat by rules."""
@@ -51,18 +50,6 @@ class OfflineModel:
     async def title(self, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:
         """A title from the matter of the first exchange."""
         return await asyncio.to_thread(chat_title, turns), Usage()
-
-
-def _answer_in_form(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
-    """The answer of the extension that knows the form: only an extension ever asks for one."""
-    for one in loaded_extensions():
-        if one.forms is None:
-            continue
-        answer: AsyncIterator[ReplyEvent] | None = load_part(one.forms)(conversation, tools)
-        if answer is not None:
-            return answer
-    asked = "nothing" if conversation.form is None else conversation.form.name
-    raise Invalid(f"no extension answers in the form {asked!r} without a model", field="form")
 
 
 def _extract(reading: ClosingChat) -> Extraction:

@@ -6,8 +6,10 @@ Never a key and never a word of the chat: what a provider sends with an error ma
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from pydantic_ai.exceptions import (
+    ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
     ModelContextWindowExceededError,
@@ -24,6 +26,10 @@ from pydantic_ai.exceptions import (
 
 from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.models.providers.address import Address
+
+SERVER_ERRORS = 500
+PASSING = ("rate_limit", "unreachable", "unavailable", "server")
+"""The causes that may be gone in a while."""
 
 # The first kind that fits says it, so the special ones stand before the general ones.
 _CAUSES: tuple[tuple[type[Exception], str, str], ...] = (
@@ -64,4 +70,8 @@ def _to_model_failed(address: Address, error: Exception) -> ModelFailed:
     status = f" (HTTP {error.status_code})" if isinstance(error, ModelHTTPError) else ""
     wait = getattr(error, "retry_after", None)
     again = f"; try again in {wait:g} seconds" if isinstance(wait, int | float) and cause == "rate_limit" else ""
-    return ModelFailed(f"the model {address.called} {words}{status}{again}", cause=cause)
+    told: dict[str, Any] = {"cause": cause}
+    broke_off = type(error) is ModelAPIError  # a stream that ends without saying that it has ended
+    if broke_off or cause in PASSING or getattr(error, "status_code", 0) >= SERVER_ERRORS:
+        told |= {"again": True, "retry_after": wait}
+    return ModelFailed(f"the model {address.called} {words}{status}{again}", **told)

@@ -5,11 +5,12 @@ the last time it may only speak. Reading a chat is one call, and one more only t
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+import itertools
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from keepbook.errors import ModelFailed
+from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.models.closing import prompt as sheets
 from keepbook.models.model import (
     BREAK,
@@ -25,11 +26,13 @@ from keepbook.models.model import (
     ToolCall,
     ToolCalled,
     Usage,
+    WorkLimits,
 )
 from keepbook.models.providers.address import Address
+from keepbook.models.reply_limits import check_answer, check_length
 
 if TYPE_CHECKING:
-    from keepbook.models.providers.session import ModelSession, ToolRequest
+    from keepbook.models.providers.session import ModelExchange, ModelSession, ToolRequest
 
 ROUNDS = 8
 """How often a model may ask for tools within one reply."""
@@ -50,12 +53,12 @@ class RemoteModel:
 
     async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         """Answer the last message, calling tools on the way."""
-        text, calls = "", list[ToolCall]()
+        text, calls, limits = "", list[ToolCall](), conversation.limits
         async with self._open() as session:
             exchange = session.exchange(conversation, tools.schemas("openai") if tools else [])
             for number in range(ROUNDS + 1):
                 spoke = False
-                async with aclosing(exchange.round(may_call=number < ROUNDS)) as heard:
+                async with aclosing(_round(session, exchange, limits, may_call=number < ROUNDS)) as heard:
                     async for delta in heard:
                         said = delta if spoke or not text else BREAK + delta
                         spoke, text = True, text + said
@@ -64,6 +67,8 @@ class RemoteModel:
                     break
                 made = []
                 for asked in exchange.asked:
+                    if limits is not None:
+                        limits.count_call()
                     made.append(await _call_tool(tools, asked, number, len(text)))
                     yield ToolCalled(made[-1])
                 exchange.add_answers(made)
@@ -119,12 +124,45 @@ class RemoteModel:
         async with open_session(self.address) as session:
             try:
                 yield session
-            except ModelFailed as error:
+            except KeepbookError as error:
                 error.details |= {"tokens_in": session.usage.tokens_in, "tokens_out": session.usage.tokens_out}
                 raise
 
     def _model_failed(self, why: str, cause: str = "garbage") -> ModelFailed:
         return ModelFailed(f"the model {self.address.called} {why}", cause=cause)
+
+
+async def _round(
+    session: "ModelSession", exchange: "ModelExchange", limits: WorkLimits | None, *, may_call: bool
+) -> AsyncGenerator[str, None]:
+    """One request. Within limits it is tried again where that may help: no tool has been called before it is whole, so
+    none is called twice, and of the tries only the last is heard."""
+    if limits is None:
+        async with aclosing(exchange.round(may_call=may_call)) as deltas:
+            async for delta in deltas:
+                yield delta
+        return
+    for tries in itertools.count(1):
+        heard, length = list[str](), 0
+        try:
+            limits.check_tokens()
+            async with aclosing(exchange.round(may_call=may_call)) as deltas:
+                async for delta in deltas:
+                    heard.append(delta)
+                    length += len(delta)
+                    check_length(length)
+            check_answer("".join(heard))
+        except KeepbookError as error:
+            limits.spent = session.usage
+            wait = limits.wait_before_retry(error, tries) if isinstance(error, ModelFailed) else None
+            if wait is None:
+                yield "".join(heard)  # what there is of it stays in the transcript
+                raise
+            await asyncio.sleep(wait)
+        else:
+            limits.spent = session.usage
+            yield "".join(heard)
+            return
 
 
 async def _call_tool(tools: Toolbox | None, asked: "ToolRequest", round: int, at: int) -> ToolCall:

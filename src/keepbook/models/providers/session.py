@@ -9,7 +9,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -35,8 +35,8 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from keepbook.errors import ModelFailed
-from keepbook.models.model import BREAK, Conversation, PromptMessage, ToolCall, Usage, with_hidden
-from keepbook.models.providers.address import Address
+from keepbook.models.model import BREAK, AnswerForm, Conversation, PromptMessage, ToolCall, Usage, with_hidden
+from keepbook.models.providers.address import PORTS, Address
 from keepbook.models.providers.failures import failing
 from keepbook.models.providers.pinned_transport import PinnedTransport
 from keepbook.patterns import regex
@@ -214,7 +214,7 @@ class ModelSession:
         self.model = model
         self.chatting = chatting or ModelSettings()
         self.usage = Usage()
-        self._takes_schema = True
+        self.takes_schema = True
 
     def exchange(self, conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> "ModelExchange":
         return ModelExchange(self, conversation, tools)
@@ -224,13 +224,13 @@ class ModelSession:
         messages = to_library_messages(said)
         parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=system)])
         try:
-            asking = parameters if schema is None or not self._takes_schema else self._bound(parameters, schema)
+            asking = parameters if schema is None or not self.takes_schema else self._bound(parameters, schema)
             response = await self._request(messages, asking)
         except ModelFailed as error:
             if error.details["cause"] != "rejected" or asking is parameters:
                 raise
             # Not every endpoint takes a schema; the words of the prompt ask for the same.
-            self._takes_schema = False
+            self.takes_schema = False
             response = await self._request(messages, parameters)
         self.usage += usage_of(response, system, messages)
         return response.text or ""
@@ -242,6 +242,16 @@ class ModelSession:
                 model_request_parameters=parameters, instrument=False,
             )  # fmt: skip
             return finished_response(response, self.address)
+
+    def bound_to(
+        self, parameters: ModelRequestParameters, form: AnswerForm | None, *, may_call: bool
+    ) -> ModelRequestParameters:
+        """The parameters with the form's schema. The servers of one's own machine keep a model that is bound to a
+        schema from calling tools, so there it is asked for in words until no tool may be called."""
+        held_back = may_call and parameters.function_tools and self.address.server in dict(PORTS)
+        if form is None or held_back or not self.takes_schema:
+            return parameters
+        return self._bound(parameters, form.schema)
 
     def _bound(self, parameters: ModelRequestParameters, schema: Mapping[str, Any]) -> ModelRequestParameters:
         return replace(
@@ -263,10 +273,25 @@ class ModelExchange:
             function_tools=[_definition(schema) for schema in tools],
             instruction_parts=[InstructionPart(content=conversation.system)],
         )
+        self._form = conversation.form
         self.asked: list[ToolRequest] = []
 
     async def round(self, *, may_call: bool) -> AsyncGenerator[str, None]:
         """One request: yields its text as it comes; afterwards `asked` has the calls it asks for."""
+        asking = self._session.bound_to(self._parameters, self._form, may_call=may_call)
+        try:
+            async with aclosing(self._request(asking, may_call=may_call)) as heard:
+                async for text in heard:
+                    yield text
+        except ModelFailed as error:
+            if error.details["cause"] != "rejected" or asking is self._parameters:
+                raise
+            self._session.takes_schema = False  # see ask()
+            async with aclosing(self._request(self._parameters, may_call=may_call)) as heard:
+                async for text in heard:
+                    yield text
+
+    async def _request(self, parameters: ModelRequestParameters, *, may_call: bool) -> AsyncGenerator[str, None]:
         session = self._session
         settings = ModelSettings(**session.chatting, first_event_timeout=session.address.timeout)
         if not may_call:
@@ -274,16 +299,19 @@ class ModelExchange:
         with failing(session.address):
             async with model_request_stream(
                 session.model, self._messages, model_settings=settings,
-                model_request_parameters=self._parameters, instrument=False,
+                model_request_parameters=parameters, instrument=False,
             ) as stream:  # fmt: skip
                 begun = False
-                async for event in stream:
-                    # Blanks before the first word say nothing, and some providers refuse to be sent them back.
-                    if text := _text_of_event(event) if begun else _text_of_event(event).lstrip():
-                        begun = True
-                        yield text
+                try:
+                    async for event in stream:
+                        # Blanks before the first word say nothing, and some providers refuse to be sent them back.
+                        if text := _text_of_event(event) if begun else _text_of_event(event).lstrip():
+                            begun = True
+                            yield text
+                finally:
+                    # One that breaks off is paid for too.
+                    session.usage += usage_of(stream.get(), self._system, self._messages)
                 response = finished_response(stream.get(), session.address)
-            session.usage += usage_of(response, self._system, self._messages)
             self.asked = [_to_tool_request(part) for part in response.parts if isinstance(part, ToolCallPart)]
             # Kept whole for this reply: some models must be given their own thinking back with a call's answer.
             parts = [_as_sent(part) for part in response.parts if not _blank(part)]
@@ -330,7 +358,9 @@ def _as_sent(part: ModelResponsePart) -> ModelResponsePart:
 def finished_response(response: ModelResponse, address: Address) -> ModelResponse:
     """The response, if it is complete: one that stops without a reason was cut off."""
     if response.finish_reason is None and not (response.provider_details or {}).get("finish_reason"):
-        raise ModelFailed(f"the model {address.name} broke off in the middle of its answer", cause="garbage")
+        raise ModelFailed(
+            f"the model {address.name} broke off in the middle of its answer", cause="garbage", again=True
+        )
     return response
 
 

@@ -122,6 +122,11 @@ def not_a_book(place: str) -> Invalid:
     )
 
 
+def is_locked(error: BaseException) -> bool:
+    """Whether somebody else is writing the file."""
+    return isinstance(error, sqlite3.OperationalError) and "database is locked" in str(error)
+
+
 def refusal_of(words: str, place: str) -> KeepbookError | None:
     """What SQLite's own words mean to a person, if they are about the file."""
     if "database is locked" in words or "database table is locked" in words:

@@ -342,15 +342,30 @@ def _administrating(address: str) -> Iterator[Connection]:
 
 
 def _make_role(conn: Connection) -> None:
-    conn.execute(
-        text(
-            f"DO $$ BEGIN CREATE ROLE {APP_ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS; "
-            "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
-        )
-    )
-    conn.execute(text(f"GRANT {APP_ROLE} TO CURRENT_USER"))
+    """The application's role, and the administrator's right to become it: the upgrade ends with a look at the database
+    as the application sees it."""
+    login = conn.execute(text("SELECT quote_ident(current_user)")).scalar()
+    role, member = f"CREATE ROLE {APP_ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS", f"GRANT {APP_ROLE} TO {login}"
+    if not conn.execute(text("SELECT count(*) FROM pg_roles WHERE rolname = :name"), {"name": APP_ROLE}).scalar():
+        made_meanwhile = "duplicate_object OR unique_violation"
+        _unless_refused(conn, f"BEGIN {role}; EXCEPTION WHEN {made_meanwhile} THEN NULL; END", f"{role}; {member};")
+    become = f"SET LOCAL ROLE {APP_ROLE}; RESET ROLE"
+    _unless_refused(conn, f"BEGIN {become}; EXCEPTION WHEN insufficient_privilege THEN {member}; END", f"{member};")
     place = conn.execute(text("SELECT current_schema()")).scalar()
     conn.execute(text(f'GRANT USAGE ON SCHEMA "{place}" TO {APP_ROLE}'))
+
+
+def _unless_refused(conn: Connection, block: str, to_run: str) -> None:
+    try:
+        conn.execute(text(f"DO $$ {block} $$"))
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) != "42501":
+            raise
+        raise NotAllowed(
+            f"this login may not make the role {APP_ROLE} or become a member of it; let an administrator run "
+            f"{to_run} and upgrade again",
+            code="not_admin",
+        ) from error
 
 
 def _is_pooled(url: URL) -> bool:

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +31,8 @@ from keepbook.storage.schema import install
 from keepbook.storage.transactions.savepoints import WaitsFor
 
 IN_MEMORY = ":memory:"
+WAIT_MILLISECONDS = 100
+"""So long a writer waits for the file's lock before it looks whether the process forks."""
 KEPT_OPEN = 8
 """So many connections wait for the next transaction; more are opened when more are needed, and closed after."""
 
@@ -235,11 +237,10 @@ class Sqlite:
     @contextmanager
     def _begin(self, mode: str) -> Iterator[Connection]:
         # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's.
-        with self._turn, FORK_GATE:
-            conn = self._take()
+        with self._turn, ExitStack() as inside:
+            conn = self._take_begun(mode, inside)
             driver = driver_of(conn)
             try:
-                driver.execute(f"BEGIN {mode}")
                 driver.failed = False
                 yield conn
                 driver.commit()
@@ -252,6 +253,32 @@ class Sqlite:
                     self._give_back(conn)
                 raise
             self._leave(conn)
+
+    def _take_begun(self, mode: str, inside: ExitStack) -> Connection:
+        """A connection with its transaction begun, inside the gate. Who waits for the file's lock leaves the gate now
+        and then, with nothing in hand, so that a fork need not wait for it."""
+        until = time.monotonic() + self._busy_seconds
+        while True:
+            inside.enter_context(FORK_GATE)
+            conn = self._take()
+            try:
+                self._begin_soon(driver_of(conn), mode)
+                return conn
+            except BaseException as error:
+                self._give_back(conn)
+                if not book_file.is_locked(error) or time.monotonic() >= until:
+                    raise
+            inside.close()
+
+    def _begin_soon(self, driver: WatchedConnection, mode: str) -> None:
+        if mode != "IMMEDIATE" or self._in_memory:
+            driver.execute(f"BEGIN {mode}")
+            return
+        try:
+            driver.execute(f"PRAGMA busy_timeout = {WAIT_MILLISECONDS}")
+            driver.execute("BEGIN IMMEDIATE")
+        finally:
+            driver.execute(f"PRAGMA busy_timeout = {round(self._busy_seconds * 1000)}")
 
     def _take(self) -> Connection:
         """A connection that somebody left; to ask the pool for one costs more than a short transaction."""

@@ -34,4 +34,12 @@ class WatchedConnection(sqlite3.Connection):
     failed = False
 
     def cursor(self, factory: Any = _WatchedCursor) -> Any:
-        return super().cursor(factory)  # the connection's own `execute` comes through here too
+        return super().cursor(factory)
+
+    def execute(self, *given: Any) -> sqlite3.Cursor:
+        """As a cursor does it: since Python 3.11 the connection's own way may go past `cursor`."""
+        try:
+            return super().execute(*given)
+        except BaseException:
+            self.failed = True
+            raise

@@ -327,12 +327,16 @@ CREATE TRIGGER messages_append BEFORE INSERT ON messages FOR EACH ROW EXECUTE FU
 -- Loads: what a file brought is taken back once, and never rewritten.
 CREATE FUNCTION keepbook_loads_are_taken_back_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF OLD.undone_at IS NOT NULL OR NEW.undone_at IS NULL OR NEW.gone IS NULL
-    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.what, NEW.title, NEW.deployment_id, NEW.trades, NEW.fills, NEW.brought, NEW.before, NEW.told)
+  IF OLD.undone_at IS NOT NULL
+    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.what, NEW.title, NEW.deployment_id, NEW.trades, NEW.fills, NEW.before)
     IS DISTINCT FROM
-       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.what, OLD.title, OLD.deployment_id, OLD.trades, OLD.fills, OLD.brought, OLD.before, OLD.told)
+       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.what, OLD.title, OLD.deployment_id, OLD.trades, OLD.fills, OLD.before)
+    OR NOT (
+      (NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.brought = OLD.brought AND NEW.told = OLD.told)
+      OR (NEW.undone_at IS NULL AND NEW.gone IS NULL AND OLD.told LIKE '%"under_way": true%')
+    )
   THEN
-    PERFORM keepbook_refuse('a load is taken back, never rewritten');
+    PERFORM keepbook_refuse('a load that is whole is taken back, never rewritten');
   END IF;
   RETURN NEW;
 END $$;

@@ -260,9 +260,13 @@ BEGIN SELECT RAISE(ABORT, 'guard: the turns of a chat are numbered without gaps'
 -- Loads: what a file brought is taken back once, and never rewritten.
 CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads
 WHEN NOT (
-  OLD.undone_at IS NULL AND NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.owner = OLD.owner
+  OLD.undone_at IS NULL AND NEW.owner = OLD.owner
   AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.what = OLD.what
   AND NEW.title = OLD.title AND NEW.deployment_id IS OLD.deployment_id AND NEW.trades = OLD.trades
-  AND NEW.fills = OLD.fills AND NEW.brought = OLD.brought AND NEW.before = OLD.before AND NEW.told = OLD.told
+  AND NEW.fills = OLD.fills AND NEW.before = OLD.before
+  AND (
+    (NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.brought = OLD.brought AND NEW.told = OLD.told)
+    OR (NEW.undone_at IS NULL AND NEW.gone IS NULL AND OLD.told LIKE '%"under_way": true%')
+  )
 )
-BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
+BEGIN SELECT RAISE(ABORT, 'guard: a load that is whole is taken back, never rewritten'); END;

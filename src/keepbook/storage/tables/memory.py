@@ -32,8 +32,17 @@ memories = declare_table(
     covered_where="purged_at IS NOT NULL",
     own=("insert", "update"),
 )
-partial_index("memories_by_subject", memories.c.owner, memories.c.subject_key, where=memories.c.subject_key.isnot(None))
+partial_index(
+    "memories_by_subject", memories.c.owner, memories.c.subject_key, memories.c.created_at, memories.c.id,
+    where=memories.c.subject_key.isnot(None),
+)  # fmt: skip
 Index("memories_by_creation", memories.c.owner, memories.c.created_at, memories.c.id)
+Index("memories_by_category", memories.c.owner, memories.c.category, memories.c.created_at, memories.c.id)
+# As a block reads them.
+partial_index(
+    "memories_by_importance", memories.c.owner, memories.c.importance, memories.c.updated_at, memories.c.id,
+    where=memories.c.archived_at.is_(None) & memories.c.trashed_at.is_(None) & memories.c.purged_at.is_(None),
+)  # fmt: skip
 
 WORDS = ("content", "summary", "body", "metadata", "tags", "spans")
 """What a version says: a purge blanks these columns, and leaves the others."""
@@ -88,6 +97,11 @@ versions = declare_table(
     may_change=("retired_at",),
     own=("insert", "update"),
 )
+
+partial_index(
+    "versions_with_a_time", versions.c.owner, versions.c.memory_id, versions.c.version,
+    where=versions.c.valid_until.isnot(None) | (versions.c.valid_from > versions.c.recorded_at),
+)  # fmt: skip
 
 links = declare_table(
     "links",

@@ -136,16 +136,16 @@ answers = declare_table(
 )
 
 # What files brought, load by load, so that one can be taken back. `brought`: of memories the first and the last of its
-# entries and its chats, each with its turns; of trades the batches it made, and in `before` what of earlier fills it
-# found open. `told` is how its page tells it. `gone` is what went when it was taken back: memories and chats by their
-# ids, or the fills; its trades are former.
+# entries and its chats, each with its turns; of trades the batches it made and where, and in `before` what of earlier
+# fills it found open; else what its extension needs. `told` is how its page tells it, with a `count` of what else came.
+# `gone` is what went when it was taken back: memories and chats by their ids, or the fills; its trades are former.
 loads = declare_table(
     "loads",
     owner_column(),
     Column("nth", Integer, nullable=False),
     Column("at", Word, nullable=False),
     Column("actor", Word, nullable=False),
-    Column("what", Word, one_of("what", "trades", "memories"), nullable=False),
+    Column("what", Word, CheckConstraint("what <> ''"), nullable=False),
     Column("title", Word, nullable=False),
     Column("deployment_id", Word),
     Column("trades", Integer, nullable=False),
@@ -156,11 +156,11 @@ loads = declare_table(
     Column("undone_at", Word),
     Column("gone", Word),
     PrimaryKeyConstraint("owner", "nth"),
-    CheckConstraint("(what = 'trades') = (deployment_id IS NOT NULL)", name="trades_have_a_deployment"),
+    CheckConstraint("what = 'trades' OR deployment_id IS NULL", name="memories_have_no_deployment"),
     exported="load",
     exported_after="fill",
     covered=True,
-    may_change=("undone_at", "gone"),
+    may_change=("brought", "told", "undone_at", "gone"),
     own=("update",),
 )
 

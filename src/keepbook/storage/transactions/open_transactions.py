@@ -21,13 +21,21 @@ Task = asyncio.Task[Any] | None
 class _Block:
     """A block that was opened in a context, for whoever is made inside."""
 
-    __slots__ = ("ended", "of", "outer", "task")
+    __slots__ = ("ended", "lost", "of", "outer", "task")
 
     def __init__(self, of: object, task: Task, outer: "_Block | None") -> None:
-        self.of, self.task, self.outer, self.ended = of, task, outer, False
+        self.of, self.task, self.outer = of, task, outer
+        self.ended = self.lost = False
 
 
 _MADE_INSIDE: ContextVar[_Block | None] = ContextVar("keepbook_made_inside", default=None)
+
+
+def _still_counting(block: _Block | None) -> _Block | None:
+    """The innermost block that somebody may still be refused for."""
+    while block is not None and block.lost:
+        block = block.outer
+    return block
 
 
 class OpenTransactions(threading.local, Generic[Held]):
@@ -36,6 +44,11 @@ class OpenTransactions(threading.local, Generic[Held]):
     def __init__(self) -> None:
         self._writing: dict[Task, Held] = {}
         self._viewing: dict[Task, Held] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is open on this thread."""
+        return not self._writing and not self._viewing
 
     def writing(self) -> Held | None:
         """The transaction of whoever asks."""
@@ -56,16 +69,19 @@ class OpenTransactions(threading.local, Generic[Held]):
     @contextmanager
     def hold_writing(self, opened: Held) -> Iterator[None]:
         task, of_thread = current_task(), self._writing
-        block = _Block(self, task, _MADE_INSIDE.get())
+        block = _Block(self, task, _still_counting(_MADE_INSIDE.get()))
         try:
             of_thread[task] = opened
             _MADE_INSIDE.set(block)
             yield
         finally:
             of_thread.pop(task, None)
-            block.ended = True
-            if _MADE_INSIDE.get() is block:  # else it ends in another context than it began in
+            if _MADE_INSIDE.get() is block:
+                block.ended = True
                 _MADE_INSIDE.set(block.outer)
+            else:  # It ends in another context than it began in, which keeps it for whoever is made there later. They
+                # cannot be told from those made inside, so nobody is refused for it.
+                block.lost = True
 
     @contextmanager
     def hold_viewing(self, opened: Held) -> Iterator[None]:

@@ -6,6 +6,7 @@ and its end rolls it back, also if the program caught the error. A block inside 
 and rolled back alone.
 """
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, Protocol
@@ -105,3 +106,27 @@ def transaction_failed(why: str) -> Conflict:
 
 def _in_words(error: BaseException) -> str:
     return error.message if isinstance(error, KeepbookError) else type(error).__name__
+
+
+class Translator(Protocol):
+    def raise_translated(self, error: BaseException) -> None:
+        """Raise what an error means in its place, if this is known."""
+
+
+class ErrorTranslation:
+    """A block out of which errors of the database come as Keepbook's. Every operation goes through it, so it is no
+    generator and one object serves all of a database, which it does not keep alive."""
+
+    __slots__ = ("_translator",)
+
+    def __init__(self, translator: Translator) -> None:
+        self._translator = weakref.ref(translator)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is None or isinstance(error, KeepbookError):
+            return
+        translator = self._translator()
+        if translator is not None:
+            translator.raise_translated(error)

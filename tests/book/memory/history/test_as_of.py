@@ -363,3 +363,44 @@ def test_every_past_instant_can_be_seen_again_as_it_was(kb: Any, clock: Any, wal
         assert held.keys() <= {memory.id for memory in listed}
     assert book.verify().ok
     json.dumps(to_json(book.as_of()))
+
+
+# --- page by page
+
+
+def test_the_past_is_read_page_by_page(alice: Any, clock: Any) -> None:
+    """Pages put together are the whole, whatever was forgotten, changed or not true yet between; and so are those of a
+    question about then."""
+    for number in range(60):
+        made = alice.remember(f"Has walked the path number {number}", force=True)
+        if number % 5 == 2:
+            alice.update(made.id, f"Has run the path number {number}", force=True)
+        if number % 4 == 1:
+            alice.forget(made.id)
+    then = clock()
+    for memory in alice.list(limit=30):
+        alice.forget(memory.id)
+
+    def pages(ask: Callable[..., Any], limit: int) -> list[str]:
+        found: list[str] = []
+        while page := ask(limit=limit, cursor=found[-1] if found else None):
+            assert len(page) <= limit
+            found += [memory.id for memory in page]
+        return found
+
+    whole = [memory.id for memory in alice.as_of(known=then)]
+    assert len(whole) == 45
+    assert pages(lambda **page: alice.as_of(known=then, **page), 7) == whole
+    assert [memory.id for memory in alice.as_of(known=then, cursor=whole[9])] == whole[10:]
+    assert pages(alice.as_of, 4) == [memory.id for memory in alice.as_of()] != whole
+
+    asked = [hit.id for hit in alice.recall("path", 100, known=then)]
+    assert sorted(asked) == sorted(whole)
+    assert pages(lambda **page: alice.recall("path", known=then, **page), 11) == asked
+    assert pages(lambda **page: alice.recall("path", **page), 4) == [hit.id for hit in alice.recall("path", 100)]
+
+    for wrong in ({"cursor": "nobody00"}, {"limit": 0}, {"limit": 1001}):
+        with pytest.raises(Invalid):
+            alice.as_of(known=then, **wrong)
+    with pytest.raises(Invalid, match="without a cursor"):
+        alice.recall("path", known=then, cursor="nobody00")

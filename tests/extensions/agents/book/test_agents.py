@@ -14,8 +14,8 @@ from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import injections
 from keepbook.extensions.agents.book import agents as engine
 from keepbook.extensions.agents.book import runs
-from keepbook.extensions.agents.book.agents import span_in_words
 from keepbook.extensions.agents.book.due_work import RUN, RUN_LOST
+from keepbook.extensions.agents.book.schedule import span_in_words
 from keepbook.presets import load_preset
 
 

@@ -1,12 +1,13 @@
 """Calibration against an example worked by hand, and in a book from decisions to figures."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from tests.extensions.agents.deciding import LONG, SECOND_LOOK, ran
 
-from keepbook.extensions.agents.book.calibration import ResolvedDecision, calibrate, wilson
+from keepbook.extensions.agents.book.calibration import ResolvedDecision, base_rates, calibrate
 
 # Ten decisions, worked by hand:
 #   stated 40, 40, 60, 60, 60, 80, 80, 80, 80, 100
@@ -32,7 +33,9 @@ def test_figures_equal_the_example_worked_by_hand() -> None:
     assert found.hit_rate == 0.6
     assert found.expectancy == pytest.approx(0.5)
     assert found.brier == pytest.approx(0.296)
-    assert found.base_brier == pytest.approx(0.24)
+    assert found.base_brier == pytest.approx(0.25), "nothing was known before any of them"
+    assert found.skill is not None
+    assert (found.skill.mean, found.skill.low) == (pytest.approx(-0.046), None)
     assert [(band.low, band.high, band.count, band.stated, band.right) for band in found.bands] == [
         (40, 50, 2, 40, 1),
         (60, 70, 3, 60, 2),
@@ -57,30 +60,62 @@ def test_figures_equal_the_example_worked_by_hand() -> None:
     assert (found.looks, found.looks_right) == (5, 3)
 
 
-@pytest.mark.parametrize(
-    ("right", "count", "low", "high"),
-    [(2, 5, 0.118, 0.769), (5, 11, 0.213, 0.720), (25, 46, 0.402, 0.678), (0, 4, 0.0, 0.490), (4, 4, 0.510, 1.0)],
-)
-def test_the_interval_of_a_share(right: int, count: int, low: float, high: float) -> None:
-    """Against Wilson's interval as tables give it."""
-    assert wilson(right, count) == (pytest.approx(low, abs=5e-4), pytest.approx(high, abs=5e-4))
-
-
 @pytest.mark.parametrize("count", [0, 1, 9])
 def test_with_too_few_it_says_so_and_gives_no_figures(count: int) -> None:
     found = calibrate(BY_HAND[:count])
     assert (found.resolved, found.enough, found.bands) == (count, False, ())
-    assert {found.hit_rate, found.interval, found.expectancy, found.brier, found.base_brier} == {None}
+    assert {found.hit_rate, found.interval, found.expectancy, found.brier, found.base_brier, found.skill} == {None}
     assert (found.by_agent, found.by_symbol, found.by_regime, found.looks) == ((), (), (), 0)
     assert str(count) in found.words
     assert "from 10 on" in found.words
 
 
-def test_a_conviction_that_is_far_off_is_said_in_words() -> None:
-    sure = [ResolvedDecision("Desk", "ETH", "chop", 95, -1.0 if number % 3 else 1.0) for number in range(20)]
-    assert "at 90 to 100 it was too high (stated 95, right 35 % of 20)" in calibrate(sure).words
-    fair = [ResolvedDecision("Desk", "ETH", "chop", 50, -1.0 if number % 2 else 1.0) for number in range(20)]
-    assert "fits what happened" in calibrate(fair).words
+def on_days(stated: float, rights: list[bool], **told: Any) -> list[ResolvedDecision]:
+    """One a day, stated alike."""
+    return [
+        ResolvedDecision("Desk", "ETH", "chop", stated, came=right, day=f"{nth:04}", **told)
+        for nth, right in enumerate(rights)
+    ]
+
+
+def test_a_conviction_that_is_far_off_is_said_in_words_from_25_on_and_at_looks_only() -> None:
+    sure = on_days(95, [nth % 3 == 0 for nth in range(60)])
+    words = calibrate(sure).words
+    assert words.startswith("60 resolved decisions, of which the first 50 are judged; on the whole it was too high")
+    assert "it was too sure (80 stated means about " in words
+    assert "at 90 to 100 it was too high (stated 95, right 35 % of 49)" in words
+    assert words.removeprefix("60") == calibrate(sure[:59]).words.removeprefix("59")
+    assert "from 25 on it is said" in calibrate(sure[:24]).words
+    assert "fits what happened" in calibrate(on_days(50, [nth % 2 == 0 for nth in range(30)])).words
+    assert (calibrate(sure).judged, calibrate(sure[:24]).judged) == (50, 0)
+
+
+@pytest.mark.parametrize("told", [{"day": "2026-03-02"}, {"event": "election"}])
+def test_what_hangs_together_is_one_outcome(told: dict[str, Any]) -> None:
+    """Sixty misses of one day, or about one event, are one miss; in its bands and groups the interval says so."""
+    misses = [replace(one, **told) for one in on_days(80, [False] * 60)]
+    assert "fits what happened" in calibrate(misses).words
+    assert "too high" in calibrate(on_days(80, [False] * 60)).words
+    if "day" in told:
+        apart = calibrate(on_days(80, [False] * 60))
+        band, group = calibrate(misses).bands[0], calibrate(misses).by_symbol[0]
+        assert band.interval == group.interval == (0.0, pytest.approx(0.793, abs=1e-3))
+        assert apart.by_symbol[0].interval == (0.0, pytest.approx(0.060, abs=1e-3))
+
+
+def test_the_base_rate_is_the_one_known_before_each_forecast() -> None:
+    """Four in a row: made on days 1, 2, 3 and 3, they came out on days 2, 3, 4 and 5, all but the second true."""
+    made = [("1", "2", True), ("2x", "3", False), ("3x", "4", True), ("3x", "5", True)]
+    closed = [
+        ResolvedDecision("Desk", "", "", 70, came=came, day=end, decided_at=begin, closed_at=end)
+        for begin, end, came in made
+    ]
+    assert base_rates(closed) == pytest.approx([0.5, 1.5 / 2, 1.5 / 3, 1.5 / 3])
+    many = calibrate(closed * 5)
+    assert many.skill is not None
+    scored = [0.09, 0.49, 0.09, 0.09]
+    assert many.brier == pytest.approx(sum(scored) / 4)
+    assert many.skill.mean == pytest.approx(many.base_brier - many.brier)
 
 
 def test_nothing_gained_did_not_come_right() -> None:

@@ -61,12 +61,16 @@ def types_with(folder: Path, **files: str) -> Any:
 # --- shipped ----------------------------------------------------------------------------------------------
 
 
-def test_five_types_are_shipped_and_none_is_broken() -> None:
-    assert sorted(TYPES.types) == ["forecast", "note", RE_EXAMINATION, "research-thesis", "trade-decision"]
+def test_eight_types_are_shipped_and_none_is_broken() -> None:
+    assert sorted(TYPES.types) == [
+        "drift-trade", "forecast", "forecast-classes", "forecast-number", "note", RE_EXAMINATION, "research-thesis",
+        "trade-decision",
+    ]  # fmt: skip
     assert TYPES.broken == ()
     assert {name: card.re_examinable for name, card in TYPES.types.items()} == {
         "note": "opt_in", RE_EXAMINATION: "false", "research-thesis": "true", "trade-decision": "until_resolved",
-        "forecast": "until_resolved",
+        "forecast": "until_resolved", "drift-trade": "until_resolved",
+        "forecast-classes": "until_resolved", "forecast-number": "until_resolved",
     }  # fmt: skip
     assert TRADE.re_examine_actions == ("HOLD", "CLOSE", "SCALE")
 
@@ -139,7 +143,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         'I looked at it.\n\n```json\n{"text": "Rain.", "title": "Weather"}\n```\nThat is all.',
         'First {"text": "Sun."} I thought, but: {"text": "Rain.", "title": "Weather"}',
         '{ not this } then {"text": "Rain.", "title": "Weather"} {nor this',
-        '```\n{"text": "Rain.", "title": "Weather"}\n```\n{"text": "An aside."}',
+        '```\n{"text": "An aside."}\n```\n{"text": "Rain.", "title": "Weather"}',
     ],
 )
 def test_the_card_is_found_in_an_answer(answer: str) -> None:

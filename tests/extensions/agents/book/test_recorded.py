@@ -1,4 +1,4 @@
-"""Decisions made elsewhere: written down once, followed from their own instant, late ones told apart."""
+"""Decisions made elsewhere: written down once, checked like our own, answered and scored."""
 
 import io
 import json
@@ -13,6 +13,7 @@ from keepbook import Conflict, Invalid, NotAllowed
 from keepbook.book.ground.when import stamp
 
 FORECAST = {"question": "Does it rain on Friday?", "probability": 0.7, "resolves_by": "2030-01-05T00:00:00Z"}
+EARLY = "it rains"
 
 
 @pytest.fixture
@@ -73,43 +74,6 @@ def test_the_same_key_is_recorded_once_and_another_card_under_it_refused(alice: 
     other = alice.agents.create("Another", adapter="external", card_type="trade-decision")
     assert not alice.decisions.record(other.id, LONG, key="k").replayed, "a key is its agent's own"
     assert len(alice.runs.list(desk.id)) == 1
-
-
-def test_what_was_made_hours_ago_is_followed_from_its_own_instant(kb: Any, alice: Any, desk: Any, clock: Any) -> None:
-    made_at = clock.now - timedelta(hours=6)
-    hour = made_at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-    kb.market.load((HEAD + bar(hour, "101,102,99,101")).splitlines(keepends=True))
-    made = alice.decisions.record(desk.id, LONG, made_at=made_at)
-    assert made.decision.decided_at == made_at
-    assert not made.late
-    assert made.decision.filled_at == hour, "the bar after it was made has filled it"
-    clock.forward(hours=3)
-    kb.market.load((HEAD + bar(clock.now - timedelta(hours=2), "118,121,117,120")).splitlines(keepends=True))
-    alice.decisions.follow()
-    closed = alice.decisions.get(made.run_id)
-    assert (closed.outcome, closed.late) == ("target", False)
-
-
-def test_a_card_recorded_after_the_bars_that_settle_it_is_late(kb: Any, alice: Any, desk: Any, clock: Any) -> None:
-    made_at = clock.now - timedelta(hours=6)
-    hour = made_at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-    rows = HEAD + bar(hour, "101,102,99,101") + bar(hour + timedelta(hours=1), "110,121,109,120")
-    kb.market.load(rows.splitlines(keepends=True))
-    made = alice.decisions.record(desk.id, LONG, made_at=made_at)
-    assert made.late
-    assert made.decision.outcome == "target"
-
-
-def test_bars_that_come_later_show_that_it_was_late(kb: Any, alice: Any, desk: Any, clock: Any) -> None:
-    made_at = clock.now - timedelta(hours=6)
-    made = alice.decisions.record(desk.id, LONG, made_at=made_at)
-    assert not made.late
-    hour = made_at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-    rows = HEAD + bar(hour, "101,102,99,101") + bar(hour + timedelta(hours=1), "110,121,109,120")
-    kb.market.load(rows.splitlines(keepends=True))
-    alice.decisions.follow()
-    assert alice.decisions.get(made.run_id).late, "what settled it lay behind it when it was recorded"
-    assert alice.decisions.calibration().resolved == 0
 
 
 def test_slots_ahead_are_held_against_when_it_was_made(alice: Any, oracle: Any, clock: Any) -> None:
@@ -182,17 +146,17 @@ def test_a_forecast_waits_for_its_answer(alice: Any, oracle: Any, clock: Any) ->
     with pytest.raises(Conflict):
         alice.decisions.exit(made.run_id, 3.0)
     clock.forward(hours=1)
-    done = alice.decisions.answer(made.run_id, True, note="I got wet")
+    done = alice.decisions.answer(made.run_id, True, note="I got wet", settled_early=EARLY)
     assert (done.state, done.outcome, done.closed_by, done.note) == ("resolved", "true", "person", "I got wet")
 
 
 def test_an_agent_may_answer_once_and_only_the_person_anew(alice: Any, oracle: Any, clock: Any) -> None:
     made = alice.decisions.record(oracle.id, FORECAST)
     agent = alice.acting(actor="agent")
-    assert agent.decisions.answer(made.run_id, False).closed_by == "agent"
+    assert agent.decisions.answer(made.run_id, False, settled_early=EARLY).closed_by == "agent"
     with pytest.raises(Conflict):
-        agent.decisions.answer(made.run_id, True)
-    done = alice.decisions.answer(made.run_id, True)
+        agent.decisions.answer(made.run_id, True, settled_early=EARLY)
+    done = alice.decisions.answer(made.run_id, True, settled_early=EARLY)
     assert done.outcome == "true"
     assert "before: false, said by agent" in done.note
     with pytest.raises(Conflict):
@@ -201,7 +165,7 @@ def test_an_agent_may_answer_once_and_only_the_person_anew(alice: Any, oracle: A
 
 def test_what_cannot_be_told_is_left_out(alice: Any, oracle: Any) -> None:
     made = alice.decisions.record(oracle.id, FORECAST)
-    assert alice.decisions.answer(made.run_id, None).state == "expired"
+    assert alice.decisions.answer(made.run_id, None, settled_early=EARLY).state == "expired"
     assert alice.decisions.calibration(forecasts=True).resolved == 0
     with pytest.raises(Invalid):
         alice.decisions.answer(alice.decisions.record(oracle.id, FORECAST).run_id, "perhaps")
@@ -237,7 +201,7 @@ def test_twenty_forecasts_score_as_by_hand(alice: Any, oracle: Any, clock: Any) 
         look = SECOND_LOOK | {"suggested_action": "RAISE", "probability": min(1.0, probability + 0.1)}
         alice.decisions.record_second_look(made.run_id, look)
         clock.forward(minutes=1)
-        alice.decisions.answer(made.run_id, true)
+        alice.decisions.answer(made.run_id, true, settled_early=EARLY)
     late = alice.decisions.record(
         oracle.id,
         FORECAST | {"resolves_by": stamp(clock.now - timedelta(days=1))},
@@ -249,7 +213,10 @@ def test_twenty_forecasts_score_as_by_hand(alice: Any, oracle: Any, clock: Any) 
     assert found.resolved == 20
     assert found.right == sum(came)
     assert found.brier == pytest.approx(brier, abs=1e-12)
-    assert found.base_brier == pytest.approx(sum(came) / 20 * (1 - sum(came) / 20), abs=1e-12)
+    before = [(sum(came[:nth]) + 0.5) / (nth + 1) for nth in range(20)]  # each was answered before the next was made
+    base = sum((p - t) ** 2 for p, t in zip(before, came, strict=True)) / 20
+    assert found.base_brier == pytest.approx(base, abs=1e-12)
+    assert found.skill.mean == pytest.approx(base - brier, abs=1e-12)
     moved = [t for p, t in zip(said, came, strict=True) if min(1.0, p + 0.1) != p]
     assert (found.looks, found.looks_right) == (len(moved), sum(moved))
     assert found.expectancy is None
@@ -331,8 +298,8 @@ def test_a_choice_is_right_where_it_came_so(alice: Any, card_folder: Path) -> No
     agent = alice.agents.create("Pollster", adapter="external", card_type="election")
     card = {"winner": "RED", "sure": 0.6, "by": "2030-01-01T00:00:00Z"}
     right, wrong = (alice.decisions.record(agent.id, card).run_id for _ in range(2))
-    assert alice.decisions.answer(right, "red").outcome == "true"
-    done = alice.decisions.answer(wrong, "BLUE")
+    assert alice.decisions.answer(right, "red", settled_early="counted").outcome == "true"
+    done = alice.decisions.answer(wrong, "BLUE", settled_early="counted")
     assert (done.outcome, done.note) == ("false", "it was BLUE")
 
 

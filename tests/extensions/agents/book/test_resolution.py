@@ -16,7 +16,7 @@ from tests.extensions.agents.deciding import LONG, WAIT, ran
 
 from keepbook import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.book.ground.when import parse_stamp, stamp
-from keepbook.extensions.agents.book import decisions
+from keepbook.extensions.agents.book.outcomes.regime import regime
 from keepbook.extensions.agents.book.resolution import (
     BEFORE_ENTRY,
     BOTH,
@@ -302,6 +302,20 @@ def test_missing_bars_are_jumped_over(desk: Desk) -> None:
     assert (done.fill_price, done.outcome, done.exit_price, done.note) == (104, "stop", 85, JUMPED)
 
 
+def test_a_gap_on_the_first_bar_fills(desk: Desk) -> None:
+    """By the close that was known at the decision; what is loaded later for that time has no say."""
+    symbol = f"GAP{next(_symbols)}/USDT"
+    desk.clock.set(BEGIN + timedelta(minutes=5))
+    desk.load(symbol, [bar(-1, 101, 102, 99, 101, symbol)])
+    run, _ = desk.decide(symbol=symbol)
+    late, other = desk.decide()
+    desk.clock.forward(minutes=1)
+    desk.load(other, [bar(-1, 101, 102, 99, 101, other)])
+    for name in (symbol, other):
+        desk.load(name, [bar(1, 97, 98, 96, 97, name), bar(2, 98, 99, 97, 98, name)])
+    assert (desk.look(run, 5).fill_price, desk.look(late, 5).fill_price) == (97, None)
+
+
 def test_of_several_timeframes_the_finest_speaks(desk: Desk) -> None:
     run, symbol = desk.decide()
     coarse = bar(1, 99, 130, 80, 100)._replace(timeframe="4h")  # all in one: would be the stop
@@ -426,7 +440,7 @@ def test_a_run_of_another_owner_is_not_there(desk: Desk) -> None:
     ],
 )
 def test_a_regime_is_how_much_of_the_way_led_somewhere(closes: list[float], name: str) -> None:
-    assert decisions.regime(closes) == name
+    assert regime(closes) == name
 
 
 def test_a_decision_remembers_the_regime_it_was_made_in(desk: Desk) -> None:

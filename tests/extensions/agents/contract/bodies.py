@@ -20,4 +20,5 @@ def python_calls(book: Any, other: str, said: str) -> list[Callable[[], Any]]:
         lambda: [book.agents.list(), book.runs.list(limit=1000), book.decisions.list(), book.agents.get("secret")],
         lambda: [book.runs.transcript(run.id) for run in book.runs.list(limit=1000)],
         book.decisions.calibration,
+        lambda: [book.decisions.brought_in(), book.decisions.calibration(forecasts=True, series="brought_in")],
     ]

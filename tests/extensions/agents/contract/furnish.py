@@ -1,27 +1,20 @@
 """Agents with something in each of their tables."""
 
-from datetime import timedelta
 from typing import Any
 
-from tests.extensions.agents.deciding import LONG, busy_desk
-from tests.extensions.trading.traded import BARS, iso
+from tests.extensions.agents.deciding import busy_desk
 
 
 def furnish(kb: Any, book: Any) -> None:
-    """A desk that has decided, armed, and one decision that closed on bars which were corrected later."""
+    """A desk that has decided, armed; a forecast that was answered, and answered anew; and one that was brought in."""
     desk = busy_desk(book)
     book.agents.arm(desk.id)
-    _correct_a_decision(kb, book, desk.id)
-
-
-def _correct_a_decision(kb: Any, book: Any, agent: str) -> None:
-    """The bars are trading's: what a decision said before is kept when they change."""
-    begun = book.now - timedelta(days=3)
-    run = book.decisions.record(agent, LONG | {"symbol": "DOT/USDT"}, made_at=begun).run_id
-    hours = [iso(begun + timedelta(hours=nth)) for nth in (1, 2)]
-    touched = f"DOT/USDT,1h,{hours[0]},99,101,98,99"
-    kb.market.load([BARS, touched, f"DOT/USDT,1h,{hours[1]},101,121,100,119"])
-    book.decisions.follow()
-    kb.market.load([BARS, f"DOT/USDT,1h,{hours[1]},99,100,89,95"])
-    book.decisions.follow()
-    assert [one.outcome for one in book.decisions.history(run)] == ["target"]
+    book.agents.update(desk.id, card_type="forecast")
+    card = {"question": "Does it rain?", "probability": 0.7, "resolves_by": "2031-01-05T00:00:00Z"}
+    run = book.decisions.record(desk.id, card).run_id
+    for outcome in (True, False):
+        book.decisions.answer(run, outcome, settled_early="it rains")
+    assert [one.outcome for one in book.decisions.history(run)] == ["true"]
+    past = {"question": "Did it rain?", "probability": 0.6, "made_at": "2025-01-01", "resolved_at": "2025-01-02"}
+    assert book.decisions.bring_in(desk.id, [past | {"outcome": True}]).added == 1
+    book.agents.update(desk.id, card_type="trade-decision")

@@ -1,4 +1,4 @@
-"""The native adapter: a long session is compressed, a provider is sent what it accepts, and a cap degrades honestly."""
+"""The native adapter: a long session is compressed, a provider is sent what it accepts, and a cap is heeded."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +10,6 @@ from tests.extensions.agents.models.house import House
 from tests.models.wire import Call, Received, Say, Wire
 
 from keepbook import Keepbook
-from keepbook.models.choose import OVER_CAP
 from keepbook.models.compress import size
 from keepbook.settings import Settings
 
@@ -52,21 +51,6 @@ def test_after_a_reset_no_summary_of_before_is_sent(build: Callable[..., House])
     house.run("New.")
     assert "Summary" not in house.sent[-1].everything
     assert house.sent[-1].said == [("user", "New.")]
-
-
-@on_sqlite
-def test_over_the_months_cap_a_scheduled_run_is_done_offline_and_says_so(build: Callable[..., House]) -> None:
-    house = build("native", monthly_tokens=100)
-    house.agent(default_prompt="ETH/USDT?", card_type="trade-decision")
-    house.book.spending.count("chat", "openai:dear", 100, 0)
-    run = house.run(kind="scheduled")
-    assert (run.status, run.model, house.sent) == ("succeeded", "offline", [])
-    assert run.card is not None
-    assert run.card.slots["reason"] == "no bars for ETH/USDT"
-    first = house.book.runs.transcript(run.id)[0]
-    assert (first.role, first.text.casefold()) == ("system", f"{OVER_CAP}.".casefold())
-    house.answers("not json", "not json")
-    assert house.run().model == "scripted"  # by hand, the person decides
 
 
 @on_sqlite

@@ -167,6 +167,41 @@ def test_specialists_of_another_program_are_blind_as_well(build: Callable[..., H
     assert "3412" in lead.whole[-1][1]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "asked"),
+    [
+        ("I'm long 2 ETH/USDT from 1,850 with a stop at 1,700, what now?", "ETH/USDT"),
+        ("We hold ETH/USDT since Monday. Look at the daily picture.", "ETH/USDT\nLook at the daily picture."),
+        ("Short SOL since Friday: hold or close? Mind the CPI.", "SOL\nhold or close?\nMind the CPI."),
+        ("Your last decision was right. What does volume say on ETH/USDT?", "What does volume say on ETH/USDT?"),
+        ("My position is under water.", "Desk"),
+        ("Entry was 1850. ETH/USDT?", "ETH/USDT?"),
+        ("LONG, SHORT or WAIT on ETH/USDT? Mind the long-term picture, in short.", None),
+        ("Where would an entry and a stop be?", None),
+    ],
+)
+def test_a_prompt_that_names_a_position_does_not_reach_specialists(
+    house: House, prompt: str, asked: str | None
+) -> None:
+    house.agent(card_type="trade-decision", team=TEAM[:1])
+    house.answers("a read", json.dumps(TRADE))
+    run = house.run(prompt)
+    assert run.status == "succeeded", run.error
+    specialist, lead = house.sent
+    assert specialist.texts[-1].partition("read of it:\n")[2] == (asked or prompt)
+    assert lead.texts[-1] == prompt
+    (read,) = house.book.runs.specialists(run.id)
+    assert "1,850" not in read.prompt
+
+
+def test_a_document_under_review_reaches_specialists_whole(house: House) -> None:
+    house.agent(team=TEAM[:1])
+    house.answers("a read", "Fine.")
+    prompt = "Review:\n// we hold the lock; short x = 5;\n.card { position: absolute }\nmy trades are in trades.csv"
+    assert house.run(prompt).status == "succeeded"
+    assert house.sent[0].texts[-1].endswith(prompt)
+
+
 def test_specialists_work_at_the_same_time(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each waits for the other: one after the other they would never end."""
     house.agent(team=TEAM)

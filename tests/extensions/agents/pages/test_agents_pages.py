@@ -165,6 +165,7 @@ def test_a_schedule_is_told_in_words_where_it_is_simple(cron: str | None, words:
 
 
 def test_memory_from_fresh_to_amber_to_reset(person: Page, alice: Any, desk: Any) -> None:
+    alice.agents.update(desk.id, card_type="drift-trade")  # a rule answers
     person.goto("/agents")
     card = person.locator(f"#agent-{desk.id}")
     expect(card.locator(".pill")).to_have_text("Memory off")

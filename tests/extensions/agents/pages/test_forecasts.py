@@ -32,14 +32,19 @@ def test_a_forecast_is_shown_answered_and_answered_anew(client: TestClient, alic
     client.post(f"/results/forecasts/{due}/answer", data={"outcome": "no"})
     done = alice.decisions.get(due)
     assert (done.outcome, "before: true" in done.note) == ("false", True)
-    client.post(f"/results/forecasts/{open_one}/answer", data={"outcome": "void"})
+    refused = client.post(f"/results/forecasts/{open_one}/answer", data={"outcome": "void"})
+    assert (refused.status_code, "say why it is settled" in refused.text) == (422, True)
+    client.post(f"/results/forecasts/{open_one}/answer", data={"outcome": "void", "early": "<i>called off</i>"})
+    assert "Settled early: &lt;i&gt;called off&lt;/i&gt;" in client.get("/results/forecasts").text
     assert alice.decisions.get(open_one).state == "expired"
 
 
 def test_a_date_that_cannot_be_is_said_in_place(client: TestClient, alice: Any) -> None:
     alice.agents.create("Oracle", adapter="external", card_type="forecast")
     run = recorded(alice)
-    wrong = client.post(f"/results/forecasts/{run}/answer", data={"outcome": "yes", "known": "2050-01-01"})
+    wrong = client.post(
+        f"/results/forecasts/{run}/answer", data={"outcome": "yes", "known": "2050-01-01", "early": "seen"}
+    )
     assert wrong.status_code == 422
     assert "known between" in wrong.text
     assert alice.decisions.get(run).state == "open"
@@ -112,7 +117,59 @@ def test_a_curve_is_drawn_from_twenty_on_and_before_that_the_table_alone(client:
             shown = client.get("/results/forecasts").text
             assert "12 resolved; from 20 on a curve is drawn." in shown
             assert '"chart square"' not in shown
-        alice.decisions.answer(recorded(alice, question=f"Number {nth}?"), True)
+        alice.decisions.answer(recorded(alice, question=f"Number {nth}?"), True, settled_early="seen")
     shown = client.get("/results/forecasts").text
     assert '"chart square"' in shown
     assert "a curve is drawn" not in shown
+
+
+def test_three_series_are_drawn_each_in_its_own_line(client: TestClient, kb: Any, alice: Any, clock: Any) -> None:
+    alice.agents.create("Oracle", adapter="external", card_type="forecast")
+    rows = [
+        {
+            "question": f"Elsewhere {nth}?", "probability": 0.25 + nth % 2 / 2, "outcome": nth % 3 == 0,
+            "made_at": f"2025-01-{1 + nth // 2:02}", "resolved_at": f"2025-02-{1 + nth // 2:02}",
+        }
+        for nth in range(40)
+    ]  # fmt: skip
+    alice.decisions.bring_in("Oracle", rows)
+    assert "40 forecasts" in client.get("/import").text
+    assert "40 forecasts" in client.get(f"/import/{alice.loads()[0].nth}").text
+    shown = client.get("/results/forecasts").text
+    assert "No forecasts yet" not in shown
+    assert shown.count('<g class="brought_in">') == 1
+    assert "Brought in, not witnessed" in shown
+    bot = kb.book("alice").acting(actor="agent")
+    for nth in range(20):
+        for book in (alice, bot):
+            book.decisions.answer(recorded(alice, question=f"{nth}?"), nth % 2 == 0, settled_early="seen")
+    shown = client.get("/results/forecasts").text
+    assert [shown.count(f'<g class="{name}">') for name in ("brought_in", "self_graded", "recorded_later")] == [1, 1, 0]
+    assert "Graded by the forecaster" in shown
+    assert shown.count("<tfoot>") == 3
+    assert "Witnessed; Brought in, not witnessed; Graded by the forecaster" in shown
+
+
+def test_classes_and_numbers_are_answered_on_the_page(client: TestClient, alice: Any, clock: Any) -> None:
+    due = {"resolves_by": "2026-11-12T12:00:00Z"}
+    for name, stated in (
+        ("forecast-classes", {"probabilities": {"home": 0.5, "draw": 0.3, "away & <b>": 0.2}}),
+        ("forecast-number", {"quantiles": {"0.1": 3, "0.5": 5, "0.9": 8}}),
+    ):
+        alice.agents.create(name, adapter="external", card_type=name)
+        alice.decisions.record(name, {"question": f"{name}?", **due, **stated})
+    clock.forward(days=1)
+    shown = client.get("/results/forecasts").text
+    assert 'value="away &amp; &lt;b&gt;"' in shown
+    runs = {one.card_type: one.run_id for one in alice.decisions.list(forecasts=True)}
+    answer = "/results/forecasts/{}/answer"
+    wrong = client.post(answer.format(runs["forecast-number"]), data={"outcome": "warm"})
+    assert (wrong.status_code, "a number" in wrong.text) == (422, True)
+    client.post(answer.format(runs["forecast-number"]), data={"outcome": "8.5"})
+    shown = client.post(answer.format(runs["forecast-classes"]), data={"outcome": "draw"}).text
+    told = {name: alice.decisions.get(run) for name, run in runs.items()}
+    assert {name: (one.outcome, one.came_to) for name, one in told.items()} == {
+        "forecast-number": ("false", "8.5"), "forecast-classes": ("false", "draw"),
+    }  # fmt: skip
+    assert "0.780" in shown, "the Brier score over all classes"
+    assert "0.917" in shown, "the mean pinball loss"

@@ -26,21 +26,12 @@ def test_a_template_fills_the_form_and_says_who_can_do_its_work(client: TestClie
     assert not list(alice.agents.list())
 
 
-@pytest.mark.parametrize("key", ["planner", "reading", "desk"])
-def test_a_template_that_works_with_the_notebook_runs_to_a_card(
-    client: TestClient, kb: Any, alice: Any, key: str
-) -> None:
-    alice.remember("Wants to read Middlemarch", category="fact")
-    form = {"name": "It", "use_block": "1", "when": "", "instructions": "Look."}
-    form |= {"default_prompt": BY_KEY[key].prompt, "card_type": BY_KEY[key].card_type}
-    tried = client.post("/agents/new", data={**form, "do": "try"}).text
-    assert "The notebook would answer" in tried
-    assert "No symbol was named" not in tried
-    assert ("Wants to read Middlemarch" in tried.partition("As sent")[0]) is (key != "desk")
+def test_a_dry_run_says_who_would_judge_and_without_a_model_nobody(client: TestClient, alice: Any) -> None:
+    form = {"name": "It", "use_block": "1", "when": "", "instructions": "Look.", "do": "try"}
+    tried = {one.key: client.post("/agents/new", data={**form, "card_type": one.card_type}).text for one in TEMPLATES}
+    assert "The rule “drift” would compute the card" in tried.pop("drift")
+    assert all("No model, so no card" in page for page in tried.values())
     assert not list(alice.agents.list())
-    client.post("/agents/new", data=form)
-    (agent,) = alice.agents.list()
-    assert agent.schedule is None
 
 
 def test_the_schedule_is_picked_in_words_and_the_next_three_times_are_the_owners(
@@ -107,8 +98,8 @@ def test_an_agent_is_made_from_a_template_in_the_browser(person: Page, alice: An
     person.get_by_label("At what time").blur()
     expect(times.last).to_have_text("Sun 15 Nov, 07:00")
     person.get_by_role("button", name="Dry run").click()
-    expect(person.get_by_text("The notebook would answer")).to_be_visible()
-    person.get_by_role("button", name="Make the agent").click()
+    expect(person.get_by_text("No model, so no card")).to_be_visible()
+    person.get_by_role("button", name="Save, without running").click()
     expect(person.get_by_role("heading", name="Weekly planner")).to_be_visible()
     (agent,) = alice.agents.list()
     assert agent.schedule == "0 7 * * *"
@@ -119,13 +110,14 @@ def test_an_agent_is_made_from_a_template_in_the_browser(person: Page, alice: An
 
 def test_a_template_fills_only_what_nobody_typed_and_is_undone_in_the_toast(person: Page) -> None:
     person.goto("/agents/new")
-    person.get_by_label("Name", exact=True).first.fill("My own name")
-    person.get_by_role("link", name="Research with forecasts").click()
-    expect(person.get_by_label("Prompt of a run")).to_have_value(BY_KEY["research"].prompt)
-    expect(person.get_by_label("Name", exact=True).first).to_have_value("My own name")
-    expect(person.get_by_text("This needs a model.")).to_be_visible()
     expect(person.get_by_role("button", name="Save, without running")).to_be_visible()
-    person.get_by_role("status").get_by_role("button", name="Undo").click()
-    expect(person.get_by_label("Prompt of a run")).to_have_value("")
+    person.get_by_label("Name", exact=True).first.fill("My own name")
+    person.get_by_role("link", name="Desk by rule").click()
+    expect(person.get_by_label("Prompt of a run")).to_have_value(BY_KEY["drift"].prompt)
+    expect(person.get_by_label("Name", exact=True).first).to_have_value("My own name")
     expect(person.get_by_role("button", name="Make the agent")).to_be_visible()
     expect(person.get_by_text("This needs a model.")).to_have_count(0)
+    person.get_by_role("status").get_by_role("button", name="Undo").click()
+    expect(person.get_by_label("Prompt of a run")).to_have_value("")
+    expect(person.get_by_text("This needs a model.")).to_be_visible()
+    expect(person.get_by_role("button", name="Save, without running")).to_be_visible()

@@ -197,6 +197,7 @@ def test_a_person_looks_again_and_the_line_grows(
     person: Page, kb: Any, alice: Any, desk: Any, clock: Any, until: Any
 ) -> None:
     clock.set("2026-11-08T10:00:00Z")
+    alice.agents.update(desk.id, card_type="drift-trade")  # a rule answers
     run = ran(alice, desk, LONG)
     bars(kb, ("2026-11-09", 100, 101, 99, 100), ("2026-11-10", 100, 100, 94, 95))
     clock.set("2026-11-12T10:00:00Z")

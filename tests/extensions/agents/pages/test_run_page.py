@@ -148,9 +148,11 @@ def test_re_examined_from_its_page_the_conviction_line_grows(
     person: Page, kb: Any, alice: Any, desk: Any, clock: Any
 ) -> None:
     bars(kb, clock, [3000.0 + number % 3 for number in range(30)] + [3100.0])
+    alice.agents.update(desk.id, card_type="drift-trade")
     person.goto(f"/agents/{desk.id}")
     person.get_by_role("button", name="Run now").click()
     expect(person.locator(".call b")).to_have_text("LONG ETH/USDT")
+    expect(person.locator(".card")).to_contain_text("Computed by the rule “drift”; no model was asked.")
     expect(person.locator("#conviction")).to_contain_text("Nobody looked at it again yet.")
     for looks in (1, 2):
         clock.forward(hours=1)

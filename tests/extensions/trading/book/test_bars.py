@@ -8,6 +8,7 @@ import pytest
 
 from keepbook import Invalid
 from keepbook.extensions.trading.book import files
+from keepbook.extensions.trading.book.loading.loaded import MOST_REFUSED
 from keepbook.extensions.trading.book.market import bars
 from keepbook.extensions.trading.book.market.bars import Bar, bar_end
 
@@ -105,7 +106,7 @@ def test_wrong_lines_of_json_are_named(kb: Any) -> None:
 
 def test_of_very_many_wrong_rows_the_first_are_told_and_all_are_counted(kb: Any) -> None:
     loaded = kb.market.load([HEADER, *["ETH/USDT,1h,never,1,2,1,2,1"] * 1100, ROWS[0]])
-    assert (loaded.added, loaded.wrong, len(loaded.refused)) == (1, 1100, files.MOST_REFUSED)
+    assert (loaded.added, loaded.wrong, len(loaded.refused)) == (1, 1100, MOST_REFUSED)
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["symbol,time,open\n", "ETH,2026,1\n"], ["not,a,table"]])

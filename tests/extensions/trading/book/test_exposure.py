@@ -243,8 +243,17 @@ def test_only_what_is_ahead_and_known_is_coming(desk: Desk) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("asked", [{"symbols": ["DOGE/USDT"]}, {"types": ["eclipse"]}, {"symbols": ["\x00"]}])
-def test_an_unknown_symbol_or_kind_is_an_empty_answer(desk: Desk, asked: dict[str, Any]) -> None:
+def test_an_unknown_kind_is_refused_with_the_kinds_there_are(desk: Desk) -> None:
+    assert desk.trading.events(types=["eclipse"], known_at=at(NOW)).events == ()  # without events there are no kinds
+    desk.market(events=[event("next", NOW + 1)])
+    with pytest.raises(Invalid, match="the kinds are cpi") as refused:
+        desk.trading.events(types=["eclipse"], known_at=at(NOW))
+    assert refused.value.field == "types"
+    assert len(desk.trading.events(types=["eclipse", "CPI"], known_at=at(NOW)).events) == 1
+
+
+@pytest.mark.parametrize("asked", [{"symbols": ["DOGE/USDT"]}, {"symbols": ["\x00"]}])
+def test_an_unknown_symbol_is_an_empty_answer(desk: Desk, asked: dict[str, Any]) -> None:
     desk.market(events=[event("next", NOW + 1)])
     desk.load([position()], kind="positions")
     found = desk.trading.events(**asked, deployment="Main", known_at=at(NOW))

@@ -119,7 +119,8 @@ def test_strategies_become_skills_and_deployments_once(trading: Trading, file: P
     assert [one.name for one in trading.skills()] == ["TrendRider", "FadeIt"]
     found = [(one.name, one.skill, one.account, one.currency) for one in trading.deployments()]
     assert found == [
-        ("TrendRider on binance", "TrendRider", "binance", "USDT"), ("FadeIt on binance", "FadeIt", "binance", "USDT"),
+        ("TrendRider on binance USDT", "TrendRider", "binance", "USDT"),
+        ("FadeIt on binance USDT", "FadeIt", "binance", "USDT"),
     ]  # fmt: skip
     before = trading.trades(limit=100).items, held(trading), trading.skills(), trading.deployments()
     assert counts(trading.load("freqtrade", file)) == (0, 0, 8, 0)

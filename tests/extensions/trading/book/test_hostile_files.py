@@ -73,11 +73,17 @@ def test_a_trade_database_with_views_triggers_and_logs_computes_and_changes_noth
     trigger = "CREATE TRIGGER t AFTER INSERT ON trades BEGIN DELETE FROM trades; END"
     real = _database(tmp_path / "real.sqlite", table, orders, row, trigger)
     before = real.read_bytes()
+    assert _trades(real) == [(1, {})]
     (tmp_path / "real.sqlite-wal").write_bytes(os.urandom(4096))
+    assert _trades(real) == [(1, {})]  # a log of nobody's is left alone
     (tmp_path / "real.sqlite-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + os.urandom(4096))
-    with suppress(Invalid):  # a log that looks as if the bot had crashed may be refused
-        assert [(trade["id"], dict(found)) for trade, found in read_freqtrade(real, LIMITS)] == [(1, {})]
+    with suppress(Invalid):  # it looks as if the bot had crashed, and may be refused
+        assert _trades(real) == [(1, {})]
     assert real.read_bytes() == before
+
+
+def _trades(file: Path) -> list[tuple[int, dict[str, object]]]:
+    return [(trade["id"], dict(found)) for trade, found in read_freqtrade(file, LIMITS)]
 
 
 FILLINGS = ["<a ", "<!--", "<![CDATA[", "<tr><td>", "&#x", "</"]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.extensions.trading.trade_rows import BEGIN, Desk, at, lines, many_trades, position, trade
 
 from keepbook.book.ground.when import stamp
+from keepbook.errors import Conflict
 from keepbook.extensions.trading.book.days import fold_days
 from keepbook.extensions.trading.book.performance import Performance, equity_points, measure_performance
 
@@ -284,3 +285,38 @@ def test_all_of_it_is_plain_data(desk: Desk) -> None:
     assert shown.keys() == {field.name for field in fields(Performance)}
     assert lines([shown])
     assert lines(to_json(desk.trading.equity(deployment="Main")))
+
+
+def test_currencies_are_not_added_up(kb: Any, alice: Any, clock: Any) -> None:
+    """Two deployments of a skill, in euros and in dollars: apart, or converted by bars that are there, or refused."""
+    clock.set("2026-04-01T00:00:00Z")
+    trading = alice.trading
+    trading.create_skill("Swing")
+    for name, currency in (("Euros", "EUR"), ("Dollars", "USD")):
+        trading.create_deployment(name, "Swing", currency=currency, capital=1000, started_at="2026-01-01")
+    header = "deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price"
+    rows = ("Euros,SAP,long,1,2026-01-05,100,2026-01-06,110", "Dollars,AAA,long,1,2026-01-05,100,2026-01-07,95")
+    assert trading.load("trades", [header, *rows]).added == 2
+    apart = trading.performance(skill="Swing")
+    assert (apart.trades, apart.wins, apart.pnl, apart.currency, apart.capital, apart.periods["this_week"].pnl) == (
+        2, 1, None, None, None, None,
+    )  # fmt: skip
+    assert {name: (one.pnl, one.return_pct) for name, one in apart.by_currency.items()} == {
+        "EUR": (10, 0.01), "USD": (-5, -0.005),
+    }  # fmt: skip
+    for ask in (trading.equity, trading.breakdown):
+        with pytest.raises(Conflict, match="count in EUR and USD, which are not added up"):
+            ask(skill="Swing")
+    with pytest.raises(Conflict, match="no rate from EUR to USD for 2026-01-06: load bars of EUR/USD"):
+        trading.performance(skill="Swing", currency="usd")
+    bars = [f"USD/EUR,1d,2026-0{month}-{day:02},{rate},{rate},{rate},{rate}" for month, day, rate in
+            ((1, 4, 0.8), (1, 6, 0.5), (3, 30, 0.5))]  # fmt: skip
+    assert not kb.market.load(["symbol,timeframe,time,open,high,low,close", *bars]).wrong
+    told = trading.performance(skill="Swing", currency="USD")
+    assert (told.pnl, told.capital, told.currency) == (10 / 0.8 - 5, 1000 / 0.5 + 1000, "USD")
+    (how,) = told.converted
+    assert (how.currency, how.into, how.symbol, how.first[:10], how.last[:10]) == (
+        "EUR", "USD", "USD/EUR", "2026-01-05", "2026-03-31",
+    )  # fmt: skip
+    assert trading.equity(skill="Swing", currency="USD")[-1].equity == 3000 + told.pnl
+    assert trading.performance(deployment="Euros").pnl == 10

@@ -49,7 +49,7 @@ def test_a_version_that_moved_on_is_not_overwritten_unseen(trading: Trading) -> 
 
 
 def test_who_wrote_a_field_and_in_which_chat_is_kept(kb: Any) -> None:
-    agent = Trading(kb.book("alice", by="agent").acting(thread_id="chat-9"))
+    agent = Trading(kb.book("alice", by="agent").acting(thread_id="chat-9", for_person=True))
     agent.create_skill("Scalper", chat="Be brief.")
     (said,) = agent.field_history("Scalper")
     assert (said.actor, said.thread_id) == ("agent", "chat-9")
@@ -210,3 +210,41 @@ def test_a_wrong_skill_leaves_nothing_half_made(trading: Trading) -> None:
     loaded = trading.load("skills", rows)
     assert counts(loaded) == (1, 0, 0, 1)
     assert [skill.name for skill in trading.skills()] == ["Swing"]
+
+
+def test_skills_and_deployments_change_by_entries_with_undo(kb: Any, alice: Any) -> None:
+    trading = alice.trading
+    skill = trading.create_skill("Swing", strategy="Buy low.")
+    said = trading.set_field("Swing", "strategy", "Buy lower.")
+    running = trading.create_deployment("Main", "Swing", capital=100)
+    changed = trading.change_deployment("Main", capital=200, name="Other")
+    assert trading.change_deployment("Other", capital=200).event is None, "nothing changed"
+    assert [one.action for one in alice.ledger(limit=4)] == ["set"] * 4
+    redo = alice.undo(changed.event)
+    assert (trading.deployment("Main").capital, redo.what, redo.id) == (100, "deployment", running.id)
+    alice.undo(redo.event)
+    assert trading.deployment("Other").capital == 200
+    alice.undo(said.event)
+    assert [one.value for one in trading.field_history("Swing", "strategy")] == ["Buy low.", "Buy lower.", "Buy low."]
+    with pytest.raises(Conflict, match="it has deployments"):
+        alice.undo(skill.event)
+    header = "deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price"
+    load = trading.load("trades", [header, "Other,AAA,long,1,2026-01-05,100,2026-01-06,110"]).load
+    with pytest.raises(Conflict, match="trades came into it"):
+        alice.undo(running.event)
+    trading.take_back(load)
+    alice.undo(running.event)
+    assert trading.deployments() == []
+    alice.undo(skill.event)
+    assert trading.skills() == []
+    assert alice.verify().ok
+    agent = kb.book(alice.owner, by="agent")
+    for change in (
+        lambda: agent.trading.create_skill("Mine"),
+        lambda: agent.trading.load("skills", ["name", "Mine"]),
+        lambda: agent.trading.create_deployment("Mine", "Swing"),
+    ):
+        with pytest.raises(NotAllowed) as no:
+            change()
+        assert no.value.code == "person_only"
+    assert agent.acting(for_person=True).trading.create_skill("Theirs").event is not None, "at the person's turn"

@@ -82,13 +82,13 @@ def test_a_corrected_trade_stays_what_it_was_as_of_then(alice: Any, trading: Tra
     assert alice.verify().ok
 
 
-def test_without_an_id_the_same_figures_are_the_same_trade(alice: Any, trading: Trading) -> None:
+def test_without_an_id_the_nth_of_equal_rows_is_the_nth_trade(alice: Any, trading: Trading) -> None:
     row = "Floor,BTC/USDT,long,1,2026-01-05,100,2026-01-06,110,0,,,,,"
-    assert counts(trading.load("trades", [HEADER, row + ",", row + ",", row.replace(",110,", ",111,") + ","])) == (
-        2, 0, 0, 0,
-    )  # fmt: skip
+    lines = [HEADER, row + ",", row + ",", row.replace(",110,", ",111,") + ","]
+    assert counts(trading.load("trades", lines)) == (3, 0, 0, 0)
+    assert counts(trading.load("trades", lines)) == (0, 0, 3, 0)
     assert counts(trading.load("trades", [HEADER, row + ",one", row + ",two"])) == (2, 0, 0, 0)
-    assert len(known(alice)) == 4
+    assert len(known(alice)) == 5
 
 
 WRONG = {

@@ -6,6 +6,8 @@ from typing import Any
 BODIES: dict[str, Any] = {
     "POST /api/trading/skills": {"name": "Another"},
     "POST /api/trading/deployments": {"name": "Another", "skill_id": "Range breakout"},
+    "POST /api/trading/trades/take-back": {"key": "none such"},
+    "POST /api/trading/splits": {"symbol": "AAPL", "ratio": "4:1", "on": "2026-02-02"},
 }
 
 
@@ -21,6 +23,7 @@ def python_calls(book: Any, other: str, said: str) -> list[Callable[[], Any]]:
         lambda: book.trading.change_deployment(other, account=said),
         lambda: book.trading.events(deployment=other, min_importance=0),
         lambda: book.trading.retire(other),
+        lambda: book.trading.take_back_trade(other),
     ]
 
 

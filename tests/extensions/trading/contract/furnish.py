@@ -16,6 +16,7 @@ def furnish(kb: Any, book: Any) -> None:
     assert book.trading.bring_in(fill, format="my broker", columns=told).added == 1
     sold = b"At,What,Way,Lots,Price\n2026-01-06 10:00,EUR/USD,sell,1,1.20\n"
     assert book.trading.take_back(book.trading.bring_in(sold, columns=told).load).trades == 1
+    book.trading.split("EUR/USD", "2:1", on="2026-01-08")
     book.trading.reflect(deployment=made.id)
     assert book.trading.lessons(deployment=made.id)
     header, first, *_ = trade_lines()

@@ -67,6 +67,11 @@ def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, ali
     client.post("/trading/import", data=form | {"act": "load"})
     assert len(alice.trading.trades().items) == 1
     assert alice.trading.mappings()["my broker"]["entry_time"] == "Opened At"
+    days = b"Date,Symbol,Side,Quantity,Price\n2/6/2026,A,buy,1,$100\n3/6/2026,A,sell,1,$110\n"
+    asked = client.post("/trading/import", files={"file": ("d.csv", days)})
+    assert (asked.status_code, "is the day or the month first?" in asked.text) == (422, True)
+    told = client.post("/trading/import", data={"key": kept(asked.text), "name": "d.csv", "dates": "day"})
+    assert "2026-06-03" in told.text
 
 
 def test_nothing_chosen_and_nothing_readable_are_said_at_the_file(client: TestClient) -> None:

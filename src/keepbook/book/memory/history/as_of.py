@@ -5,22 +5,26 @@ recorded by then exist. `valid` is the world's clock: of those versions, newest 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Select, bindparam, func, select, true
+from sqlalchemy import Column, ColumnElement, Select, bindparam, func, or_, select, true
 
 from keepbook.book.ground import stored_json
+from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.memory.block import BlockEntry
 from keepbook.book.memory.memories import Memory, State, holding_at
 from keepbook.book.memory.memory_json import as_memory, told_memory
+from keepbook.errors import Invalid
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatement
 from keepbook.storage.tables.ledger import ledger
-from keepbook.storage.tables.memory import injected, versions
+from keepbook.storage.tables.memory import injected, memories, versions
 
+AT_LEAST = 20
+"""So many more than a page are looked at: some of them were forgotten by then, or did not hold."""
 ColumnCondition = Callable[[Column[Any]], ColumnElement[bool]]
 """Of which memories: said of the column that names them."""
 
@@ -86,10 +90,40 @@ def past_memories(tx: Tx, cut: Cut, valid: str, only: Sequence[str] | None = Non
     return sorted(found, key=lambda past: (past.state.created_at, past.id))
 
 
-def as_of(tx: Tx, preset: Preset, known: str, valid: str) -> list[Memory]:
-    """The active memories that were known at `known` and true at `valid`."""
-    known_then = past_memories(tx, by_instant(known), valid)
-    return [as_memory(past.to_json_fields(valid, preset)) for past in known_then if past.state.name == "active"]
+def as_of(
+    tx: Tx, preset: Preset, known: str, valid: str, *, limit: int | None = None, cursor: str | None = None
+) -> list[Memory]:
+    """The active memories that were known at `known` and true at `valid`: all of them, or a page after the memory that
+    `cursor` names."""
+    if limit is not None:
+        clean_count(limit, "limit", 1000)
+    found: list[PastMemory] = []
+    for some in _stretches(tx, known, limit, cursor):
+        found += [past for past in past_memories(tx, by_instant(known), valid, some) if past.state.name == "active"]
+        if limit is not None and len(found) >= limit:
+            break
+    return [as_memory(past.to_json_fields(valid, preset)) for past in found[:limit]]
+
+
+def _stretches(tx: Tx, known: str, limit: int | None, cursor: str | None) -> Iterator[Sequence[str] | None]:
+    """The ids of what was made by then, in order and some at a time; None: all of it at once."""
+    if limit is None and cursor is None:
+        yield None
+        return
+    last: tuple[str, str] | None = ("", "") if cursor is None else _place_of(tx, cursor)
+    many = 1000 if limit is None else limit + AT_LEAST
+    while last is not None:
+        asked = {"owner": tx.owner, "known": known, "created_at": last[0], "id": last[1], "most": many}
+        rows = _MADE.tuples(tx.conn, asked)
+        yield [id for _, id in rows]
+        last = rows[-1] if len(rows) == many else None
+
+
+def _place_of(tx: Tx, id: str) -> tuple[str, str]:
+    row = _CREATED.first(tx.conn, {"owner": tx.owner, "id": sought(id)})
+    if row is None:
+        raise Invalid(f"there is no memory {id!r} in this book to go on after", field="cursor")
+    return row.created_at, id
 
 
 def past_entries(tx: Tx, cut: Cut, valid: str, in_scope: Any) -> Iterable[BlockEntry]:
@@ -126,9 +160,10 @@ def _queries(by: str) -> Mapping[str, tuple[PreparedStatement, PreparedForIds]]:
     }[by]  # fmt: skip
 
     def both(question: Callable[[ColumnCondition], Select[Any]]) -> tuple[PreparedStatement, PreparedForIds]:
-        return PreparedStatement(question(lambda _: true())), PreparedForIds(
-            lambda ids: question(lambda column: column.in_(ids))
-        )
+        # An entry may be about no memory. Said of some ids as well, it would lead SQLite past the index.
+        return PreparedStatement(
+            question(lambda column: column.isnot(None) if column.nullable else true())
+        ), PreparedForIds(lambda ids: question(lambda column: column.in_(ids)))
 
     return {
         "entries": both(partial(_states, entries)),
@@ -137,9 +172,22 @@ def _queries(by: str) -> Mapping[str, tuple[PreparedStatement, PreparedForIds]]:
     }
 
 
+_MADE = PreparedStatement(
+    select(memories.c.created_at, memories.c.id)
+    .where(memories.c.owner == bindparam("owner"), memories.c.created_at <= bindparam("known"))
+    .where(memories.c.created_at >= bindparam("created_at"))
+    .where(or_(memories.c.created_at > bindparam("created_at"), memories.c.id > bindparam("id")))
+    .order_by(memories.c.created_at, memories.c.id)
+    .limit(bindparam("most"))
+)
+_CREATED = PreparedStatement(
+    select(memories.c.created_at).where(memories.c.owner == bindparam("owner"), memories.c.id == bindparam("id"))
+)
+
+
 def _states(known: ColumnElement[bool], some: ColumnCondition) -> Select[Any]:
     """Each memory's state after the last entry about it by then. Purged ones have none left."""
-    about = (ledger.c.memory_id.isnot(None), ledger.c.link_id.is_(None), some(ledger.c.memory_id))
+    about = (ledger.c.link_id.is_(None), some(ledger.c.memory_id))
     mine = ledger.c.owner == bindparam("owner")
     last = select(func.max(ledger.c.seq)).where(mine, known, *about).group_by(ledger.c.memory_id)
     query = select(ledger.c.memory_id, ledger.c.after, ledger.c.at)

@@ -13,6 +13,8 @@ from keepbook.patterns import regex
 
 WRITER_CHARS = 60
 """So much of a writer's name is shown."""
+NO_NAME = "an agent"
+"""Who has a name that nobody can see."""
 
 # Most contents are plain ASCII sentences and pass with one look; what is not surely harmless goes the long way.
 HARMLESS = regex(r"[A-Za-z$\"'(][ -;=-Z\\-_a-~]*")
@@ -75,7 +77,7 @@ def _passes_for_writer(text: str) -> bool:
 @lru_cache(maxsize=256)
 def writer_mark(name: str) -> str:
     words = single_line(name).translate(_PARENTHESES).strip()[:WRITER_CHARS]
-    return f" {_BY} {words})"
+    return f" {_BY} {words or NO_NAME})"
 
 
 def without_writer_mark(text: str) -> str:

@@ -58,19 +58,29 @@ _FOR_GOOD = regex(
 )
 
 
-def turn_weights(text: str, role: str, speaker: str | None, at: str) -> dict[str, float]:
-    """The words and marks of a turn with their weights."""
-    return term_weights(IndexedText(None, None, text, None, None)) | turn_marks(text, role, speaker, at)
+TurnWords = Mapping[str, float]
+
+
+def turn_words(text: str) -> TurnWords:
+    """The words of a turn with their weights."""
+    return term_weights(IndexedText(None, None, text, None, None))
+
+
+def turn_weights(
+    text: str, role: str, speaker: str | None, at: str, words: TurnWords | None = None
+) -> dict[str, float]:
+    """The words and marks of a turn with their weights; `words` are its `turn_words`, if they are known."""
+    return {**(words or turn_words(text)), **turn_marks(text, role, speaker, at)}
 
 
 # Operations
 
 
-def put_turns(tx: Tx, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Index turns that have just been written, by their rows."""
+def put_turns(tx: Tx, rows: Iterable[Mapping[str, Any]], words: TurnWords | None = None) -> None:
+    """Index turns that have just been written, by their rows; `words` of a single one, if they are known."""
     coming = iter(rows)
     while some := list(islice(coming, AT_ONCE)):
-        found = ((row, turn_weights(row["text"], row["role"], row["speaker"], row["at"])) for row in some)
+        found = ((row, turn_weights(row["text"], row["role"], row["speaker"], row["at"], words)) for row in some)
         told = [
             {"owner": tx.owner, "thread_id": row["thread_id"], "turn": row["turn"], "term": term, "weight": weight}
             for row, weights in found

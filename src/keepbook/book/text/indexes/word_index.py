@@ -79,8 +79,20 @@ def likeness_keys(content: str, category: str | None) -> tuple[str, ...]:
 
 
 def put_away_key(content: str) -> str:
-    """The key by which the words of a memory that was put away are known again."""
-    return hashlib.blake2b(f"-{bare_words(drop_unseen(content))}".encode(), digest_size=8).hexdigest()
+    """The key by which the words of a memory that was put away are known again, whatever list, heading or quotation
+    they stand in."""
+    seen = drop_unseen(content)
+    words = bare_words(_without_marks_around(seen) or seen)
+    return hashlib.blake2b(f"-{words}".encode(), digest_size=8).hexdigest()
+
+
+def _without_marks_around(text: str) -> str:
+    """The words without a bullet, number or quotation mark before them, and what closes one behind."""
+    places = [at for at, sign in enumerate(text) if sign.isalnum()]
+    inner = text[places[0] : places[-1] + 1] if places else ""
+    number, _, rest = inner.partition(" ")
+    is_numbered = number[-1:] in (".", ")", ":") and (number[:-1].isdigit() or len(number) == 2)
+    return _without_marks_around(rest) if rest and is_numbered else inner
 
 
 # Operations

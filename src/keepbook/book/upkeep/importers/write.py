@@ -10,15 +10,12 @@ a file came in.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-from sqlalchemy import and_, select
 
 from keepbook.book.chats import learned_memories, threads
 from keepbook.book.ground import due
+from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import stamp
-from keepbook.book.ledger import loads
-from keepbook.book.ledger.ledger import Origin
+from keepbook.book.ledger.ledger import Origin, chain_head
 from keepbook.book.memory import labels
 from keepbook.book.memory.changes import Statement, remember, restore_memory, update
 from keepbook.book.memory.likeness.similar import find_alike
@@ -26,7 +23,8 @@ from keepbook.book.memory.memories import Memory, find_row
 from keepbook.book.memory.proposals import FORGOTTEN
 from keepbook.book.owners import owners
 from keepbook.book.owners.choices import get_choices
-from keepbook.book.recall.forgotten import ForgottenMatters, forgotten
+from keepbook.book.recall.forgotten import forgotten
+from keepbook.book.text.indexes.turn_index import TurnWords, turn_words
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import find_topics
@@ -39,10 +37,10 @@ from keepbook.book.upkeep.importers.incoming import (
     LeftOut,
     program_name,
 )
+from keepbook.book.upkeep.importers.known import KnownImport, LookedMemories, came_before, ids_taken_back
 from keepbook.errors import KeepbookError, LimitReached, NotAllowed
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables.memory import memories, versions
 
 NEW, CHANGED, THERE, TRASHED = "new", "changed", "there", "trash"
 Progress = Callable[[int], None]
@@ -77,93 +75,140 @@ class ImportResult:
         return sum(one.what == what and one.outcome in outcomes for one in self.came)
 
 
-def write_incoming(
-    tx: Tx,
-    origin: Origin,
-    preset: Preset,
-    incoming: Incoming,
-    *,
-    sense: Sense | None = None,
-    progress: Progress = lambda _: None,
-    looks: bool = False,
-) -> ImportResult:
-    """Write one person's things into their book, in the caller's transaction. If `progress` raises `Enough`, what has
-    come in until then stays and the rest is left."""
-    choices = get_choices(tx)
-    if incoming.memories and not choices.memory:
-        raise NotAllowed("memory is switched off in this book; switch it on to import memories", code="memory_off")
-    importing = replace(origin, source="imported", name=program_name(incoming.source))
-    writer = _Writer(tx, importing, preset, incoming.source, choices.never, sense, looks=looks)
-    came: list[ImportedItem] = []
-    refused = list(incoming.refused)
-    steps: list[IncomingMemory | IncomingChat] = [*incoming.memories, *incoming.chats]
-    for done, one in enumerate(steps, 1):
-        try:
-            came.append(writer.keep(one) if isinstance(one, IncomingMemory) else writer.chat(one))
-        except _StaysOut as out:
-            refused.append(LeftOut(one.where or one.key, str(out)))
-        except LimitReached:
-            raise
-        except KeepbookError as error:
-            text = one.text if isinstance(one, IncomingMemory) else one.title
-            refused.append(LeftOut(one.where or one.key, error.message, text))
-        try:
-            progress(done)
-        except Enough:
-            break
-    return ImportResult(tuple(came), tuple(refused), writer.chats, tuple(writer.grown))
+class ImportWriter:
+    """Writes one person's things into their book, piece by piece, each in a transaction of its own.
 
+    What needs no lock is found before (`judge_ahead`): secrets, topics, the words of turns. With `looks` nothing is
+    written, and the transactions only read.
+    """
 
-class _StaysOut(Exception):
-    """What is not even told again."""
-
-
-class _Writer:
-    def __init__(
-        self,
-        tx: Tx,
-        origin: Origin,
-        preset: Preset,
-        source: str,
-        never: tuple[str, ...],
-        sense: Sense | None,
-        *,
-        looks: bool,
-    ) -> None:
-        self._looks = looks
-        self._tx, self._origin, self._preset = tx, origin, preset
-        self._source, self._never, self._sense = source, never, sense
-        self._forgotten = forgotten(tx)
-        self._known = _came_before(tx, source, self._forgotten)
-        self._gone = _taken_back(tx)
+    def __init__(self, origin: Origin, incoming: Incoming, sense: Sense | None, *, looks: bool = False) -> None:
+        self._origin = replace(origin, source="imported", name=program_name(incoming.source))
+        self._source, self._sense, self._looks = incoming.source, sense, looks
+        self._steps: list[IncomingMemory | IncomingChat] = [*incoming.memories, *incoming.chats]
+        self._needs_memory = bool(incoming.memories)
+        self._done = 0
+        self._chat: _ChatUnderWay | None = None
+        self._never: tuple[str, ...] = ()
+        self._verdicts: dict[str, str | None] = {}
+        self._words: dict[str, TurnWords] = {}
+        self._expected: int | None = None
+        self._looked = LookedMemories()
+        self._came: list[ImportedItem] = []
+        self._refused = list(incoming.refused)
         self.chats: dict[str, int] = {}
         self.grown: list[str] = []
+        self.letters = 0
+        """How many characters came in."""
+        self.has_brought = False
+        """Whether something came in with the last piece."""
+
+    @property
+    def is_done(self) -> bool:
+        return self._done >= len(self._steps)
+
+    @property
+    def result(self) -> ImportResult:
+        """What has come in so far."""
+        return ImportResult(tuple(self._came), tuple(self._refused), dict(self.chats), tuple(self.grown))
+
+    def judge_ahead(self, preset: Preset, never: tuple[str, ...], enough: Callable[[], bool]) -> None:
+        """Find what the next piece needs of the texts themselves, until it is enough."""
+        self._preset = preset
+        self._judge_by(never)
+        for one in self._steps[self._done :]:
+            if isinstance(one, IncomingMemory):
+                for text in (_judged_text(one, self._statement(one)), *(wording.text for wording in one.earlier)):
+                    self._verdict(text)
+            elif not self._looks:
+                for turn in one.turns[self._chat.turns if self._chat and self._chat.of is one else 0 :]:
+                    self._words.setdefault(turn.text, turn_words(turn.text))
+                    if enough():
+                        return
+            if enough():
+                return
+
+    def write_piece(self, tx: Tx, preset: Preset, enough: Callable[[], bool], progress: Progress) -> None:
+        """Write the next things, until it is enough. If `progress` raises `Enough`, what has come in until then stays
+        and the rest is left."""
+        self._open(tx, preset)
+        before = chain_head(tx).seq, self.letters, len(self.chats)
+        while not self.is_done:
+            one = self._steps[self._done]
+            try:
+                item = self._keep(one) if isinstance(one, IncomingMemory) else self._bring_chat(one, enough)
+                if item is None:
+                    break
+                self._came.append(item)
+            except _StaysOut as out:
+                self._refused.append(LeftOut(one.where or one.key, str(out)))
+            except LimitReached:
+                raise
+            except KeepbookError as error:
+                text = one.text if isinstance(one, IncomingMemory) else one.title
+                self._refused.append(LeftOut(one.where or one.key, error.message, text))
+            self._done += 1
+            try:
+                progress(self._done)
+            except Enough:
+                del self._steps[self._done :]
+            if enough():
+                break
+        self._verdicts.clear()
+        self._words.clear()
+        self.has_brought = before != (chain_head(tx).seq, self.letters, len(self.chats))
+        # The load is recorded and the transaction covered after this: one more link, if something was written.
+        self._expected = chain_head(tx).link + (self.has_brought and not self._looks)
+
+    def _open(self, tx: Tx, preset: Preset) -> None:
+        """The book may have changed since the last piece: then what is known of it is read again."""
+        self._tx, self._preset = tx, preset
+        choices = get_choices(tx)
+        if self._needs_memory and not choices.memory:
+            raise NotAllowed("memory is switched off in this book; switch it on to import memories", code="memory_off")
+        self._judge_by(choices.never)
+        if self._expected != chain_head(tx).link:
+            self._forgotten = forgotten(tx)
+            self._known = came_before(tx, self._source, self._forgotten) | self._looked.known
+            self._gone = ids_taken_back(tx)
 
     # Memories
 
-    def keep(self, one: IncomingMemory) -> ImportedItem:
+    def _keep(self, one: IncomingMemory) -> ImportedItem:
         said = self._statement(one)
-        self._refuse("\n".join(filter(None, (said.content, said.body, one.subject, said.summary))))
+        self._refuse(_judged_text(one, said))
         before = self._known.get(said.made_by or "")
         if not one.wanted and (
             self._forgotten.is_forgotten(one.text, one.since or "") if before is None else before.forgotten
         ):
             raise _StaysOut(FORGOTTEN)
         outcome, repeats = self._anew(one, said) if before is None else self._again(before, said)
+        if outcome != THERE:
+            self.letters += len(said.content) + len(said.body or "")
         return ImportedItem(outcome, "memory", said.content, said.category, one.since, repeats)
 
     def _anew(self, one: IncomingMemory, said: Statement) -> tuple[str, str | None]:
         first, *rest = [*self._earlier(one, said), said]
+        if (same := self._looked.same(first)) is not None:
+            return THERE, same
         written = remember(self._tx, self._origin, self._preset, first)
-        self._known[said.made_by or ""] = _Before(written.id, said.content)
+        self._known[said.made_by or ""] = KnownImport(written.id, said.content)
         if written.unchanged:
             return THERE, written.content
         for later in rest:
-            update(self._tx, self._origin, self._preset, written.id, later)
+            if self._looks:
+                remember(self._tx, self._origin, self._preset, later)
+            else:
+                update(self._tx, self._origin, self._preset, written.id, later)
         alike = (near.content for near in written.similar if near_duplicate(first.content, near.content))
-        return NEW, next(alike, None) or (self._under_another_heading(written) if self._looks else None)
+        if not self._looks:
+            return NEW, next(alike, None)
+        seen = next(alike, None) or self._looked.near(said, said.category)
+        repeats = seen or self._under_another_heading(written, said)
+        self._looked.add(said, self._known[said.made_by or ""])
+        return NEW, repeats
 
-    def _under_another_heading(self, new: Memory) -> str | None:
+    def _under_another_heading(self, new: Memory, said: Statement) -> str | None:
         """Who only looks is told of what stands in another category too: to a person it is the same line."""
         for category in self._preset.categories:
             if category != new.category:
@@ -171,18 +216,21 @@ class _Writer:
                 near = find_alike(self._tx, new.content, category, None, new.scope, now, apart_from=new.id).similar
                 if near:
                     return str(near[0].content)
+                if seen := self._looked.near(said, category):
+                    return seen
         return None
 
-    def _again(self, before: "_Before", said: Statement) -> tuple[str, str | None]:
+    def _again(self, before: KnownImport, said: Statement) -> tuple[str, str | None]:
         """Known from an earlier import: only what the source says otherwise since, and nobody has touched here."""
         if before.forgotten or (not before.untouched and before.memory_id in self._gone):
             back = restore_memory(self._tx, self._origin, self._preset, before.memory_id)
-            if back.content != said.content:
+            if back.content != said.content and not self._looks:
                 update(self._tx, self._origin, self._preset, before.memory_id, said)
             return NEW, None
         if not before.untouched or before.content == said.content:
             return THERE, before.content
-        update(self._tx, self._origin, self._preset, before.memory_id, said)
+        if not self._looked.has(before):
+            update(self._tx, self._origin, self._preset, before.memory_id, said)
         return CHANGED, before.content
 
     def _earlier(self, one: IncomingMemory, said: Statement) -> Iterator[Statement]:
@@ -201,43 +249,94 @@ class _Writer:
             made_by=f"{self._source} {one.key}"[:200], force=True, tags=_tags(one), metadata=_metadata(one),
         )  # fmt: skip
 
-    def _refuse(self, text: str) -> None:
+    def _judge_by(self, never: tuple[str, ...]) -> None:
+        if never != self._never:
+            self._never = never
+            self._verdicts.clear()
+
+    def _verdict(self, text: str) -> str | None:
+        """Why a text stays out, if it does; it is found once."""
+        if text not in self._verdicts:
+            self._verdicts[text] = self._reason_to_stay_out(text)
+        return self._verdicts[text]
+
+    def _reason_to_stay_out(self, text: str) -> str | None:
         if secrets := find_secrets(text):
-            raise _StaysOut(f"it holds a secret ({secrets[0].kind})")
+            return f"it holds a secret ({secrets[0].kind})"
         if topics := find_topics(text, self._never, self._sense):
-            raise _StaysOut(f"you asked never to keep anything about {topics[0]}")
+            return f"you asked never to keep anything about {topics[0]}"
+        return None
+
+    def _refuse(self, text: str) -> None:
+        if (why := self._verdict(text)) is not None:
+            raise _StaysOut(why)
 
     # Chats
 
-    def chat(self, one: IncomingChat) -> ImportedItem:
-        now = stamp(self._tx.clock())
-        owners.make_known(self._tx, now)  # who only chats has a book too
-        began = next((turn.at for turn in one.turns if turn.at), None) or now
-        session = f"{self._source}:{one.key}"[:200]
-        thread = threads.start_thread(self._tx, began, self._preset.name, session=session)
-        back = thread.deleted_at is not None and thread.id in self._gone
-        if back:
+    def _bring_chat(self, one: IncomingChat, enough: Callable[[], bool]) -> ImportedItem | None:
+        """Bring a chat in, or as many of its turns as there is time for: then None, and it goes on in the next
+        piece."""
+        if self._chat is None or self._chat.of is not one:
+            for turn in one.turns:  # a chat that cannot be kept as a whole stays out as a whole
+                threads.clean_turn(turn.role, turn.text)
+            self._chat = self._look_at_chat(one) if self._looks else self._begin_chat(one)
+        under_way = self._chat
+        if under_way.id is not None and not self._looks:
+            self._add_turns(under_way, under_way.id, enough)
+            if under_way.turns < len(one.turns):
+                return None
+            if one.title and threads.get_thread(self._tx, under_way.id).title is None:
+                threads.rename(self._tx, under_way.id, one.title[: threads.TITLE_LIMIT], by="rules")
+        self._chat = None
+        return ImportedItem(under_way.outcome, "chat", one.title or one.turns[0].text[:60], since=under_way.began)
+
+    def _look_at_chat(self, one: IncomingChat) -> "_ChatUnderWay":
+        """What would become of a chat."""
+        began = next((turn.at for turn in one.turns if turn.at), None) or stamp(self._tx.clock())
+        thread = threads.find_session(self._tx, self._session(one))
+        if thread is not None and thread.deleted_at is not None and thread.id not in self._gone:
+            return _ChatUnderWay(one, None, TRASHED, began, 0)  # the person's own doing: only their word brings it back
+        known = 0 if thread is None else thread.turns
+        is_back = thread is not None and thread.deleted_at is not None
+        outcome = NEW if is_back or not known else CHANGED if one.turns[known:] else THERE
+        self.letters += sum(len(turn.text) for turn in one.turns[known:]) if self._looks else 0
+        return _ChatUnderWay(one, None if thread is None else thread.id, outcome, began, known)
+
+    def _begin_chat(self, one: IncomingChat) -> "_ChatUnderWay":
+        looked = self._look_at_chat(one)
+        if looked.outcome == TRASHED:
+            return looked
+        owners.make_known(self._tx, stamp(self._tx.clock()))  # who only chats has a book too
+        thread = threads.start_thread(self._tx, looked.began, self._preset.name, session=self._session(one))
+        if thread.deleted_at is not None:
             self._put_back(thread.id)
-        elif thread.deleted_at is not None:  # the person's own doing: nothing brings it back but their word
-            return ImportedItem(TRASHED, "chat", thread.title or one.turns[0].text[:60], since=began)
-        new = one.turns[thread.turns :]
-        outcome = NEW if back or not thread.turns else CHANGED if new else THERE
-        at = began if not thread.turns else stamp(thread.touched_at)
-        for turn in new:
+        if looked.outcome == NEW:
+            self.chats[thread.id] = thread.turns
+        elif looked.outcome == CHANGED:
+            self.grown.append(thread.id)
+        return replace(looked, id=thread.id)
+
+    def _add_turns(self, chat: "_ChatUnderWay", id: str, enough: Callable[[], bool]) -> None:
+        thread = threads.get_thread(self._tx, id)
+        at = chat.began if not thread.turns else stamp(thread.touched_at)
+        for turn in chat.of.turns[chat.turns :]:
             at = max(turn.at or at, at)
             speaker = program_name(self._source) if turn.role == "assistant" else None
             threads.add_message(
-                self._tx, thread.id, turn.role, turn.text, at, speaker=speaker, recorded_by=self._origin.writer()
-            )
-        if new or back:
-            due.cancel(self._tx, due.CLOSE, thread.id)  # the person says when, and which model reads it
-        if outcome == NEW:
-            self.chats[thread.id] = thread.turns + len(new)
-        elif new:
-            self.grown.append(thread.id)
-        if one.title and thread.title is None:
-            threads.rename(self._tx, thread.id, one.title[: threads.TITLE_LIMIT], by="rules")
-        return ImportedItem(outcome, "chat", one.title or one.turns[0].text[:60], since=began)
+                self._tx, id, turn.role, turn.text, at, speaker=speaker, recorded_by=self._origin.writer(),
+                words=self._words.get(turn.text),
+            )  # fmt: skip
+            chat.turns += 1
+            self.letters += len(turn.text)
+            if id in self.chats:
+                self.chats[id] += 1
+            if enough():
+                break
+        if chat.outcome != THERE:
+            due.cancel(self._tx, due.CLOSE, id)  # the person says when, and which model reads it
+
+    def _session(self, one: IncomingChat) -> str:
+        return clean_line(f"{self._source}:{one.key}"[:200], "session", 1, 200)
 
     def _put_back(self, thread_id: str) -> None:
         """A chat that went with a load that was taken back, and what had been read out of it."""
@@ -248,7 +347,26 @@ class _Writer:
                 restore_memory(self._tx, self._origin, self._preset, id)
 
 
+class _StaysOut(Exception):
+    """What is not even told again."""
+
+
+@dataclass(slots=True)
+class _ChatUnderWay:
+    """A chat that comes in: as which chat here, with how many of its turns so far."""
+
+    of: IncomingChat
+    id: str | None
+    outcome: str
+    began: str
+    turns: int
+
+
 # Rules
+
+
+def _judged_text(one: IncomingMemory, said: Statement) -> str:
+    return "\n".join(filter(None, (said.content, said.body, one.subject, said.summary)))
 
 
 def _split_line_and_body(text: str, most: int) -> tuple[str, str | None]:
@@ -270,54 +388,3 @@ def _metadata(one: IncomingMemory) -> dict[str, str] | None:
     named = {" ".join(name.split()): value for name, value in one.metadata.items()}
     fits = {name: value for name, value in named.items() if 1 <= len(name) <= labels.KEY_CHARS}
     return {name: value[: labels.VALUE_CHARS] for name, value in list(fits.items())[: labels.MOST]} or None
-
-
-# Queries
-
-
-@dataclass(frozen=True, slots=True)
-class _Before:
-    memory_id: str
-    content: str | None
-    untouched: bool = True
-    forgotten: bool = False
-
-
-def _came_before(tx: Tx, source: str, lost: ForgottenMatters) -> dict[str, _Before]:
-    """What came from this source before, by its name there; whether it still stands as it came in, and whether the
-    person wanted it forgotten."""
-    joined = versions.join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
-    query = (
-        select(
-            versions.c.made_by, versions.c.memory_id, versions.c.content, versions.c.version,
-            memories.c.version.label("newest"), memories.c.archived_at, memories.c.trashed_at,
-            memories.c.purged_at, memories.c.last_confirmed_at, memories.c.archived_reason, memories.c.edited_at,
-        )
-        .select_from(joined)
-        .where(versions.c.owner == tx.owner, versions.c.source == "imported", versions.c.made_by.like(f"{source} %"))
-        .order_by(versions.c.memory_id, versions.c.version)
-    )  # fmt: skip
-    found: dict[str, _Before] = {}
-    for row in tx.conn.execute(query):
-        away = not _is_active(row) and row.content is not None and lost.put_away(row, row.content)
-        found[row.made_by] = _Before(row.memory_id, row.content, _stands(row), away)
-    return found
-
-
-def _taken_back(tx: Tx) -> frozenset[str]:
-    """The memories and chats that went when a load was taken back, without the chats that a later one brought again."""
-    gone, again = set[str](), set[str]()
-    for one in loads.list_loads(tx, loads.MOST, what=loads.MEMORIES):
-        if one.gone is None:
-            again.update(one.brought.get("chats", ()))
-        else:
-            gone.update({*one.gone["memories"], *one.gone["chats"], *one.gone.get("deleted", ())} - again)
-    return frozenset(gone)
-
-
-def _is_active(row: Any) -> bool:
-    return row.archived_at is None and row.trashed_at is None and row.purged_at is None
-
-
-def _stands(row: Any) -> bool:
-    return _is_active(row) and row.version == row.newest and row.last_confirmed_at is None

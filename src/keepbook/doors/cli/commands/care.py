@@ -90,7 +90,7 @@ def upgrade(call: Invocation) -> None:
     from keepbook.app import upgrade as bring_up
 
     steps = [] if call.file is not None else bring_up(call.admin_place, call.settings)
-    facts = call.keepbook.facts()  # opening a SQLite book brings it up
+    facts = call.administered.facts()  # opening a SQLite book brings it up
     call.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgrade_sheet)
 
 
@@ -102,17 +102,17 @@ def check(call: Invocation) -> None:
 
     if call.file is not None and not call.file.exists():
         raise NotFound(f"there is no book at {call.file}; the first write makes it", field="db")
-    facts = call.keepbook.facts()
+    facts = call.administered.facts()
     damage = [] if call.file is None else damage_of(call.file, call.settings.busy_seconds)
     differs = [] if damage else differences(call.admin_place)
     for name in [] if damage or call.place == ":memory:" else not_compared(call.admin_place):
         call.note(f"{name} is not on here: what guards its tables is not compared")
     told: dict[str, list[str]] = {"damage": damage, "differs": differs}
     faults: list[str] = []
-    for name, verify_shared in shared_checks(call.keepbook.extensions).items():
+    for name, verify_shared in shared_checks(call.administered.extensions).items():
         told[name] = []
         if not damage:
-            found = verify_shared(call.keepbook)
+            found = verify_shared(call.administered)
             told[name] = list(found.why)
             faults += [f"{found.fault}: {line}" for line in found.why]
     call.answer({"ok": not any(told.values()), **facts, **told}, _check_sheet, faults)
@@ -138,7 +138,7 @@ def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", h
     # See upgrade.
     from keepbook.app import differences, put_back_guards
 
-    call.keepbook.facts()  # a book of another schema is refused
+    call.administered.facts()  # a book of another schema is refused
     found = differences(call.admin_place)
     if found and not yes:
         typer.confirm(f"{len(found)} differ ({found[0]}, …). Put the guards back?", abort=True)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from keepbook.book.ground.limits import clean_category
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.text.quotation import shown_text
 from keepbook.doors.cli.commands.reindex import asking
@@ -26,6 +27,7 @@ OnlyTags = Annotated[list[str] | None, typer.Option("--tag", help="Only with thi
 OnlyPairs = Annotated[
     list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Only with this metadata; may be repeated.")
 ]
+LastId = Annotated[str | None, typer.Option("--cursor", metavar="ID", help="Go on behind the last one that was shown.")]
 OnlyCategory = Annotated[str | None, typer.Option("--category", "-c", help="Only this group.")]
 
 
@@ -56,6 +58,8 @@ def listing(
     """List the memories, oldest first."""
     labels: Any = {"tags": tags(tag), "metadata": parse_metadata(meta)}
     page = call.book.list(category, subject, scope or EVERY_SCOPE, state, limit, cursor, **labels)
+    if category is not None and not page.total:
+        clean_category(category, call.book.preset())  # of another preset there may be some; of a slip there are none
     if call.as_json:
         call.json(page)
         return
@@ -85,9 +89,10 @@ def recall(
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = 10,
     tag: OnlyTags = None,
     meta: OnlyPairs = None,
+    cursor: LastId = None,
 ) -> None:
     """Find the memories that answer a question, best first."""
-    labels: Any = {"tags": tags(tag), "metadata": parse_metadata(meta)}
+    labels: Any = {"tags": tags(tag), "metadata": parse_metadata(meta), "cursor": cursor}
     if known is not None or valid is not None:
         past = call.moment(known, "known"), call.moment(valid, "valid")
         found = call.book.recall(query, limit, category, scope or EVERY_SCOPE, *past, **labels)
@@ -125,10 +130,20 @@ def history(call: Invocation, memory: Ref) -> None:
     call.answer(call.book.history(memory), timeline.history_sheet)
 
 
-def as_of(call: Invocation, known: KnownOption = None, valid: Valid = None) -> None:
+def as_of(
+    call: Invocation,
+    day: Annotated[
+        str | None, typer.Argument(metavar="WHEN", help="The book as it stood then: known then, about then.")
+    ] = None,
+    known: KnownOption = None,
+    valid: Valid = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", help="How many at most; else all.")] = None,
+    cursor: LastId = None,
+) -> None:
     """Show the book as it was known at one moment, about another."""
-    then, about = call.moment(known, "known"), call.moment(valid, "valid")
-    kept = call.book.as_of(known=then, valid=about)
+    then = call.moment(day if known is None else known, "known")
+    about = call.moment(day if valid is None else valid, "valid")
+    kept = call.book.as_of(known=then, valid=about, limit=limit, cursor=cursor)
     if call.as_json:
         call.json(kept)
         return

@@ -155,7 +155,7 @@ def restore(
     ] = False,
     expect_version: ExpectVersion = None,
 ) -> None:
-    """Bring a memory back from the archive or the trash, by its id; or prove a backup with --check."""
+    """Bring a memory back from the archive or the trash; or prove a backup with --check."""
     if not check:
         call.answer(call.book.restore(memory, expect_version), memory_sheets.write_sheet, "restore")
         return
@@ -229,7 +229,8 @@ def undo(
         if taken.what == MEMORIES:
             call.answer({"load": load, **taken.gone}, imported_sheets.take_back_sheet)
         else:
-            call.answer({"load": load, taken.what: taken.trades}, imported_sheets.take_back_other_sheet, taken.what)
+            count = taken.told.get("count", taken.trades)
+            call.answer({"load": load, taken.what: count}, imported_sheets.take_back_other_sheet, taken.what)
         return
     if event is None:
         newest = call.book.ledger(limit=1)

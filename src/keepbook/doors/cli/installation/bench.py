@@ -24,6 +24,7 @@ def register(app: typer.Typer) -> None:
     if {"agents", "trading"} <= shipped().keys():
         command(bench, "pages", bench_pages)
     command(bench, "scale", bench_scale)
+    command(bench, "growth", bench_growth)
 
 
 def bench_memory(
@@ -164,6 +165,27 @@ def bench_scale(
     if full:
         sizes = dict.fromkeys(sizes, 1_000_000)
     if not run(sizes, postgres=postgres, cluster=cluster, folder=pictures, json=call.as_json):
+        raise typer.Exit(1)
+
+
+def bench_growth(
+    call: Invocation,
+    memories: Annotated[int, typer.Option("--memories", min=1000, help="Grow to this many memories.")] = 100_000,
+    postgres: Annotated[
+        str | None, typer.Option("--postgres", metavar="URL", help="Measure on this server too.")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="FOLDER", help="Leave the books there, and measure them again.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option("--only", help="Measure this alone; may be repeated.")] = None,
+) -> None:
+    """Measure how the processor time of each read grows with the memories of one owner, as slopes."""
+    # See bench_memory.
+    from keepbook.bench.growth import SIZES
+    from keepbook.bench.growth import main as run
+
+    sizes = [*(size for size in SIZES if size < memories), memories]
+    if not run(sizes, postgres=postgres, keep=keep, only=only or (), json=call.as_json):
         raise typer.Exit(1)
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from keepbook.book.ground.to_json import Page
     from keepbook.book.ledger.ledger import Entry
     from keepbook.book.ledger.owner_settings import Configured
+    from keepbook.book.ledger.thing_entries import ThingSet
     from keepbook.book.memory.block import ComposedBlock, Fate
     from keepbook.book.memory.links import Link
     from keepbook.book.memory.memories import Memory, Written
@@ -108,7 +109,7 @@ def link_sheet(paper: Paper, link: "Link", verb: str) -> None:
     paper.put(begins, *joined, ", link ", ink(link.id, ID), ". Undo: ", paper.hint("undo", link.event))
 
 
-def undo_sheet(paper: Paper, answer: "Written | Link | Configured", event: int) -> None:
+def undo_sheet(paper: Paper, answer: "Written | Link | Configured | ThingSet", event: int) -> None:
     redo = paper.hint("undo", answer.event)
     state = getattr(answer, "state", None)
     if state is None:
@@ -319,6 +320,7 @@ ACTIONS = {
     "link": "linked",
     "unlink": "unlinked",
     "configure": "set",
+    "set": "set",
     "purge": "deleted for good",
     "mend": "mended: rows were set aside",
 }

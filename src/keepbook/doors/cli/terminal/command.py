@@ -147,7 +147,13 @@ def leave_as_they_are(tree: Any) -> None:
 def _convert_lazily(parameter: Any) -> Any:
     if hasattr(parameter, "type_descriptor") and "process_value" not in vars(parameter):
         parameter.process_value = _only_if_needed(parameter)
+        if parameter.param_type_name == "option" and parameter.metavar is None:
+            parameter.metavar = _TAKES.get(parameter.type_descriptor.annotation)
     return parameter
+
+
+_TAKES = {bool: "", str: "TEXT", list[str]: "TEXT", int: "NUMBER", float: "NUMBER"}
+"""What an option takes, in the words of `--help`; a switch takes nothing."""
 
 
 def _only_if_needed(parameter: Any) -> Callable[[Any, Any], Any]:
@@ -277,7 +283,15 @@ class Invocation:
             _make_folder(file.parent)
         return self.open(self.place)
 
-    def open(self, place: str) -> "Keepbook":
+    @cached_property
+    def administered(self) -> "Keepbook":
+        """The installation in the hands of its administrator, whose login on a server may be one that sees all owners.
+        A file has no other hands."""
+        if self.file is not None or self.place == ":memory:":
+            return self.keepbook
+        return self.open(self.admin_place, allow_bypass_login=True)
+
+    def open(self, place: str, **but: Any) -> "Keepbook":
         # SQLAlchemy is the slowest part of all.
         from keepbook.app import Keepbook
 
@@ -287,7 +301,7 @@ class Invocation:
                 f"with Keepbook({place!r}, token=…)",
                 field="db",
             )
-        opened = Keepbook(place, preset=self.settings.preset, settings=self.settings)
+        opened = Keepbook(place, preset=self.settings.preset, settings=self.settings.but(**but))
         self._opened.append(opened)
         return opened
 

@@ -18,6 +18,7 @@ from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.ground.open_book import beside_memory
 from keepbook.book.memory.memories import Memory
 from keepbook.book.recall.chats import Snippet
 from keepbook.doors.http.api.memory_bodies import Block, RequestBody
@@ -220,7 +221,7 @@ def inject_chat(
     """The memory block of this chat: rendered at the first call, then the same bytes."""
 
     def do(book: Any) -> Block:
-        chat = book.threads.get(id)
+        chat = beside_memory(book).threads.get(id)  # with memory off a block is empty, not refused
         return Block(chat.inject(scope=call.scope(told.scope if told else None)), chat.thread.preset)
 
     return call.write(do)

@@ -15,6 +15,7 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.book import Book
+from keepbook.book.ground.limits import LARGEST
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
@@ -26,7 +27,7 @@ Following = Annotated[Call, permitted_call("ledger.follow")]
 
 LOOK_EVERY = 0.5
 REST_EVERY = 15.0
-LAST_EVENT = 2**31 - 1
+LAST_EVENT = LARGEST
 
 
 @dataclass(frozen=True)

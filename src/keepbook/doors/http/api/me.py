@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
@@ -197,11 +198,12 @@ async def import_book(
     known by looking at it, into the caller's own book. Of a file that holds several people, `theirs` says which one.
     With `dry_run` it only says what would come in, and which agents would need arming."""
     read = await run_in_threadpool(read_for, call.book, await request.body())
-    if dry_run:  # takes itself back, which it cannot inside the transaction that keeps an answer for its key
+    if dry_run:
         return json_response(
             await run_in_threadpool(import_read, call.book, read, merge=merge, dry_run=True, theirs=theirs)
         )
-    return await run_in_threadpool(call.write, lambda book: import_read(book, read, merge=merge, theirs=theirs))
+    bring_in = partial(import_read, read=read, merge=merge, theirs=theirs)
+    return await run_in_threadpool(call.write, bring_in, in_pieces=True)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from keepbook.book.book import Book, MemoryDetail
 from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.owner_settings import Configured
+from keepbook.book.ledger.thing_entries import ThingSet
 from keepbook.book.ledger.verify import Verification
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Memory, Written
@@ -53,6 +54,9 @@ MomentQuery = Annotated[
 LimitQuery = Annotated[int, Query(ge=1, le=1000)]
 QuestionQuery = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=2000)]
 TagQuery = Annotated[list[str] | None, Query(alias="tag", description="Only what has this tag; repeated, all of them.")]
+LastIdQuery = Annotated[
+    str | None, Query(description="The id of the last one that you have; those behind it follow.", max_length=200)
+]
 IfMatch = Annotated[str | None, Header(description="The ETag the change is based on.", max_length=200)]
 
 
@@ -109,8 +113,9 @@ def recall_memories(
     known: MomentQuery = None,
     valid: MomentQuery = None,
     tags: TagQuery = None,
+    cursor: LastIdQuery = None,
 ) -> Response:
-    hits = call.book.recall(q, limit, category, call.scope(scope), known, valid, call.metadata, tags)
+    hits = call.book.recall(q, limit, category, call.scope(scope), known, valid, call.metadata, tags, cursor)
     return json_response(Hits(hits, getattr(hits, "notice", None)))
 
 
@@ -154,9 +159,15 @@ def get_block(
 
 
 @router.get("/as-of", response_model=Memories)
-def list_as_of(call: ReadingLedger, known: MomentQuery = None, valid: MomentQuery = None) -> Response:
+def list_as_of(
+    call: ReadingLedger,
+    known: MomentQuery = None,
+    valid: MomentQuery = None,
+    limit: Annotated[int | None, Query(ge=1, le=1000, description="How many at most; all, if left out.")] = None,
+    cursor: LastIdQuery = None,
+) -> Response:
     """What was known at one instant about another."""
-    return json_response(Memories(list(call.book.as_of(known, valid))))
+    return json_response(Memories(list(call.book.as_of(known, valid, limit=limit, cursor=cursor))))
 
 
 @router.get("/ledger", response_model=Entries)
@@ -310,7 +321,7 @@ def remove_link(call: WriteMemoriesCall, id: MemoryIdPath) -> Response:
     return call.write(lambda book: book.unlink(id))
 
 
-@router.post("/undo/{event}", response_model=Written | Link | Configured)
+@router.post("/undo/{event}", response_model=Written | Link | Configured | ThingSet)
 def undo_event(call: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -> Response:
     """Take back exactly that write; a conflict where something newer touched it."""
     return call.write(lambda book: book.undo(event))

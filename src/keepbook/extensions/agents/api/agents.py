@@ -58,6 +58,7 @@ DOCUMENT = DocumentPart(
 ReadAgentsCall = Annotated[Call, permitted_call("agents.read", own=True)]
 ReadingRuns = Annotated[Call, permitted_call("runs.read", own=True)]
 ReadingDecisions = Annotated[Call, permitted_call("decisions.read", own=True)]
+ReadingDue = Annotated[Call, permitted_call("decisions.due", own=True)]
 RunAgentsCall = Annotated[Call, permitted_call("agents.run", own=True)]
 Resolving = Annotated[Call, permitted_call("decisions.resolve", own=True)]
 Recording = Annotated[Call, permitted_call("decisions.record", own=True)]
@@ -92,6 +93,9 @@ class NewAgent(RequestBody):
     memory_enabled: bool = Field(False, description="Active Memory: chat and runs share one session.")
     review_decisions: bool = Field(False, description="Whether it looks at its last decisions first.")
     second_looks: bool = Field(False, description="Whether its notes, too, may be looked at again.")
+    run_seconds: int | None = Field(None, description="The longest a run may take; 900.")
+    run_tool_calls: int | None = Field(None, description="How often a run may call tools; 40.")
+    run_tokens: int | None = Field(None, description="How many tokens a run may use; any number.")
 
 
 class ChangedAgent(RequestBody):
@@ -107,6 +111,9 @@ class ChangedAgent(RequestBody):
     memory_enabled: bool | None = Field(None, description="true starts fresh.")
     review_decisions: bool | None = None
     second_looks: bool | None = None
+    run_seconds: int | None = Field(None, description="null: 900.")
+    run_tool_calls: int | None = Field(None, description="null: 40.")
+    run_tokens: int | None = Field(None, description="null: any number.")
 
 
 class RecordedTurn(RequestBody):
@@ -124,6 +131,8 @@ class NewDecision(RequestBody):
     key: str | None = Field(None, max_length=200, description="Sent again under the same key it is recorded once.")
     transcript: str | list[RecordedTurn] | None = None
     link: str | None = Field(None, description="Where more of it stands.")
+    model: str | None = Field(None, max_length=200, description="Which model made it.")
+    prompt_version: str | None = Field(None, max_length=80, description="With which words it was asked: your own name.")
 
 
 class NewRun(RequestBody):
@@ -133,10 +142,13 @@ class NewRun(RequestBody):
 class Exit(RequestBody):
     price: float | None = Field(None, gt=0, description="Where the person got out; the fill, if nothing is said.")
     at: str | None = Field(None, description="When; now, if nothing is said.")
-    outcome: bool | str | None = Field(
-        None, description='Of a forecast: true, false, of a choice what it was; "void" where it cannot be told.'
+    outcome: bool | float | str | None = Field(
+        None, description='Of a forecast: true, false, which choice or number it was; "void" where it cannot be told.'
     )
     note: str | None = Field(None, max_length=500, description="Of a forecast: where that was seen.")
+    settled_early: str | None = Field(
+        None, max_length=500, description="Of a forecast, before its date: why it is settled already."
+    )
 
 
 @dataclass(frozen=True)
@@ -355,9 +367,8 @@ def resolve_run(call: Resolving, id: RunIdPath, told: Annotated[Exit | None, Bod
     """The person got out of an open trade; or somebody says how a forecast came out (`outcome`)."""
     given = told or Exit()
     if "outcome" in given.model_fields_set:
-        return call.write(
-            lambda book: book.decisions.answer(run_of(call, id), given.outcome, at=given.at, note=given.note)
-        )
+        said = {"at": given.at, "note": given.note, "settled_early": given.settled_early}
+        return call.write(lambda book: book.decisions.answer(run_of(call, id), given.outcome, **said))
     return call.write(lambda book: book.decisions.exit(run_of(call, id), given.price, at=given.at))
 
 

@@ -11,9 +11,11 @@ from keepbook.doors.http.api.memory import MomentQuery
 from keepbook.doors.http.call import json_response
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
-from keepbook.extensions.agents.api.agents import LimitQuery, ReadingDecisions, RunIdPath, run_of
+from keepbook.extensions.agents.api.agents import LimitQuery, ReadingDecisions, ReadingDue, RunIdPath, run_of
 from keepbook.extensions.agents.book.calibration import Calibration
 from keepbook.extensions.agents.book.decisions import Decision
+from keepbook.extensions.agents.book.forecasts import DueForecast
+from keepbook.extensions.agents.book.outcomes.series import SERIES, WITNESSED
 from keepbook.extensions.agents.book.results import Former
 
 router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=FastRoute)
@@ -33,6 +35,13 @@ class DecisionCounts:
 
     counts: dict[str, int]
     first_resolved: datetime | None
+
+
+@dataclass(frozen=True)
+class DueForecasts:
+    """What a resolver asks for: the questions, without what was held to be likely."""
+
+    forecasts: list[DueForecast]
 
 
 @dataclass(frozen=True)
@@ -80,9 +89,20 @@ def get_calibration(
     agent: Annotated[str | None, Query(max_length=200)] = None,
     forecasts: Annotated[bool, Query(description="Of forecasts instead of trades.")] = False,
     known_at: MomentQuery = None,
+    series: Annotated[str, Query(description=", ".join(SERIES))] = WITNESSED,
 ) -> Response:
     """Whether stated conviction has meant anything; under ten resolved decisions it says that it cannot tell."""
-    return json_response(call.book.decisions.calibration(call.own(agent), forecasts=forecasts, known_at=known_at))
+    found = call.book.decisions.calibration(call.own(agent), forecasts=forecasts, known_at=known_at, series=series)
+    return json_response(found)
+
+
+@router.get("/decisions/due", response_model=DueForecasts)
+def list_due_forecasts(
+    call: ReadingDue, agent: Annotated[str | None, Query(max_length=200)] = None, limit: LimitQuery = 100
+) -> Response:
+    """Forecasts past their date that nobody has answered, the longest waiting first; `POST /api/runs/{id}/resolve`
+    answers one. Both are open to a token whose only scope is `resolve`."""
+    return json_response(DueForecasts(list(call.book.decisions.due(agent=call.own(agent), limit=limit))))
 
 
 @router.get("/decisions/{id}", response_model=Decision)

@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, func, insert, select
 
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
-from keepbook.book.ground.limits import clean_line, clean_optional, clean_text, sought
+from keepbook.book.ground.limits import clean_count, clean_line, clean_optional, clean_text, sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.owners import owners
 from keepbook.book.text.words import fold_text
@@ -94,6 +94,10 @@ class Agent:
     memory: ActiveMemory
     armed: bool = False
     """Whether it may run by itself, or start its program, on this machine."""
+    run_seconds: int = 900
+    run_tool_calls: int = 40
+    run_tokens: int | None = None
+    """What one run of it may use; past that it fails, with the name of the limit as its code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,22 +117,13 @@ class SessionLease:
 
 FIELDS = (
     "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "team", "use_block",
-    "memory_enabled", "review_decisions", "second_looks",
+    "memory_enabled", "review_decisions", "second_looks", "run_seconds", "run_tool_calls", "run_tokens",
 )  # fmt: skip
 """What a person sets."""
+RUN_LIMITS = {"run_seconds": 86_400, "run_tool_calls": 10_000, "run_tokens": 1_000_000_000}
 
 
 # Rules
-
-
-def span_in_words(span: timedelta) -> str:
-    """`31d 2h`, `2h 15m`, `4m`, `now`: the two largest parts."""
-    minutes = max(0, int(span.total_seconds() // 60))
-    days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
-    parts = [f"{days}d"] if days else []
-    parts += [f"{hours}h"] if hours else []
-    parts += [f"{minutes}m"] if minutes else []
-    return " ".join(parts[:2]) or "now"
 
 
 def clean(given: Mapping[str, Any], card_types: Sequence[str]) -> dict[str, Any]:
@@ -149,6 +144,8 @@ def clean(given: Mapping[str, Any], card_types: Sequence[str]) -> dict[str, Any]
             cleaned[field] = json.dumps([asdict(one) for one in clean_team(value)], ensure_ascii=False)
         elif field in ("adapter", "card_type"):
             cleaned[field] = _check_choice(value, field, ADAPTERS if field == "adapter" else card_types)
+        elif field in RUN_LIMITS:
+            cleaned[field] = None if value is None else clean_count(value, field, RUN_LIMITS[field])
         else:
             cleaned[field] = int(_switch(value, field))
     return cleaned
@@ -416,7 +413,7 @@ def _to_active_memory(tx: Tx, row: Any) -> ActiveMemory:
         chats=counts.get("chat", 0),
         since=None if row.fresh_at is None else parse_stamp(row.fresh_at),
         updated_at=moved,
-        age=None if moved is None else span_in_words(tx.clock() - moved),
+        age=None if moved is None else schedule.span_in_words(tx.clock() - moved),
         suggest_reset=bool(row.memory_enabled) and ran > MANY_RUNS,
     )
 
@@ -447,4 +444,5 @@ def _to_agent(tx: Tx, row: Any) -> Agent:
         next_run=None if next_run is None else parse_stamp(next_run),
         memory=_to_active_memory(tx, row),
         armed=arming.is_armed(tx, row.id),
+        **{name: value for name in RUN_LIMITS if (value := getattr(row, name)) is not None},
     )

@@ -1,37 +1,63 @@
 """Compares stated conviction with outcomes.
 
 Only resolved decisions count: one that was never filled had no outcome. A trade came right when it made money, a
-forecast when what it said came true. One that was recorded when its end could be known does not count. Figures of a
+forecast when what it said came true. What the book has not witnessed counts apart (`outcomes.series`). Figures of a
 handful are noise and look like knowledge: under ten decisions there are none, and a band or a group of fewer than six
-has its number and no share.
+has its number and no share. Intervals take the outcomes of a day together. Words are for the whole alone, and as
+careful as `miscalibration` is; bands and groups have figures.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Select, select
 
 from keepbook.book.ground import stored_json
+from keepbook.book.ground.by_days import MeanByDays, mean_by_days, share_by_days
+from keepbook.book.ground.when import in_zone, parse_stamp, zone_named
+from keepbook.book.owners import owners
 from keepbook.extensions.agents.book import agents, results
-from keepbook.extensions.agents.book.decisions import is_late
+from keepbook.extensions.agents.book.cards import CardTypes
+from keepbook.extensions.agents.book.evidence.miscalibration import (
+    BAND,
+    FIRST_LOOK,
+    Miscalibration,
+    StatedOutcome,
+    band_of,
+    find_miscalibration,
+    last_look,
+)
+from keepbook.extensions.agents.book.outcomes.series import (
+    BROUGHT_IN,
+    RECORDED_LATER,
+    SERIES,
+    WITNESSED,
+    is_recorded_later,
+    series_of,
+)
+from keepbook.extensions.agents.book.scoring.forms import FormScores
+from keepbook.extensions.agents.book.scoring.proper_scores import brier
+from keepbook.extensions.agents.book.scoring.resolved import ResolvedForecast, brought_rows, resolved_forecasts
+from keepbook.extensions.agents.book.scoring.slices import Slice, scores_by_form, slice_forecasts
 from keepbook.extensions.agents.tables import decisions, runs
 from keepbook.storage.database import Tx
 
 ENOUGH = 10
 SAMPLE = 6
 """From so many on something is said of a part, as with lessons."""
-BAND = 10
 _STATED = {"decision": "conviction", "forecast": "probability"}
-_Z = 1.959963984540054  # 97.5 % of a normal distribution: two-sided 95 %
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedDecision:
     """The fields of a resolved decision that calibration uses; `looks` are the convictions of its re-examinations, in
-    time."""
+    time. `day` is that of the outcome where the owner lives; outcomes of one day, or of one `event`, hang together."""
 
     agent: str
     symbol: str
@@ -41,6 +67,10 @@ class ResolvedDecision:
     looks: tuple[float, ...] = ()
     came: bool | None = None
     """Whether it came true, of a forecast: that has no result in R."""
+    day: str = ""
+    event: str | None = None
+    decided_at: str = ""
+    closed_at: str = ""
 
     @property
     def right(self) -> bool:
@@ -49,7 +79,8 @@ class ResolvedDecision:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Decisions stated from `low` up to `high` (100 belongs to the last): `share` came right, in its 95 % interval.
+    """Decisions stated from `low` up to `high` (100 belongs to the last): `share` came right, in its 95 % interval by
+    days.
 
     Both are None under six: so few show nothing.
     """
@@ -65,12 +96,14 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class DecisionGroup:
-    """One agent, symbol or regime: how many, how many came right, and R per decision; the last two from six on."""
+    """One agent, symbol or regime: how many, how many came right, the share with its 95 % interval by days, and R per
+    decision; the last three from six on. A group has no words: of many groups one is always off by chance."""
 
     name: str
     count: int
     right: int
     hit_rate: float | None
+    interval: tuple[float, float] | None
     expectancy: float | None
 
 
@@ -78,13 +111,15 @@ class DecisionGroup:
 class Calibration:
     """Under ten resolved decisions `enough` is false: `words` says so, and there are no bands and no scores.
 
-    `brier` is the mean squared distance of what was stated from what happened; `base_brier` what stating the overall
-    share each time would have scored. `looks` counts re-examinations that moved the conviction, `looks_right` those
-    that moved it towards what happened.
+    `brier` is the mean squared distance of what was stated from what happened; `base_brier` what stating the share
+    that was known before each decision would have scored; `skill` is how much better than that it was, decision by
+    decision, with its interval by days. `words` are about the first `judged` resolved: 25, 50, 100, 200 … `looks`
+    counts re-examinations that moved the conviction, `looks_right` those that moved it towards what happened.
     """
 
     resolved: int
     enough: bool
+    judged: int
     words: str
     right: int
     hit_rate: float | None
@@ -92,23 +127,35 @@ class Calibration:
     expectancy: float | None
     brier: float | None
     base_brier: float | None
+    skill: MeanByDays | None
     bands: tuple[Band, ...]
     by_agent: tuple[DecisionGroup, ...]
     by_symbol: tuple[DecisionGroup, ...]
     by_regime: tuple[DecisionGroup, ...]
     looks: int
     looks_right: int
+    series: str = WITNESSED
+    """Which decisions these are: those that the book has witnessed, or a series that is counted apart."""
+    resolved_by_series: Mapping[str, int] = field(default_factory=dict)
+    """How many are resolved in each series."""
+    scores: tuple[FormScores, ...] = ()
+    """Of forecasts: the mean scores of each form, over all that was stated."""
+    slices: tuple[Slice, ...] = ()
+    """Of forecasts: the same by model, prompt version and tag."""
+
+    @property
+    def skill_words(self) -> str:
+        """The skill with its interval, in words; empty where there is none yet."""
+        if self.skill is None:
+            return ""
+        gained = f"{self.skill.mean:+.3f}".replace("-", "−")
+        if self.skill.low is None or self.skill.high is None:
+            return f"{gained} on {self.skill.days} {'day' if self.skill.days == 1 else 'days'}, too few for an interval"
+        edges = " to ".join(f"{edge:+.3f}".replace("-", "−") for edge in (self.skill.low, self.skill.high))
+        return f"{gained}, 95 % interval by days {edges}"
 
 
 # Rules
-
-
-def wilson(right: int, count: int) -> tuple[float, float]:
-    """The 95 % interval of a share: honest also for few, and never outside 0 to 1."""
-    share, z2 = right / count, _Z * _Z
-    middle = (share + z2 / (2 * count)) / (1 + z2 / count)
-    half = _Z / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def calibrate(closed: Sequence[ResolvedDecision], noun: str = "decision") -> Calibration:
@@ -117,18 +164,22 @@ def calibrate(closed: Sequence[ResolvedDecision], noun: str = "decision") -> Cal
     moves = [move for one in closed for move in _moves(one)]
     enough = count >= ENOUGH
     share = right / count if enough else 0.0
-    bands = _bands(closed) if enough else ()
+    bases = [brier(base, one.right) for base, one in zip(base_rates(closed), closed, strict=True)]
+    scores = [brier(one.conviction / 100, one.right) for one in closed]
+    better = [base - score for base, score in zip(bases, scores, strict=True)]
     return Calibration(
         resolved=count,
         enough=enough,
-        words=_words(count, bands, noun),
+        judged=last_look(count),
+        words=_words(closed, noun),
         right=right,
         hit_rate=share if enough else None,
-        interval=wilson(right, count) if enough else None,
+        interval=_share_interval(closed) if enough else None,
         expectancy=_in_r(closed) if enough else None,
-        brier=_mean(brier(one.conviction / 100, one.right) for one in closed) if enough else None,
-        base_brier=share * (1 - share) if enough else None,
-        bands=bands,
+        brier=_mean(scores) if enough else None,
+        base_brier=_mean(bases) if enough else None,
+        skill=mean_by_days(better, [one.day for one in closed]) if enough else None,
+        bands=_bands(closed) if enough else (),
         by_agent=_groups(closed, lambda one: one.agent) if enough else (),
         by_symbol=_groups(closed, lambda one: one.symbol) if enough else (),
         by_regime=_groups(closed, lambda one: one.regime) if enough else (),
@@ -137,9 +188,18 @@ def calibrate(closed: Sequence[ResolvedDecision], noun: str = "decision") -> Cal
     )
 
 
-def brier(said: float, came: bool) -> float:
-    """The score of one forecast: the square of how far off it was."""
-    return (said - came) ** 2
+def base_rates(closed: Sequence[ResolvedDecision]) -> list[float]:
+    """For each decision, the share of those that had come out before it was made; half, as long as there is none."""
+    known = sorted(closed, key=lambda one: one.closed_at)
+    ends, right = [one.closed_at for one in known], [0]
+    for one in known:
+        right.append(right[-1] + one.right)
+    before = [bisect_left(ends, one.decided_at) for one in closed]
+    return [(right[count] + 0.5) / (count + 1) for count in before]
+
+
+def _share_interval(some: Sequence[ResolvedDecision]) -> tuple[float, float]:
+    return share_by_days([one.right for one in some], [one.day for one in some])
 
 
 def _moves(one: ResolvedDecision) -> list[bool]:
@@ -151,13 +211,13 @@ def _moves(one: ResolvedDecision) -> list[bool]:
 def _bands(closed: Sequence[ResolvedDecision]) -> tuple[Band, ...]:
     found = []
     for low in range(0, 100, BAND):
-        inside = [one for one in closed if min(int(one.conviction // BAND), 100 // BAND - 1) * BAND == low]
+        inside = [one for one in closed if band_of(one.conviction / 100) == low]
         if inside:
             right = sum(one.right for one in inside)
             stated = _mean(one.conviction for one in inside)
             told = len(inside) >= SAMPLE
             share = right / len(inside) if told else None
-            span = wilson(right, len(inside)) if told else None
+            span = _share_interval(inside) if told else None
             found.append(Band(low, low + BAND, len(inside), stated, right, share, span))
     return tuple(found)
 
@@ -172,6 +232,7 @@ def _groups(closed: Sequence[ResolvedDecision], name: Callable[[ResolvedDecision
             len(ones),
             right := sum(one.right for one in ones),
             right / len(ones) if len(ones) >= SAMPLE else None,
+            _share_interval(ones) if len(ones) >= SAMPLE else None,
             _in_r(ones) if len(ones) >= SAMPLE else None,
         )
         for key, ones in groups.items()
@@ -190,88 +251,145 @@ def _mean(numbers: Iterable[float]) -> float:
     return math.fsum(listed) / len(listed)
 
 
-def _words(count: int, bands: Sequence[Band], noun: str) -> str:
+def _words(closed: Sequence[ResolvedDecision], noun: str) -> str:
+    count, judged = len(closed), last_look(len(closed))
     many = f"{count} resolved {noun if count == 1 else f'{noun}s'}"
     if count < ENOUGH:
         return f"{many}; from {ENOUGH} on there is something to say about how {_STATED[noun]} and outcome go together"
-    told = [
-        f"at {band.low} to {band.high} it was too {'high' if band.stated / 100 > band.share else 'low'} "
-        f"(stated {band.stated:.0f}, right {100 * band.share:.0f} % of {band.count})"
-        for band in bands
-        if band.share is not None
-        and band.interval is not None
-        and not band.interval[0] <= band.stated / 100 <= band.interval[1]
-    ]
-    if not told:
+    if count < FIRST_LOOK:
+        return f"{many}; from {FIRST_LOOK} on it is said whether what was stated fits what happened"
+    outcomes = [StatedOutcome(one.conviction / 100, one.right, one.day, one.event) for one in closed]
+    found = find_miscalibration(sorted(outcomes, key=lambda one: one.day))
+    many += "" if judged == count else f", of which the first {judged} are judged"
+    if not found:
         return f"{many}; what was stated fits what happened, as far as so many can show"
-    return f"{many}; {', '.join(told)}"
+    kinds = ("whole", "slope", "band")
+    found.sort(key=lambda one: (kinds.index(one.kind), one.band or 0))
+    return f"{many}; {', '.join(map(_sentence, found))}"
+
+
+def _sentence(off: Miscalibration) -> str:
+    if off.kind == "slope":
+        means = round(100 * min(1.0, max(0.0, 0.5 + 0.3 * off.slope)))
+        return f"it was {'too sure' if off.too_high else 'not sure enough'} (80 stated means about {means})"
+    where = "on the whole" if off.band is None else f"at {off.band} to {off.band + BAND}"
+    figures = f"stated {100 * off.stated:.0f}, right {100 * off.share:.0f} % of {off.count}"
+    return f"{where} it was too {'high' if off.too_high else 'low'} ({figures})"
 
 
 # Queries
 
 
-def calibration(tx: Tx, *, agent_id: str | None = None, known_at: str | None = None) -> Calibration:
+def calibration(
+    tx: Tx, *, agent_id: str | None = None, known_at: str | None = None, series: str = WITNESSED
+) -> Calibration:
     """The calibration of all agents together, or of one; as it was known at an instant."""
     query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.conviction.isnot(None))
     rows = [row for row in _resolved_rows(tx, query, agent_id, known_at) if row.result_r is not None]
-    names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in rows}}
-    looks = _second_look_convictions(tx, "conviction_score")
-    return calibrate(
-        [
-            ResolvedDecision(
-                agent=names[row.agent_id],
-                symbol=row.symbol or "",
-                regime=row.regime or "unknown",
-                conviction=row.conviction,
-                result_r=row.result_r,
-                looks=tuple(score for at, score in looks.get(row.run_id, ()) if at <= row.closed_at),
-            )
-            for row in rows
-        ]
-    )
+    looks, zone = _second_looks(tx, "conviction_score", series), zone_named(owners.zone_name(tx))
+
+    def resolved(row: Any, agent: str) -> ResolvedDecision:
+        return ResolvedDecision(
+            agent=agent,
+            symbol=row.symbol or "",
+            regime=row.regime or "unknown",
+            conviction=row.conviction,
+            result_r=row.result_r,
+            looks=tuple(score for at, score in looks.get(row.run_id, ()) if at <= row.closed_at),
+            **_when(row, zone),
+        )
+
+    return _calibrate_series(tx, rows, resolved, series, "decision")
 
 
-def of_forecasts(tx: Tx, *, agent_id: str | None = None, known_at: str | None = None) -> Calibration:
+def of_forecasts(
+    tx: Tx,
+    cards: CardTypes,
+    *,
+    agent_id: str | None = None,
+    known_at: str | None = None,
+    series: str = WITNESSED,
+) -> Calibration:
     """The calibration of forecasts: what was said to be likely against what came true."""
-    query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.probability.isnot(None))
-    rows = _resolved_rows(tx, query, agent_id, known_at)
-    names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in rows}}
-    looks = _second_look_convictions(tx, "probability")
-    closed = [
-        ResolvedDecision(
-            agent=names[row.agent_id],
+    rows = forecast_rows(tx, agent_id, known_at)
+    looks, zone = _second_looks(tx, "probability", series), zone_named(owners.zone_name(tx))
+
+    def resolved(row: Any, agent: str) -> ResolvedDecision:
+        end = min(row.closed_at, row.expires or row.closed_at)
+        return ResolvedDecision(
+            agent=agent,
             symbol=row.card_type,
             regime="",
             conviction=100 * row.probability,
-            looks=tuple(100 * share for at, share in looks.get(row.run_id, ()) if at <= row.closed_at),
+            looks=tuple(100 * share for at, share in looks.get(row.run_id, ()) if at <= end),
             came=row.outcome == "true",
+            **_when(row, zone),
         )
-        for row in rows
-    ]
-    return calibrate(closed, "forecast")
+
+    found = _calibrate_series(tx, rows, resolved, series, "forecast")
+    if not found.enough:
+        return found
+    counted = resolved_forecasts(tx, cards, [row for row in rows if series_of(row) == series])
+
+    def interval(some: Sequence[ResolvedForecast]) -> tuple[float, float]:
+        return share_by_days([one.came for one in some], [one.day(zone) for one in some])
+
+    slices = slice_forecasts(counted, interval)
+    return replace(found, scores=scores_by_form(counted), slices=slices)
+
+
+def forecast_rows(tx: Tx, agent_id: str | None = None, known_at: str | None = None) -> list[Any]:
+    """The resolved forecasts of every series in the order in which they were closed, with those brought in."""
+    query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.probability.isnot(None))
+    rows = [*_resolved_rows(tx, query, agent_id, known_at), *brought_rows(tx, agent_id, known_at)]
+    return sorted(rows, key=lambda row: (row.closed_at, row.run_id))
+
+
+def _calibrate_series(
+    tx: Tx, rows: Sequence[Any], resolved: Callable[[Any, str], ResolvedDecision], series: str, noun: str
+) -> Calibration:
+    """The figures of one series, and how many stand in each."""
+    counts = Counter(series_of(row) for row in rows)
+    counted = [row for row in rows if series_of(row) == series]
+    names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in counted}}
+    found = calibrate([resolved(row, names[row.agent_id]) for row in counted], noun)
+    return replace(found, series=series, resolved_by_series={name: counts[name] for name in SERIES})
+
+
+def _when(row: Any, zone: ZoneInfo) -> dict[str, Any]:
+    """When a decision was made and came out. What is answered after its date came out on its date."""
+    came = min(row.closed_at, row.expires or row.closed_at)
+    return {
+        "day": in_zone(parse_stamp(came), zone).date().isoformat(), "event": row.event, "decided_at": row.decided_at,
+        "closed_at": row.closed_at,
+    }  # fmt: skip
 
 
 def _resolved_rows(tx: Tx, query: Select[Any], agent_id: str | None, known_at: str | None) -> list[Any]:
-    """The resolved ones in the order in which they were closed, without those that were recorded too late."""
+    """The resolved ones in the order in which they were closed."""
     query = query if agent_id is None else query.where(decisions.c.agent_id == agent_id)
     if known_at is None:
         rows: list[Any] = list(tx.conn.execute(query.where(decisions.c.state == "resolved")))
     else:
         rows = list(results.decisions_as_of(tx, tx.conn.execute(query).all(), known_at))
-    counted = [row for row in rows if row.state == "resolved" and not is_late(row)]
+    counted = [row for row in rows if row.state == "resolved"]
     return sorted(counted, key=lambda row: (row.closed_at, row.run_id))
 
 
-def _second_look_convictions(tx: Tx, slot: str) -> dict[str, list[tuple[str, Any]]]:
-    """What re-examinations stated, by the run they looked at, in time order."""
+def _second_looks(tx: Tx, slot: str, series: str) -> dict[str, list[tuple[str, Any]]]:
+    """What re-examinations stated, by the run they looked at, each from when it was written down; what was brought in
+    goes by its own dates. One that came in long after it was made is none that was witnessed."""
     query = (
-        select(runs.c.parent_run, runs.c.finished_at, runs.c.card)
+        select(runs.c.parent_run, runs.c.created_at, runs.c.made_at, runs.c.finished_at, runs.c.card)
         .where(runs.c.owner == tx.owner, runs.c.parent_run.isnot(None), runs.c.card.isnot(None))
         .order_by(runs.c.finished_at, runs.c.id)
     )
     found: dict[str, list[tuple[str, Any]]] = {}
     for row in tx.conn.execute(query):
         stated = stored_json.load_json(row.card).get(slot)
-        if stated is not None:
-            found.setdefault(row.parent_run, []).append((row.finished_at, stated))
+        later = row.made_at is not None and is_recorded_later(row.made_at, row.created_at)
+        if stated is None or (later and series not in (RECORDED_LATER, BROUGHT_IN)):
+            continue
+        at = row.finished_at if series == BROUGHT_IN else max(row.created_at, row.finished_at)
+        found.setdefault(row.parent_run, []).append((at, stated))
     return found

@@ -7,9 +7,8 @@ re-examination never changes anything here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, func, insert, select
@@ -24,7 +23,10 @@ from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.extensions.agents.book import prices, results
 from keepbook.extensions.agents.book.cards import RE_EXAMINATION, CardType, CardTypes, line_of
 from keepbook.extensions.agents.book.due_work import ANSWER, RESOLVE
+from keepbook.extensions.agents.book.outcomes.regime import regime_before
+from keepbook.extensions.agents.book.outcomes.series import counted_from, is_late, is_recorded_later, series_of
 from keepbook.extensions.agents.book.resolution import Course, TradePlan, at_expiry, follow_bars
+from keepbook.extensions.agents.book.scoring.forms import stated_forecast
 from keepbook.extensions.agents.tables import decisions, runs
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
@@ -33,9 +35,6 @@ STATES = ("open", "resolved", "expired")
 CLOSED = "closed"
 """To ask for both kinds that are over: resolved and expired."""
 SIDES = {"LONG": 1, "SHORT": -1}
-REGIME_BARS = 20
-TRENDING = 0.35
-"""From this share on, of the way the price went that led somewhere, the time before a decision was a trend."""
 _COURSE = ("through", "last_close", "filled_at", "fill_price", "closed_at", "exit_price", "outcome", "note")
 
 
@@ -43,9 +42,12 @@ _COURSE = ("through", "last_close", "filled_at", "fill_price", "closed_at", "exi
 class Decision:
     """How a card turned out. `outcome`: target, stop, time (closed at its expiry), exited (by the person), expired.
 
-    Of a forecast it is true, false or void; `expires` is then when it is due, `probability` what was said. `late`: it
-    was recorded when its end could be known already, so it counts for no calibration. `known_at`: since when its course
-    is known as it stands here.
+    Of a forecast it is true, false or void; `expires` is then when it is due, `probability` what was said. `closed_by`:
+    bars, person, resolver, or agent (the forecaster, as far as one can tell); `resolver` is its name. `settled_early`:
+    why it was answered before its date. `gap`: a stretch (from/to) without bars, so that a no may be wrong.
+    `recorded_later`, `late`: written down well after it was made; when its end could be known. `series`: the score
+    that it counts in. Outcomes about the same `event` hang together. `known_at`: since when its course is known as it
+    stands here.
     """
 
     run_id: str
@@ -62,8 +64,11 @@ class Decision:
     regime: str | None
     probability: float | None
     claim: str | None
+    event: str | None
     recorded_at: datetime | None
+    recorded_later: bool
     late: bool
+    series: str
     state: str
     filled_at: datetime | None
     fill_price: float | None
@@ -75,6 +80,10 @@ class Decision:
     result_r: float | None
     result_pct: float | None
     note: str | None
+    came_to: str | None
+    resolver: str | None
+    settled_early: str | None
+    gap: str | None
     known_at: datetime | None
 
     @property
@@ -112,27 +121,6 @@ class PastCard:
 NOT_FILLED = "no bar had filled it; counted from its entry"
 
 
-# Rules
-
-
-def regime(closes: Sequence[float]) -> str:
-    """`trend_up`, `trend_down` or `chop`, by how much of the way went somewhere; `unknown` with too few closes."""
-    if len(closes) < REGIME_BARS:
-        return "unknown"
-    way = sum(abs(after - before) for before, after in pairwise(closes))
-    gone = closes[-1] - closes[0]
-    if not way or abs(gone) / way < TRENDING:
-        return "chop"
-    return "trend_up" if gone > 0 else "trend_down"
-
-
-def is_late(row: Any) -> bool:
-    """Whether a decision was recorded when its end could be known: after what closed it, or after its date."""
-    if row.recorded_at is None:
-        return False
-    return any(told is not None and told <= row.recorded_at for told in (row.closed_at, row.expires))
-
-
 # Operations
 
 
@@ -146,16 +134,18 @@ def open_decision(
     recorded_at: str | None = None,
 ) -> Decision | None:
     """Open the decision of a card, if its card type has one. A card whose action is to wait gets a decision that only
-    expires. A decision made outside has `recorded_at`; it is followed from `now`, the time it was made."""
+    expires. `now` is when it was made; a decision made outside has `recorded_at` too, and is followed from then on."""
     if not card.is_decision:
         return None
     told = {name: slots.get(name) for name in ("action", "symbol", "entry", "stop", "target", "conviction", "expires")}
+    event = slots.get("event")
+    told["event"] = event if isinstance(event, str) else None  # a card type may mean something else by it
     if card.follow and told["symbol"]:
         told["symbol"] = prices.resolve_unambiguous(tx.conn, told["symbol"])
     symbol = told["symbol"]
     row = {
         "owner": tx.owner, "run_id": run_id, "agent_id": agent_id, "card_type": card.name, "decided_at": now,
-        "state": "open", "regime": _regime_of(tx, symbol, now) if card.follow and symbol else None,
+        "state": "open", "regime": regime_before(tx, symbol, now) if card.follow and symbol else None,
         "recorded_at": recorded_at, **told, **_forecast_of(card, slots),
     }  # fmt: skip
     tx.conn.execute(insert(decisions), row)
@@ -177,8 +167,7 @@ def _forecast_of(card: CardType, slots: Mapping[str, Any]) -> dict[str, Any]:
     told = card.forecast
     if told is None:
         return {"probability": None, "claim": None}
-    claim = None if told.claim is None else slots.get(told.claim)
-    return {"probability": slots.get(told.probability), "claim": claim, "expires": slots.get(told.due)}
+    return {**stated_forecast(told, slots)._asdict(), "expires": slots.get(told.due)}
 
 
 def follow(tx: Tx, run_id: str) -> bool:
@@ -231,13 +220,14 @@ def _so_far(row: Any) -> Course:
 def _course(tx: Tx, row: Any, decision: Decision, course: Course, now: str) -> Course:
     """How it goes up to now, from where it stands."""
     if decision.plan is not None and row.symbol is not None:
-        # A bar that starts in the very instant of the decision does not start after it.
-        begins = course.through or stamp(decision.decided_at + timedelta(microseconds=1))
-        course = follow_bars(
-            decision.plan,
-            course,
-            prices.following_bars(tx, prices.resolve_symbol(tx.conn, row.symbol), begins, row.expires or now, now),
-        )
+        # From when it was recorded: what came before could be known. A bar that starts in that very instant does not
+        # start after it.
+        begins = course.through or stamp(parse_stamp(counted_from(row)) + timedelta(microseconds=1))
+        symbol = prices.resolve_symbol(tx.conn, row.symbol)
+        if course.through is None:  # where the price stood then: the first bar may have jumped over the entry
+            course = replace(course, last_close=prices.close_known_then(tx.conn, symbol, begins))
+        coming = prices.following_bars(tx, symbol, begins, row.expires or now, now)
+        course = follow_bars(decision.plan, course, coming)
     if course.outcome is None and row.expires is not None and now >= row.expires:
         course = at_expiry(course, row.expires, waited=decision.plan is None)
     return course
@@ -413,19 +403,6 @@ def _to_past(tx: Tx, cards: CardTypes, row: Any, now: str) -> PastCard:
     )  # fmt: skip
 
 
-def _regime_of(tx: Tx, symbol: str, now: str) -> str:
-    """By the daily bars before the decision, else by the coarsest of which there are enough."""
-    there = prices.timeframes(tx.conn, symbol)
-    for timeframe in sorted(there, key=lambda name: (name != "1d", -prices.seconds(name))):
-        latest = prices.recent(tx.conn, symbol, now, timeframe=timeframe, limit=REGIME_BARS)
-        if latest and prices.is_stale(prices.bar_end(latest[-1]), timeframe, now):
-            continue
-        closes = [bar.close for bar in latest]
-        if (found := regime(closes)) != "unknown":
-            return found
-    return "unknown"
-
-
 def _find(tx: Tx, run_id: str) -> Any:
     return _ONE.first(tx.conn, {"owner": tx.owner, "run_id": sought(run_id)})
 
@@ -437,8 +414,12 @@ _ONE = PreparedStatement(
 
 
 def _to_decision(row: Any) -> Decision:
-    known = {name: getattr(row, name) for name in Decision.__dataclass_fields__ if name != "late"}
-    known["late"] = is_late(row)
+    told: dict[str, Any] = {
+        "recorded_later": is_recorded_later(row.decided_at, row.recorded_at),
+        "late": is_late(row),
+        "series": series_of(row),
+    }
+    known = told | {name: getattr(row, name) for name in Decision.__dataclass_fields__ if name not in told}
     for name in ("decided_at", "expires", "filled_at", "closed_at", "recorded_at", "known_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
     return Decision(**known)

@@ -6,6 +6,8 @@ Thin like the book: each method opens the owner's transaction and calls the one 
 import builtins
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from keepbook.book.ground import due
@@ -32,9 +34,14 @@ from keepbook.extensions.agents.book.calibration import Calibration
 from keepbook.extensions.agents.book.cards import CardType, CardTypes, card_types
 from keepbook.extensions.agents.book.decisions import Decision, PastCard
 from keepbook.extensions.agents.book.due_work import ANSWER, RESOLVE
+from keepbook.extensions.agents.book.forecasts import DueForecast
+from keepbook.extensions.agents.book.outcomes.series import WITNESSED, clean_series
 from keepbook.extensions.agents.book.recording import RecordedDecision, Transcript
 from keepbook.extensions.agents.book.results import Former
 from keepbook.extensions.agents.book.runs import Run, TranscriptTurn
+from keepbook.extensions.agents.book.scoring import brought_in
+from keepbook.extensions.agents.book.scoring.brought_in import BroughtForecast, BroughtIn, ForecastSource
+from keepbook.extensions.agents.book.scoring.comparison import AgentComparison, compare_agents
 from keepbook.extensions.agents.book.second_looks import SecondLook
 from keepbook.storage.database import Tx
 
@@ -278,6 +285,12 @@ class Decisions:
             whose = None if agent is None else agents.find_agent(tx, agent).id
             return decisions.count_decisions(tx, now, agent_id=whose, **filters)
 
+    def due(self, *, agent: str | None = None, limit: int = 100) -> Sequence[DueForecast]:
+        """The forecasts that wait for an answer past their date, the longest waiting first: what a resolver asks."""
+        with self._book.reading() as (tx, _, now):
+            whose = None if agent is None else agents.find_agent(tx, agent).id
+            return forecasts.due_forecasts(tx, self._cards, now, agent_id=whose, limit=limit)
+
     def first_resolved(self, agent: str | None = None) -> datetime | None:
         """When the first of the resolved trades was decided."""
         with self._book.reading() as (tx, _, _):
@@ -292,14 +305,33 @@ class Decisions:
         key: str | None = None,
         transcript: Transcript = None,
         link: str | None = None,
+        model: str | None = None,
+        prompt_version: str | None = None,
     ) -> RecordedDecision:
         """Record a card of the agent's type that was made elsewhere. The same key with the same card is replayed, with
         another it is a `Conflict`."""
         with self._book.writing() as (tx, _):
             return recording.record(
                 tx, stamp(tx.clock()), self._cards, agents.find_agent(tx, agent).id, card, made_at=made_at, key=key,
-                transcript=transcript, link=link,
+                transcript=transcript, link=link, model=model, prompt_version=prompt_version,
             )  # fmt: skip
+
+    def bring_in(self, agent: str, source: ForecastSource, *, dry_run: bool = False) -> BroughtIn:
+        """Bring in what was forecast elsewhere, with its own dates: a record of its own, not witnessed here. The same
+        again changes nothing; `book.take_back(load)` takes it out."""
+        self._book.ask("decisions.record")
+        with self._book.writing() as (tx, _):
+            whose = agents.find_agent(tx, agent).id
+            title = Path(source).name if isinstance(source, str | PathLike) else brought_in.FORECASTS
+            return brought_in.bring_in_forecasts(
+                tx, self._book.origin, self._cards, whose, source, dry_run=dry_run, title=title
+            )
+
+    def brought_in(self, agent: str | None = None, *, limit: int = 100, offset: int = 0) -> Sequence[BroughtForecast]:
+        """What was brought in, the newest made first."""
+        with self._book.reading() as (tx, _, _):
+            whose = None if agent is None else agents.find_agent(tx, agent).id
+            return brought_in.list_brought_forecasts(tx, agent_id=whose, limit=limit, offset=offset)
 
     def second_look(self, run_id: str) -> SecondLook:
         """The prompt and slots for a second look at a run that is made elsewhere."""
@@ -307,16 +339,27 @@ class Decisions:
             return second_looks.ask_second_look(tx, now, self._cards, run_id)
 
     def record_second_look(self, run_id: str, card: Mapping[str, Any], **told: Any) -> RecordedDecision:
-        """Record a second look made elsewhere; `made_at`, `key`, `transcript`, `link` as in `record`."""
+        """Record a second look made elsewhere; `made_at`, `key`, `transcript`, `link`, `model`, `prompt_version` as in
+        `record`."""
         with self._book.writing() as (tx, _):
             return recording.record_second_look(tx, stamp(tx.clock()), self._cards, run_id, card, **told)
 
     def answer(
-        self, run_id: str, outcome: bool | str | None, *, at: Moment = None, note: str | None = None
+        self,
+        run_id: str,
+        outcome: bool | str | float | None,
+        *,
+        at: Moment = None,
+        note: str | None = None,
+        settled_early: str | None = None,
     ) -> Decision:
-        """Say how a forecast came out: true, false, of a choice what it was; None: it cannot be told."""
+        """Say how a forecast came out: true, false, which choice or number it was; None: it cannot be told. Before its
+        date `settled_early` says why it is settled already."""
         with self._book.writing() as (tx, _):
-            return forecasts.answer_forecast(tx, self._book.origin, self._cards, run_id, outcome, at=at, note=note)
+            return forecasts.answer_forecast(
+                tx, self._book.hand, self._cards, run_id, outcome, at=at, note=note, settled_early=settled_early,
+                name=self._book.origin.name,
+            )  # fmt: skip
 
     def exit(self, run_id: str, price: float | None = None, *, at: Any = None) -> Decision:
         """Record that the person got out at a price."""
@@ -333,13 +376,28 @@ class Decisions:
                 forecasts.settle_forecast(tx, self._cards, run_id) for run_id in due.reminders(tx, ANSWER)
             )
 
-    def calibration(self, agent: str | None = None, *, forecasts: bool = False, known_at: Moment = None) -> Calibration:
-        """The calibration of trades, or of forecasts: what was stated against outcomes, as known now or at an
-        instant."""
+    def calibration(
+        self,
+        agent: str | None = None,
+        *,
+        forecasts: bool = False,
+        known_at: Moment = None,
+        series: str = WITNESSED,
+    ) -> Calibration:
+        """The calibration of trades, or of forecasts: what was stated against outcomes, as known now or at an instant.
+        Of what the book has witnessed; `series` names what counts apart: recorded_later, self_graded, brought_in."""
         with self._book.reading() as (tx, _, _):
             whose = None if agent is None else agents.find_agent(tx, agent).id
-            weighed = calibration.of_forecasts if forecasts else calibration.calibration
-            return weighed(tx, agent_id=whose, known_at=_known_at(tx, known_at))
+            asked: dict[str, Any] = {"known_at": _known_at(tx, known_at), "series": clean_series(series)}
+            if forecasts:
+                return calibration.of_forecasts(tx, self._cards, agent_id=whose, **asked)
+            return calibration.calibration(tx, agent_id=whose, **asked)
+
+    def compare(self, agent: str, other: str, *, series: str = WITNESSED, tag: str | None = None) -> AgentComparison:
+        """Two agents on the questions that both forecast within a day of each other."""
+        with self._book.reading() as (tx, _, _):
+            one, two = (agents.find_agent(tx, ref).id for ref in (agent, other))
+            return compare_agents(tx, self._cards, one, two, series=clean_series(series), tag=tag)
 
     @property
     def _cards(self) -> CardTypes:

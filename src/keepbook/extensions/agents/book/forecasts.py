@@ -1,71 +1,103 @@
 """Forecasts: cards that say how likely something is, and that are answered when it can be told.
 
-The person answers, or a program by a call, or a rule in the card type that reads the bars. An answer is yes, no, or
-that it cannot be told, which leaves the forecast out of every score. What a program or a rule answered the person may
-answer anew; what the forecast itself said never changes.
+The person answers, or a program by a call, or a rule in the card type that reads the bars; who it was is kept. An
+answer is yes, no, or that it cannot be told, which leaves the forecast out of every score. It comes at the date, or
+before with the reason why it is settled. What a program or a rule answered the person may answer anew; what the
+forecast itself said never changes.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import select, update
 
 from keepbook.book.ground import due, stored_json
-from keepbook.book.ground.limits import clean_optional
+from keepbook.book.ground.limits import clean_count, clean_optional
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
-from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners import owners
+from keepbook.book.owners.authority import WRITE, Actor
 from keepbook.errors import Conflict, Invalid
-from keepbook.extensions.agents.book import decisions, prices, results
+from keepbook.extensions.agents.authority import RESOLVE
+from keepbook.extensions.agents.book import agents, decisions, prices, results
 from keepbook.extensions.agents.book.cards import CardTypes
-from keepbook.extensions.agents.book.cards.types import BarRule, Forecast
+from keepbook.extensions.agents.book.cards.types import BarRule, CardType
 from keepbook.extensions.agents.book.decisions import Decision
 from keepbook.extensions.agents.book.due_work import ANSWER
-from keepbook.extensions.agents.book.prices import Bar, PriceSpan
+from keepbook.extensions.agents.book.outcomes.on_bars import BarAnswer, BarQuestion
+from keepbook.extensions.agents.book.outcomes.series import AGENT, BARS, PERSON, RESOLVER
+from keepbook.extensions.agents.book.prices import PriceSpan
+from keepbook.extensions.agents.book.scoring.forms import parse_class_outcome, parse_number_outcome
 from keepbook.extensions.agents.tables import decisions as decision_rows
 from keepbook.extensions.agents.tables import runs as run_rows
 from keepbook.storage.database import Tx
 
 VOID = "void"
 """The answer that it cannot be told."""
+ASKED_AGAIN = timedelta(hours=1)
+"""So long after bars could not tell they are asked again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueForecast:
+    """A forecast whose date is over and that nobody has answered: what was asked, and the choices where it has some.
+    Not what was held to be likely: whoever answers need not know. `note`: why bars could not tell."""
+
+    run_id: str
+    agent: str
+    card_type: str
+    question: str
+    asked: Mapping[str, Any]
+    choices: tuple[str, ...]
+    due: datetime
+    note: str | None
 
 
 # Rules
 
 
-def parse_outcome(told: Forecast, claim: str | None, outcome: object) -> tuple[str, str | None]:
-    """An answer in the stored form (`true`, `false`, `void`), and what it was if it is a choice."""
-    if outcome is None or outcome == VOID:
+def parse_outcome(
+    card: CardType, slots: Mapping[str, Any], claim: str | None, outcome: object
+) -> tuple[str, str | None]:
+    """An answer in the stored form (`true`, `false`, `void`), and what it came to if it is a class or a number."""
+    told = card.forecast
+    if told is None or outcome is None or outcome == VOID:
         return VOID, None
+    if told.classes is not None:
+        return parse_class_outcome(told, slots, outcome)
+    if told.quantiles is not None:
+        return parse_number_outcome(told, slots, outcome)
     if told.claim is None:
         if not isinstance(outcome, bool):
             raise Invalid(f'an outcome is true, false or "{VOID}", not {str(outcome)[:40]!r}', field="outcome")
         return str(outcome).lower(), None
-    if not isinstance(outcome, str) or not outcome.strip():
-        raise Invalid(f'an outcome is what it came to, or "{VOID}"', field="outcome")
-    return str(outcome.strip().upper() == str(claim).upper()).lower(), f"it was {outcome.strip()[:80]}"
+    choices = possible_outcomes(card, slots)
+    came = outcome.strip().casefold() if isinstance(outcome, str) else None
+    chosen = next((choice for choice in choices if choice.casefold() == came), None)
+    if chosen is None:
+        known = ", ".join(choices)
+        raise Invalid(f'an outcome is one of {known}, or "{VOID}", not {str(outcome)[:40]!r}', field="outcome")
+    return str(chosen == claim).lower(), chosen
 
 
-def by_rule(rule: BarRule, level: float, seen: list[Bar], due_at: str, now: str) -> tuple[bool, str] | None:
-    """The answer of the bars since the forecast, and since when it holds; None as long as there is none."""
-    up = rule.test.endswith("_above")
-    if rule.test.startswith("reaches"):
-        for bar in seen:
-            if bar.high >= level if up else bar.low <= level:
-                return True, prices.bar_end(bar)
-    if not seen or now < due_at or not _reach(seen[-1], due_at):
-        return None
-    if rule.test.startswith("reaches"):
-        return False, due_at
-    close = seen[-1].close
-    return (close > level if up else close < level), due_at
+def told_by(hand: Actor) -> str:
+    """As whom an actor tells the end of a forecast: an agent may be the forecaster, unless all it may is resolve."""
+    if hand.is_person:
+        return PERSON
+    is_resolver = RESOLVE in hand.scopes and WRITE not in hand.scopes and hand.agent is None
+    return RESOLVER if is_resolver else AGENT
 
 
-def _reach(last: Bar, due_at: str) -> bool:
-    """Whether no further bar of its kind ends by the date."""
-    end = prices.bar_end(last)
-    return stamp(parse_stamp(end) + timedelta(seconds=prices.seconds(last.timeframe))) > due_at
+def refuse_early(decision: Decision, settled_early: str | None, now: str) -> None:
+    """A forecast is answered at its date, or before it with the reason why it is settled."""
+    if decision.state == "open" and settled_early is None and decision.expires and now < stamp(decision.expires):
+        due_at = stamp(decision.expires)[:16].replace("T", " ")
+        raise Invalid(
+            f"this is due on {due_at} UTC; to answer it before, say why it is settled (settled_early)",
+            field="settled_early",
+            code="not_due",
+        )
 
 
 # Operations
@@ -73,38 +105,46 @@ def _reach(last: Bar, due_at: str) -> bool:
 
 def answer_forecast(
     tx: Tx,
-    origin: Origin,
+    hand: Actor,
     cards: CardTypes,
     run_id: str,
     outcome: object,
     *,
     at: Moment = None,
     note: str | None = None,
+    settled_early: str | None = None,
+    name: str | None = None,
 ) -> Decision:
-    """Record how a forecast came out. An answer that exists may be changed only by the person."""
-    decision, told = (
-        decisions.get_decision(tx, run_id),
-        cards.find(decisions.get_decision(tx, run_id).card_type).forecast,
-    )
+    """Record how a forecast came out; `name` is what the program is called that says so. An answer that exists may be
+    changed only by the person."""
+    decision = decisions.get_decision(tx, run_id)
+    kind = cards.find(decision.card_type)
+    told = kind.forecast
     if told is None or decision.probability is None:
         raise Conflict(f"run {run_id} made no forecast; a trade is exited at a price", code="no_forecast")
-    person = origin.actor == "person"
-    if decision.state != "open" and not person:
+    by = told_by(hand)
+    if decision.state != "open" and by != PERSON:
         raise Conflict("this forecast was answered already; only the person can say otherwise", code="closed")
-    kept, came = parse_outcome(told, decision.claim, outcome)
+    kept, came_to = parse_outcome(kind, _slots(tx, run_id), decision.claim, outcome)
+    came = None if came_to is None else f"it was {came_to}"
     now = stamp(tx.clock())
+    reason = clean_optional(settled_early, "settled_early", 500) or decision.settled_early
+    refuse_early(decision, reason, now)
     moment = instant(at, field="at", zone=owners.zone_name(tx)) or now
     if not stamp(decision.decided_at) <= moment <= now:
         raise Invalid("it was known between the forecast and now", field="at")
     earlier = None if decision.outcome is None else f"before: {decision.outcome}, said by {decision.closed_by}"
     said = "; ".join(part for part in (came, clean_optional(note, "note", 500), earlier) if part)
-    _close(tx, run_id, kept, moment, "person" if person else "agent", said or None)
+    resolver = None if by == PERSON else name or hand.agent or hand.token
+    _close(tx, run_id, kept, moment, by, note=said or None, resolver=resolver, settled_early=reason, came_to=came_to)
     return decisions.get_decision(tx, run_id)
 
 
 def settle_forecast(tx: Tx, cards: CardTypes, run_id: str) -> bool:
     """Let the card type's rule answer an open forecast, as far as the bars go; for the sweep. True when it did."""
     decision = decisions.find_decision(tx, run_id)
+    if decision is not None and decision.card_type not in cards.types:
+        return False  # its file is gone, or broken: it may be there again tomorrow
     told = None if decision is None else cards.find(decision.card_type).forecast
     if decision is None or decision.state != "open" or told is None or told.rule is None:
         due.cancel(tx, ANSWER, run_id)
@@ -114,10 +154,15 @@ def settle_forecast(tx: Tx, cards: CardTypes, run_id: str) -> bool:
     if symbol is None or level is None or due_at is None:  # such a slot may be left out: then the person answers
         due.cancel(tx, ANSWER, run_id)
         return False
-    found = _told_by_bars(tx, decision, told.rule, slots, due_at)
+    found = _ask_bars(tx, decision, told.rule, slots, due_at)
     if found is None:
         return False
-    _close(tx, run_id, *found)
+    if found.came is None:
+        if decision.note != found.why_not:  # it waits for the person, or for other bars
+            _set(tx, run_id, note=found.why_not)
+        due.remind(tx, ANSWER, run_id, stamp(tx.clock() + ASKED_AGAIN))
+        return False
+    _close_on_bars(tx, run_id, told.rule, slots, found)
     return True
 
 
@@ -136,38 +181,40 @@ def _answer_again(tx: Tx, cards: CardTypes, run_id: str) -> bool:
     if told is None or told.rule is None:
         return False
     slots = _slots(tx, run_id)
-    found = _told_by_bars(tx, decision, told.rule, slots, slots[told.due])
-    if found is None:
-        _reopen(tx, run_id)
-    elif (decision.outcome, stamp(decision.closed_at or decision.decided_at)) != found[:2]:
-        _close(tx, run_id, *found)
-    else:
+    found = _ask_bars(tx, decision, told.rule, slots, slots[told.due])
+    if found is None or found.came is None:
+        _reopen(tx, run_id, None if found is None else found.why_not)
+        return True
+    before = (decision.outcome, stamp(decision.closed_at or decision.decided_at), decision.gap)
+    if before == (str(found.came).lower(), found.at, found.gap):
         return False
+    _close_on_bars(tx, run_id, told.rule, slots, found)
     return True
 
 
-def _told_by_bars(
-    tx: Tx, decision: Decision, rule: BarRule, slots: Mapping[str, Any], due_at: str
-) -> tuple[str, str, str, str] | None:
-    """Outcome, since when, by whom and a note, where the bars tell."""
-    now, level = stamp(tx.clock()), float(slots[rule.level])
-    begins = stamp(decision.decided_at + timedelta(microseconds=1))
-    there = list(prices.following_bars(tx, prices.resolve_symbol(tx.conn, slots[rule.symbol]), begins, due_at, now))
-    found = by_rule(rule, level, there, due_at, now)
-    if found is None:
-        return None
-    return str(found[0]).lower(), found[1], "bars", f"{rule.test.replace('_', ' ')} {level:g}"
+def _ask_bars(tx: Tx, decision: Decision, rule: BarRule, slots: Mapping[str, Any], due_at: str) -> BarAnswer | None:
+    """What the bars tell of a forecast, from when it was recorded."""
+    begins = stamp(max(decision.recorded_at or decision.decided_at, decision.decided_at))
+    symbol = prices.resolve_symbol(tx.conn, slots[rule.symbol])
+    return BarQuestion(tx, rule, symbol, float(slots[rule.level]), begins, due_at, stamp(tx.clock())).answer()
 
 
-def _reopen(tx: Tx, run_id: str) -> None:
-    """The bars that answered it are gone: it waits for others."""
-    _set(tx, run_id, state="open", outcome=None, closed_at=None, closed_by=None, note=None)
+def _close_on_bars(tx: Tx, run_id: str, rule: BarRule, slots: Mapping[str, Any], found: BarAnswer) -> None:
+    note = f"{rule.test.replace('_', ' ')} {float(slots[rule.level]):g}"
+    if found.gap is not None:
+        note += "; no, with a gap: of a part of that time there are no bars"
+    _close(tx, run_id, str(found.came).lower(), found.at, BARS, note=note, gap=found.gap)
+
+
+def _reopen(tx: Tx, run_id: str, why: str | None) -> None:
+    """The bars that answered it are gone: it waits for others, or for the person."""
+    _set(tx, run_id, state="open", note=why)
     due.remind(tx, ANSWER, run_id, stamp(tx.clock()))
 
 
-def _close(tx: Tx, run_id: str, outcome: str, at: str, by: str, note: str | None) -> None:
+def _close(tx: Tx, run_id: str, outcome: str, at: str, by: str, **told: str | None) -> None:
     state = "expired" if outcome == VOID else "resolved"
-    _set(tx, run_id, state=state, outcome=outcome, closed_at=at, closed_by=by, note=note)
+    _set(tx, run_id, state=state, outcome=outcome, closed_at=at, closed_by=by, **told)
     due.cancel(tx, ANSWER, run_id)
 
 
@@ -175,10 +222,47 @@ def _set(tx: Tx, run_id: str, **values: Any) -> None:
     where = (decision_rows.c.owner == tx.owner, decision_rows.c.run_id == run_id)
     now = stamp(tx.clock())
     results.keep_former(tx, tx.conn.execute(select(decision_rows).where(*where)).one(), now)
-    tx.conn.execute(update(decision_rows).where(*where).values(values | {"known_at": now}))
+    nothing = dict.fromkeys(
+        ("outcome", "came_to", "closed_at", "closed_by", "note", "resolver", "settled_early", "gap")
+    )
+    tx.conn.execute(update(decision_rows).where(*where).values(nothing | values | {"known_at": now}))
 
 
 # Queries
+
+
+def due_forecasts(
+    tx: Tx, cards: CardTypes, now: str, *, agent_id: str | None = None, limit: int = 100
+) -> Sequence[DueForecast]:
+    """The forecasts that wait for an answer, the longest waiting first."""
+    row = decision_rows.c
+    query = select(row.run_id, row.agent_id, row.card_type, row.expires, row.note).where(
+        row.owner == tx.owner, row.state == "open", row.probability.isnot(None), row.expires <= now
+    )
+    query = query if agent_id is None else query.where(row.agent_id == agent_id)
+    found = tx.conn.execute(query.order_by(row.expires, row.run_id).limit(clean_count(limit, "limit", 1000))).all()
+    names = {id: agents.name_of(tx, id) for id in {one.agent_id for one in found}}
+    return [_to_due(cards.find(one.card_type), one, names[one.agent_id], _slots(tx, one.run_id)) for one in found]
+
+
+def _to_due(kind: CardType, row: Any, agent: str, slots: Mapping[str, Any]) -> DueForecast:
+    told = kind.forecast
+    opinions = () if told is None else (told.probability, told.claim, told.classes, told.quantiles)
+    asked = {name: value for name, value in slots.items() if name not in opinions}
+    question = asked.get("question") or next((value for value in asked.values() if isinstance(value, str)), kind.title)
+    return DueForecast(
+        run_id=row.run_id, agent=agent, card_type=row.card_type, question=str(question), asked=asked,
+        choices=possible_outcomes(kind, slots), due=parse_stamp(row.expires), note=row.note,
+    )  # fmt: skip
+
+
+def possible_outcomes(kind: CardType, slots: Mapping[str, Any]) -> tuple[str, ...]:
+    """The choices or classes of which one answers a forecast; none where yes or no does, or a number."""
+    told = kind.forecast
+    if told is not None and told.classes is not None:
+        return tuple(slots[told.classes])
+    claim = None if told is None else told.claim
+    return next((slot.choices for slot in kind.slots if slot.name == claim), ())
 
 
 def _slots(tx: Tx, run_id: str) -> Mapping[str, Any]:

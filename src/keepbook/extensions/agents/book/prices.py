@@ -2,6 +2,7 @@
 nobody but the person, and a symbol is what it was called."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any, Protocol
 
 from sqlalchemy import Connection
@@ -73,6 +74,26 @@ def following_bars(tx: Tx, symbol: str, begins: str, until: str, now: str) -> It
     yield from _asked("following_bars", tx, symbol, begins, until, now)
 
 
+def latest_close(conn: Connection, symbol: str, instant: str) -> tuple[str, float, str] | None:
+    """End, close and timeframe of the last bar that was over by an instant."""
+    prices = offered("bars")
+    found: tuple[str, float, str] | None = None if prices is None else prices.latest_close(conn, symbol, instant)
+    return found
+
+
+def bar_across(conn: Connection, symbol: str, instant: str, now: str) -> Bar | None:
+    """The complete bar in which an instant lies, not at its ends."""
+    prices = offered("bars")
+    found: Bar | None = None if prices is None else prices.bar_across(conn, symbol, instant, now)
+    return found
+
+
+def close_known_then(conn: Connection, symbol: str, instant: str) -> float | None:
+    """The last close that was known at an instant."""
+    prices = offered("bars")
+    return None if prices is None else prices.close_known_then(conn, symbol, instant)
+
+
 def unsettled_spans(conn: Connection) -> Sequence[PriceSpan]:
     """Where bars came in and decisions were not followed anew since."""
     prices = offered("bars")
@@ -88,6 +109,12 @@ def bar_end(bar: Bar) -> str:
 
 def seconds(timeframe: str) -> int:
     return int(offered("bars").seconds(timeframe))
+
+
+def usual_pause(conn: Connection, symbol: str, timeframe: str, around: str, now: str) -> timedelta:
+    """How long that market usually pauses between two bars, at the longest."""
+    found: timedelta = offered("bars").usual_pause(conn, symbol, timeframe, around, now)
+    return found
 
 
 def is_stale(over: str, timeframe: str, at: str) -> bool:

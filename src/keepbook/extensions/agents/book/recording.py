@@ -72,6 +72,14 @@ def clean_link(link: object) -> str | None:
     return told
 
 
+def clean_source(model: object, prompt_version: object) -> dict[str, str | None]:
+    """Who made it, and asked with which words."""
+    return {
+        "model": clean_optional(model, "model", 200),
+        "prompt_version": clean_optional(prompt_version, "prompt_version", 80),
+    }
+
+
 # Operations
 
 
@@ -86,10 +94,13 @@ def record(
     key: str | None = None,
     transcript: Transcript = None,
     link: str | None = None,
+    model: str | None = None,
+    prompt_version: str | None = None,
 ) -> RecordedDecision:
     """Record a card of the agent's type that was made elsewhere, now or at `made_at`."""
     agent = agents.get_agent(tx, agent_id)
-    row = {"nature": RECORDED, "card_type": agent.card_type, "prompt": "", "parent_run": None}
+    row: dict[str, Any] = {"nature": RECORDED, "card_type": agent.card_type, "prompt": "", "parent_run": None}
+    row |= clean_source(model, prompt_version)
     return _write(tx, now, cards, agent_id, cards.get(agent.card_type), row, card, made_at, key, transcript, link)
 
 
@@ -104,6 +115,8 @@ def record_second_look(
     key: str | None = None,
     transcript: Transcript = None,
     link: str | None = None,
+    model: str | None = None,
+    prompt_version: str | None = None,
 ) -> RecordedDecision:
     """Record a second look at a run that was made elsewhere. The run itself stays as it is."""
     parent = runs.get_run(tx, run_id)
@@ -112,7 +125,13 @@ def record_second_look(
     else:
         look = second_looks.ask_second_look(tx, now, cards, run_id)
         asked, form = look.prompt, cards.re_examination_of(cards.get(parent.card.type if parent.card else ""))
-    row = {"nature": RE_EXAMINATION, "card_type": RE_EXAMINATION, "prompt": asked, "parent_run": parent.id}
+    row: dict[str, Any] = {
+        "nature": RE_EXAMINATION,
+        "card_type": RE_EXAMINATION,
+        "prompt": asked,
+        "parent_run": parent.id,
+    }
+    row |= clean_source(model, prompt_version)
     began = stamp(second_looks.card_made_at(parent))
     return _write(
         tx, now, cards, parent.agent_id, form, row, card, made_at, key, transcript, link, not_before=began
@@ -125,7 +144,7 @@ def _write(
 ) -> RecordedDecision:  # fmt: skip
     if not isinstance(card, Mapping):
         raise Invalid("a card is an object with its slots", field="card", code="invalid_card")
-    moment = _moment(tx, now, made_at)
+    moment = now if made_at is None else clean_made_at(made_at, now, owners.zone_name(tx))
     name = None if key is None else clean_line(key, "key", 1, 200)
     known = None if name is None else _find_by_key(tx, agent_id, name)
     if known is not None:
@@ -156,8 +175,9 @@ def _write(
     return _recorded_decision(tx, id, replayed=False)
 
 
-def _moment(tx: Tx, now: str, made_at: Moment) -> str:
-    moment = instant(made_at, field="made_at", zone=owners.zone_name(tx)) or now
+def clean_made_at(made_at: Moment, now: str, zone: str) -> str:
+    """When something was made elsewhere, as a stamp."""
+    moment = instant(made_at, field="made_at", zone=zone) or now
     if moment > stamp(parse_stamp(now) + SKEW):
         raise Invalid("made_at lies in the future; a decision is recorded when it has been made", field="made_at")
     if moment < "2000":

@@ -1,10 +1,10 @@
 """How a trade decision turns out on bars: pure rules, a fold from bar to bar.
 
 It begins with the first bar that starts after the decision. The entry fills when it is touched; a price that jumped
-over it between two bars fills at the open. From then on the first bar that touches stop or target closes it, at the
-open where that lies beyond already. A bar does not tell in which order its prices came, so of all the ways it may have
-gone the worst is taken, and said: stop and target in one bar is the stop, and a target that may have come before the
-entry is none.
+over it between two bars, or since the last close known at the decision, fills at the open. From then on the first bar
+that touches stop or target closes it, at the open where that lies beyond already. A bar does not tell in which order
+its prices came, so of all the ways it may have gone the worst is taken, and said: stop and target in one bar is the
+stop, and a target that may have come before the entry is none.
 """
 
 from collections.abc import Iterable
@@ -67,8 +67,10 @@ def step(plan: TradePlan, course: Course, bar: Bar) -> Course:
     read = replace(course, through=bar_end(bar), last_close=bar.close)
     if course.fill_price is not None:
         return _close_on_bar(plan, read, bar, whole_bar=True)
-    if course.last_close is not None and (course.last_close < plan.entry) != (bar.open < plan.entry):
-        # Between two bars the price went over the entry, or onto it: whichever order it was, it fills now.
+    before = course.last_close
+    jumped = before is not None and (before < plan.entry) != (bar.open < plan.entry)
+    if jumped or before == plan.entry:
+        # The price went over the entry between two bars, or stood on it before: whichever order it was, it fills now.
         return _close_on_bar(plan, replace(read, filled_at=bar.time, fill_price=bar.open), bar, whole_bar=True)
     if bar.low <= plan.entry <= bar.high:
         return _close_on_bar(plan, replace(read, filled_at=bar.time, fill_price=plan.entry), bar, whole_bar=False)

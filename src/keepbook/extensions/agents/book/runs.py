@@ -19,10 +19,12 @@ from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_count, clean_text, sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import Conflict, Invalid, NotFound
-from keepbook.extensions.agents.book import agents, decisions
+from keepbook.extensions.agents.book import agents, decisions, due_work
 from keepbook.extensions.agents.book.agents import SessionLease
-from keepbook.extensions.agents.book.cards import RE_EXAMINATION, CardTypes, validate
-from keepbook.extensions.agents.book.due_work import RUN_LOST
+from keepbook.extensions.agents.book.cards import RE_EXAMINATION, RULE_PREFIX, CardTypes, validate
+from keepbook.extensions.agents.book.due_work import LOST, RUN_LOST
+from keepbook.extensions.agents.book.outcomes.series import is_recorded_later
+from keepbook.extensions.agents.book.scoring.prompt_versions import prompt_version
 from keepbook.extensions.agents.tables import agents as agent_rows
 from keepbook.extensions.agents.tables import runs, transcripts
 from keepbook.storage.database import Tx
@@ -41,10 +43,11 @@ QUEUED_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a run answered, in the slots of its type."""
+    """What a run answered, in the slots of its type; `computed` names the rule that made it, where no model did."""
 
     type: str
     slots: dict[str, Any]
+    computed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +55,10 @@ class Run:
     """A run as it stands. `specialist` names which of the team it was, `lead_run` the run of its lead.
 
     `card_type` is the type that its answer must have, if any; `card` is there once it has succeeded. A recorded one was
-    `made_at` an instant elsewhere, and may have a `key` of its own and a `link`. One that is queued while another has
-    the agent's session in hand `waits_until` then at the latest, should the other's program be gone.
+    `made_at` an instant elsewhere, and may have a `key` of its own and a `link`. `prompt_version` says with which words
+    it was asked. One that is queued while another has the agent's session in hand `waits_until` then at the latest,
+    should the other's program be gone. A failed one has an `error_code` for programs; the one that makes up for it
+    later is its `retry_of`.
     """
 
     id: str
@@ -80,7 +85,15 @@ class Run:
     made_at: datetime | None
     key: str | None
     link: str | None
+    prompt_version: str | None
+    error_code: str | None = None
+    retry_of: str | None = None
     waits_until: datetime | None = None
+
+    @property
+    def recorded_later(self) -> bool:
+        """Whether it came in well after it was made elsewhere."""
+        return self.made_at is not None and is_recorded_later(stamp(self.made_at), stamp(self.created_at))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +127,7 @@ def queue(
     lead_run: str | None = None,
     specialist: str | None = None,
     thread_id: str | None = None,
+    retry_of: str | None = None,
 ) -> Run:
     """Begin a run. Its card type is the agent's, for a re-examination that card; a chat and a specialist have none.
 
@@ -138,7 +152,7 @@ def queue(
         "owner": tx.owner, "id": new_id(), "agent_id": agent_id, "nature": kind, "status": "queued",
         "prompt": clean_text(prompt, "prompt", TEXT_LIMIT), "card_type": card_type, "parent_run": parent_run,
         "lead_run": lead_run, "specialist": specialist, "thread_id": thread_id, "tokens_in": 0, "tokens_out": 0,
-        "created_at": now,
+        "created_at": now, "prompt_version": prompt_version(agent), "retry_of": retry_of,
     }  # fmt: skip
     tx.conn.execute(insert(runs), row)
     due.remind(tx, RUN_LOST, str(row["id"]), _later(now, QUEUED_SECONDS))
@@ -233,17 +247,22 @@ def fail(
     run_id: str,
     error: str,
     *,
+    code: str | None = None,
     tokens_in: int = 0,
     tokens_out: int = 0,
     turn: SessionLease | None = None,
 ) -> Run:
     """Mark a run as failed for good, with its transcript; the session stays where it was, the lease is released."""
-    _get_unfinished(tx, run_id)
+    run = _get_unfinished(tx, run_id)
     if turn is not None:
         agents.release_session(tx, turn)
     due.cancel(tx, RUN_LOST, run_id)
     why = clean_text(error, "error", TEXT_LIMIT)[:ERROR_LIMIT] or "it failed without a word"
-    return _set(tx, run_id, status="failed", finished_at=now, error=why, tokens_in=tokens_in, tokens_out=tokens_out)
+    spent = {"tokens_in": tokens_in, "tokens_out": tokens_out}
+    failed = _set(tx, run_id, status="failed", finished_at=now, error=why, error_code=code, **spent)
+    if due_work.is_tried_again(run, code):
+        due_work.remind_of_retry(tx, now, run)
+    return failed
 
 
 def give_up(tx: Tx, now: str, run_id: str) -> bool:
@@ -252,7 +271,7 @@ def give_up(tx: Tx, now: str, run_id: str) -> bool:
     if until is None or until > now or _find(tx, run_id).status not in ("queued", "running"):
         due.cancel(tx, RUN_LOST, run_id)
         return False
-    fail(tx, now, run_id, "the program that ran it ended before it did; run it again")
+    fail(tx, now, run_id, "the program that ran it ended before it did; run it again", code=LOST)
     return True
 
 
@@ -372,19 +391,14 @@ def run_transcript(tx: Tx, run_id: str) -> Sequence[TranscriptTurn]:
 def session_steps(tx: Tx, turn: SessionLease) -> Sequence[tuple[int, Run, Sequence[TranscriptTurn]]]:
     """The steps of a session since its last reset: step number, run and transcript. Steps that `turn.compressed`
     replaces are left out."""
-    query = (
-        select(runs)
-        .where(runs.c.owner == tx.owner, runs.c.agent_id == turn.agent_id, runs.c.epoch == turn.epoch)
-        .where(runs.c.step > turn.compressed_through)
-        .order_by(runs.c.step)
-    )
-    moved = tx.conn.execute(query).all()
+    ours = and_(runs.c.owner == tx.owner, runs.c.agent_id == turn.agent_id, runs.c.epoch == turn.epoch)
+    since = and_(ours, runs.c.step > turn.compressed_through)
+    moved = tx.conn.execute(select(runs).where(since).order_by(runs.c.step)).all()
     said: dict[str, list[TranscriptTurn]] = {row.id: [] for row in moved}
     lines = (
         select(transcripts)
         .join(runs, and_(runs.c.owner == transcripts.c.owner, runs.c.id == transcripts.c.run_id))
-        .where(runs.c.owner == tx.owner, runs.c.agent_id == turn.agent_id, runs.c.epoch == turn.epoch)
-        .where(runs.c.step > turn.compressed_through)
+        .where(since)
         .order_by(transcripts.c.run_id, transcripts.c.turn)
     )
     for row in tx.conn.execute(lines):
@@ -423,7 +437,8 @@ def _to_run(row: Any) -> Run:
     known = {name: getattr(row, name) for name in Run.__dataclass_fields__ if name not in ("kind", "waits_until")}
     for name in ("created_at", "started_at", "finished_at", "made_at"):
         known[name] = None if known[name] is None else parse_stamp(known[name])
-    card = None if row.card is None else Card(row.card_type, stored_json.load_json(row.card))
+    rule = row.model.removeprefix(RULE_PREFIX) if (row.model or "").startswith(RULE_PREFIX) else None
+    card = None if row.card is None else Card(row.card_type, stored_json.load_json(row.card), rule)
     return Run(**known | {"kind": row.nature, "card": card})  # `kind` is what a line of an export is
 
 

@@ -4,7 +4,7 @@ The fields are a well-kept library's; ours is what happens when clocks change. A
 moved forward to the next that does; one that exists twice is run once, unless the schedule names every hour.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from croniter import CroniterError, croniter
 
@@ -50,3 +50,13 @@ def _invalid(schedule: str, why: str) -> Invalid:
     return Invalid(
         f"schedule {schedule[:60]!r}: {why}; weekdays at half past seven are '30 7 * * 1-5'", field="schedule"
     )
+
+
+def span_in_words(span: timedelta) -> str:
+    """`31d 2h`, `2h 15m`, `4m`, `now`: the two largest parts."""
+    minutes = max(0, int(span.total_seconds() // 60))
+    days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
+    parts = [f"{days}d"] if days else []
+    parts += [f"{hours}h"] if hours else []
+    parts += [f"{minutes}m"] if minutes else []
+    return " ".join(parts[:2]) or "now"

@@ -17,10 +17,10 @@ BEGIN
   IF NOT (
     OLD.status IN ('queued', 'running') AND (NEW.status <> 'queued' OR OLD.status = 'queued')
     AND (NEW.owner, NEW.id, NEW.agent_id, NEW.nature, NEW.prompt, NEW.card_type, NEW.parent_run, NEW.lead_run,
-         NEW.specialist, NEW.thread_id, NEW.created_at, NEW.made_at, NEW.key, NEW.link)
+         NEW.specialist, NEW.thread_id, NEW.created_at, NEW.made_at, NEW.key, NEW.link, NEW.prompt_version)
       IS NOT DISTINCT FROM
         (OLD.owner, OLD.id, OLD.agent_id, OLD.nature, OLD.prompt, OLD.card_type, OLD.parent_run, OLD.lead_run,
-         OLD.specialist, OLD.thread_id, OLD.created_at, OLD.made_at, OLD.key, OLD.link)
+         OLD.specialist, OLD.thread_id, OLD.created_at, OLD.made_at, OLD.key, OLD.link, OLD.prompt_version)
   ) THEN PERFORM keepbook_refuse('the result of a run is never changed'); END IF;
   RETURN NEW;
 END $$;
@@ -78,3 +78,31 @@ BEGIN
   RETURN NEW;
 END $$;
 CREATE TRIGGER former_results_append BEFORE INSERT ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_former_results_append();
+
+-- What was brought in goes with its load, and an answer with the load that brought it.
+CREATE FUNCTION keepbook_brought_forecasts_go_with_their_load() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT keepbook_erased(OLD.owner, '*')
+    AND NOT EXISTS (SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.load AND undone_at IS NOT NULL) THEN
+    PERFORM keepbook_refuse('a forecast that was brought in goes with its load, or by an erasure');
+  END IF;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER brought_forecasts_never_vanish BEFORE DELETE ON brought_forecasts
+  FOR EACH ROW EXECUTE FUNCTION keepbook_brought_forecasts_go_with_their_load();
+
+CREATE FUNCTION keepbook_brought_forecasts_answered_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT (
+    (NEW.owner, NEW.agent_id, NEW.key, NEW.load, NEW.recorded_at, NEW.card_type, NEW.card, NEW.probability, NEW.claim,
+     NEW.made_at, NEW.expires, NEW.model, NEW.prompt_version, NEW.link)
+      IS NOT DISTINCT FROM
+        (OLD.owner, OLD.agent_id, OLD.key, OLD.load, OLD.recorded_at, OLD.card_type, OLD.card, OLD.probability, OLD.claim,
+         OLD.made_at, OLD.expires, OLD.model, OLD.prompt_version, OLD.link)
+    AND (OLD.outcome IS NULL OR (NEW.outcome IS NULL AND EXISTS (
+      SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.answer_load AND undone_at IS NOT NULL)))
+  ) THEN PERFORM keepbook_refuse('a forecast that was brought in is answered once'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER brought_forecasts_answered_once BEFORE UPDATE ON brought_forecasts
+  FOR EACH ROW EXECUTE FUNCTION keepbook_brought_forecasts_answered_once();

@@ -17,6 +17,7 @@ WHEN NOT (
   AND NEW.prompt = OLD.prompt AND NEW.card_type IS OLD.card_type AND NEW.parent_run IS OLD.parent_run
   AND NEW.lead_run IS OLD.lead_run AND NEW.specialist IS OLD.specialist AND NEW.thread_id IS OLD.thread_id
   AND NEW.created_at = OLD.created_at AND NEW.made_at IS OLD.made_at AND NEW.key IS OLD.key AND NEW.link IS OLD.link
+  AND NEW.prompt_version IS OLD.prompt_version
   AND NOT (NEW.step IS NOT NULL AND EXISTS (
     SELECT 1 FROM runs WHERE owner = NEW.owner AND agent_id = NEW.agent_id AND step = NEW.step AND id <> NEW.id))
 )
@@ -60,3 +61,21 @@ WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM former_results WHERE owner = 
       AND d.state = NEW.state AND d.outcome IS NEW.outcome AND d.closed_at IS NEW.closed_at
       AND d.exit_price IS NEW.exit_price AND d.result_r IS NEW.result_r AND d.state <> 'open')
 BEGIN SELECT RAISE(ABORT, 'guard: a former result is what its decision said'); END;
+
+-- What was brought in goes with its load, and an answer with the load that brought it.
+CREATE TRIGGER brought_forecasts_never_vanish BEFORE DELETE ON brought_forecasts
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+  AND NOT EXISTS (SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.load AND undone_at IS NOT NULL)
+BEGIN SELECT RAISE(ABORT, 'guard: a forecast that was brought in goes with its load, or by an erasure'); END;
+
+CREATE TRIGGER brought_forecasts_are_answered_once BEFORE UPDATE ON brought_forecasts
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.agent_id = OLD.agent_id AND NEW.key = OLD.key AND NEW.load = OLD.load
+  AND NEW.recorded_at = OLD.recorded_at AND NEW.card_type = OLD.card_type AND NEW.card = OLD.card
+  AND NEW.probability = OLD.probability AND NEW.claim IS OLD.claim AND NEW.made_at = OLD.made_at
+  AND NEW.expires = OLD.expires AND NEW.model IS OLD.model AND NEW.prompt_version IS OLD.prompt_version
+  AND NEW.link IS OLD.link
+  AND (OLD.outcome IS NULL OR (NEW.outcome IS NULL AND EXISTS (
+    SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.answer_load AND undone_at IS NOT NULL)))
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a forecast that was brought in is answered once'); END;

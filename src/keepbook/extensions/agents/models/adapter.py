@@ -12,9 +12,10 @@ from typing import Any, Protocol
 from keepbook.book.text.block_lines import BlockLine
 from keepbook.extensions.agents.book.agents import Agent, SessionLease
 from keepbook.extensions.agents.book.cards import CardType
-from keepbook.extensions.agents.book.runs import TranscriptTurn
+from keepbook.extensions.agents.book.runs import TEXT_LIMIT, TranscriptTurn
 from keepbook.models.model import PromptMessage, ReplyEvent, ToolCall, Usage
 from keepbook.models.notebook.reply.view import View
+from keepbook.models.reply_limits import ReplyLimits, storable_text
 from keepbook.models.unfinished_replies import ReplyPiece
 from keepbook.tools.catalogue import ToolSet
 
@@ -63,8 +64,7 @@ class Execution:
     """The lines of the block that stands in `system`."""
     view: View | None = None
     """In a chat that the notebook answers: what the turn did, and what recall brought for it."""
-    capped: bool = False
-    """Whether the month's tokens are used up, so that what runs by itself is done offline."""
+    limits: ReplyLimits | None = None
 
 
 class Adapter(Protocol):
@@ -83,7 +83,16 @@ def message_to_parts(one: PromptMessage) -> dict[str, Any] | None:
     parts: dict[str, Any] = {"hidden": one.hidden} if one.hidden else {}
     if one.calls:
         parts["calls"] = [{name: getattr(call, name) for name in ToolCall.__slots__} for call in one.calls]
-    return parts or None
+    return _storable(parts) or None
+
+
+def _storable(value: Any) -> Any:
+    """The same as far as a book can keep it: names and ids of calls are whatever a model wrote."""
+    if isinstance(value, str):
+        return storable_text(value, TEXT_LIMIT)
+    if isinstance(value, dict):
+        return {_storable(name): _storable(each) for name, each in value.items()}
+    return [_storable(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def from_lines(lines: Iterable[TranscriptTurn]) -> tuple[PromptMessage, ...]:

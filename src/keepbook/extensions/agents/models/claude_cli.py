@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH
-from keepbook.errors import Invalid, LimitReached, ModelFailed, NotAllowed
+from keepbook.errors import Invalid, ModelFailed, NotAllowed
 from keepbook.extensions.agents.models import prompts
 from keepbook.extensions.agents.models.adapter import Execution, ExecutionResult
 from keepbook.models.model import PromptMessage, ReplyEvent, TextDelta, Usage, with_hidden
@@ -74,8 +74,6 @@ class ClaudeCli:
             )
 
     async def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]:
-        if order.capped:
-            raise LimitReached("this month's model tokens are used up, and this agent has no offline way", code="cap")
         self.refuse()
         session = order.after.session if order.after else order.held.session if order.held else None
         with self._papers(order) as papers:

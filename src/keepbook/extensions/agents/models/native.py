@@ -54,17 +54,20 @@ class Native:
         self._budget = budget
 
     async def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]:
-        model = self._models.offline if order.capped else self._models.named(order.model)
+        model = self._models.named(order.model)
         past, spent = await self._past_to_send(order)
         said = [order.prompt]
         if order.review and order.after is None:
+            if order.limits is not None:
+                order.limits.count_call()
             call = await asyncio.to_thread(_review_decisions, order)
             said.append(PromptMessage("assistant", "", calls=(call,)))
             yield ToolCalled(call)
         sent = _with_summary((*past.said, *said), past.summary)
         conversation = Conversation(
-            order.system, sent, order.card, view=order.view, block=order.block, extensions=self._book.extensions
-        )
+            order.system, sent, order.card, view=order.view, block=order.block, extensions=self._book.extensions,
+            limits=order.limits,
+        )  # fmt: skip
         if order.begun is not None:
             conversation = going_on(conversation, order.begun)
         async for event in model.reply(conversation, order.tools):
@@ -88,7 +91,7 @@ class Native:
         if around + sum(step.size for step in steps) > self._budget.room:
             due = _due(steps, int((self._budget.room - around) * KEPT))
             if due:
-                made = await self._models.summarise(summary, _turns(due), over_cap=order.capped)
+                made = await self._models.summarise(summary, _turns(due))
                 summary, spent = made.text[:SUMMARY_CHARS], made.usage
                 await asyncio.to_thread(self._book.agents.compress, held, due[-1].number, summary)
                 steps = steps[len(due) :]

@@ -77,9 +77,13 @@ def blind(specialist: Specialist) -> str:
     return "\n\n".join(filter(None, [_BLIND.format(name=specialist.name), specialist.instructions, TRUST]))
 
 
-def run_prompt(text: str, now: datetime, zone: str, reads: Sequence[SpecialistReport] = ()) -> PromptMessage:
-    """A run's own prompt, with the hour and the team's reads before it."""
+def run_prompt(
+    text: str, now: datetime, zone: str, reads: Sequence[SpecialistReport] = (), feedback: Sequence[str] = ()
+) -> PromptMessage:
+    """A run's own prompt, with the hour, what its percentages have meant and the team's reads before it."""
     told = [clock_line(now, zone)]
+    if feedback:
+        told.append("What the probabilities that you stated have meant so far:\n" + "\n".join(feedback))
     if reads:
         told.append(f"What your team reads now:\n{_reports_as_json(reads)}")
     return PromptMessage("user", text.strip() or NO_PROMPT, "\n\n".join(told))

@@ -9,8 +9,8 @@ run that fails moves nothing, and keeps what was said.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from keepbook.book.book import Book
@@ -19,21 +19,26 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import injections
 from keepbook.book.owners import choices
-from keepbook.errors import Conflict, Invalid, KeepbookError, ModelFailed, NotAllowed, NotFound
+from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, ModelFailed, NotAllowed, NotFound
 from keepbook.extensions.agents.book import second_looks
 from keepbook.extensions.agents.book.agents import Agent, SessionLease, Specialist
-from keepbook.extensions.agents.book.cards import CardType, read_card
-from keepbook.extensions.agents.book.runs import Run
+from keepbook.extensions.agents.book.cards import RULE_PREFIX, CardType, read_card
+from keepbook.extensions.agents.book.runs import TEXT_LIMIT, Run
+from keepbook.extensions.agents.book.scoring.feedback import feedback_lines
 from keepbook.extensions.agents.models import prompts
 from keepbook.extensions.agents.models.adapter import Adapter, Execution, ExecutionResult, message_to_parts
+from keepbook.extensions.agents.models.blind_task import blind_task
+from keepbook.extensions.agents.models.card_rules import ByRule
 from keepbook.extensions.agents.models.claude_cli import ClaudeCli, ClaudeCliPlace
+from keepbook.extensions.agents.models.judges import missing_judge
 from keepbook.extensions.agents.models.native import Native
 from keepbook.extensions.agents.models.prompts import SpecialistReport
 from keepbook.extensions.agents.tools import toolbox
 from keepbook.models.chat import over_cap
-from keepbook.models.choose import OVER_CAP, Models
+from keepbook.models.choose import Models
 from keepbook.models.compress import Budget
-from keepbook.models.model import Conversation, PromptMessage, ReplyEvent, Usage
+from keepbook.models.model import Conversation, PromptMessage, ReplyEvent, Usage, with_hidden
+from keepbook.models.reply_limits import ReplyLimits, check_answer, storable_text, within_time
 from keepbook.models.unfinished_replies import ReplyPiece, estimate_usage
 
 log = get_logger(__name__)
@@ -43,8 +48,6 @@ LEASE_SECONDS = 20.0
 PATIENCE_SECONDS = 3600.0
 """How long a run waits for its turn on the session."""
 STOPPED = "it was stopped before it was done"
-READ = "note"
-"""The form of a specialist's read: plain words will do."""
 
 
 @dataclass(slots=True)
@@ -57,8 +60,16 @@ class RunInProgress:
     said: list[PromptMessage] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     model: str | None = None
-    capped: bool = False
     started: bool = False
+    limits: ReplyLimits = field(init=False)
+
+    def __post_init__(self) -> None:
+        agent, watched = self.agent, self.run.kind == "chat"  # there the person sees what it does
+        self.limits = ReplyLimits(agent.run_seconds, agent.run_tool_calls, None if watched else agent.run_tokens)
+
+    def count(self, usage: Usage) -> None:
+        self.usage += usage
+        self.limits.finish_reply(usage)
 
 
 class Runner:
@@ -72,6 +83,7 @@ class Runner:
         self.budget = budget
         self._monthly_tokens = monthly_tokens
         self._program = ClaudeCli(place)
+        self._by_rule = ByRule(book)
         self._adapters: dict[str, Adapter] = {
             Native.name: Native(book, models, budget=budget),
             ClaudeCli.name: self._program,
@@ -132,9 +144,9 @@ class Runner:
         try:
             agent = self.book.agents.get(run.agent_id)
         except NotFound:
-            self.book.runs.fail(run_id, "its agent is not there any more")
+            self.book.runs.fail(run_id, "its agent is not there any more", code="no_agent")
             raise
-        return RunInProgress(run, agent, capped=run.kind == "scheduled" and over_cap(self.book, self._monthly_tokens))
+        return RunInProgress(run, agent)
 
     @asynccontextmanager
     async def keep_alive(self, work: RunInProgress) -> AsyncIterator[None]:
@@ -143,13 +155,14 @@ class Runner:
         try:
             yield
         except KeepbookError as error:
-            await asyncio.to_thread(self.fail, work, error.message)
+            await asyncio.to_thread(self.fail, work, error.message, failure_code(error))
             raise
         except BaseException as error:
             stopped = isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit)
             why = STOPPED if stopped else f"this should not happen: {type(error).__name__}"
             with contextlib.suppress(KeepbookError):  # then the sweep gives it up
-                self.fail(work, why)  # not in a thread: what is being cancelled waits for nothing
+                # Not in a thread: what is being cancelled waits for nothing.
+                self.fail(work, why, "stopped" if stopped else "fault")
             raise
         finally:
             living.cancel()
@@ -162,38 +175,41 @@ class Runner:
         """What happens in the order's execution, remembered also where it breaks off."""
         await asyncio.to_thread(self.refuse, order.agent)
         work.said.append(order.prompt)
-        piece = ReplyPiece()
+        piece, done = ReplyPiece(), False
         try:
-            async for event in self._adapters[order.agent.adapter].execute(order):
-                if isinstance(event, ExecutionResult):
-                    piece = ReplyPiece()
-                    work.said += event.said[1:]
-                    work.usage += event.usage
-                    work.model = event.model
-                else:
-                    piece.add(event)
-                yield event
-        except (ModelFailed, GeneratorExit, asyncio.CancelledError) as error:
-            if isinstance(error, ModelFailed):
-                work.usage += Usage(*(int(error.details.get(name, 0)) for name in ("tokens_in", "tokens_out")))
-            elif piece:
-                work.usage += estimate_usage(Conversation(order.system, (*order.earlier, order.prompt)), piece)
+            async with aclosing(within_time(self._executor(order).execute(order), work.limits)) as events:
+                async for event in events:
+                    if isinstance(event, ExecutionResult):
+                        piece, done = ReplyPiece(), True
+                        work.said += event.said[1:]
+                        work.count(event.usage)
+                        work.model = event.model
+                        check_answer(event.text)
+                        work.limits.check_tokens()
+                    else:
+                        piece.add(event)
+                    yield event
+        except (ModelFailed, LimitReached, GeneratorExit, asyncio.CancelledError) as error:
+            if not done:
+                work.count(_spent_on_failure(order, error, piece))
             if piece:
                 work.said.append(PromptMessage("assistant", piece.text, calls=piece.calls))
             raise
 
+    def _executor(self, order: Execution) -> Adapter:
+        if order.card is not None and order.card.computed is not None:
+            return self._by_rule
+        return self._adapters[order.agent.adapter]
+
     def start(self, work: RunInProgress, model: str | None = None) -> None:
-        """From here on the run is running."""
+        """From here on the run is running, and its time counts."""
         adapter = work.agent.adapter
-        named = model or work.agent.model or (self.models.chat.name if adapter == Native.name else None)
-        work.model = self.models.offline.name if work.capped and adapter == Native.name else named
-        with self.book.transaction():
-            self.book.runs.start(
-                work.run.id, adapter=adapter, model=work.model, lease_seconds=LEASE_SECONDS, turn=work.held
-            )
-            work.started = True
-            if work.capped:
-                self.book.runs.say(work.run.id, "system", f"{OVER_CAP[0].upper()}{OVER_CAP[1:]}.")
+        work.model = model or work.agent.model or (self.models.chat.name if adapter == Native.name else None)
+        work.limits.begun = time.monotonic()
+        self.book.runs.start(
+            work.run.id, adapter=adapter, model=work.model, lease_seconds=LEASE_SECONDS, turn=work.held
+        )
+        work.started = True
 
     def keep(self, work: RunInProgress, slots: dict[str, object] | None, done: ExecutionResult) -> Run:
         """The result, for good."""
@@ -208,7 +224,7 @@ class Runner:
                 turn=work.held, session=session,
             )  # fmt: skip
 
-    def fail(self, work: RunInProgress, why: str) -> None:
+    def fail(self, work: RunInProgress, why: str, code: str | None = None) -> None:
         """The run has failed and moved nothing; what was said in it stays."""
         spent = work.usage
         with self.book.transaction():
@@ -219,7 +235,7 @@ class Runner:
             if status == "queued" or (status == "running" and work.started):  # else it is somebody else's
                 self._count(work)
                 self.book.runs.fail(
-                    work.run.id, why, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, turn=work.held
+                    work.run.id, why, code=code, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, turn=work.held
                 )
             elif work.held is not None:
                 self.book.agents.give_back(work.held)
@@ -237,38 +253,59 @@ class Runner:
 
     async def _decide(self, work: RunInProgress) -> None:
         run, agent = work.run, work.agent
-        await self.turn(work)
-        await asyncio.to_thread(self.start, work)
         task, card = await asyncio.to_thread(self._task, work)
+        if (missing := await asyncio.to_thread(self.missing_judge, agent, run.kind, card)) is not None:
+            raise missing
+        await self.turn(work)
+        await asyncio.to_thread(self.start, work, card.computed and f"{RULE_PREFIX}{card.computed}")
         now, zone = self.book.now, await asyncio.to_thread(lambda: self.book.zone)
-        reads = await self._reads(work, prompts.task(task, now, zone))
+        reads = [] if card.computed else await self._reads(work, prompts.task(task, now, zone))
         block = await asyncio.to_thread(self.block, work)
         again = run.kind == "re-examination"  # its prompt says what form the answer has, and overrides
         order = Execution(
             agent,
             prompts.system(agent, card=None if again else card, block=block.text),
-            prompts.run_prompt(run.prompt, now, zone, reads),
+            prompts.run_prompt(run.prompt, now, zone, reads, await asyncio.to_thread(self._feedback, work, card)),
             await asyncio.to_thread(toolbox, self.book.acting(actor="agent"), agent),
             held=work.held,
             card=card,
             model=agent.model,
             review=agent.review_decisions,
             block=block.lines,
-            capped=work.capped,
+            limits=work.limits,
         )
         slots, done = await self._answer(work, order, card)
         await asyncio.to_thread(self.keep, work, slots, done)
+
+    def _feedback(self, work: RunInProgress, card: CardType) -> list[str]:
+        """What a forecaster's percentages have meant; a second look is made from the earlier card alone."""
+        if card.forecast is None:
+            return []
+        return feedback_lines(self.book.decisions.calibration(work.agent.id, forecasts=True))
+
+    def missing_judge(
+        self, agent: Agent, kind: str, card: CardType | None = None, model: str | None = None
+    ) -> KeepbookError | None:
+        """Why nobody can make this card now, if so. By hand the person decides, whatever the month has cost."""
+        capped = kind == "scheduled" and over_cap(self.book, self._monthly_tokens)
+        return missing_judge(self.models, agent, card, over_cap=capped, model=model)
 
     def _task(self, work: RunInProgress) -> tuple[str, CardType]:
         """What a team is to look at, and the form of the lead's answer."""
         run, types = work.run, self.book.agents.cards
         if run.parent_run is None:
-            return run.prompt, types.get(run.card_type or work.agent.card_type)
+            card = types.get(run.card_type or work.agent.card_type)
+            return (self._blind_task(run.prompt, work.agent, card) if work.agent.team else run.prompt), card
         parent = self.book.runs.get(run.parent_run)
         if parent.card is None:
             raise Conflict(f"run {parent.id} has no card to look at again", code="not_re_examinable")
         card_type = types.get(parent.card.type)
         return prompts.card_matter(parent.card, work.agent), types.re_examination_of(card_type)
+
+    def _blind_task(self, prompt: str, agent: Agent, card: CardType) -> str:
+        held = self.book.decisions.list(state="open", agent=agent.id)
+        levels = [level for one in held for level in (one.entry, one.stop, one.target) if level is not None]
+        return blind_task(prompt, agent, card, levels)
 
     async def _answer(
         self, work: RunInProgress, order: Execution, card: CardType
@@ -276,19 +313,23 @@ class Runner:
         """The card in the answer. One that does not fit is sent back once, with what is wrong."""
         done = await self._result_of(work, order)
         try:
-            return await asyncio.to_thread(self._read_card, card, done.text), done
+            return await asyncio.to_thread(self._read_card, work, order, card, done), done
         except Invalid as error:
             wrong = prompts.WRONG.format(wrong=error.message)
         done = await self._result_of(
             work, replace(order, prompt=PromptMessage("user", wrong), after=done, review=False)
         )
         try:
-            return await asyncio.to_thread(self._read_card, card, done.text), done
+            return await asyncio.to_thread(self._read_card, work, order, card, done), done
         except Invalid as error:
-            raise ModelFailed(f"card refused twice: {error.message}", cause="garbage") from None
+            raise ModelFailed(f"card refused twice: {error.message}", cause="invalid_card") from None
 
-    def _read_card(self, card: CardType, answer: str) -> dict[str, object]:
-        slots = read_card(card, answer, self._stamp_now())
+    def _read_card(
+        self, work: RunInProgress, order: Execution, card: CardType, done: ExecutionResult
+    ) -> dict[str, object]:
+        before = done.past.said if done.past else ()
+        given = [text for one in (*before, *work.said) for text in _given_texts(one)]
+        slots = read_card(card, done.text, stamp(self.book.now), given=given, instructed=[order.system])
         self.book.decisions.refuse_ambiguous(card, slots)
         return slots
 
@@ -310,19 +351,20 @@ class Runner:
         kind = "manual" if lead.run.kind == "re-examination" else lead.run.kind
         told = {"lead_run": lead.run.id, "specialist": specialist.name}
         run = await asyncio.to_thread(lambda: self.book.runs.queue(agent.id, kind, prompt=task.text, **told))
-        work = RunInProgress(run, agent, capped=lead.capped)
+        work = RunInProgress(run, agent)
         order = Execution(
             agent,
             prompts.blind(specialist),
             task,
             toolbox(self.book, agent, blind=True),
-            card=self.book.agents.cards.get(READ),
             model=model,
             blind=True,
-            capped=lead.capped,
+            limits=work.limits,
         )
         try:
             async with self.keep_alive(work):
+                if (missing := await asyncio.to_thread(self.missing_judge, agent, kind, None, model)) is not None:
+                    raise missing
                 await asyncio.to_thread(self.start, work, model)
                 done = await self._result_of(work, order)
                 await asyncio.to_thread(self.keep, work, None, done)
@@ -368,7 +410,7 @@ class Runner:
                 self.book.agents.renew(work.held, lease_seconds=LEASE_SECONDS)
 
     def _say(self, run_id: str, one: PromptMessage) -> None:
-        self.book.runs.say(run_id, one.role, one.text, parts=message_to_parts(one))
+        self.book.runs.say(run_id, one.role, storable_text(one.text, TEXT_LIMIT), parts=message_to_parts(one))
 
     def _count(self, work: RunInProgress) -> None:
         if work.usage != Usage():
@@ -376,5 +418,25 @@ class Runner:
                 "run", work.model or work.agent.adapter, work.usage.tokens_in, work.usage.tokens_out
             )
 
-    def _stamp_now(self) -> str:
-        return stamp(self.book.now)
+
+def _given_texts(one: PromptMessage) -> Iterator[str]:
+    """What of a message was not said by the model: prompts, what came with them, what tools answered."""
+    if one.role == "user":
+        yield with_hidden(one)
+    yield from (call.answer or "" for call in one.calls)
+
+
+def failure_code(error: KeepbookError) -> str:
+    """What a program may rely on: of a model's failure its cause, which says more."""
+    return str(error.details.get("cause") or error.code)
+
+
+def _spent_on_failure(order: Execution, error: BaseException, piece: ReplyPiece) -> Usage:
+    """What an execution has cost that came to nothing: as counted, else by the length of what was said."""
+    details = error.details if isinstance(error, KeepbookError) else {}
+    counted = Usage(*(int(details.get(name, 0)) for name in ("tokens_in", "tokens_out")))
+    if counted == Usage() and order.limits is not None:
+        counted = order.limits.spent
+    if counted == Usage() and piece and not isinstance(error, ModelFailed):
+        return estimate_usage(Conversation(order.system, (*order.earlier, order.prompt)), piece)
+    return counted

@@ -115,7 +115,7 @@ class AgentTalk(Talk):
                             yield event
                     if not stop.is_set():
                         raise ModelFailed("the answer did not come to an end", cause="garbage")
-                    await asyncio.to_thread(self._runner.fail, work, STOPPED)
+                    await asyncio.to_thread(self._runner.fail, work, STOPPED, "stopped")
             except ModelFailed:
                 await asyncio.to_thread(keep, "failed")
                 raise

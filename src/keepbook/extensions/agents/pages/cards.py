@@ -73,6 +73,7 @@ class CardView:
     texts: list[tuple[str, str]] = field(default_factory=list)
     lists: list[tuple[str, list[str]]] = field(default_factory=list)
     expires: datetime | None = None
+    computed: str | None = None
 
 
 class ConvictionPoint(NamedTuple):
@@ -150,7 +151,7 @@ def card_view(run: Run, types: CardTypes) -> CardView:
     """The card of a run that has one."""
     assert run.card is not None
     kind, slots = types.find(run.card.type), run.card.slots
-    page = CardView(kind.name, kind.title)
+    page = CardView(kind.name, kind.title, computed=run.card.computed)
     known = kind.slots or tuple(_guess_slot(name, value) for name, value in slots.items())
     heading = _heading(kind, known)
     page.headline = " ".join(_text(slots[name]) for name in heading if slots.get(name) not in (None, ""))

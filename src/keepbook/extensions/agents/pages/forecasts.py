@@ -5,10 +5,10 @@ recorded from outside are told apart by their mark, and scored alike. The person
 or of somebody else's: whoever said it becomes an agent that is only recorded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
@@ -17,17 +17,23 @@ from keepbook.book.ground.when import in_zone
 from keepbook.doors.http.web.frame.charts import ChartCurve, curve
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid, KeepbookError
-from keepbook.extensions.agents.book.calibration import brier
+from keepbook.extensions.agents.book.calibration import ENOUGH, Calibration
+from keepbook.extensions.agents.book.cards import CardType
 from keepbook.extensions.agents.book.decisions import CLOSED, Decision
+from keepbook.extensions.agents.book.forecasts import possible_outcomes
+from keepbook.extensions.agents.book.outcomes.series import BROUGHT_IN, RECORDED_LATER, SELF_GRADED, WITNESSED
 from keepbook.extensions.agents.book.runs import Run
+from keepbook.extensions.agents.book.scoring.forms import MAIN_SCORE, form_of, score_forecast
+from keepbook.extensions.agents.book.scoring.proper_scores import brier
 from keepbook.extensions.agents.pages.agents import names
-from keepbook.extensions.agents.pages.charts import HistoryChart, history_chart
+from keepbook.extensions.agents.pages.charts import HistoryChart, Reliability, history_chart, reliability
 from keepbook.extensions.agents.pages.results import PAGE, number_of, plot, whole_percent
 
 router = APIRouter(include_in_schema=False)
 
 HOME = "/results/forecasts"
 CAME = {"true": "True", "false": "Not true", "void": "Cannot be told"}
+MARKS = {RECORDED_LATER: "Recorded later", SELF_GRADED: "Graded by the forecaster", BROUGHT_IN: "Late"}
 FORECAST = "forecast"
 """The card type of those that are recorded on the page."""
 MYSELF = "Me"
@@ -36,6 +42,23 @@ CURVE_FROM = 20
 DRAWN = 8
 """So many of the last figures are drawn."""
 ANSWERS: dict[str, bool | str | None] = {"yes": True, "no": False, "void": None}
+
+
+SERIES_TITLES = {
+    WITNESSED: "Witnessed",
+    BROUGHT_IN: "Brought in, not witnessed",
+    SELF_GRADED: "Graded by the forecaster",
+    RECORDED_LATER: "Recorded later",
+}
+
+
+class SeriesChart(NamedTuple):
+    """One series of forecasts, and how it is drawn, from twenty on."""
+
+    name: str
+    title: str
+    found: Calibration
+    plot: Reliability | None
 
 
 StatedProbability = tuple[datetime, float, float | None, str]
@@ -50,6 +73,13 @@ class ForecastRow:
     question: str
     choices: tuple[str, ...]
     looks: tuple[Run, ...]
+    kind: CardType
+    slots: Mapping[str, Any]
+
+    @property
+    def asks_number(self) -> bool:
+        """Whether a number answers it."""
+        return self.kind.forecast is not None and self.kind.forecast.quantiles is not None
 
     @property
     def said(self) -> tuple[float, ...]:
@@ -105,11 +135,21 @@ class ForecastRow:
         return CAME.get(self.decision.outcome or "", "")
 
     @property
+    def mark(self) -> str:
+        """What is said of one that counts apart."""
+        return MARKS.get(self.decision.series, "")
+
+    @property
     def brier(self) -> str:
         one = self.decision
         if one.late or one.outcome not in ("true", "false") or one.probability is None:
             return "not scored"
-        return f"{brier(one.probability, one.outcome == 'true'):.3f}"
+        told = self.kind.forecast
+        if told is None:
+            return f"{brier(one.probability, one.outcome == 'true'):.3f}"
+        scores = score_forecast(told, self.slots, one.probability, one.outcome, one.came_to)
+        main: float = getattr(scores, MAIN_SCORE[form_of(told)])
+        return f"{main:.3f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,18 +193,34 @@ def forecasts_page(
     if draft is None and "record" in asked:
         draft = ForecastDraft(by=chosen.name if chosen else MYSELF)
     scores = book.decisions.calibration(whose, forecasts=True)
+    series = _series(visit, whose, scores)
     return visit.page(
         "forecasts.html", 422 if wrong or (draft and draft.error) else 200, desks=desks, chosen=chosen, counts=counts,
         due=is_due, open=[one for one in rows[: len(opened)] if one.decision.run_id not in shown], found=scores,
         closed=rows[len(opened) :], closed_in_all=closed_in_all, page=number, pages=pages, open_page=open_number,
         open_pages=open_pages, wrong=wrong, share=whole_percent, came=CAME, curve_from=CURVE_FROM,
-        plot=plot(scores.bands) if scores.resolved >= CURVE_FROM else None,
+        plot=plot(scores.bands) if scores.resolved >= CURVE_FROM else None, series=series, empty_plot=reliability([]),
         answered=book.decisions.find(asked.get("answered", "")), draft=draft,
         recorded=book.decisions.find(asked.get("recorded", "")),
         history=_forecast_to_draw(rows, rows[: len(opened)], asked.get("history", "")),
         next_due=min((one.expires for one in opened if one.expires and one.expires > visit.now), default=None),
         since=min((one.closed_at for one in closed if one.closed_at), default=None) if pages == 1 else None,
     )  # fmt: skip
+
+
+def _series(visit: Visit, whose: str | None, witnessed: Calibration) -> list[SeriesChart]:
+    """Each series that has enough resolved to say something, what was witnessed first."""
+    found = []
+    for name, title in SERIES_TITLES.items():
+        if name == WITNESSED:
+            one = witnessed
+        elif witnessed.resolved_by_series.get(name, 0) < ENOUGH:
+            continue
+        else:
+            one = visit.book.decisions.calibration(whose, forecasts=True, series=name)
+        if one.enough:
+            found.append(SeriesChart(name, title, one, plot(one.bands) if one.resolved >= CURVE_FROM else None))
+    return found
 
 
 def _forecast_to_draw(rows: Sequence[ForecastRow], opened: Sequence[ForecastRow], asked: str) -> ForecastRow | None:
@@ -185,11 +241,9 @@ def _rows(visit: Visit, found: Sequence[Decision]) -> list[ForecastRow]:
     for one in found:
         card, kind = runs[one.run_id].card, types.find(one.card_type)
         slots: dict[str, Any] = {} if card is None else card.slots
-        told = kind.forecast
-        claim = None if told is None or told.claim is None else told.claim
-        choices = next((slot.choices for slot in kind.slots if slot.name == claim), ())
+        choices = possible_outcomes(kind, slots)
         question = str(slots.get("question") or next((v for v in slots.values() if isinstance(v, str)), kind.title))
-        rows.append(ForecastRow(one, named[one.agent_id], question, choices, tuple(looks[one.run_id])))
+        rows.append(ForecastRow(one, named[one.agent_id], question, choices, tuple(looks[one.run_id]), kind, slots))
     return rows
 
 
@@ -205,12 +259,14 @@ def answer(
     outcome: Annotated[str, Form()] = "",
     note: Annotated[str, Form()] = "",
     known: Annotated[str, Form()] = "",
+    early: Annotated[str, Form()] = "",
 ) -> Response:
     """The person says how a forecast came out, or says so anew."""
     book = visit.writing()
     try:
         said = ANSWERS.get(outcome, outcome)
-        book.decisions.answer(id, said, at=known.strip() or None, note=note.strip() or None)
+        told = {"at": known.strip() or None, "note": note.strip() or None, "settled_early": early.strip() or None}
+        book.decisions.answer(id, said, **told)
     except Invalid as error:
         return forecasts_page(visit, answering=id, wrong=error)
     return visit.back(HOME, answered=id)

@@ -4,7 +4,6 @@ A template fills the form and saves nothing. A dry run says what a run would fin
 anybody can answer; it keeps nothing, writes nothing and sends nothing.
 """
 
-import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from keepbook.book.chats.threads import estimate
 from keepbook.doors.http import problems
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Conflict, Invalid, KeepbookError
-from keepbook.extensions.agents.book.agents import ADAPTERS, MOST_SPECIALISTS, NAME_LIMIT, Agent
+from keepbook.extensions.agents.book.agents import ADAPTERS, MOST_SPECIALISTS, NAME_LIMIT, RUN_LIMITS, Agent
 from keepbook.extensions.agents.book.schedule import following
 from keepbook.extensions.agents.models.rehearsal import rehearse_first_run
 from keepbook.extensions.agents.pages.agents import HOME
@@ -52,6 +51,9 @@ class AgentForm(BaseModel):
     team_name: list[str] = []
     team_instructions: list[str] = []
     team_model: list[str] = []
+    run_seconds: int | None = None
+    run_tool_calls: int | None = None
+    run_tokens: int | None = None
 
     @property
     def team(self) -> list[dict[str, str]]:
@@ -77,7 +79,7 @@ class AgentForm(BaseModel):
 def _form_of(agent: Agent) -> AgentForm:
     names = ("name", "instructions", "default_prompt", "card_type", "adapter", "use_block", "memory_enabled")
     return AgentForm(
-        **{name: getattr(agent, name) for name in (*names, "review_decisions")},
+        **{name: getattr(agent, name) for name in (*names, "review_decisions", *RUN_LIMITS)},
         schedule=agent.schedule or "",
         model=agent.model or "",
         team_name=[one.name for one in agent.team],
@@ -92,26 +94,22 @@ class RunRehearsal:
 
     lines: int
     tokens: int
-    answer: str | None
-    """What the notebook would say; None where a model would be asked."""
+    rule: str | None
+    """The rule that would compute the card; None where a model would be asked."""
     sent: str
 
 
 def rehearse_run(visit: Visit, written: AgentForm) -> RunRehearsal:
-    """A dry run: nothing is stored, and only the rules on this machine are asked."""
+    """A dry run: nothing is stored, and nobody is asked."""
     book = visit.book
     block = book.rendered() if written.use_block and book.choices.memory else None
     card = book.agents.cards.types.get(written.card_type)
-    model = written.model.strip() or visit.kb.settings.model
-    conversation, answer = asyncio.run(
-        rehearse_first_run(
-            written.name.strip() or "your agent", written.instructions, written.default_prompt,
-            card=card, block=block, now=visit.now, zone=book.zone,
-            notebook=model == OFFLINE and written.adapter == ADAPTERS[0] and not _lacks_model(visit, written),
-        )
+    conversation = rehearse_first_run(
+        written.name.strip() or "your agent", written.instructions, written.default_prompt,
+        card=card, block=block, now=visit.now, zone=book.zone,
     )  # fmt: skip
     sent = f"{conversation.system}\n\n{with_hidden(conversation.said[-1])}"
-    return RunRehearsal(len(block.shown) if block else 0, estimate(sent), answer, sent)
+    return RunRehearsal(len(block.shown) if block else 0, estimate(sent), card.computed if card else None, sent)
 
 
 def _begun(key: str) -> AgentForm:
@@ -159,9 +157,11 @@ def _form(
 
 
 def _lacks_model(visit: Visit, written: AgentForm) -> bool:
-    """Whether it would run without anybody who could answer: the notebook has no opinion of what will be."""
-    offline = (written.model.strip() or visit.kb.settings.model) == OFFLINE and written.adapter == ADAPTERS[0]
-    return offline and written.card_type in ("forecast", "research-thesis")
+    """Whether it would run without anybody who could judge: a card is a model's, or a named rule's."""
+    card = visit.book.agents.cards.types.get(written.card_type)
+    if written.adapter != ADAPTERS[0] or (card is not None and card.computed is not None):
+        return False
+    return (written.model.strip() or visit.kb.models.chat.name) == OFFLINE
 
 
 @router.get(f"{HOME}/new")

@@ -16,7 +16,8 @@ from keepbook.doors.http.web.frame.numbers import plain_number
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.errors import Invalid
 from keepbook.extensions.agents.book.calibration import Band
-from keepbook.extensions.agents.book.decisions import CLOSED, REGIME_BARS, SIDES, Decision
+from keepbook.extensions.agents.book.decisions import CLOSED, SIDES, Decision
+from keepbook.extensions.agents.book.outcomes.regime import REGIME_BARS
 from keepbook.extensions.agents.book.runs import Run
 from keepbook.extensions.agents.pages import cards
 from keepbook.extensions.agents.pages.agents import names

@@ -1,6 +1,6 @@
 """How a new agent may begin: templates that fill the form, and schedules in words.
 
-A template says whether the notebook can do its work or whether it needs a model; the form says so before anything is
+A template says whether a named rule does its work or whether it needs a model; the form says so before anything is
 saved. The words cover the schedules that people mean; any other is cron, and shown as written.
 """
 
@@ -20,8 +20,7 @@ class Template:
     prompt: str
     card_type: str
     card: str
-    needs_model: bool = False
-    note: str = ""
+    needs_model: bool = True
     when: str = ""
     at: str = "07:00"
     review: bool = False
@@ -32,29 +31,31 @@ TEMPLATES = (
         "planner", "Weekly planner", "What matters this week, from what the book knows about you.",
         "Once a week you go through what is known about the person: dates, projects, promises. Say what this week asks "
         "for, in ten lines at most, the nearest date first. Invent nothing.",
-        "What does this week ask for?", "note", "a note",
-        note="The notebook lists what the book knows; a model makes a plan of it.", when="1",
+        "What does this week ask for?", "note", "a note", when="1",
     ),
     Template(
         "reading", "Reading list", "Keeps what you want to read and what you noted about it.",
         "You keep the person's reading list. Name what they wanted to read and what they noted about it, newest first, "
         "and one thing they may have forgotten. Invent no title.",
-        "What is on my reading list, and what did I note?", "note", "a note",
-        note="The notebook lists what the book knows; a model sorts it.", when="0", at="18:00",
+        "What is on my reading list, and what did I note?", "note", "a note", when="0", at="18:00",
     ),
     Template(
         "research", "Research with forecasts", "One question at a time, answered with a probability.",
         "You research one question of the person's at a time and end with a forecast: a question that time answers, "
         "a probability, and by when. Look at your own earlier forecasts before you make a new one.",
-        "Which forecast can you make today?", "forecast", "a forecast", needs_model=True, when="weekdays", review=True,
+        "Which forecast can you make today?", "forecast", "a forecast", when="weekdays", review=True,
     ),
     Template(
         "desk", "Trading desk", "One idea a day, or the reason to wait. Advice only; it places no order.",
         "You look at one market a day and answer with a trade, or with the reason to wait. Say what proves you wrong. "
         "You watch: BTC/USDT.",
-        "Look at BTC/USDT.", "trade-decision", "a decision card",
-        note="The notebook goes by one stated rule, a breakout of 20 bars, where bars are loaded.",
-        when="weekdays", review=True,
+        "Look at BTC/USDT.", "trade-decision", "a decision card", when="weekdays", review=True,
+    ),
+    Template(
+        "drift", "Desk by rule", "A paper trade a day by one stated rule, where bars are loaded. No model is asked.",
+        "Trades on paper by the rule of its card, to have something to hold other agents against. Watches BTC/USDT.",
+        "Look at the market whose turn it is.", "drift-trade", "a card that a rule computes",
+        needs_model=False, when="weekdays",
     ),
 )  # fmt: skip
 BY_KEY = {one.key: one for one in TEMPLATES}

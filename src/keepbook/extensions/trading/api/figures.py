@@ -35,6 +35,7 @@ DOCUMENT = DocumentPart(
 )
 
 ReadTradingCall = Annotated[Call, permitted_call("trading.read")]
+IntoCurrency = Annotated[str | None, Query(description="Convert into it, by the bars there are.", max_length=20)]
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,12 @@ def get_performance(
     deployment_id: OfDeployment = None,
     since: MomentQuery = None,
     known_at: MomentQuery = None,
+    currency: IntoCurrency = None,
 ) -> Response:
-    """Every figure; with `since` as if trading had begun then."""
-    found = call.book.trading.performance(skill=skill_id, deployment=deployment_id, since=since, known_at=known_at)
+    """Every figure; with `since` as if trading had begun then. Several currencies stand apart, in `by_currency`."""
+    found = call.book.trading.performance(
+        skill=skill_id, deployment=deployment_id, since=since, known_at=known_at, currency=currency
+    )
     return json_response(found)
 
 
@@ -85,12 +89,15 @@ def get_breakdown(
 
 @router.get("/equity", response_model=EquityAnswer)
 def get_equity(
-    call: ReadTradingCall, skill_id: OfSkill = None, deployment_id: OfDeployment = None, known_at: MomentQuery = None
+    call: ReadTradingCall,
+    skill_id: OfSkill = None,
+    deployment_id: OfDeployment = None,
+    known_at: MomentQuery = None,
+    currency: IntoCurrency = None,
 ) -> Response:
     """The equity curve, day by day."""
-    return json_response(
-        EquityAnswer(list(call.book.trading.equity(skill=skill_id, deployment=deployment_id, known_at=known_at)))
-    )
+    found = call.book.trading.equity(skill=skill_id, deployment=deployment_id, known_at=known_at, currency=currency)
+    return json_response(EquityAnswer(list(found)))
 
 
 @router.get("/mappings", response_model=Mappings)

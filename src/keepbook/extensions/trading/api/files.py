@@ -10,20 +10,23 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.ledger.loads import Load
 from keepbook.book.upkeep.reading_apart import ReadingLimits, as_file, is_small_text, limits_in
+from keepbook.doors.http.api.memory_bodies import RequestBody
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.gate import PathRules
 from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid, NotAllowed
-from keepbook.extensions.trading.book.files import PARQUET, LoadedFile, RowsRead, Source, read_rows
+from keepbook.extensions.trading.book.files import PARQUET, RowsRead, Source, read_rows
 from keepbook.extensions.trading.book.imports import mapping
 from keepbook.extensions.trading.book.imports.file import SQLITE, has_own_columns
 from keepbook.extensions.trading.book.imports.freqtrade_file import read_freqtrade
 from keepbook.extensions.trading.book.imports.load import ImportedTrades, read_before
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 from keepbook.extensions.trading.book.market import bars, events
 from keepbook.extensions.trading.book.skill_files import DEPLOYMENT_FILE, SKILL_FILE
 from keepbook.extensions.trading.book.trades import POSITIONS, TRADES
@@ -84,7 +87,14 @@ async def import_trading_file(
     multiplier: Annotated[
         list[str], Query(description="Of trades: SYMBOL=SIZE of a contract, several.", max_length=40)
     ] = [],  # noqa: B006
-    dry_run: Annotated[bool, Query(description="Of trades: show what would come of it.")] = False,
+    dates: Annotated[
+        Literal["day", "month"] | None,
+        Query(description="Of trades: what comes first in 2/6/2026, where the file does not show it."),
+    ] = None,
+    dry_run: Annotated[bool, Query(description="Not of bars and events: show what would come of it.")] = False,
+    corrections: Annotated[
+        Literal["offer", "take", "add"], Query(description="Of trades: what to do with rows that look like one.")
+    ] = "offer",
     brokers: Annotated[
         bool | None, Query(description="Of trades: a broker's file, or one with our columns; recognised, if not said.")
     ] = None,
@@ -101,19 +111,22 @@ async def import_trading_file(
         "format": format,
         "columns": mapping.parse_pairs(map, "map"),
         "zone": zone,
+        "dates": dates,
         "dry_run": dry_run,
         "symbol": symbol,
+        "corrections": corrections,
     }
     sizes = mapping.sizes(multiplier)
     readable = kind == "trades" and not sent.startswith((PARQUET, SQLITE))
-    if readable and (brokers if brokers is not None else format or map or dry_run or not has_own_columns(sent)):
+    if readable and (brokers if brokers is not None else format or map or not has_own_columns(sent)):
         return await run_in_threadpool(
             _bring_in, call, sent, told | {"deployment": deployment_id, "multipliers": sizes}
         )
     kind = "freqtrade" if kind == "trades" and sent.startswith(SQLITE) else kind
     if kind == "freqtrade":
         _refuse_half(sent)
-    return await run_in_threadpool(_load, call, kind, sent, deployment_id, symbol, timeframe)
+    own = {"deployment": deployment_id, "dry_run": dry_run, "corrections": corrections}
+    return await run_in_threadpool(_load, call, kind, sent, own, {"symbol": symbol, "timeframe": timeframe})
 
 
 def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
@@ -125,8 +138,32 @@ def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
 
 @router.post("/loads/{nth}/undo", response_model=Load)
 def take_back_load(call: Loading, nth: Annotated[int, Path(ge=1, description="As the load answered it.")]) -> Response:
-    """Take a broker's file out again: its trades and fills. Only the newest load of a deployment can go."""
+    """Take a file out again: its trades, fills and positions; or a split, or a trade that was taken back. Only the
+    newest load of a deployment can go."""
     return call.write(lambda book: book.trading.take_back(nth))
+
+
+class TakenTrade(RequestBody):
+    key: str = Field(description="Of the trade, or its beginning.")
+    deployment_id: str | None = None
+
+
+@router.post("/trades/take-back", response_model=Load)
+def take_back_trade(call: Loading, told: TakenTrade) -> Response:
+    """Take one trade out. Undoing the load that this is puts it back."""
+    return call.write(lambda book: book.trading.take_back_trade(told.key, deployment=told.deployment_id))
+
+
+class SplitTold(RequestBody):
+    symbol: str
+    ratio: float | str = Field(description="How many there are for one: 4, 4:1, 1:10.")
+    on: str = Field(description="The first day on which it counts, in UTC.")
+
+
+@router.post("/splits", status_code=201, response_model=Load)
+def say_split(call: Loading, told: SplitTold) -> Response:
+    """What was bought before counts so, in every deployment. Undoing the load that this is takes it back."""
+    return call.write(lambda book: book.trading.split(told.symbol, told.ratio, on=told.on), 201)
 
 
 def _refuse_half(sent: bytes) -> None:
@@ -139,17 +176,17 @@ def _refuse_half(sent: bytes) -> None:
         )  # fmt: skip
 
 
-def _load(
-    call: Call, kind: str, sent: bytes, deployment: str | None, symbol: str | None, timeframe: str | None
-) -> Response:
-    told = {"symbol": symbol, "timeframe": timeframe} if kind == "bars" else {"deployment": deployment}
+def _load(call: Call, kind: str, sent: bytes, own: dict[str, Any], market: dict[str, str | None]) -> Response:
+    told = market if kind == "bars" else {"deployment": own["deployment"]}
     source = _read(sent, kind, told, limits_in(call.kb.settings))
     # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
     if kind == "bars":
-        return json_response(call.kb.market.load(source, symbol=symbol, timeframe=timeframe))
+        return json_response(call.kb.market.load(source, symbol=market["symbol"], timeframe=market["timeframe"]))
     if kind == "events":
         return json_response(call.kb.market.load_events(source))
-    return call.write(lambda book: book.trading.load(kind, source, deployment=deployment))
+    if own["dry_run"]:
+        return json_response(call.book.trading.load(kind, source, **own))
+    return call.write(lambda book: book.trading.load(kind, source, **own))
 
 
 def _read(sent: bytes, kind: str, told: dict[str, str | None], limits: ReadingLimits) -> Source:

@@ -31,6 +31,7 @@ router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, rou
 
 ReadTradingCall = Annotated[Call, permitted_call("trading.read")]
 WriteTradingCall = Annotated[Call, permitted_call("trading.write")]
+ChangeSkillsCall = Annotated[Call, permitted_call("trading.skills")]
 Judging = Annotated[Call, permitted_call("lessons.change")]
 
 SKILL, DEPLOYMENT = "A skill's id, or its name.", "A deployment's id, or its name."
@@ -204,7 +205,7 @@ def list_skills(call: ReadTradingCall) -> Response:
 
 
 @router.post("/skills", status_code=201, response_model=Skill)
-def create_skill(call: WriteTradingCall, new: NewSkill) -> Response:
+def create_skill(call: ChangeSkillsCall, new: NewSkill) -> Response:
     """Only the name is needed."""
     given = new.model_dump()
     return call.write(lambda book: book.trading.create_skill(given.pop("name"), **given), 201, _etag_header)
@@ -225,7 +226,7 @@ def get_skill(
 
 
 @router.patch("/skills/{id}", response_model=Skill, responses=problem_answers(412))
-def change_skill(call: WriteTradingCall, id: SkillIdPath, said: SkillFields, if_match: IfMatch = None) -> Response:
+def change_skill(call: ChangeSkillsCall, id: SkillIdPath, said: SkillFields, if_match: IfMatch = None) -> Response:
     """Each field that is sent gets a new version; the earlier ones stay."""
     given = said.model_dump(exclude_none=True)
 
@@ -252,7 +253,7 @@ def list_field_versions(
 
 @router.put("/skills/{id}/fields/{field}", response_model=FieldVersion)
 def set_skill_field(
-    call: WriteTradingCall,
+    call: ChangeSkillsCall,
     id: SkillIdPath,
     field: Annotated[str, Path(description=", ".join(FIELDS), max_length=40)],
     told: FieldValue,
@@ -271,7 +272,7 @@ def list_deployments(call: ReadTradingCall, skill_id: OfSkill = None) -> Respons
 
 
 @router.post("/deployments", status_code=201, response_model=Deployment)
-def create_deployment(call: WriteTradingCall, new: NewDeployment) -> Response:
+def create_deployment(call: ChangeSkillsCall, new: NewDeployment) -> Response:
     given = new.model_dump()
     name, skill = given.pop("name"), given.pop("skill_id")
     return call.write(lambda book: book.trading.create_deployment(name, skill, **given), 201)
@@ -295,7 +296,7 @@ def break_down(call: ReadTradingCall, id: DeploymentIdPath, known_at: MomentQuer
 
 
 @router.patch("/deployments/{id}", response_model=Deployment)
-def change_deployment(call: WriteTradingCall, id: DeploymentIdPath, changed: ChangedDeployment) -> Response:
+def change_deployment(call: ChangeSkillsCall, id: DeploymentIdPath, changed: ChangedDeployment) -> Response:
     """Only what is sent changes."""
     given = changed.model_dump(exclude_unset=True)
     return call.write(lambda book: book.trading.change_deployment(id, **given))
@@ -394,7 +395,8 @@ def restore_lesson(call: Judging, id: LessonIdPath) -> Response:
 def _report_data(book: Book, detail: str, known_at: str | None, **which: str) -> dict[str, Any]:
     data = trading_answer(book, **which, detail=detail, known_at=known_at).data
     if detail == "full":
-        data["equity"] = to_json(book.trading.equity(**which, known_at=known_at))
+        apart = data["performance"]["by_currency"]
+        data["equity"] = None if apart else to_json(book.trading.equity(**which, known_at=known_at))
     return data
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from keepbook.book.ground.when import parse_stamp
 from keepbook.extensions.trading.book import days
 from keepbook.extensions.trading.book.market import bars
+from keepbook.extensions.trading.book.market.symbols import resolve_symbol
 from keepbook.storage.database import Tx
 
 SAMPLE = 6
@@ -103,9 +104,10 @@ def _largest_parts(sums: Sequence[tuple[str, int, int, float]]) -> tuple[Breakdo
 def _holding(tx: Tx, first: str, last: str, symbols: Sequence[str], why: dict[str, str]) -> float | None:
     made = []
     for symbol in symbols:
-        frames = bars.timeframes(tx.conn, symbol)
-        begin = next((one for name in frames if (one := bars.close_at(tx.conn, symbol, name, first))), None)
-        end = next((one for name in frames if (one := bars.close_at(tx.conn, symbol, name, last))), None)
+        named = resolve_symbol(tx.conn, symbol)
+        frames = bars.timeframes(tx.conn, named)
+        begin = next((one for name in frames if (one := bars.close_at(tx.conn, named, name, first))), None)
+        end = next((one for name in frames if (one := bars.close_at(tx.conn, named, name, last))), None)
         if begin is None or end is None or begin[1] <= 0:
             why["holding_pct"] = f"no bars of {symbol} for that time"
             return None

@@ -21,6 +21,7 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from keepbook.book.ground import stored_json
 from keepbook.extensions.trading.book import former
+from keepbook.extensions.trading.book.market.symbols import spell_market
 from keepbook.extensions.trading.tables import trade_days as kept_days
 from keepbook.extensions.trading.tables import trades
 from keepbook.storage.database import Tx
@@ -121,6 +122,13 @@ def fold_days(rows: Iterable[ClosedTrade], cuts: Collection[str] = ()) -> Iterat
     return (fold_day(day, some) for (day, _), some in groupby(rows, key=place))
 
 
+def scale_piece(piece: DayPiece, rate: float) -> DayPiece:
+    """The same in another currency."""
+    turns = tuple(Drawdown(one.high * rate, one.low * rate) for one in piece.turns)
+    amounts = {name: getattr(piece, name) * rate for name in ("gain", "loss", "fees", "best", "worst", "pnl", "high")}
+    return piece._replace(turns=turns, **amounts)
+
+
 def merge_spans(spans: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Time spans without overlaps, in order."""
     found: list[tuple[str, str]] = []
@@ -161,7 +169,8 @@ def _parts(columns: Iterable[Sequence[Any]]) -> DayParts:
     """Of the trades of a day, by the columns of their rows."""
     left, pnl, _, symbols, entered, tags, *_ = columns
     spans = merge_spans(zip(entered, left, strict=True))
-    names = (symbols, [entry[11:13] for entry in entered], [_weekday(entry[:10]) for entry in entered], tags)
+    hours, weekdays = [entry[11:13] for entry in entered], [_weekday(entry[:10]) for entry in entered]
+    names = (map(spell_market, symbols), hours, weekdays, tags)
     sums = {kind: _sum_by_name(some, pnl) for kind, some in zip(KINDS, names, strict=True)}
     return DayParts(sums, spans if len(spans) <= MOST_SPANS else None, min(entered), max(left))
 

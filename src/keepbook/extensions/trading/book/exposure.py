@@ -15,10 +15,12 @@ from statistics import median
 
 from sqlalchemy import Connection
 
+from keepbook.book.ground.limits import shown_number
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.market import bars, events
 from keepbook.extensions.trading.book.market.events import Event, touches
+from keepbook.extensions.trading.book.market.symbols import resolve_symbol
 from keepbook.extensions.trading.book.trades import Position
 
 LONGEST_LOOK = 72
@@ -61,7 +63,7 @@ class Coming:
 def clean_lookahead(hours: object) -> float:
     if isinstance(hours, bool) or not isinstance(hours, int | float) or not 1 <= hours <= LONGEST_LOOK:
         raise Invalid(
-            f"lookahead_hours is a number from 1 to {LONGEST_LOOK}, not {str(hours)[:40]}; events further out say "
+            f"lookahead_hours is a number from 1 to {LONGEST_LOOK}, not {shown_number(hours)}; events further out say "
             "little about what is open now",
             field="lookahead_hours",
         )
@@ -103,6 +105,7 @@ def upcoming_events(
     """The coming events as they were known at an instant; with `positions` also what they may do to them."""
     moment = parse_stamp(known_at)
     until = moment + timedelta(hours=clean_lookahead(lookahead_hours))
+    events.refuse_unknown_kinds(conn, kinds)
     expected = events.events_between(conn, known_at, stamp(until), known_at, kinds, symbols, min_importance)
     rows = None if positions is None else tuple(_rows(conn, known_at, expected, positions, impact_minutes))
     return Coming(moment, until, tuple(expected), rows)
@@ -111,6 +114,7 @@ def upcoming_events(
 def _rows(
     conn: Connection, known_at: str, events: Sequence[Event], positions: Sequence[Position], impact_minutes: int
 ) -> list[Exposure]:
+    named: dict[str, str] = {}
     frames: dict[str, list[str]] = {}
     closes: dict[str, tuple[float | None, bool]] = {}
     moves: dict[tuple[str, str], list[float]] = {}
@@ -121,10 +125,13 @@ def _rows(
             if not touches(event, symbol):
                 continue
             if symbol not in frames:
-                frames[symbol] = bars.timeframes(conn, symbol)
-                closes[symbol] = _last_close(conn, symbol, frames[symbol], known_at)
+                named[symbol] = resolve_symbol(conn, symbol)
+                frames[symbol] = bars.timeframes(conn, named[symbol])
+                closes[symbol] = _last_close(conn, named[symbol], frames[symbol], known_at)
             if (event.kind, symbol) not in moves:
-                moves[event.kind, symbol] = _moves(conn, event.kind, symbol, frames[symbol], known_at, impact_minutes)
+                moves[event.kind, symbol] = _moves(
+                    conn, event.kind, named[symbol], frames[symbol], known_at, impact_minutes
+                )
             close, stale = closes[symbol]
             rows.append(exposure_of(event, position, close, moves[event.kind, symbol], stale=stale))
     return rows

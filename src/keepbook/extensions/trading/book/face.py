@@ -7,44 +7,43 @@ computation takes `known_at` and uses only what was known at that instant; the d
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
-
 from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.limits import clean_count, clean_share
+from keepbook.book.ground.limits import clean_count, clean_line, clean_share
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp, zone_named
-from keepbook.book.ledger.loads import Load
+from keepbook.book.ledger.loads import Load, get_load, load_of
 from keepbook.book.owners import owners
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.extensions.trading.book import (
     breakdown,
-    days,
     exposure,
     findings,
     freqtrade,
     lessons,
-    performance,
     reflection,
     skill_files,
     skills,
     trades,
 )
 from keepbook.extensions.trading.book.breakdown import Breakdown
+from keepbook.extensions.trading.book.currencies import results
 from keepbook.extensions.trading.book.exposure import Coming
-from keepbook.extensions.trading.book.files import LoadedFile, Progress, Source
+from keepbook.extensions.trading.book.files import Progress, Source
 from keepbook.extensions.trading.book.findings import Finding
 from keepbook.extensions.trading.book.imports import load as imports
-from keepbook.extensions.trading.book.imports import mapping, take_back
+from keepbook.extensions.trading.book.imports import mapping, open_lots, places, take_back
 from keepbook.extensions.trading.book.imports.load import ImportedTrades
 from keepbook.extensions.trading.book.lessons import Lesson, LessonTarget
+from keepbook.extensions.trading.book.loading import own_files
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 from keepbook.extensions.trading.book.performance import EquityPoint, Performance
 from keepbook.extensions.trading.book.reflection import Reflection
 from keepbook.extensions.trading.book.skills import Deployment, FieldVersion, Skill
 from keepbook.extensions.trading.book.trades import Position, Trade
-from keepbook.extensions.trading.tables import trades as trade_rows
 from keepbook.storage.database import Tx
 
 KINDS = ("trades", "positions", "skills", "deployments", "freqtrade")
@@ -54,6 +53,15 @@ SOONEST, LATEST = "1900", "9000"
 
 FindingWording = Callable[[Finding], str]
 """Says a finding in other words; see `findings.check_wording` for what is taken of them."""
+
+
+_LOADERS: dict[str, Callable[..., LoadedFile]] = {
+    "trades": own_files.load_trades,
+    "positions": own_files.load_positions,
+    "skills": skill_files.load_skills,
+    "deployments": skill_files.load_deployments,
+    "freqtrade": freqtrade.load_freqtrade,
+}
 
 
 class TradingTarget(NamedTuple):
@@ -88,11 +96,13 @@ class Trading:
 
     def create_skill(self, name: str, *, description: str = "", **said: str | None) -> Skill:
         """Create a skill. Only the name is needed; `strategy`, `schedule` and `chat` are what it says."""
+        self._ask_person()
         with self._book.writing() as (tx, _):
             return skills.create_skill(tx, self._book.origin, stamp(tx.clock()), name, description=description, **said)
 
     def set_field(self, ref: str, field: str, value: str, *, expect_version: int | None = None) -> FieldVersion:
         """Write a new version of a field of a skill; the earlier ones stay."""
+        self._ask_person()
         with self._book.writing() as (tx, _):
             id, now = skills.find_skill(tx, ref).id, stamp(tx.clock())
             return skills.set_field(tx, self._book.origin, now, id, field, value, expect_version=expect_version)
@@ -112,13 +122,21 @@ class Trading:
 
     def create_deployment(self, name: str, skill: str, **given: Any) -> Deployment:
         """Create a deployment of a skill: `account`, `capital`, `currency`, `started_at`, `ended_at`."""
+        self._ask_person()
         with self._book.writing() as (tx, _):
-            return skills.create_deployment(tx, stamp(tx.clock()), name, skills.find_skill(tx, skill).id, **given)
+            id, now = skills.find_skill(tx, skill).id, stamp(tx.clock())
+            return skills.create_deployment(tx, self._book.origin, now, name, id, **given)
 
     def change_deployment(self, ref: str, **given: Any) -> Deployment:
         """Change a deployment; what is not given stays."""
+        self._ask_person()
         with self._book.writing() as (tx, _):
-            return skills.change_deployment(tx, skills.find_deployment(tx, ref).id, **given)
+            return skills.change_deployment(tx, self._book.origin, skills.find_deployment(tx, ref).id, **given)
+
+    def _ask_person(self) -> None:
+        """Skills and deployments are the person's: an agent changes them at their turn, and not on its own."""
+        if not self._book.origin.for_person:
+            self._book.ask("trading.skills")
 
     # What was traded
 
@@ -129,19 +147,26 @@ class Trading:
         *,
         deployment: str | None = None,
         progress: Progress | None = None,
+        corrections: str = "offer",
+        dry_run: bool = False,
     ) -> LoadedFile:
-        """Load a file of trades, positions, skills or deployments, or freqtrade's trade database."""
-        if kind in ("skills", "deployments"):
-            named = skill_files.load_skills if kind == "skills" else skill_files.load_deployments
-            return named(self._book, source, progress=progress)
-        traded = {
-            "trades": trades.load_trades,
-            "positions": trades.load_positions,
-            "freqtrade": freqtrade.load_freqtrade,
-        }
-        if kind not in traded:
+        """Load a file of trades, positions, skills or deployments, or freqtrade's trade database.
+
+        corrections: of trades; rows without an id that look like the correction of a trade that is there are offered,
+            or with `take` replace it, or with `add` are trades of their own
+        dry_run: carry it out and roll it back: what is returned is what would be
+        """
+        if kind not in KINDS:
             raise Invalid(f"a book loads {', '.join(KINDS)}, not {str(kind)[:40]!r}", field="kind")
-        return traded[kind](self._book, source, deployment=deployment, progress=progress)
+        if kind in ("skills", "deployments"):
+            self._ask_person()
+        told: dict[str, Any] = {"progress": progress}
+        if kind in ("trades", "positions", "freqtrade"):
+            told["deployment"] = deployment
+        if kind == "trades":
+            told["corrections"] = corrections
+        work = partial(_LOADERS[kind], self._book, source, **told)
+        return own_files.tried(self._book, work) if dry_run else work()
 
     def bring_in(
         self,
@@ -153,16 +178,19 @@ class Trading:
         symbol: str | None = None,
         zone: str = "UTC",
         multipliers: Mapping[str, float] | None = None,
+        dates: str | None = None,
+        corrections: str = "offer",
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportedTrades:
         """Import a broker's file. Its format is recognised, or `columns` maps our columns to the file's; the
-        mapping is stored under the name in `format` if that is none of ours. `dry_run` shows the result and stores
-        nothing. `progress` is called with how many rows are stored; an exception from it ends the load, and nothing
-        of it stays."""
+        mapping is stored under the name in `format` if that is none of ours. `dates` says what comes first in 2/6/2026,
+        `day` or `month`, where no date of the file shows it. Without a `deployment` there is one for each account and
+        currency. `corrections` is as for `load`. `dry_run` shows the result and stores nothing. `progress` is called
+        with how many rows are stored; an exception from it ends the load, and nothing of it stays."""
         told: dict[str, Any] = {
             "deployment": deployment, "format": format, "columns": columns, "symbol": symbol, "dry_run": dry_run,
-            "zone": zone_named(zone).key, "multipliers": multipliers,
+            "zone": zone_named(zone).key, "multipliers": multipliers, "dates": dates, "corrections": corrections,
         }  # fmt: skip
         source = imports.read_before(self._book, source, format, columns)
         if dry_run:
@@ -183,25 +211,39 @@ class Trading:
         with self._book.writing() as (tx, _):
             return take_back.take_back_trades(tx, self._book.origin, load)
 
+    def take_back_trade(self, key: str, *, deployment: str | None = None) -> Load:
+        """Take one trade out, by its key or the beginning of it. `take_back` of the load that is returned puts it
+        back."""
+        with self._book.writing() as (tx, _):
+            id = None if deployment is None else skills.find_deployment(tx, deployment).id
+            return take_back.take_back_trade(tx, self._book.origin, key, id)
+
+    def split(self, symbol: str, ratio: float | str, *, on: Moment) -> Load:
+        """Say that a symbol was split: `ratio` is how many there are for one (4, "4:1", "1:10"), from the day `on`, in
+        UTC. What was bought before counts so in every deployment, whether it is there or loaded later; `take_back` of
+        the load undoes it."""
+        with self._book.writing() as (tx, _):
+            at = instant(on, field="on")
+            if at is None:
+                raise Invalid("say from which day on", field="on")
+            nth = open_lots.say_split(tx, self._book.origin, symbol, ratio, at)
+            return load_of(get_load(tx, nth))
+
     def mappings(self) -> Mapping[str, Mapping[str, str]]:
         """The stored mappings of columns, by name."""
         with self._book.reading() as (tx, _, _):
             return mapping.list_mappings(tx)
 
-    def _place(self, tx: Tx, name: str) -> str:
+    def _place(self, tx: Tx, name: str, account: str, currency: str) -> str:
         """A deployment for a file that names none."""
-        now = stamp(tx.clock())
-        known = next((one.id for one in skills.list_skills(tx) if one.name == imports.SKILL), None)
-        skill = (
-            known
-            or skills.create_skill(tx, self._book.origin, now, imports.SKILL, description="From brokers' files.").id
-        )
-        return skills.create_deployment(tx, now, name[: skills.NAME_LIMIT], skill).id
+        given = {"account": account or None, "currency": currency or None}
+        return places.make_for_load(tx, self._book.origin, stamp(tx.clock()), name, places.BROKERS, **given)
 
     def positions(self, deployment: str | None = None, *, known_at: Moment = None) -> Sequence[Position]:
         """The open positions."""
         with self._book.reading() as (tx, _, now):
-            found = trades.open_positions(tx, _resolve_target(tx, None, deployment).ids, _known_at(known_at, now))
+            at = _known_at(known_at, now)
+            found = trades.open_positions(tx, _resolve_target(tx, None, deployment, at).ids, at)
             return [one._replace(closed_at=None) for one in found]  # when it was closed, nobody knew yet
 
     def trades(
@@ -215,30 +257,29 @@ class Trading:
     ) -> Page[Trade]:
         """Closed trades, newest first."""
         with self._book.reading() as (tx, _, now):
-            return trades.trade_page(
-                tx, _resolve_target(tx, skill, deployment).ids, _known_at(known_at, now), limit, cursor
-            )
+            at = _known_at(known_at, now)
+            return trades.trade_page(tx, _resolve_target(tx, skill, deployment, at).ids, at, limit, cursor)
 
     # What came of it
 
     def performance(
-        self, *, skill: str | None = None, deployment: str | None = None, since: Moment = None, known_at: Moment = None
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        since: Moment = None,
+        known_at: Moment = None,
+        currency: str | None = None,
     ) -> Performance:
-        """Every figure of the results; with `since` as if trading had begun then."""
+        """Every figure of the results; with `since` as if trading had begun then.
+
+        currency: convert into this one, by the bars that there are; without it, results in several currencies stand
+            apart
+        """
         with self._book.reading() as (tx, _, now):
-            at, meant, zone = (
-                _known_at(known_at, now),
-                _resolve_target(tx, skill, deployment),
-                zone_named(owners.zone_name(tx)),
-            )
+            asked, zone = _asked(tx, skill, deployment, known_at, now, currency), zone_named(owners.zone_name(tx))
             begin = instant(since, field="since", zone=zone.key)
-            capital, currency = _capital(tx, meant, at)
-            starts = performance.period_starts(at, zone).values()
-            soonest, cuts = None if begin is None else min(begin, *starts), {*starts, *([begin] if begin else [])}
-            return performance.measure_performance(
-                days.pieces(tx, meant.ids, at, soonest, cuts), known_at=at, since=begin, capital=capital,
-                currency=currency, open_positions=len(trades.open_positions(tx, meant.ids, at)), zone=zone,
-            )  # fmt: skip
+            return results.results_of(tx, asked, begin, zone)
 
     def breakdown(
         self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None
@@ -246,15 +287,22 @@ class Trading:
         """The results by symbol, hour, weekday and tag, with the time in the market and what holding would have
         made."""
         with self._book.reading() as (tx, _, now):
-            return breakdown.broken_down(tx, _resolve_target(tx, skill, deployment).ids, _known_at(known_at, now))
+            asked = _asked(tx, skill, deployment, known_at, now)
+            results.refuse_mixed(results.currencies_of(tx, asked))
+            return breakdown.broken_down(tx, [one.id for one in asked.deployments], asked.known_at)
 
     def equity(
-        self, *, skill: str | None = None, deployment: str | None = None, known_at: Moment = None
+        self,
+        *,
+        skill: str | None = None,
+        deployment: str | None = None,
+        known_at: Moment = None,
+        currency: str | None = None,
     ) -> Sequence[EquityPoint]:
-        """The equity curve, a point for every day from the first exit to the last."""
+        """The equity curve, a point for every day from the first exit to the last; with a `currency` converted into
+        it."""
         with self._book.reading() as (tx, _, now):
-            at, meant = _known_at(known_at, now), _resolve_target(tx, skill, deployment)
-            return performance.equity_points(days.pieces(tx, meant.ids, at), _capital(tx, meant, at)[0])
+            return results.equity_of(tx, _asked(tx, skill, deployment, known_at, now, currency))
 
     def events(
         self,
@@ -367,37 +415,22 @@ def _known_at(known_at: Moment, now: str) -> str:
     return at
 
 
-def _resolve_target(tx: Tx, skill: str | None, deployment: str | None) -> TradingTarget:
+def _resolve_target(tx: Tx, skill: str | None, deployment: str | None, at: str | None = None) -> TradingTarget:
     if deployment is not None:
         one = skills.find_deployment(tx, deployment)
         if skill is not None and skills.find_skill(tx, skill).id != one.skill_id:
             raise Invalid(f"{one.name} is no deployment of {skill!r}; name one of the two", field="deployment")
         return TradingTarget(one.skill_id, one.id, [one])
     id = None if skill is None else skills.find_skill(tx, skill).id
-    return TradingTarget(id, None, skills.list_deployments(tx, id))
+    return TradingTarget(id, None, skills.list_deployments(tx, id, at))
 
 
-def _capital(tx: Tx, meant: TradingTarget, at: str) -> tuple[float | None, str | None]:
-    """What results are measured by at an instant, and in which currency.
-
-    Of several deployments those count that had begun by then. Where one that traded has no capital, or they differ in
-    currency, there is no sum that the result could be held against.
-    """
-    if meant.deployment_id is not None:
-        return meant.deployments[0].capital, meant.deployments[0].currency
-    total, currencies = 0.0, set()
-    for one in meant.deployments:
-        traded = _has_trades(tx, one.id, at)
-        if not traded and stamp(one.started_at or one.created_at) > at:
-            continue
-        if traded and one.capital is None:
-            total = float("nan")
-        total += one.capital or 0.0
-        currencies.add(one.currency)
-    currency = currencies.pop() if len(currencies) == 1 else None
-    return (total if total > 0 and currency is not None else None), currency
-
-
-def _has_trades(tx: Tx, deployment_id: str, at: str) -> bool:
-    query = select(trade_rows.c.key).where(trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id == deployment_id)
-    return tx.conn.execute(query.where(trade_rows.c.known_at <= at).limit(1)).first() is not None
+def _asked(
+    tx: Tx, skill: str | None, deployment: str | None, known_at: Moment, now: str, currency: str | None = None
+) -> results.Asked:
+    at = _known_at(known_at, now)
+    meant = _resolve_target(tx, skill, deployment, at)
+    into = clean_line(currency, "currency", 1, 20).upper() if currency else None
+    return results.Asked(
+        deployments=meant.deployments, known_at=at, is_one=meant.deployment_id is not None, currency=into
+    )

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from itertools import chain, islice
@@ -24,6 +24,7 @@ from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import instant, stamp
 from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, Answer, ReadingLimits, is_small_text, read_apart
 from keepbook.errors import Invalid, NotAllowed
+from keepbook.extensions.trading.book.loading.loaded import LoadTally
 
 if TYPE_CHECKING:  # the process that reads a file has no database
     from keepbook.storage.bulk_rows import KeptCounts, RowValues
@@ -32,8 +33,6 @@ AT_ONCE = 20_000
 """So many rows are read, checked and kept together."""
 SENT_AT_ONCE = 1000
 """So many come together from the process that reads a file."""
-MOST_REFUSED = 1000
-"""So many wrong rows are told one by one; of more only the number."""
 LARGEST = 1e15
 """So that sums of very many stay numbers."""
 PARQUET = b"PAR1"
@@ -51,49 +50,6 @@ Source = str | PathLike[str] | Iterable[str] | RowsRead
 """The path of a file, its lines, or what was read of it."""
 Progress = Callable[[int], None]
 """Hears how many rows were read so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedRow:
-    """A row that was not taken: where it stands in the file, and why."""
-
-    row: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedFile:
-    """What a file brought. `refused` tells the first thousand wrong rows, `wrong` counts them all."""
-
-    added: int
-    changed: int
-    unchanged: int
-    wrong: int
-    refused: tuple[RefusedRow, ...]
-
-
-@dataclass(slots=True)
-class LoadTally:
-    """The counts of a file so far."""
-
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    wrong: int = 0
-    refused: list[RefusedRow] = field(default_factory=list)
-
-    def keep(self, kept: "KeptCounts") -> None:
-        self.added += kept.added
-        self.changed += kept.changed
-        self.unchanged += kept.unchanged
-
-    def refuse(self, row: int, reason: str) -> None:
-        self.wrong += 1
-        if len(self.refused) < MOST_REFUSED:
-            self.refused.append(RefusedRow(row, reason))
-
-    def to_loaded(self) -> LoadedFile:
-        return LoadedFile(self.added, self.changed, self.unchanged, self.wrong, tuple(self.refused))
 
 
 @dataclass(frozen=True)
@@ -423,12 +379,15 @@ def load_file(
     keep: "Callable[[list[RowValues]], KeptCounts]",
     progress: Progress | None = None,
     limits: ReadingLimits = USUAL_LIMITS,
+    *,
+    tally: LoadTally | None = None,
+    with_place: bool = False,
 ) -> LoadTally:
     """Read a file, convert its rows with `to_row` and pass them to `keep`, some thousands at a time.
 
-    `to_row` raises `Invalid` if a row is wrong.
+    `to_row` raises `Invalid` if a row is wrong; `with_place` gives it the row's place in the file behind its values.
     """
-    tally, seen = LoadTally(), 0
+    tally, seen = tally or LoadTally(), 0
     rows = read_rows(source, layout, told, limits)
     while True:
         good, before = list[Any](), seen
@@ -437,7 +396,7 @@ def load_file(
             try:
                 if type(row) is Invalid:
                     raise row
-                good.append(to_row(row))
+                good.append(to_row((*row, place) if with_place else row))
             except Invalid as error:
                 tally.refuse(place, error.message)
         if seen == before:

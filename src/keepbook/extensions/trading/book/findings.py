@@ -24,6 +24,7 @@ from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from keepbook.book.ground.when import in_zone
+from keepbook.extensions.trading.book.market.symbols import spell_market
 from keepbook.patterns import regex
 
 FEWEST = 6
@@ -160,7 +161,7 @@ def _traits(trade: TradeResult, zone: ZoneInfo) -> tuple[str | None, ...]:
     hours = (ended - begun).total_seconds() / 3600
     hour = HOURS[(in_zone(begun, zone).hour - 2) % 24 // 4]
     holding = HOLDING[0 if hours < 1 else 1 if hours <= 9 else 2]
-    return trade.symbol, trade.side, trade.entry_regime_tag or None, hour, holding
+    return spell_market(trade.symbol), trade.side, trade.entry_regime_tag or None, hour, holding
 
 
 def _groups(traits: tuple[str | None, ...]) -> Iterator[TraitGroup]:

@@ -15,16 +15,18 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book import days, files, skills
-from keepbook.extensions.trading.book.files import (
-    LoadedFile,
-    LoadTally,
-    Progress,
-    Source,
-    Times,
-    number,
-    optional_number,
-)
+from keepbook.extensions.trading.book.currencies import rates
+from keepbook.extensions.trading.book.files import Progress, Source, Times, number, optional_number
 from keepbook.extensions.trading.book.imports.freqtrade_file import NO_ORDERS, FilledOrders, read_freqtrade
+from keepbook.extensions.trading.book.imports.places import (
+    MADE_BY_LOADS,
+    make_for_load,
+    name_of_deployment,
+    other_currency,
+)
+from keepbook.extensions.trading.book.imports.take_back import LoadTrace
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile, LoadTally
+from keepbook.extensions.trading.book.loading.own_files import told_of
 from keepbook.extensions.trading.book.trades import Position, Trade, close_others, keep_positions, keep_trades, net
 from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
@@ -51,7 +53,8 @@ def freqtrade_trade(
     earned = optional_number(found.get("close_profit_abs"), "close_profit_abs")
     if earned is None:
         rates = [optional_number(found.get(name), name) or 0.0 for name in ("fee_open", "fee_close")]
-        earned = gross - quantity * (entry * rates[0] + left * rates[1])
+        funding = optional_number(found.get("funding_fees"), "funding_fees") or 0.0
+        earned = gross - quantity * (entry * rates[0] + left * rates[1]) + funding
     exit_time = times.read(found["close_date"], "close_date")
     entry_time = min(exit_time, times.read(found["open_date"], "open_date"))
     best, worst = _reach(side, entry, found.get("min_rate"), found.get("max_rate"))
@@ -111,15 +114,16 @@ def load_freqtrade(
 ) -> LoadedFile:
     """Load a trade database into the deployment named, or into one for each strategy and exchange."""
     found = read_freqtrade(source, limits_in(book.settings))
-    tally, times, seen = LoadTally(), Times(), 0
+    tally, times, seen, trace = LoadTally(), Times(), 0, LoadTrace()
     open_now: dict[str, set[RowValues]] = {}
-    places: dict[tuple[str, str], str] = {}
+    places: dict[tuple[str, str, str], str] = {}
     while part := list(islice(found, files.AT_ONCE)):
         with book.writing() as (tx, _):
+            earlier = set(tx.batches)
             closed: list[RowValues] = []
             held: list[RowValues] = []
             for row, orders in part:
-                id = _place(tx, book, row, deployment, places)
+                id = _place(tx, book, row, deployment, places, trace)
                 open_now.setdefault(id, set())
                 try:
                     if not row["is_open"]:
@@ -130,38 +134,48 @@ def load_freqtrade(
                     tally.refuse(row["id"], error.message)
             for one in held:
                 open_now[one[1]].add(one[2:5])
-            tally.keep(keep_trades(tx, closed))
+            kept = keep_trades(tx, closed)
+            tally.keep(kept)
+            trace.trades += kept.added + kept.changed
+            trace.note_batches(tx, earlier)
             days.fold_marked_days(tx)
             tally.keep(keep_positions(tx, held))
         seen += len(part)
         if progress is not None:
             progress(seen)
-    if not tally.wrong:
-        with book.writing() as (tx, _):
+    with book.writing() as (tx, _):
+        if not tally.wrong:
             tally.changed += sum(close_others(tx, id, keys) for id, keys in open_now.items())
-    return tally.to_loaded()
+        nth = trace.record(tx, book.origin, "freqtrade", told_of(tally.to_loaded())) if places else None
+    return tally.to_loaded(load=nth)
 
 
 def _place(
-    tx: Tx, book: OpenBook, row: Mapping[str, Any], deployment: str | None, places: dict[tuple[str, str], str]
+    tx: Tx,
+    book: OpenBook,
+    row: Mapping[str, Any],
+    deployment: str | None,
+    places: dict[tuple[str, str, str], str],
+    trace: LoadTrace,
 ) -> str:
-    """The deployment that a trade belongs to, made where it is missing."""
+    """The deployment that a trade belongs to, made where it is missing: for each strategy, exchange and currency."""
     strategy = _words(row.get("strategy")) or UNNAMED
     exchange = _words(row.get("exchange")) or ""
-    key = ("", "") if deployment is not None else (strategy, exchange)
+    currency = (_words(row.get("stake_currency")) or "").upper()
+    key = (strategy, exchange, currency) if deployment is None else ("", "", currency)
     if key not in places:
-        name = deployment or (f"{strategy} on {exchange}" if exchange else strategy)
-        found = skills.deployment_called(tx, name[: skills.NAME_LIMIT])
+        whose = f"{strategy} on {exchange}" if exchange else strategy
+        name = name_of_deployment(whose, "", currency) if deployment is None else deployment[: skills.NAME_LIMIT]
+        found = skills.deployment_called(tx, name)
+        if found is not None and currency and not rates.same_money(found.currency, currency):
+            raise Invalid(other_currency(whose, currency, found), field="deployment")
         if found is None:
-            skill = _skill(tx, book, strategy[: skills.NAME_LIMIT])
-            told = {"account": exchange, "currency": row.get("stake_currency"), "started_at": row["open_date"]}
-            found = skills.create_deployment(tx, stamp(tx.clock()), name[: skills.NAME_LIMIT], skill, **told)
-        places[key] = found.id
+            told = {"account": exchange, "currency": currency, "started_at": row["open_date"]}
+            skill = (strategy[: skills.NAME_LIMIT], MADE_BY_LOADS[1])
+            id = make_for_load(tx, book.origin, stamp(tx.clock()), name, skill, **told)
+            trace.made.append(id)
+        else:
+            id = found.id
+        trace.enter(tx, id)
+        places[key] = id
     return places[key]
-
-
-def _skill(tx: Tx, book: OpenBook, name: str) -> str:
-    known = [skill for skill in skills.list_skills(tx) if skill.name == name]
-    if known:
-        return known[0].id
-    return skills.create_skill(tx, book.origin, stamp(tx.clock()), name, description="A strategy of freqtrade.").id

@@ -7,13 +7,14 @@ never zero. The drawdown is taken after each trade, from a peak that begins at t
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.extensions.trading.book.currencies.rates import Conversion
 from keepbook.extensions.trading.book.days import DayPiece
 
 SAMPLE = 30
@@ -29,7 +30,7 @@ class PeriodFigures:
     since: datetime
     trades: int
     wins: int
-    pnl: float
+    pnl: float | None
     return_pct: float | None
 
 
@@ -39,8 +40,10 @@ class Performance:
 
     `profit_factor` is None without losses. `sharpe`, `sortino` and `calmar` are None under 30 trades or 30 `days`,
     without capital or any deviation, and `why` says so by name. `expectancy_r` counts in average losses.
-    `longest_drawdown` is in days, from a peak to the day that reached it again, or to the last. `currency` and with it
-    everything relative is None where deployments in several currencies are taken together.
+    `longest_drawdown` is in days, from a peak to the day that reached it again, or to the last.
+
+    Amounts in several currencies are not added up: then `currency` and every amount is None, and `by_currency` has the
+    figures of each. Where a currency was asked for, `converted` says by which bars the others were counted in it.
     """
 
     known_at: datetime
@@ -49,17 +52,17 @@ class Performance:
     currency: str | None
     trades: int
     wins: int
-    pnl: float
-    fees: float
+    pnl: float | None
+    fees: float | None
     return_pct: float | None
     days: int
     sharpe: float | None
     sortino: float | None
     calmar: float | None
     why: dict[str, str]
-    max_drawdown: float
+    max_drawdown: float | None
     max_drawdown_pct: float | None
-    longest_drawdown: int
+    longest_drawdown: int | None
     average_win: float | None
     average_loss: float | None
     expectancy_r: float | None
@@ -72,6 +75,8 @@ class Performance:
     last: datetime | None
     open_positions: int
     periods: dict[str, PeriodFigures]
+    by_currency: "dict[str, Performance]" = field(default_factory=dict)
+    converted: tuple[Conversion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +195,7 @@ def measure_performance(
     count = whole.trades
     days = _span(curve.days)
     deepest = max((one.drawdown_pct for one in curve.days), default=0.0) if capital else None
+    ratios: Any
     ratios, why = risk_ratios({one.day: one.pnl for one in curve.days}, capital, count, days, deepest)
     lost = whole.loss / (count - whole.wins) if count > whole.wins else None
     return Performance(
@@ -221,6 +227,32 @@ def measure_performance(
         open_positions=open_positions,
         periods={name: _period(starts[name], part, capital) for name, part in parts.items()},
     )
+
+
+def keep_apart(found: Mapping[str, Performance]) -> Performance:
+    """The results in several currencies: counts are added up, amounts are not."""
+    each = list(found.values())
+    none: dict[str, Any] = dict.fromkeys((
+        "capital", "currency", "pnl", "fees", "return_pct", "max_drawdown", "max_drawdown_pct", "longest_drawdown",
+        "average_win", "average_loss", "expectancy_r", "profit_factor", "expectancy", "best", "worst", "sharpe",
+        "sortino", "calmar",
+    ))  # fmt: skip
+    trades, wins = sum(one.trades for one in each), sum(one.wins for one in each)
+    first = [one.first for one in each if one.first is not None]
+    last = [one.last for one in each if one.last is not None]
+    periods = {
+        name: PeriodFigures(
+            part.since, sum(one.periods[name].trades for one in each), sum(one.periods[name].wins for one in each),
+            None, None,
+        )
+        for name, part in each[0].periods.items()
+    }  # fmt: skip
+    return replace(
+        each[0], **none, trades=trades, wins=wins, win_rate=wins / trades if trades else None,
+        first=min(first, default=None), last=max(last, default=None), days=max(one.days for one in each),
+        why=dict.fromkeys(("sharpe", "sortino", "calmar"), "needs one currency"), periods=periods,
+        open_positions=sum(one.open_positions for one in each), by_currency=dict(found),
+    )  # fmt: skip
 
 
 def _period(start: str, part: ResultTally, capital: float | None) -> PeriodFigures:

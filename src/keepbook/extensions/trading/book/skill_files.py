@@ -10,7 +10,8 @@ from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
-from keepbook.extensions.trading.book.files import Layout, LoadedFile, Progress, Source, load_file, refuse_missing
+from keepbook.extensions.trading.book.files import Layout, Progress, Source, load_file, refuse_missing
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 from keepbook.extensions.trading.book.skills import (
     DEPLOYMENT_FIELDS,
     FIELDS,
@@ -49,7 +50,7 @@ def load_skills(book: OpenBook, source: Source, *, progress: Progress | None = N
             if field in told:
                 set_field(tx, book.origin, now, known.id, field, told[field])
         if "description" in told:
-            describe_skill(tx, known.id, told["description"])
+            describe_skill(tx, book.origin, known.id, told["description"])
         return before, get_skill(tx, known.id)
 
     return _load_one_by_one(book, source, SKILL_FILE, put, progress)
@@ -63,11 +64,11 @@ def load_deployments(book: OpenBook, source: Source, *, progress: Progress | Non
         id, name, skill_id = told.pop("id", None), told.pop("name"), skill_id_by_name(tx, told.pop("skill"))
         known = named_row(deployments_made(tx), id, name)
         if known is None:
-            return None, create_deployment(tx, stamp(tx.clock()), name, skill_id, id=id, **told)
+            return None, create_deployment(tx, book.origin, stamp(tx.clock()), name, skill_id, id=id, **told)
         before = find_deployment(tx, known.id)
         if before.skill_id != skill_id:
             raise Conflict(f"{before.name!r} runs the skill {before.skill!r}; give the new one a name of its own")
-        return before, change_deployment(tx, known.id, **({"name": name} if id else {}), **told)
+        return before, change_deployment(tx, book.origin, known.id, **({"name": name} if id else {}), **told)
 
     return _load_one_by_one(book, source, DEPLOYMENT_FILE, put, progress)
 

@@ -6,7 +6,8 @@ measured by. Both are named by id or by name.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from datetime import datetime
 from typing import Any
 
@@ -14,15 +15,18 @@ from sqlalchemy import bindparam, insert, select, update
 
 from keepbook.book.ground.ids import ALPHABET, ID_LENGTH, new_id
 from keepbook.book.ground.limits import clean_line, clean_optional, clean_text, sought
-from keepbook.book.ground.when import parse_stamp
+from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.ledger import Origin
+from keepbook.book.ledger.thing_entries import record_thing
 from keepbook.book.owners import owners
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
 from keepbook.extensions.trading.book.files import Times, number
 from keepbook.extensions.trading.tables import deployments as deployment_rows
+from keepbook.extensions.trading.tables import fills as fill_rows
 from keepbook.extensions.trading.tables import skill_fields
 from keepbook.extensions.trading.tables import skills as skill_rows
+from keepbook.extensions.trading.tables import trades as trade_rows
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 
@@ -32,6 +36,8 @@ DEPLOYMENT_FIELDS = ("name", "account", "capital", "currency", "started_at", "en
 NAME_LIMIT = 80
 TEXT_LIMIT = 64_000
 CURRENCY = "USDT"
+SKILL, DEPLOYMENT = "skill", "deployment"
+"""What entries of the ledger call them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,8 @@ class FieldVersion:
     recorded_at: datetime
     actor: str
     thread_id: str | None = None
+    event: int | None = dataclass_field(default=None, compare=False)
+    """Of the write that has just made it: `undo` takes that back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +68,7 @@ class Skill:
     schedule: str | None
     chat: str | None
     versions: Mapping[str, int]
+    event: int | None = dataclass_field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +85,7 @@ class Deployment:
     started_at: datetime | None
     ended_at: datetime | None
     created_at: datetime
+    event: int | None = dataclass_field(default=None, compare=False)
 
 
 # Rules
@@ -140,17 +150,40 @@ def create_skill(
     if _skill_row(tx, row["id"]) is not None:
         raise Conflict(f"there is a skill with the id {id!r} already")
     tx.conn.execute(insert(skill_rows), row)
+    event = record_thing(tx, origin, SKILL, row["id"], {"ended_at": now}, {"ended_at": None})
     for field, value in (("strategy", strategy), ("schedule", schedule), ("chat", chat)):
         if value not in (None, ""):
-            set_field(tx, origin, now, row["id"], field, value)
-    return get_skill(tx, row["id"])
+            _add_version(tx, origin, now, row["id"], field, 1, clean_text(value, field, TEXT_LIMIT).strip())
+    return replace(get_skill(tx, row["id"]), event=event)
 
 
-def describe_skill(tx: Tx, id: str, description: str) -> Skill:
-    text = clean_text(description or "", "description", TEXT_LIMIT).strip()
+def describe_skill(tx: Tx, origin: Origin, id: str, description: str) -> Skill:
+    text, was = clean_text(description or "", "description", TEXT_LIMIT).strip(), get_skill(tx, id).description
+    if text == was:
+        return get_skill(tx, id)
+    _set_skill(tx, id, description=text)
+    event = record_thing(tx, origin, SKILL, id, {"description": was}, {"description": text})
+    return replace(get_skill(tx, id), event=event)
+
+
+def set_skill_back(tx: Tx, origin: Origin, id: str, values: Mapping[str, Any]) -> None:
+    """Set what an entry found: fields by the numbers of their versions, of which 0 is one that says nothing."""
+    now = stamp(tx.clock())
+    for field in (name for name in FIELDS if name in values):
+        history = field_history(tx, id, field)
+        said = next((one.value for one in history if one.version == values[field]), "")
+        _add_version(tx, origin, now, id, field, history[0].version + 1, said)
+    if "ended_at" in values:
+        if values["ended_at"] is not None and list_deployments(tx, id):
+            raise Conflict("not undone: it has deployments; undo those first", code="touched")
+        _set_skill(tx, id, ended_at=None if values["ended_at"] is None else now)
+    if "description" in values:
+        _set_skill(tx, id, description=values["description"])
+
+
+def _set_skill(tx: Tx, id: str, **values: Any) -> None:
     mine = (skill_rows.c.owner == tx.owner, skill_rows.c.id == id)
-    tx.conn.execute(update(skill_rows).where(*mine).values(description=text))
-    return get_skill(tx, id)
+    tx.conn.execute(update(skill_rows).where(*mine).values(values))
 
 
 def set_field(
@@ -173,15 +206,22 @@ def set_field(
         )
     if last is not None and last.value == text:
         return last
+    _add_version(tx, origin, now, id, field, version + 1, text)
+    event = record_thing(tx, origin, SKILL, id, {field: version}, {field: version + 1})
+    return replace(field_history(tx, id, field)[0], event=event)
+
+
+def _add_version(tx: Tx, origin: Origin, now: str, id: str, field: str, version: int, text: str) -> None:
     row = {
-        "owner": tx.owner, "skill_id": id, "field": field, "version": version + 1, "value": text, "recorded_at": now,
+        "owner": tx.owner, "skill_id": id, "field": field, "version": version, "value": text, "recorded_at": now,
         "actor": origin.actor, "thread_id": origin.thread_id,
     }  # fmt: skip
     tx.conn.execute(insert(skill_fields), row)
-    return field_history(tx, id, field)[0]
 
 
-def create_deployment(tx: Tx, now: str, name: str, skill_id: str, *, id: str | None = None, **given: Any) -> Deployment:
+def create_deployment(
+    tx: Tx, origin: Origin, now: str, name: str, skill_id: str, *, id: str | None = None, **given: Any
+) -> Deployment:
     """Create a deployment of a skill under a name of its own; see `DEPLOYMENT_FIELDS` for the rest."""
     cleaned = clean_deployment({"name": name, **given})
     _free_name(tx, cleaned["name"])
@@ -193,21 +233,40 @@ def create_deployment(tx: Tx, now: str, name: str, skill_id: str, *, id: str | N
     } | cleaned  # fmt: skip
     _in_order(row)
     tx.conn.execute(insert(deployment_rows), row)
-    return find_deployment(tx, row["id"])
+    event = record_thing(tx, origin, DEPLOYMENT, row["id"], {"removed_at": now}, {"removed_at": None})
+    return replace(find_deployment(tx, row["id"]), event=event)
 
 
-def change_deployment(tx: Tx, id: str, **given: Any) -> Deployment:
+def change_deployment(tx: Tx, origin: Origin, id: str, **given: Any) -> Deployment:
     """Change a deployment; what is not given stays."""
     known = find_deployment(tx, id)
     cleaned = clean_deployment(given)
     if "name" in cleaned and fold_text(cleaned["name"]) != fold_text(known.name):
         _free_name(tx, cleaned["name"])
     mine = (deployment_rows.c.owner == tx.owner, deployment_rows.c.id == known.id)
-    if cleaned:
-        row = tx.conn.execute(select(deployment_rows).where(*mine)).one()
-        _in_order({**row._mapping, **cleaned})
-        tx.conn.execute(update(deployment_rows).where(*mine).values(cleaned))
-    return find_deployment(tx, known.id)
+    row = tx.conn.execute(select(deployment_rows).where(*mine)).one()._mapping
+    changed = {name: value for name, value in cleaned.items() if value != row[name]}
+    if not changed:
+        return known
+    _in_order({**row, **changed})
+    tx.conn.execute(update(deployment_rows).where(*mine).values(changed))
+    event = record_thing(tx, origin, DEPLOYMENT, known.id, {name: row[name] for name in changed}, changed)
+    return replace(find_deployment(tx, known.id), event=event)
+
+
+def set_deployment_back(tx: Tx, _: Origin, id: str, values: Mapping[str, Any]) -> None:
+    """Set what an entry found. One that something came into is not taken away."""
+    mine = (deployment_rows.c.owner == tx.owner, deployment_rows.c.id == id)
+    told = dict(values)
+    if told.get("removed_at") is not None:
+        traded = select(trade_rows.c.key).where(trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id == id)
+        filled = select(fill_rows.c.key).where(fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == id)
+        if any(tx.conn.execute(query.limit(1)).first() for query in (traded, filled)):
+            raise Conflict("not undone: trades came into it; undo their loads first", code="touched")
+        told["removed_at"] = stamp(tx.clock())
+    if "name" in told:
+        _free_name(tx, told["name"])
+    tx.conn.execute(update(deployment_rows).where(*mine).values(told))
 
 
 def _free_name(tx: Tx, name: str) -> None:
@@ -291,9 +350,11 @@ def named_row(rows: Sequence[Any], id: str | None, name: str) -> Any:
     return next((row for row in rows if fold_text(row.name) == fold_text(name)), None)
 
 
-def list_deployments(tx: Tx, skill_id: str | None = None) -> Sequence[Deployment]:
-    """The deployments in the order in which they were made, of one skill or of all."""
-    return [_to_deployment(row) for row in deployments_made(tx) if skill_id in (None, row.skill_id)]
+def list_deployments(tx: Tx, skill_id: str | None = None, at: str | None = None) -> Sequence[Deployment]:
+    """The deployments in the order in which they were made, of one skill or of all; as of an instant also those that
+    were taken away since."""
+    rows = deployments_made(tx) if at is None else [one for one in all_deployments(tx) if (one.removed_at or "~") > at]
+    return [_to_deployment(row) for row in rows if skill_id in (None, row.skill_id)]
 
 
 def _find_by_name(rows: Sequence[Any], ref: str, what: str) -> Any:
@@ -326,7 +387,12 @@ def _skill_row(tx: Tx, id: str) -> Any:
 
 
 def deployments_made(tx: Tx) -> Sequence[Any]:
-    """The rows of all deployments, with the names of their skills."""
+    """The rows of all deployments that were not taken away, with the names of their skills."""
+    return [row for row in all_deployments(tx) if row.removed_at is None]
+
+
+def all_deployments(tx: Tx) -> Sequence[Any]:
+    """The same with those that were taken away."""
     return _DEPLOYMENTS.rows(tx.conn, {"owner": tx.owner})
 
 
@@ -353,7 +419,7 @@ def _to_skill(tx: Tx, row: Any) -> Skill:
     newest: dict[str, FieldVersion] = {}
     for one in field_history(tx, row.id):
         newest.setdefault(one.field, one)
-    said = {field: newest[field].value if field in newest else None for field in FIELDS}
+    said: dict[str, Any] = {field: newest[field].value or None if field in newest else None for field in FIELDS}
     return Skill(
         id=row.id,
         name=row.name,

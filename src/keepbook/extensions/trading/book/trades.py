@@ -20,14 +20,10 @@ from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import batch, ledger
-from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.errors import Invalid
-from keepbook.extensions.trading.book import days, files, former, skills
+from keepbook.extensions.trading.book import days, former, skills
 from keepbook.extensions.trading.book.files import (
     Layout,
-    LoadedFile,
-    Progress,
-    Source,
     TextReader,
     Times,
     number,
@@ -176,58 +172,6 @@ def _place(cursor: str) -> tuple[str, str, str]:
 # Operations
 
 
-def load_trades(
-    book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None
-) -> LoadedFile:
-    """Load the trades of a file; `deployment` is that of rows which name none."""
-    times, words, owner, meant = Times(), TextReader(), book.owner, named_deployments(book)
-
-    def keep_rows(rows: list[RowValues]) -> KeptCounts:
-        with book.writing() as (tx, _):
-            return keep_trades(tx, rows)
-
-    def to_row(row: RowValues) -> RowValues:
-        return row_to_trade(owner, row, times, words, meant)
-
-    loaded = files.load_file(
-        source, TRADES, {"deployment": deployment}, to_row, keep_rows, progress, limits_in(book.settings)
-    ).to_loaded()
-    settled = False
-    while not settled:
-        with book.writing() as (tx, _):
-            settled = days.fold_marked_days(tx, days.MOST_AT_ONCE)
-    return loaded
-
-
-def load_positions(
-    book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None
-) -> LoadedFile:
-    """Load the positions of a file, which says what is open now.
-
-    A position that is open in a deployment of the file and missing in the file is closed, unless a row was refused: the
-    refused row might be it.
-    """
-    times, owner, meant = Times(), book.owner, named_deployments(book)
-    open_now: dict[str, set[RowValues]] = {} if deployment is None else {meant(deployment): set()}
-
-    def keep_rows(rows: list[RowValues]) -> KeptCounts:
-        for row in rows:
-            open_now.setdefault(row[1], set()).add(row[2:5])
-        with book.writing() as (tx, _):
-            return keep_positions(tx, rows)
-
-    def to_row(row: RowValues) -> RowValues:
-        return (owner, *row_to_position(row, times, meant))
-
-    tally = files.load_file(
-        source, POSITIONS, {"deployment": deployment}, to_row, keep_rows, progress, limits_in(book.settings)
-    )
-    if not tally.wrong:
-        with book.writing() as (tx, _):
-            tally.changed += sum(close_others(tx, id, keys) for id, keys in open_now.items())
-    return tally.to_loaded()
-
-
 def keep_trades(tx: Tx, rows: Sequence[RowValues]) -> KeptCounts:
     """Store trades; rows are the owner and a `Trade`. A trade with other figures is corrected, and its old figures are
     kept as former. The stored figures of their days must be computed anew, by `days.fold_marked_days`."""
@@ -289,6 +233,17 @@ def close_others(tx: Tx, deployment_id: str, open_now: set[RowValues]) -> int:
         found = [column == value for column, value in zip(keys, one, strict=True)]
         tx.conn.execute(update(position_rows).where(*mine, *found).values(closed_at=now))
     return len(gone)
+
+
+def close_lots(tx: Tx, deployment_id: str, symbol: str, open_now: set[RowValues], at: str) -> None:
+    """Close the open positions of a symbol except these (side, entry time), as of an instant after their entry."""
+    mine = (position_rows.c.owner == tx.owner, position_rows.c.deployment_id == deployment_id)
+    query = select(*(position_rows.c[name] for name in Position._fields)).where(
+        *mine, position_rows.c.symbol == symbol, position_rows.c.closed_at.is_(None)
+    )
+    for one in [Position(*row) for row in tx.conn.execute(query)]:
+        if one[2:4] not in open_now:
+            _set_position(tx, one, closed_at=max(at, one.known_at))
 
 
 def named_deployments(book: OpenBook) -> Callable[[Any], str]:

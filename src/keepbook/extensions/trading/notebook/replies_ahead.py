@@ -6,6 +6,7 @@ the tools; for a sentence that is about something else these functions return No
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from keepbook.extensions.trading.notebook.intents import ABOUT_TRADING, Intent, tickers
@@ -91,12 +92,20 @@ def upcoming(talk: ReplyContext, intent: Intent) -> str | None:
         told["symbols"] = sorted(word.upper() for word in symbols)
         exposed = [row for row in exposed if any(_base(one) in symbols for one in row["positions"])]
     exposed = exposed[:MOST_AT_ONCE]
-    answers = [talk.tools.use("get_upcoming_events", **told, deployment_id=row["id"]) for row in exposed]
-    answers = answers or [talk.tools.use("get_upcoming_events", **told)]
+    answers = [_ask_events(talk, told | {"deployment_id": row["id"]}) for row in exposed]
+    answers = answers or [_ask_events(talk, told)]
     if any(answer.error or "events" not in (answer.data or {}) for answer in answers):
         return "\n".join(refusal_in_words(answer) if answer.error else answer.text for answer in answers)
     said = [*_coming(talk, answers, exposed, told)]
     return "\n".join([*([say(talk, "furthest", hours=hours)] if asked > hours else []), *said])
+
+
+def _ask_events(talk: ReplyContext, told: dict[str, Any]) -> ToolAnswer:
+    """The coming events. Of a kind that no event here has ever had, there are none."""
+    answer = talk.tools.use("get_upcoming_events", **told)
+    if "types" not in told or not answer.error or (answer.data or {}).get("field") != "types":
+        return answer
+    return replace(answer, error=None, data={"events": [], "your_exposure": None})
 
 
 def _hours(text: str) -> int | None:

@@ -17,7 +17,8 @@ from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_p
 from keepbook.doors.http.web.memory.listing import read_events
 from keepbook.errors import Invalid, KeepbookError, NotFound
 from keepbook.extensions.trading.book import trades
-from keepbook.extensions.trading.book.files import Layout, LoadedFile
+from keepbook.extensions.trading.book.files import Layout
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 from keepbook.extensions.trading.book.reflection import Reflection
 from keepbook.extensions.trading.book.skill_files import DEPLOYMENT_FILE, SKILL_FILE
 from keepbook.extensions.trading.book.skills import CURRENCY, NAME_LIMIT, Deployment
@@ -149,6 +150,16 @@ def _form(visit: Visit, draft: SkillDraft, wrong: KeepbookError | None = None) -
         "trading_new.html", 422 if wrong else 200, draft=draft, wrong=wrong, field=getattr(wrong, "field", None),
         known=[one.name for one in visit.book.trading.skills()], name_limit=NAME_LIMIT,
     )  # fmt: skip
+
+
+# One trade
+
+
+@router.post(f"{HOME}/{{id}}/trades/take-back")
+def take_back_trade(visit: Changing, id: str, key: ShortField = "") -> Response:
+    """One trade out; its load, to which this leads, puts it back."""
+    load = visit.writing().trading.take_back_trade(key, deployment=id)
+    return visit.back(f"/import/{load.nth}")
 
 
 # Files

@@ -51,6 +51,7 @@ class TradeImportChoices:
     symbol: str = ""
     zone: str = "UTC"
     format: str = ""
+    dates: str = ""
 
 
 @router.get(PATH)
@@ -69,13 +70,21 @@ async def look(
     symbol: ShortField = "",
     zone: ShortField = "UTC",
     format: ShortField = "",
+    dates: ShortField = "",
     act: ShortField = "look",
 ) -> Response:
     """Look at a file, or load the one that was looked at."""
     sent = await file.read() if file is not None and file.filename else b""
     name = (file.filename if file is not None and file.filename else name)[:200]
     chosen = TradeImportChoices(
-        key, name, sent, deployment.strip(), symbol.strip(), zone.strip() or "UTC", format.strip()[:60]
+        key,
+        name,
+        sent,
+        deployment.strip(),
+        symbol.strip(),
+        zone.strip() or "UTC",
+        format.strip()[:60],
+        dates.strip()[:10],
     )
     told = {key.removeprefix("means-"): str(value) for key, value in (await request.form()).items() if "means-" in key}
     return await run_in_threadpool(
@@ -86,11 +95,12 @@ async def look(
 def _preview_response(visit: Visit, chosen: TradeImportChoices, columns: dict[str, str], act: str) -> Response:
     found: FilePreview | None = None
     try:
-        chosen = _with_its_file(visit.caller.owner, chosen)
+        chosen = _with_its_file(uploads.Sender.of(visit), chosen)
         table = read_before(visit.book, chosen.sent, None, columns or None)
         found = preview_file(table, columns)
         told: dict[str, Any] = {
             "deployment": chosen.deployment or None, "symbol": chosen.symbol or None, "zone": chosen.zone,
+            "dates": chosen.dates or None,
             "columns": columns or None, "format": chosen.format or None if columns else None,
         }  # fmt: skip
         made = visit.book.trading.bring_in(table, **told, dry_run=True)
@@ -123,13 +133,13 @@ def stop(visit: Changing, key: ShortField = "") -> Response:
     )
 
 
-def _with_its_file(owner: str, chosen: TradeImportChoices) -> TradeImportChoices:
+def _with_its_file(sender: uploads.Sender, chosen: TradeImportChoices) -> TradeImportChoices:
     """The file that was just sent, kept under a key; else the one that was sent before."""
     if chosen.sent:
-        return replace(chosen, key=uploads.keep_upload(owner, chosen.sent))
+        return replace(chosen, key=uploads.keep_upload(sender, chosen.sent))
     if not chosen.key:
         raise Invalid("choose a file first", field="file")
-    return replace(chosen, sent=uploads.find_upload(owner, chosen.key)[0])
+    return replace(chosen, sent=uploads.find_upload(sender, chosen.key)[0])
 
 
 def _page(

@@ -177,7 +177,10 @@ def total_figures(found: Performance) -> list[Total]:
 
 def _profit(found: Performance) -> Total:
     share = "" if found.return_pct is None else f", {signed_percent(found.return_pct)}"
-    hint = f"{found.currency}{share}" if found.currency else "in several currencies"
+    if found.pnl is None:
+        each = (f"{signed_money(one.pnl or 0.0)} {name}" for name, one in found.by_currency.items())
+        return Total("Profit", " · ".join(each), "currencies are not added up")
+    hint = f"{found.currency}{share}"
     return Total("Profit", _with_sign(found.pnl, 0 if abs(found.pnl) >= 100 else 2), hint, tone(found.pnl))
 
 
@@ -201,20 +204,22 @@ def more_totals(found: Performance) -> list[Total]:
     won = NONE if found.average_win is None else signed_money(found.average_win)
     down = NONE if found.average_loss is None else signed_money(-found.average_loss)
     in_r = NONE if found.expectancy_r is None else f"{_with_sign(found.expectancy_r, 2)}\N{NO-BREAK SPACE}R"
-    days = "day" if found.longest_drawdown == 1 else "days"
+    longest = found.longest_drawdown or 0
+    days = "day" if longest == 1 else "days"
     return [
         _ratio(found, "Sortino", found.sortino, f"losing days alone; {found.days:,} days"),
         _ratio(found, "Calmar", found.calmar, f"a year’s return over the drawdown; {found.days:,} days"),
         Total("Average win", won, f"{found.wins:,} trades"),
         Total("Average loss", down, f"{lost:,} trades"),
         Total("Expectancy", in_r, f"in average losses; {found.trades:,} trades"),
-        Total("Longest drawdown", f"{found.longest_drawdown:,} {days}", "from a peak until it was back"),
+        Total("Longest drawdown", f"{longest:,} {days}", "from a peak until it was back"),
     ]
 
 
 def _drawdown(found: Performance) -> Total:
     if found.max_drawdown_pct is None:
-        return Total("Deepest drawdown", NONE, f"{signed_money(-found.max_drawdown)}; {_no_capital(found)}", "faint")
+        down = "" if found.max_drawdown is None else f"{signed_money(-found.max_drawdown)}; "
+        return Total("Deepest drawdown", NONE, f"{down}{_no_capital(found)}", "faint")
     if not found.max_drawdown:
         return Total("Deepest drawdown", "0 %", "never under its peak")
     return Total("Deepest drawdown", signed_percent(-found.max_drawdown_pct), "from the peak", "loss")
@@ -231,7 +236,8 @@ def _win_rate(found: Performance) -> Total:
 
 def _factor(found: Performance) -> Total:
     if found.profit_factor is None:
-        return Total("Profit factor", NONE, "no losing trade yet", "faint")
+        why = "needs one currency" if found.by_currency else "no losing trade yet"
+        return Total("Profit factor", NONE, why, "faint")
     return Total("Profit factor", f"{found.profit_factor:.2f}", "after fees")
 
 
@@ -242,7 +248,7 @@ def lately(found: Performance) -> str:
     for name, key in named:
         period = found.periods[key]
         count = "1 trade" if period.trades == 1 else f"{period.trades:,} trades"
-        parts.append(f"{name} {signed_money(period.pnl)} from {count}" if period.trades else f"{name} no trades")
+        parts.append(f"{name} {signed_money(period.pnl or 0.0)} from {count}" if period.trades else f"{name} no trades")
     return "; ".join(parts) + "."
 
 

@@ -53,9 +53,13 @@ CREATE TABLE memories (
 	CONSTRAINT archived_with_a_reason CHECK ((archived_at IS NULL) = (archived_reason IS NULL))
 );
 
+CREATE INDEX memories_by_category ON memories (owner, category, created_at, id);
+
 CREATE INDEX memories_by_creation ON memories (owner, created_at, id);
 
-CREATE INDEX memories_by_subject ON memories (owner, subject_key) WHERE subject_key IS NOT NULL;
+CREATE INDEX memories_by_importance ON memories (owner, importance, updated_at, id) WHERE archived_at IS NULL AND trashed_at IS NULL AND purged_at IS NULL;
+
+CREATE INDEX memories_by_subject ON memories (owner, subject_key, created_at, id) WHERE subject_key IS NOT NULL;
 
 CREATE TABLE block_rules (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -274,7 +278,7 @@ CREATE TABLE loads (
 	nth INTEGER NOT NULL,
 	at TEXT COLLATE "C" NOT NULL,
 	actor TEXT COLLATE "C" NOT NULL,
-	what TEXT COLLATE "C" NOT NULL CHECK (what IN ('trades', 'memories')),
+	what TEXT COLLATE "C" NOT NULL CHECK (what <> ''),
 	title TEXT COLLATE "C" NOT NULL,
 	deployment_id TEXT COLLATE "C",
 	trades INTEGER NOT NULL,
@@ -285,7 +289,7 @@ CREATE TABLE loads (
 	undone_at TEXT COLLATE "C",
 	gone TEXT COLLATE "C",
 	PRIMARY KEY (owner, nth),
-	CONSTRAINT trades_have_a_deployment CHECK ((what = 'trades') = (deployment_id IS NOT NULL))
+	CONSTRAINT memories_have_no_deployment CHECK (what = 'trades' OR deployment_id IS NULL)
 );
 
 CREATE TABLE extensions (
@@ -318,6 +322,9 @@ CREATE TABLE agents (
 	memory_enabled INTEGER NOT NULL CHECK (memory_enabled IN (0, 1)),
 	review_decisions INTEGER NOT NULL CHECK (review_decisions IN (0, 1)),
 	second_looks INTEGER DEFAULT '0' NOT NULL CHECK (second_looks IN (0, 1)),
+	run_seconds INTEGER CHECK (run_seconds > 0),
+	run_tool_calls INTEGER CHECK (run_tool_calls > 0),
+	run_tokens INTEGER CHECK (run_tokens > 0),
 	thread_id TEXT COLLATE "C",
 	created_at TEXT COLLATE "C" NOT NULL,
 	updated_at TEXT COLLATE "C" NOT NULL,
@@ -429,6 +436,15 @@ CREATE TABLE skills (
 	PRIMARY KEY (owner, id)
 );
 
+CREATE TABLE splits (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
+	time TEXT COLLATE "C" NOT NULL,
+	ratio TEXT COLLATE "C" NOT NULL CHECK (ratio <> ''),
+	load INTEGER NOT NULL,
+	PRIMARY KEY (owner, symbol, time)
+);
+
 CREATE TABLE mappings (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
 	name TEXT COLLATE "C" NOT NULL CHECK (name <> ''),
@@ -515,6 +531,8 @@ CREATE TABLE versions (
 	CONSTRAINT a_quotation_names_its_words CHECK ((spans IS NOT NULL) = (quoted = 1 AND content IS NOT NULL)),
 	CONSTRAINT only_a_quotation_has_its_day CHECK (said_on IS NULL OR quoted = 1)
 );
+
+CREATE INDEX versions_with_a_time ON versions (owner, memory_id, version) WHERE valid_until IS NOT NULL OR valid_from > recorded_at;
 
 CREATE TABLE links (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -614,6 +632,7 @@ CREATE TABLE runs (
 	card_type TEXT COLLATE "C",
 	card TEXT COLLATE "C",
 	error TEXT COLLATE "C",
+	error_code TEXT COLLATE "C",
 	parent_run TEXT COLLATE "C",
 	lead_run TEXT COLLATE "C",
 	specialist TEXT COLLATE "C",
@@ -630,6 +649,8 @@ CREATE TABLE runs (
 	made_at TEXT COLLATE "C",
 	key TEXT COLLATE "C" CHECK (length(key) BETWEEN 1 AND 200),
 	link TEXT COLLATE "C",
+	prompt_version TEXT COLLATE "C" CHECK (length(prompt_version) BETWEEN 1 AND 80),
+	retry_of TEXT COLLATE "C",
 	PRIMARY KEY (owner, id),
 	FOREIGN KEY(owner, agent_id) REFERENCES agents (owner, id),
 	FOREIGN KEY(owner, parent_run) REFERENCES runs (owner, id),
@@ -639,6 +660,7 @@ CREATE TABLE runs (
 	CONSTRAINT ended_when_done CHECK ((finished_at IS NOT NULL) = (status IN ('succeeded', 'failed'))),
 	CONSTRAINT a_card_is_a_result CHECK (card IS NULL OR (card_type IS NOT NULL AND status = 'succeeded')),
 	CONSTRAINT a_failure_says_why CHECK ((error IS NOT NULL) = (status = 'failed')),
+	CONSTRAINT a_code_is_a_failures CHECK (error_code IS NULL OR status = 'failed'),
 	CONSTRAINT success_moves CHECK (session_after IS NULL OR (step IS NOT NULL AND status = 'succeeded'))
 );
 
@@ -653,6 +675,35 @@ CREATE INDEX runs_by_lead ON runs (owner, lead_run) WHERE lead_run IS NOT NULL;
 CREATE INDEX runs_by_parent ON runs (owner, parent_run) WHERE parent_run IS NOT NULL;
 
 CREATE UNIQUE INDEX runs_by_step ON runs (owner, agent_id, step) WHERE step IS NOT NULL;
+
+CREATE TABLE brought_forecasts (
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	agent_id TEXT COLLATE "C" NOT NULL,
+	key TEXT COLLATE "C" NOT NULL CHECK (length(key) BETWEEN 1 AND 200),
+	load INTEGER NOT NULL,
+	recorded_at TEXT COLLATE "C" NOT NULL,
+	card_type TEXT COLLATE "C" NOT NULL,
+	card TEXT COLLATE "C" NOT NULL,
+	probability DOUBLE PRECISION NOT NULL CHECK (probability BETWEEN 0 AND 1),
+	claim TEXT COLLATE "C",
+	made_at TEXT COLLATE "C" NOT NULL,
+	expires TEXT COLLATE "C" NOT NULL,
+	model TEXT COLLATE "C",
+	prompt_version TEXT COLLATE "C" CHECK (length(prompt_version) BETWEEN 1 AND 80),
+	link TEXT COLLATE "C",
+	outcome TEXT COLLATE "C" CHECK (outcome IN ('true', 'false', 'void')),
+	came_to TEXT COLLATE "C",
+	closed_at TEXT COLLATE "C",
+	answered_at TEXT COLLATE "C",
+	answer_load INTEGER,
+	PRIMARY KEY (owner, agent_id, key),
+	FOREIGN KEY(owner, agent_id) REFERENCES agents (owner, id),
+	CONSTRAINT brought_with_its_date CHECK ((outcome IS NULL) = (closed_at IS NULL)),
+	CONSTRAINT brought_by_a_load CHECK ((outcome IS NULL) = (answer_load IS NULL)),
+	CONSTRAINT brought_at_an_instant CHECK ((outcome IS NULL) = (answered_at IS NULL))
+);
+
+CREATE INDEX brought_forecasts_by_load ON brought_forecasts (owner, load);
 
 CREATE TABLE skill_fields (
 	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
@@ -678,6 +729,7 @@ CREATE TABLE deployments (
 	started_at TEXT COLLATE "C",
 	ended_at TEXT COLLATE "C",
 	created_at TEXT COLLATE "C" NOT NULL,
+	removed_at TEXT COLLATE "C",
 	PRIMARY KEY (owner, id),
 	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
 	CONSTRAINT ends_after_it_started CHECK (ended_at >= started_at)
@@ -712,6 +764,7 @@ CREATE TABLE decisions (
 	regime TEXT COLLATE "C",
 	probability DOUBLE PRECISION CHECK (probability BETWEEN 0 AND 1),
 	claim TEXT COLLATE "C",
+	event TEXT COLLATE "C",
 	recorded_at TEXT COLLATE "C",
 	state TEXT COLLATE "C" NOT NULL CHECK (state IN ('open', 'resolved', 'expired')),
 	filled_at TEXT COLLATE "C",
@@ -719,12 +772,16 @@ CREATE TABLE decisions (
 	through TEXT COLLATE "C",
 	last_close DOUBLE PRECISION,
 	closed_at TEXT COLLATE "C",
-	closed_by TEXT COLLATE "C" CHECK (closed_by IN ('bars', 'person', 'agent')),
+	closed_by TEXT COLLATE "C" CHECK (closed_by IN ('bars', 'person', 'agent', 'resolver')),
 	outcome TEXT COLLATE "C" CHECK (outcome IN ('target', 'stop', 'time', 'exited', 'expired', 'true', 'false', 'void')),
 	exit_price DOUBLE PRECISION,
 	result_r DOUBLE PRECISION,
 	result_pct DOUBLE PRECISION,
 	note TEXT COLLATE "C",
+	came_to TEXT COLLATE "C",
+	resolver TEXT COLLATE "C",
+	settled_early TEXT COLLATE "C",
+	gap TEXT COLLATE "C",
 	known_at TEXT COLLATE "C",
 	PRIMARY KEY (owner, run_id),
 	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id),
@@ -823,13 +880,14 @@ CREATE TABLE fills (
 	deployment_id TEXT COLLATE "C" NOT NULL,
 	key TEXT COLLATE "C" NOT NULL CHECK (key <> ''),
 	symbol TEXT COLLATE "C" NOT NULL CHECK (symbol <> ''),
-	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('buy', 'sell', 'funding')),
+	side TEXT COLLATE "C" NOT NULL CHECK (side IN ('buy', 'sell', 'funding', 'split', 'expiry')),
 	time TEXT COLLATE "C" NOT NULL,
 	quantity DOUBLE PRECISION NOT NULL,
 	price DOUBLE PRECISION NOT NULL,
 	fee DOUBLE PRECISION NOT NULL,
 	multiplier DOUBLE PRECISION NOT NULL,
 	remaining TEXT COLLATE "C" NOT NULL,
+	reason TEXT COLLATE "C",
 	load INTEGER,
 	PRIMARY KEY (owner, deployment_id, key),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
@@ -882,6 +940,10 @@ CREATE TABLE former_results (
 	result_r DOUBLE PRECISION,
 	result_pct DOUBLE PRECISION,
 	note TEXT COLLATE "C",
+	came_to TEXT COLLATE "C",
+	resolver TEXT COLLATE "C",
+	settled_early TEXT COLLATE "C",
+	gap TEXT COLLATE "C",
 	PRIMARY KEY (owner, run_id, nth),
 	FOREIGN KEY(owner, run_id) REFERENCES decisions (owner, run_id)
 );
@@ -1170,7 +1232,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER agents_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "team", "use_block", "memory_enabled", "review_decisions", "second_looks", "thread_id", "created_at", "updated_at", "deleted_at", "session", "session_at", "fresh_at", "epoch", "step", "compressed", "compressed_through"
+CREATE TRIGGER agents_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "team", "use_block", "memory_enabled", "review_decisions", "second_looks", "run_seconds", "run_tool_calls", "run_tokens", "thread_id", "created_at", "updated_at", "deleted_at", "session", "session_at", "fresh_at", "epoch", "step", "compressed", "compressed_through"
   ON agents FOR EACH ROW EXECUTE FUNCTION keepbook_note_agents();
 CREATE FUNCTION keepbook_note_runs() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1189,7 +1251,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER runs_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "agent_id", "nature", "status", "prompt", "adapter", "model", "card_type", "card", "error", "parent_run", "lead_run", "specialist", "thread_id", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "created_at", "started_at", "finished_at", "made_at", "key", "link"
+CREATE TRIGGER runs_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "agent_id", "nature", "status", "prompt", "adapter", "model", "card_type", "card", "error", "error_code", "parent_run", "lead_run", "specialist", "thread_id", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "created_at", "started_at", "finished_at", "made_at", "key", "link", "prompt_version", "retry_of"
   ON runs FOR EACH ROW EXECUTE FUNCTION keepbook_note_runs();
 CREATE FUNCTION keepbook_note_transcripts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1227,7 +1289,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER decisions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "run_id", "agent_id", "card_type", "decided_at", "action", "symbol", "entry", "stop", "target", "conviction", "expires", "regime", "probability", "claim", "recorded_at", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "known_at"
+CREATE TRIGGER decisions_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "run_id", "agent_id", "card_type", "decided_at", "action", "symbol", "entry", "stop", "target", "conviction", "expires", "regime", "probability", "claim", "event", "recorded_at", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "came_to", "resolver", "settled_early", "gap", "known_at"
   ON decisions FOR EACH ROW EXECUTE FUNCTION keepbook_note_decisions();
 CREATE FUNCTION keepbook_note_former_results() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1246,8 +1308,27 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER former_results_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "run_id", "nth", "known_at", "until", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note"
+CREATE TRIGGER former_results_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "run_id", "nth", "known_at", "until", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "came_to", "resolver", "settled_early", "gap"
   ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_note_former_results();
+CREATE FUNCTION keepbook_note_brought_forecasts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'brought_forecasts', NEW."agent_id" || chr(31) || NEW."key", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'brought_forecasts', OLD."agent_id" || chr(31) || OLD."key", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'brought_forecasts', OLD."agent_id" || chr(31) || OLD."key", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER brought_forecasts_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "agent_id", "key", "load", "recorded_at", "card_type", "card", "probability", "claim", "made_at", "expires", "model", "prompt_version", "link", "outcome", "came_to", "closed_at", "answered_at", "answer_load"
+  ON brought_forecasts FOR EACH ROW EXECUTE FUNCTION keepbook_note_brought_forecasts();
 CREATE FUNCTION keepbook_note_skills() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -1303,7 +1384,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER deployments_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "skill_id", "name", "account", "capital", "currency", "started_at", "ended_at", "created_at"
+CREATE TRIGGER deployments_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "skill_id", "name", "account", "capital", "currency", "started_at", "ended_at", "created_at", "removed_at"
   ON deployments FOR EACH ROW EXECUTE FUNCTION keepbook_note_deployments();
 CREATE FUNCTION keepbook_note_positions() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1341,8 +1422,27 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER fills_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "key", "symbol", "side", "time", "quantity", "price", "fee", "multiplier", "remaining", "load"
+CREATE TRIGGER fills_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "deployment_id", "key", "symbol", "side", "time", "quantity", "price", "fee", "multiplier", "remaining", "reason", "load"
   ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_note_fills();
+CREATE FUNCTION keepbook_note_splits() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'splits', NEW."symbol" || chr(31) || NEW."time", 1
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'splits', OLD."symbol" || chr(31) || OLD."time", 0
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'splits', OLD."symbol" || chr(31) || OLD."time", 0
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER splits_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "symbol", "time", "ratio", "load"
+  ON splits FOR EACH ROW EXECUTE FUNCTION keepbook_note_splits();
 CREATE FUNCTION keepbook_note_mappings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -1725,6 +1825,7 @@ DELETE FROM decisions WHERE owner = NEW.owner;
 DELETE FROM transcripts WHERE owner = NEW.owner;
 DELETE FROM deployments WHERE owner = NEW.owner;
 DELETE FROM skill_fields WHERE owner = NEW.owner;
+DELETE FROM brought_forecasts WHERE owner = NEW.owner;
 DELETE FROM runs WHERE owner = NEW.owner;
 DELETE FROM messages WHERE owner = NEW.owner;
 DELETE FROM injected WHERE owner = NEW.owner;
@@ -1735,6 +1836,7 @@ DELETE FROM mends WHERE owner = NEW.owner;
 DELETE FROM seals WHERE owner = NEW.owner;
 DELETE FROM covers WHERE owner = NEW.owner;
 DELETE FROM mappings WHERE owner = NEW.owner;
+DELETE FROM splits WHERE owner = NEW.owner;
 DELETE FROM skills WHERE owner = NEW.owner;
 DELETE FROM agents WHERE owner = NEW.owner;
 DELETE FROM armed WHERE owner = NEW.owner;
@@ -1776,12 +1878,16 @@ CREATE TRIGGER messages_append BEFORE INSERT ON messages FOR EACH ROW EXECUTE FU
 -- Loads: what a file brought is taken back once, and never rewritten.
 CREATE FUNCTION keepbook_loads_are_taken_back_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF OLD.undone_at IS NOT NULL OR NEW.undone_at IS NULL OR NEW.gone IS NULL
-    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.what, NEW.title, NEW.deployment_id, NEW.trades, NEW.fills, NEW.brought, NEW.before, NEW.told)
+  IF OLD.undone_at IS NOT NULL
+    OR (NEW.owner, NEW.nth, NEW.at, NEW.actor, NEW.what, NEW.title, NEW.deployment_id, NEW.trades, NEW.fills, NEW.before)
     IS DISTINCT FROM
-       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.what, OLD.title, OLD.deployment_id, OLD.trades, OLD.fills, OLD.brought, OLD.before, OLD.told)
+       (OLD.owner, OLD.nth, OLD.at, OLD.actor, OLD.what, OLD.title, OLD.deployment_id, OLD.trades, OLD.fills, OLD.before)
+    OR NOT (
+      (NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.brought = OLD.brought AND NEW.told = OLD.told)
+      OR (NEW.undone_at IS NULL AND NEW.gone IS NULL AND OLD.told LIKE '%"under_way": true%')
+    )
   THEN
-    PERFORM keepbook_refuse('a load is taken back, never rewritten');
+    PERFORM keepbook_refuse('a load that is whole is taken back, never rewritten');
   END IF;
   RETURN NEW;
 END $$;
@@ -1999,7 +2105,7 @@ ALTER TABLE loads ENABLE ROW LEVEL SECURITY;
 ALTER TABLE loads FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON loads USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
 GRANT SELECT, INSERT ON loads TO keepbook_app;
-GRANT UPDATE ("undone_at", "gone") ON loads TO keepbook_app;
+GRANT UPDATE ("brought", "told", "undone_at", "gone") ON loads TO keepbook_app;
 GRANT SELECT ON extensions TO keepbook_app;
 ALTER TABLE armed ENABLE ROW LEVEL SECURITY;
 ALTER TABLE armed FORCE ROW LEVEL SECURITY;
@@ -2021,7 +2127,7 @@ ALTER TABLE runs ENABLE ROW LEVEL SECURITY;
 ALTER TABLE runs FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON runs USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
 GRANT SELECT, INSERT ON runs TO keepbook_app;
-GRANT UPDATE ("status", "adapter", "model", "card", "error", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "started_at", "finished_at") ON runs TO keepbook_app;
+GRANT UPDATE ("status", "adapter", "model", "card", "error", "error_code", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "started_at", "finished_at") ON runs TO keepbook_app;
 CREATE FUNCTION keepbook_transcripts_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM keepbook_refuse('a row of transcripts is never rewritten');
@@ -2045,7 +2151,7 @@ ALTER TABLE decisions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE decisions FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON decisions USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
 GRANT SELECT, INSERT ON decisions TO keepbook_app;
-GRANT UPDATE ("state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "known_at") ON decisions TO keepbook_app;
+GRANT UPDATE ("state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "came_to", "resolver", "settled_early", "gap", "known_at") ON decisions TO keepbook_app;
 CREATE FUNCTION keepbook_former_results_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM keepbook_refuse('a row of former_results is never rewritten');
@@ -2061,6 +2167,13 @@ ALTER TABLE former_results ENABLE ROW LEVEL SECURITY;
 ALTER TABLE former_results FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON former_results USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
 GRANT SELECT, INSERT ON former_results TO keepbook_app;
+CREATE TRIGGER brought_forecasts_never_truncated BEFORE TRUNCATE ON brought_forecasts
+  EXECUTE FUNCTION keepbook_never_truncated();
+ALTER TABLE brought_forecasts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE brought_forecasts FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON brought_forecasts USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON brought_forecasts TO keepbook_app;
+GRANT UPDATE ("outcome", "came_to", "closed_at", "answered_at", "answer_load") ON brought_forecasts TO keepbook_app;
 CREATE FUNCTION keepbook_batches_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (NEW."nth", NEW."source", NEW."link", NEW."what", NEW."at", NEW."came", NEW."went", NEW."spans", NEW."digest", NEW."previous", NEW."hash") IS NOT DISTINCT FROM (OLD."nth", OLD."source", OLD."link", OLD."what", OLD."at", OLD."came", OLD."went", OLD."spans", OLD."digest", OLD."previous", OLD."hash") THEN RETURN NEW; END IF;
@@ -2163,7 +2276,7 @@ CREATE POLICY one_owner ON trade_days USING (owner = current_setting('keepbook.o
 GRANT SELECT, INSERT, UPDATE, DELETE ON trade_days TO keepbook_app;
 CREATE FUNCTION keepbook_fills_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF (NEW."owner", NEW."deployment_id", NEW."key", NEW."symbol", NEW."side", NEW."time", NEW."quantity", NEW."price", NEW."multiplier", NEW."load") IS NOT DISTINCT FROM (OLD."owner", OLD."deployment_id", OLD."key", OLD."symbol", OLD."side", OLD."time", OLD."quantity", OLD."price", OLD."multiplier", OLD."load") THEN RETURN NEW; END IF;
+  IF (NEW."owner", NEW."deployment_id", NEW."key", NEW."symbol", NEW."side", NEW."time", NEW."quantity", NEW."price", NEW."multiplier", NEW."reason", NEW."load") IS NOT DISTINCT FROM (OLD."owner", OLD."deployment_id", OLD."key", OLD."symbol", OLD."side", OLD."time", OLD."quantity", OLD."price", OLD."multiplier", OLD."reason", OLD."load") THEN RETURN NEW; END IF;
   PERFORM keepbook_refuse('a row of fills is never rewritten');
   RETURN NULL;
 END $$;
@@ -2176,6 +2289,17 @@ ALTER TABLE fills FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON fills USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
 GRANT SELECT, INSERT, DELETE ON fills TO keepbook_app;
 GRANT UPDATE ("remaining", "fee") ON fills TO keepbook_app;
+CREATE FUNCTION keepbook_splits_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM keepbook_refuse('a row of splits is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER splits_never_change BEFORE UPDATE ON splits
+  FOR EACH ROW EXECUTE FUNCTION keepbook_splits_never_change();
+ALTER TABLE splits ENABLE ROW LEVEL SECURITY;
+ALTER TABLE splits FORCE ROW LEVEL SECURITY;
+CREATE POLICY one_owner ON splits USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
+GRANT SELECT, INSERT, DELETE ON splits TO keepbook_app;
 CREATE FUNCTION keepbook_mappings_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM keepbook_refuse('a row of mappings is never rewritten');
@@ -2267,10 +2391,10 @@ BEGIN
   IF NOT (
     OLD.status IN ('queued', 'running') AND (NEW.status <> 'queued' OR OLD.status = 'queued')
     AND (NEW.owner, NEW.id, NEW.agent_id, NEW.nature, NEW.prompt, NEW.card_type, NEW.parent_run, NEW.lead_run,
-         NEW.specialist, NEW.thread_id, NEW.created_at, NEW.made_at, NEW.key, NEW.link)
+         NEW.specialist, NEW.thread_id, NEW.created_at, NEW.made_at, NEW.key, NEW.link, NEW.prompt_version)
       IS NOT DISTINCT FROM
         (OLD.owner, OLD.id, OLD.agent_id, OLD.nature, OLD.prompt, OLD.card_type, OLD.parent_run, OLD.lead_run,
-         OLD.specialist, OLD.thread_id, OLD.created_at, OLD.made_at, OLD.key, OLD.link)
+         OLD.specialist, OLD.thread_id, OLD.created_at, OLD.made_at, OLD.key, OLD.link, OLD.prompt_version)
   ) THEN PERFORM keepbook_refuse('the result of a run is never changed'); END IF;
   RETURN NEW;
 END $$;
@@ -2329,6 +2453,34 @@ BEGIN
 END $$;
 CREATE TRIGGER former_results_append BEFORE INSERT ON former_results FOR EACH ROW EXECUTE FUNCTION keepbook_former_results_append();
 
+-- What was brought in goes with its load, and an answer with the load that brought it.
+CREATE FUNCTION keepbook_brought_forecasts_go_with_their_load() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT keepbook_erased(OLD.owner, '*')
+    AND NOT EXISTS (SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.load AND undone_at IS NOT NULL) THEN
+    PERFORM keepbook_refuse('a forecast that was brought in goes with its load, or by an erasure');
+  END IF;
+  RETURN OLD;
+END $$;
+CREATE TRIGGER brought_forecasts_never_vanish BEFORE DELETE ON brought_forecasts
+  FOR EACH ROW EXECUTE FUNCTION keepbook_brought_forecasts_go_with_their_load();
+
+CREATE FUNCTION keepbook_brought_forecasts_answered_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT (
+    (NEW.owner, NEW.agent_id, NEW.key, NEW.load, NEW.recorded_at, NEW.card_type, NEW.card, NEW.probability, NEW.claim,
+     NEW.made_at, NEW.expires, NEW.model, NEW.prompt_version, NEW.link)
+      IS NOT DISTINCT FROM
+        (OLD.owner, OLD.agent_id, OLD.key, OLD.load, OLD.recorded_at, OLD.card_type, OLD.card, OLD.probability, OLD.claim,
+         OLD.made_at, OLD.expires, OLD.model, OLD.prompt_version, OLD.link)
+    AND (OLD.outcome IS NULL OR (NEW.outcome IS NULL AND EXISTS (
+      SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.answer_load AND undone_at IS NOT NULL)))
+  ) THEN PERFORM keepbook_refuse('a forecast that was brought in is answered once'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER brought_forecasts_answered_once BEFORE UPDATE ON brought_forecasts
+  FOR EACH ROW EXECUTE FUNCTION keepbook_brought_forecasts_answered_once();
+
 -- Trading: what a skill said stays as it was said, version by version; what was traded and learnt goes only with the book.
 CREATE FUNCTION keepbook_skill_fields_append() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -2386,8 +2538,8 @@ END $$;
 
 -- What is installed.
 INSERT INTO extensions (name, nth, version, tables)
-VALUES ('agents', 1, 1, '[{"name":"armed","columns":{"owner":"text","agent_id":"text","at":"text"},"key":["owner","agent_id"],"rules":{"unexported":"a mark of this installation","uncovered":"a mark of this installation","may_go":true}},{"name":"agents","columns":{"owner":"text","id":"text","name":"text","instructions":"text","default_prompt":"text","model":"text","adapter":"text","card_type":"text","schedule":"text","team":"text","use_block":"integer","memory_enabled":"integer","review_decisions":"integer","second_looks":"integer","thread_id":"text","created_at":"text","updated_at":"text","deleted_at":"text","session":"text","session_at":"text","fresh_at":"text","epoch":"integer","step":"integer","compressed":"text","compressed_through":"integer","turn_until":"text","turn_by":"text"},"key":["owner","id"],"rules":{"exported":"agent","ids":["id","thread_id"],"covered":true,"passing":["turn_until","turn_by"],"blanked":["compressed"],"blanked_where":"id IN (\n  SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = ''chat''\n  WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id)"}},{"name":"runs","columns":{"owner":"text","id":"text","agent_id":"text","nature":"text","status":"text","prompt":"text","adapter":"text","model":"text","card_type":"text","card":"text","error":"text","parent_run":"text","lead_run":"text","specialist":"text","thread_id":"text","session_before":"text","session_after":"text","epoch":"integer","step":"integer","tokens_in":"integer","tokens_out":"integer","created_at":"text","started_at":"text","finished_at":"text","made_at":"text","key":"text","link":"text"},"key":["owner","id"],"rules":{"exported":"run","ids":["id","agent_id","parent_run","lead_run","thread_id"],"covered":true,"may_change":["status","adapter","model","card","error","session_before","session_after","epoch","step","tokens_in","tokens_out","started_at","finished_at"],"own":["insert","update"]}},{"name":"transcripts","columns":{"owner":"text","run_id":"text","turn":"integer","role":"text","text":"text","parts":"text","at":"text","tokens":"integer"},"key":["owner","run_id","turn"],"rules":{"exported":"line","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}},{"name":"decisions","columns":{"owner":"text","run_id":"text","agent_id":"text","card_type":"text","decided_at":"text","action":"text","symbol":"text","entry":"number","stop":"number","target":"number","conviction":"number","expires":"text","regime":"text","probability":"number","claim":"text","recorded_at":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text","known_at":"text"},"key":["owner","run_id"],"rules":{"exported":"decision","ids":["run_id","agent_id"],"covered":true,"may_change":["state","filled_at","fill_price","through","last_close","closed_at","closed_by","outcome","exit_price","result_r","result_pct","note","known_at"],"own":["insert","update"]}},{"name":"former_results","columns":{"owner":"text","run_id":"text","nth":"integer","known_at":"text","until":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text"},"key":["owner","run_id","nth"],"rules":{"exported":"former_result","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}}]')
+VALUES ('agents', 1, 1, '[{"name":"armed","columns":{"owner":"text","agent_id":"text","at":"text"},"key":["owner","agent_id"],"rules":{"unexported":"a mark of this installation","uncovered":"a mark of this installation","may_go":true}},{"name":"agents","columns":{"owner":"text","id":"text","name":"text","instructions":"text","default_prompt":"text","model":"text","adapter":"text","card_type":"text","schedule":"text","team":"text","use_block":"integer","memory_enabled":"integer","review_decisions":"integer","second_looks":"integer","run_seconds":"integer","run_tool_calls":"integer","run_tokens":"integer","thread_id":"text","created_at":"text","updated_at":"text","deleted_at":"text","session":"text","session_at":"text","fresh_at":"text","epoch":"integer","step":"integer","compressed":"text","compressed_through":"integer","turn_until":"text","turn_by":"text"},"key":["owner","id"],"rules":{"exported":"agent","ids":["id","thread_id"],"covered":true,"passing":["turn_until","turn_by"],"blanked":["compressed"],"blanked_where":"id IN (\n  SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = ''chat''\n  WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id)"}},{"name":"runs","columns":{"owner":"text","id":"text","agent_id":"text","nature":"text","status":"text","prompt":"text","adapter":"text","model":"text","card_type":"text","card":"text","error":"text","error_code":"text","parent_run":"text","lead_run":"text","specialist":"text","thread_id":"text","session_before":"text","session_after":"text","epoch":"integer","step":"integer","tokens_in":"integer","tokens_out":"integer","created_at":"text","started_at":"text","finished_at":"text","made_at":"text","key":"text","link":"text","prompt_version":"text","retry_of":"text"},"key":["owner","id"],"rules":{"exported":"run","ids":["id","agent_id","parent_run","lead_run","thread_id","retry_of"],"covered":true,"may_change":["status","adapter","model","card","error","error_code","session_before","session_after","epoch","step","tokens_in","tokens_out","started_at","finished_at"],"own":["insert","update"]}},{"name":"transcripts","columns":{"owner":"text","run_id":"text","turn":"integer","role":"text","text":"text","parts":"text","at":"text","tokens":"integer"},"key":["owner","run_id","turn"],"rules":{"exported":"line","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}},{"name":"decisions","columns":{"owner":"text","run_id":"text","agent_id":"text","card_type":"text","decided_at":"text","action":"text","symbol":"text","entry":"number","stop":"number","target":"number","conviction":"number","expires":"text","regime":"text","probability":"number","claim":"text","event":"text","recorded_at":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text","came_to":"text","resolver":"text","settled_early":"text","gap":"text","known_at":"text"},"key":["owner","run_id"],"rules":{"exported":"decision","ids":["run_id","agent_id"],"covered":true,"may_change":["state","filled_at","fill_price","through","last_close","closed_at","closed_by","outcome","exit_price","result_r","result_pct","note","came_to","resolver","settled_early","gap","known_at"],"own":["insert","update"]}},{"name":"former_results","columns":{"owner":"text","run_id":"text","nth":"integer","known_at":"text","until":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text","came_to":"text","resolver":"text","settled_early":"text","gap":"text"},"key":["owner","run_id","nth"],"rules":{"exported":"former_result","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}},{"name":"brought_forecasts","columns":{"owner":"text","agent_id":"text","key":"text","load":"integer","recorded_at":"text","card_type":"text","card":"text","probability":"number","claim":"text","made_at":"text","expires":"text","model":"text","prompt_version":"text","link":"text","outcome":"text","came_to":"text","closed_at":"text","answered_at":"text","answer_load":"integer"},"key":["owner","agent_id","key"],"rules":{"exported":"brought_forecast","ids":["agent_id"],"covered":true,"may_change":["outcome","came_to","closed_at","answered_at","answer_load"],"may_go":true,"own":["delete","update"]}}]')
 ON CONFLICT (name) DO UPDATE SET version = excluded.version, tables = excluded.tables;
 INSERT INTO extensions (name, nth, version, tables)
-VALUES ('trading', 2, 1, '[{"name":"batches","columns":{"nth":"integer","source":"text","link":"integer","what":"text","at":"text","came":"integer","went":"integer","spans":"text","digest":"text","previous":"text","hash":"text","settled":"integer"},"key":["nth"],"rules":{"may_change":["settled"]}},{"name":"bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer"},"key":["symbol","timeframe","time"],"rules":{"may_go":true}},{"name":"former_bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer","went":"integer","until":"text"},"key":["symbol","timeframe","time","went"],"rules":{"may_change":[]}},{"name":"market_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer"},"key":["id"],"rules":{}},{"name":"former_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["id","went"],"rules":{"may_change":[]}},{"name":"event_symbols","columns":{"symbol":"text","kind":"text","time":"text","event_id":"text"},"key":["symbol","kind","time","event_id"],"rules":{"may_change":[],"may_go":true}},{"name":"skills","columns":{"owner":"text","id":"text","name":"text","description":"text","created_at":"text","ended_at":"text"},"key":["owner","id"],"rules":{"exported":"skill","ids":["id"],"covered":true}},{"name":"skill_fields","columns":{"owner":"text","skill_id":"text","field":"text","version":"integer","value":"text","recorded_at":"text","actor":"text","thread_id":"text"},"key":["owner","skill_id","field","version"],"rules":{"exported":"field","covered":true,"may_change":[],"own":["insert"]}},{"name":"deployments","columns":{"owner":"text","id":"text","skill_id":"text","name":"text","account":"text","capital":"number","currency":"text","started_at":"text","ended_at":"text","created_at":"text"},"key":["owner","id"],"rules":{"exported":"deployment","ids":["id","skill_id"],"covered":true}},{"name":"positions","columns":{"owner":"text","deployment_id":"text","symbol":"text","side":"text","entry_time":"text","known_at":"text","entry_price":"number","quantity":"number","closed_at":"text"},"key":["owner","deployment_id","symbol","side","entry_time","known_at"],"rules":{"exported":"position","covered":true,"bulk":true}},{"name":"trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer"},"key":["owner","deployment_id","exit_time","key"],"rules":{"exported":"trade","uncovered":"sealed batch by batch","may_go":true,"bulk":true,"own":["delete"]}},{"name":"former_trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["owner","deployment_id","exit_time","key","went"],"rules":{"exported":"former_trade","uncovered":"sealed batch by batch","may_change":[],"bulk":true,"former_of":"trades"}},{"name":"trade_days","columns":{"owner":"text","deployment_id":"text","day":"text","trades":"integer","last":"text","known_at":"text","figures":"text","parts":"text"},"key":["owner","deployment_id","day"],"rules":{"unexported":"made anew on import","uncovered":"made anew from what is covered","may_go":true}},{"name":"fills","columns":{"owner":"text","deployment_id":"text","key":"text","symbol":"text","side":"text","time":"text","quantity":"number","price":"number","fee":"number","multiplier":"number","remaining":"text","load":"integer"},"key":["owner","deployment_id","key"],"rules":{"exported":"fill","covered":true,"may_change":["remaining","fee"],"may_go":true,"bulk":true,"own":["delete"]}},{"name":"mappings","columns":{"owner":"text","name":"text","columns":"text"},"key":["owner","name"],"rules":{"exported":"mapping","covered":true,"may_change":[],"may_go":true}},{"name":"lessons","columns":{"owner":"text","memory_id":"text","version":"integer","finding":"text","skill_id":"text","deployment_id":"text","known_at":"text","window_from":"text","window_until":"text","trades":"integer","wins":"integer","mean":"number","median":"number","low":"number","high":"number","p":"number","tried":"integer","withdrawn_at":"text"},"key":["owner","memory_id","version"],"rules":{"exported":"lesson","covered":true,"may_change":["withdrawn_at"],"of_memory":"memory_id","guards_memory":"lesson","own":["insert"]}}]')
+VALUES ('trading', 2, 1, '[{"name":"batches","columns":{"nth":"integer","source":"text","link":"integer","what":"text","at":"text","came":"integer","went":"integer","spans":"text","digest":"text","previous":"text","hash":"text","settled":"integer"},"key":["nth"],"rules":{"may_change":["settled"]}},{"name":"bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer"},"key":["symbol","timeframe","time"],"rules":{"may_go":true}},{"name":"former_bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer","went":"integer","until":"text"},"key":["symbol","timeframe","time","went"],"rules":{"may_change":[]}},{"name":"market_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer"},"key":["id"],"rules":{}},{"name":"former_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["id","went"],"rules":{"may_change":[]}},{"name":"event_symbols","columns":{"symbol":"text","kind":"text","time":"text","event_id":"text"},"key":["symbol","kind","time","event_id"],"rules":{"may_change":[],"may_go":true}},{"name":"skills","columns":{"owner":"text","id":"text","name":"text","description":"text","created_at":"text","ended_at":"text"},"key":["owner","id"],"rules":{"exported":"skill","ids":["id"],"covered":true}},{"name":"skill_fields","columns":{"owner":"text","skill_id":"text","field":"text","version":"integer","value":"text","recorded_at":"text","actor":"text","thread_id":"text"},"key":["owner","skill_id","field","version"],"rules":{"exported":"field","covered":true,"may_change":[],"own":["insert"]}},{"name":"deployments","columns":{"owner":"text","id":"text","skill_id":"text","name":"text","account":"text","capital":"number","currency":"text","started_at":"text","ended_at":"text","created_at":"text","removed_at":"text"},"key":["owner","id"],"rules":{"exported":"deployment","ids":["id","skill_id"],"covered":true}},{"name":"positions","columns":{"owner":"text","deployment_id":"text","symbol":"text","side":"text","entry_time":"text","known_at":"text","entry_price":"number","quantity":"number","closed_at":"text"},"key":["owner","deployment_id","symbol","side","entry_time","known_at"],"rules":{"exported":"position","covered":true,"bulk":true}},{"name":"trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer"},"key":["owner","deployment_id","exit_time","key"],"rules":{"exported":"trade","uncovered":"sealed batch by batch","may_go":true,"bulk":true,"own":["delete"]}},{"name":"former_trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["owner","deployment_id","exit_time","key","went"],"rules":{"exported":"former_trade","uncovered":"sealed batch by batch","may_change":[],"bulk":true,"former_of":"trades"}},{"name":"trade_days","columns":{"owner":"text","deployment_id":"text","day":"text","trades":"integer","last":"text","known_at":"text","figures":"text","parts":"text"},"key":["owner","deployment_id","day"],"rules":{"unexported":"made anew on import","uncovered":"made anew from what is covered","may_go":true}},{"name":"fills","columns":{"owner":"text","deployment_id":"text","key":"text","symbol":"text","side":"text","time":"text","quantity":"number","price":"number","fee":"number","multiplier":"number","remaining":"text","reason":"text","load":"integer"},"key":["owner","deployment_id","key"],"rules":{"exported":"fill","covered":true,"may_change":["remaining","fee"],"may_go":true,"bulk":true,"own":["delete"]}},{"name":"splits","columns":{"owner":"text","symbol":"text","time":"text","ratio":"text","load":"integer"},"key":["owner","symbol","time"],"rules":{"exported":"split","covered":true,"may_change":[],"may_go":true}},{"name":"mappings","columns":{"owner":"text","name":"text","columns":"text"},"key":["owner","name"],"rules":{"exported":"mapping","covered":true,"may_change":[],"may_go":true}},{"name":"lessons","columns":{"owner":"text","memory_id":"text","version":"integer","finding":"text","skill_id":"text","deployment_id":"text","known_at":"text","window_from":"text","window_until":"text","trades":"integer","wins":"integer","mean":"number","median":"number","low":"number","high":"number","p":"number","tried":"integer","withdrawn_at":"text"},"key":["owner","memory_id","version"],"rules":{"exported":"lesson","covered":true,"may_change":["withdrawn_at"],"of_memory":"memory_id","guards_memory":"lesson","own":["insert"]}}]')
 ON CONFLICT (name) DO UPDATE SET version = excluded.version, tables = excluded.tables;

@@ -59,9 +59,13 @@ CREATE TABLE memories (
  WITHOUT ROWID,
  STRICT;
 
+CREATE INDEX memories_by_category ON memories (owner, category, created_at, id);
+
 CREATE INDEX memories_by_creation ON memories (owner, created_at, id);
 
-CREATE INDEX memories_by_subject ON memories (owner, subject_key) WHERE subject_key IS NOT NULL;
+CREATE INDEX memories_by_importance ON memories (owner, importance, updated_at, id) WHERE archived_at IS NULL AND trashed_at IS NULL AND purged_at IS NULL;
+
+CREATE INDEX memories_by_subject ON memories (owner, subject_key, created_at, id) WHERE subject_key IS NOT NULL;
 
 CREATE TABLE block_rules (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -314,7 +318,7 @@ CREATE TABLE loads (
 	nth INTEGER NOT NULL,
 	at TEXT NOT NULL,
 	actor TEXT NOT NULL,
-	what TEXT NOT NULL CHECK (what IN ('trades', 'memories')),
+	what TEXT NOT NULL CHECK (what <> ''),
 	title TEXT NOT NULL,
 	deployment_id TEXT,
 	trades INTEGER NOT NULL,
@@ -325,7 +329,7 @@ CREATE TABLE loads (
 	undone_at TEXT,
 	gone TEXT,
 	PRIMARY KEY (owner, nth),
-	CONSTRAINT trades_have_a_deployment CHECK ((what = 'trades') = (deployment_id IS NOT NULL))
+	CONSTRAINT memories_have_no_deployment CHECK (what = 'trades' OR deployment_id IS NULL)
 )
  WITHOUT ROWID,
  STRICT;
@@ -364,6 +368,9 @@ CREATE TABLE agents (
 	memory_enabled INTEGER NOT NULL CHECK (memory_enabled IN (0, 1)),
 	review_decisions INTEGER NOT NULL CHECK (review_decisions IN (0, 1)),
 	second_looks INTEGER DEFAULT '0' NOT NULL CHECK (second_looks IN (0, 1)),
+	run_seconds INTEGER CHECK (run_seconds > 0),
+	run_tool_calls INTEGER CHECK (run_tool_calls > 0),
+	run_tokens INTEGER CHECK (run_tokens > 0),
 	thread_id TEXT,
 	created_at TEXT NOT NULL,
 	updated_at TEXT NOT NULL,
@@ -491,6 +498,17 @@ CREATE TABLE skills (
  WITHOUT ROWID,
  STRICT;
 
+CREATE TABLE splits (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	symbol TEXT NOT NULL CHECK (symbol <> ''),
+	time TEXT NOT NULL,
+	ratio TEXT NOT NULL CHECK (ratio <> ''),
+	load INTEGER NOT NULL,
+	PRIMARY KEY (owner, symbol, time)
+)
+ WITHOUT ROWID,
+ STRICT;
+
 CREATE TABLE mappings (
 	owner TEXT NOT NULL CHECK (owner <> ''),
 	name TEXT NOT NULL CHECK (name <> ''),
@@ -589,6 +607,8 @@ CREATE TABLE versions (
 )
  WITHOUT ROWID,
  STRICT;
+
+CREATE INDEX versions_with_a_time ON versions (owner, memory_id, version) WHERE valid_until IS NOT NULL OR valid_from > recorded_at;
 
 CREATE TABLE links (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -698,6 +718,7 @@ CREATE TABLE runs (
 	card_type TEXT,
 	card TEXT,
 	error TEXT,
+	error_code TEXT,
 	parent_run TEXT,
 	lead_run TEXT,
 	specialist TEXT,
@@ -714,6 +735,8 @@ CREATE TABLE runs (
 	made_at TEXT,
 	"key" TEXT CHECK (length(key) BETWEEN 1 AND 200),
 	link TEXT,
+	prompt_version TEXT CHECK (length(prompt_version) BETWEEN 1 AND 80),
+	retry_of TEXT,
 	PRIMARY KEY (owner, id),
 	FOREIGN KEY(owner, agent_id) REFERENCES agents (owner, id),
 	FOREIGN KEY(owner, parent_run) REFERENCES runs (owner, id),
@@ -723,6 +746,7 @@ CREATE TABLE runs (
 	CONSTRAINT ended_when_done CHECK ((finished_at IS NOT NULL) = (status IN ('succeeded', 'failed'))),
 	CONSTRAINT a_card_is_a_result CHECK (card IS NULL OR (card_type IS NOT NULL AND status = 'succeeded')),
 	CONSTRAINT a_failure_says_why CHECK ((error IS NOT NULL) = (status = 'failed')),
+	CONSTRAINT a_code_is_a_failures CHECK (error_code IS NULL OR status = 'failed'),
 	CONSTRAINT success_moves CHECK (session_after IS NULL OR (step IS NOT NULL AND status = 'succeeded'))
 )
  WITHOUT ROWID,
@@ -739,6 +763,37 @@ CREATE INDEX runs_by_lead ON runs (owner, lead_run) WHERE lead_run IS NOT NULL;
 CREATE INDEX runs_by_parent ON runs (owner, parent_run) WHERE parent_run IS NOT NULL;
 
 CREATE UNIQUE INDEX runs_by_step ON runs (owner, agent_id, step) WHERE step IS NOT NULL;
+
+CREATE TABLE brought_forecasts (
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	agent_id TEXT NOT NULL,
+	"key" TEXT NOT NULL CHECK (length(key) BETWEEN 1 AND 200),
+	load INTEGER NOT NULL,
+	recorded_at TEXT NOT NULL,
+	card_type TEXT NOT NULL,
+	card TEXT NOT NULL,
+	probability REAL NOT NULL CHECK (probability BETWEEN 0 AND 1),
+	claim TEXT,
+	made_at TEXT NOT NULL,
+	expires TEXT NOT NULL,
+	model TEXT,
+	prompt_version TEXT CHECK (length(prompt_version) BETWEEN 1 AND 80),
+	link TEXT,
+	outcome TEXT CHECK (outcome IN ('true', 'false', 'void')),
+	came_to TEXT,
+	closed_at TEXT,
+	answered_at TEXT,
+	answer_load INTEGER,
+	PRIMARY KEY (owner, agent_id, "key"),
+	FOREIGN KEY(owner, agent_id) REFERENCES agents (owner, id),
+	CONSTRAINT brought_with_its_date CHECK ((outcome IS NULL) = (closed_at IS NULL)),
+	CONSTRAINT brought_by_a_load CHECK ((outcome IS NULL) = (answer_load IS NULL)),
+	CONSTRAINT brought_at_an_instant CHECK ((outcome IS NULL) = (answered_at IS NULL))
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX brought_forecasts_by_load ON brought_forecasts (owner, load);
 
 CREATE TABLE skill_fields (
 	owner TEXT NOT NULL CHECK (owner <> ''),
@@ -766,6 +821,7 @@ CREATE TABLE deployments (
 	started_at TEXT,
 	ended_at TEXT,
 	created_at TEXT NOT NULL,
+	removed_at TEXT,
 	PRIMARY KEY (owner, id),
 	FOREIGN KEY(owner, skill_id) REFERENCES skills (owner, id),
 	CONSTRAINT ends_after_it_started CHECK (ended_at >= started_at)
@@ -804,6 +860,7 @@ CREATE TABLE decisions (
 	regime TEXT,
 	probability REAL CHECK (probability BETWEEN 0 AND 1),
 	claim TEXT,
+	event TEXT,
 	recorded_at TEXT,
 	state TEXT NOT NULL CHECK (state IN ('open', 'resolved', 'expired')),
 	filled_at TEXT,
@@ -811,12 +868,16 @@ CREATE TABLE decisions (
 	through TEXT,
 	last_close REAL,
 	closed_at TEXT,
-	closed_by TEXT CHECK (closed_by IN ('bars', 'person', 'agent')),
+	closed_by TEXT CHECK (closed_by IN ('bars', 'person', 'agent', 'resolver')),
 	outcome TEXT CHECK (outcome IN ('target', 'stop', 'time', 'exited', 'expired', 'true', 'false', 'void')),
 	exit_price REAL,
 	result_r REAL,
 	result_pct REAL,
 	note TEXT,
+	came_to TEXT,
+	resolver TEXT,
+	settled_early TEXT,
+	gap TEXT,
 	known_at TEXT,
 	PRIMARY KEY (owner, run_id),
 	FOREIGN KEY(owner, run_id) REFERENCES runs (owner, id),
@@ -925,13 +986,14 @@ CREATE TABLE fills (
 	deployment_id TEXT NOT NULL,
 	"key" TEXT NOT NULL CHECK (key <> ''),
 	symbol TEXT NOT NULL CHECK (symbol <> ''),
-	side TEXT NOT NULL CHECK (side IN ('buy', 'sell', 'funding')),
+	side TEXT NOT NULL CHECK (side IN ('buy', 'sell', 'funding', 'split', 'expiry')),
 	time TEXT NOT NULL,
 	quantity REAL NOT NULL,
 	price REAL NOT NULL,
 	fee REAL NOT NULL,
 	multiplier REAL NOT NULL,
 	remaining TEXT NOT NULL,
+	reason TEXT,
 	load INTEGER,
 	PRIMARY KEY (owner, deployment_id, "key"),
 	FOREIGN KEY(owner, deployment_id) REFERENCES deployments (owner, id)
@@ -988,6 +1050,10 @@ CREATE TABLE former_results (
 	result_r REAL,
 	result_pct REAL,
 	note TEXT,
+	came_to TEXT,
+	resolver TEXT,
+	settled_early TEXT,
+	gap TEXT,
 	PRIMARY KEY (owner, run_id, nth),
 	FOREIGN KEY(owner, run_id) REFERENCES decisions (owner, run_id)
 )
@@ -1124,7 +1190,7 @@ END;
 CREATE TRIGGER agents_made_is_noted AFTER INSERT ON agents BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'agents', NEW."id", 1);
 END;
-CREATE TRIGGER agents_changed_is_noted AFTER UPDATE OF "owner", "id", "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "team", "use_block", "memory_enabled", "review_decisions", "second_looks", "thread_id", "created_at", "updated_at", "deleted_at", "session", "session_at", "fresh_at", "epoch", "step", "compressed", "compressed_through" ON agents BEGIN
+CREATE TRIGGER agents_changed_is_noted AFTER UPDATE OF "owner", "id", "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "team", "use_block", "memory_enabled", "review_decisions", "second_looks", "run_seconds", "run_tool_calls", "run_tokens", "thread_id", "created_at", "updated_at", "deleted_at", "session", "session_at", "fresh_at", "epoch", "step", "compressed", "compressed_through" ON agents BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'agents', OLD."id", 0);
 END;
 CREATE TRIGGER agents_removed_is_noted AFTER DELETE ON agents BEGIN
@@ -1133,7 +1199,7 @@ END;
 CREATE TRIGGER runs_made_is_noted AFTER INSERT ON runs BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'runs', NEW."id", 1);
 END;
-CREATE TRIGGER runs_changed_is_noted AFTER UPDATE OF "owner", "id", "agent_id", "nature", "status", "prompt", "adapter", "model", "card_type", "card", "error", "parent_run", "lead_run", "specialist", "thread_id", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "created_at", "started_at", "finished_at", "made_at", "key", "link" ON runs BEGIN
+CREATE TRIGGER runs_changed_is_noted AFTER UPDATE OF "owner", "id", "agent_id", "nature", "status", "prompt", "adapter", "model", "card_type", "card", "error", "error_code", "parent_run", "lead_run", "specialist", "thread_id", "session_before", "session_after", "epoch", "step", "tokens_in", "tokens_out", "created_at", "started_at", "finished_at", "made_at", "key", "link", "prompt_version", "retry_of" ON runs BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'runs', OLD."id", 0);
 END;
 CREATE TRIGGER runs_removed_is_noted AFTER DELETE ON runs BEGIN
@@ -1151,7 +1217,7 @@ END;
 CREATE TRIGGER decisions_made_is_noted AFTER INSERT ON decisions BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'decisions', NEW."run_id", 1);
 END;
-CREATE TRIGGER decisions_changed_is_noted AFTER UPDATE OF "owner", "run_id", "agent_id", "card_type", "decided_at", "action", "symbol", "entry", "stop", "target", "conviction", "expires", "regime", "probability", "claim", "recorded_at", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "known_at" ON decisions BEGIN
+CREATE TRIGGER decisions_changed_is_noted AFTER UPDATE OF "owner", "run_id", "agent_id", "card_type", "decided_at", "action", "symbol", "entry", "stop", "target", "conviction", "expires", "regime", "probability", "claim", "event", "recorded_at", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "came_to", "resolver", "settled_early", "gap", "known_at" ON decisions BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'decisions', OLD."run_id", 0);
 END;
 CREATE TRIGGER decisions_removed_is_noted AFTER DELETE ON decisions BEGIN
@@ -1160,11 +1226,20 @@ END;
 CREATE TRIGGER former_results_made_is_noted AFTER INSERT ON former_results BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'former_results', NEW."run_id" || char(31) || CAST(NEW.nth AS TEXT), 1);
 END;
-CREATE TRIGGER former_results_changed_is_noted AFTER UPDATE OF "owner", "run_id", "nth", "known_at", "until", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note" ON former_results BEGIN
+CREATE TRIGGER former_results_changed_is_noted AFTER UPDATE OF "owner", "run_id", "nth", "known_at", "until", "state", "filled_at", "fill_price", "through", "last_close", "closed_at", "closed_by", "outcome", "exit_price", "result_r", "result_pct", "note", "came_to", "resolver", "settled_early", "gap" ON former_results BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'former_results', OLD."run_id" || char(31) || CAST(OLD.nth AS TEXT), 0);
 END;
 CREATE TRIGGER former_results_removed_is_noted AFTER DELETE ON former_results BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'former_results', OLD."run_id" || char(31) || CAST(OLD.nth AS TEXT), 0);
+END;
+CREATE TRIGGER brought_forecasts_made_is_noted AFTER INSERT ON brought_forecasts BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'brought_forecasts', NEW."agent_id" || char(31) || NEW."key", 1);
+END;
+CREATE TRIGGER brought_forecasts_changed_is_noted AFTER UPDATE OF "owner", "agent_id", "key", "load", "recorded_at", "card_type", "card", "probability", "claim", "made_at", "expires", "model", "prompt_version", "link", "outcome", "came_to", "closed_at", "answered_at", "answer_load" ON brought_forecasts BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'brought_forecasts', OLD."agent_id" || char(31) || OLD."key", 0);
+END;
+CREATE TRIGGER brought_forecasts_removed_is_noted AFTER DELETE ON brought_forecasts BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'brought_forecasts', OLD."agent_id" || char(31) || OLD."key", 0);
 END;
 CREATE TRIGGER skills_made_is_noted AFTER INSERT ON skills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'skills', NEW."id", 1);
@@ -1187,7 +1262,7 @@ END;
 CREATE TRIGGER deployments_made_is_noted AFTER INSERT ON deployments BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'deployments', NEW."id", 1);
 END;
-CREATE TRIGGER deployments_changed_is_noted AFTER UPDATE OF "owner", "id", "skill_id", "name", "account", "capital", "currency", "started_at", "ended_at", "created_at" ON deployments BEGIN
+CREATE TRIGGER deployments_changed_is_noted AFTER UPDATE OF "owner", "id", "skill_id", "name", "account", "capital", "currency", "started_at", "ended_at", "created_at", "removed_at" ON deployments BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'deployments', OLD."id", 0);
 END;
 CREATE TRIGGER deployments_removed_is_noted AFTER DELETE ON deployments BEGIN
@@ -1205,11 +1280,20 @@ END;
 CREATE TRIGGER fills_made_is_noted AFTER INSERT ON fills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'fills', NEW."deployment_id" || char(31) || NEW."key", 1);
 END;
-CREATE TRIGGER fills_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", "key", "symbol", "side", "time", "quantity", "price", "fee", "multiplier", "remaining", "load" ON fills BEGIN
+CREATE TRIGGER fills_changed_is_noted AFTER UPDATE OF "owner", "deployment_id", "key", "symbol", "side", "time", "quantity", "price", "fee", "multiplier", "remaining", "reason", "load" ON fills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'fills', OLD."deployment_id" || char(31) || OLD."key", 0);
 END;
 CREATE TRIGGER fills_removed_is_noted AFTER DELETE ON fills BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'fills', OLD."deployment_id" || char(31) || OLD."key", 0);
+END;
+CREATE TRIGGER splits_made_is_noted AFTER INSERT ON splits BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'splits', NEW."symbol" || char(31) || NEW."time", 1);
+END;
+CREATE TRIGGER splits_changed_is_noted AFTER UPDATE OF "owner", "symbol", "time", "ratio", "load" ON splits BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'splits', OLD."symbol" || char(31) || OLD."time", 0);
+END;
+CREATE TRIGGER splits_removed_is_noted AFTER DELETE ON splits BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'splits', OLD."symbol" || char(31) || OLD."time", 0);
 END;
 CREATE TRIGGER mappings_made_is_noted AFTER INSERT ON mappings BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'mappings', NEW."name", 1);
@@ -1504,6 +1588,7 @@ DELETE FROM decisions WHERE owner = NEW.owner;
 DELETE FROM transcripts WHERE owner = NEW.owner;
 DELETE FROM deployments WHERE owner = NEW.owner;
 DELETE FROM skill_fields WHERE owner = NEW.owner;
+DELETE FROM brought_forecasts WHERE owner = NEW.owner;
 DELETE FROM runs WHERE owner = NEW.owner;
 DELETE FROM messages WHERE owner = NEW.owner;
 DELETE FROM injected WHERE owner = NEW.owner;
@@ -1514,6 +1599,7 @@ DELETE FROM mends WHERE owner = NEW.owner;
 DELETE FROM seals WHERE owner = NEW.owner;
 DELETE FROM covers WHERE owner = NEW.owner;
 DELETE FROM mappings WHERE owner = NEW.owner;
+DELETE FROM splits WHERE owner = NEW.owner;
 DELETE FROM skills WHERE owner = NEW.owner;
 DELETE FROM agents WHERE owner = NEW.owner;
 DELETE FROM armed WHERE owner = NEW.owner;
@@ -1547,12 +1633,16 @@ BEGIN SELECT RAISE(ABORT, 'guard: the turns of a chat are numbered without gaps'
 -- Loads: what a file brought is taken back once, and never rewritten.
 CREATE TRIGGER loads_are_taken_back_once BEFORE UPDATE ON loads
 WHEN NOT (
-  OLD.undone_at IS NULL AND NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.owner = OLD.owner
+  OLD.undone_at IS NULL AND NEW.owner = OLD.owner
   AND NEW.nth = OLD.nth AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.what = OLD.what
   AND NEW.title = OLD.title AND NEW.deployment_id IS OLD.deployment_id AND NEW.trades = OLD.trades
-  AND NEW.fills = OLD.fills AND NEW.brought = OLD.brought AND NEW.before = OLD.before AND NEW.told = OLD.told
+  AND NEW.fills = OLD.fills AND NEW.before = OLD.before
+  AND (
+    (NEW.undone_at IS NOT NULL AND NEW.gone IS NOT NULL AND NEW.brought = OLD.brought AND NEW.told = OLD.told)
+    OR (NEW.undone_at IS NULL AND NEW.gone IS NULL AND OLD.told LIKE '%"under_way": true%')
+  )
 )
-BEGIN SELECT RAISE(ABORT, 'guard: a load is taken back, never rewritten'); END;
+BEGIN SELECT RAISE(ABORT, 'guard: a load that is whole is taken back, never rewritten'); END;
 
 -- What follows from how each table is declared.
 CREATE TRIGGER ledger_never_vanish BEFORE DELETE ON ledger
@@ -1660,8 +1750,10 @@ CREATE TRIGGER former_trades_never_vanish BEFORE DELETE ON former_trades
 WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
 BEGIN SELECT RAISE(ABORT, 'guard: nothing is deleted from former_trades but by an erasure'); END;
 CREATE TRIGGER fills_never_change BEFORE UPDATE ON fills
-WHEN NOT (NEW."owner" IS OLD."owner" AND NEW."deployment_id" IS OLD."deployment_id" AND NEW."key" IS OLD."key" AND NEW."symbol" IS OLD."symbol" AND NEW."side" IS OLD."side" AND NEW."time" IS OLD."time" AND NEW."quantity" IS OLD."quantity" AND NEW."price" IS OLD."price" AND NEW."multiplier" IS OLD."multiplier" AND NEW."load" IS OLD."load")
+WHEN NOT (NEW."owner" IS OLD."owner" AND NEW."deployment_id" IS OLD."deployment_id" AND NEW."key" IS OLD."key" AND NEW."symbol" IS OLD."symbol" AND NEW."side" IS OLD."side" AND NEW."time" IS OLD."time" AND NEW."quantity" IS OLD."quantity" AND NEW."price" IS OLD."price" AND NEW."multiplier" IS OLD."multiplier" AND NEW."reason" IS OLD."reason" AND NEW."load" IS OLD."load")
 BEGIN SELECT RAISE(ABORT, 'guard: a row of fills is never rewritten'); END;
+CREATE TRIGGER splits_never_change BEFORE UPDATE ON splits
+BEGIN SELECT RAISE(ABORT, 'guard: a row of splits is never rewritten'); END;
 CREATE TRIGGER mappings_never_change BEFORE UPDATE ON mappings
 BEGIN SELECT RAISE(ABORT, 'guard: a row of mappings is never rewritten'); END;
 CREATE TRIGGER lessons_never_change BEFORE UPDATE ON lessons
@@ -1703,6 +1795,7 @@ WHEN NOT (
   AND NEW.prompt = OLD.prompt AND NEW.card_type IS OLD.card_type AND NEW.parent_run IS OLD.parent_run
   AND NEW.lead_run IS OLD.lead_run AND NEW.specialist IS OLD.specialist AND NEW.thread_id IS OLD.thread_id
   AND NEW.created_at = OLD.created_at AND NEW.made_at IS OLD.made_at AND NEW.key IS OLD.key AND NEW.link IS OLD.link
+  AND NEW.prompt_version IS OLD.prompt_version
   AND NOT (NEW.step IS NOT NULL AND EXISTS (
     SELECT 1 FROM runs WHERE owner = NEW.owner AND agent_id = NEW.agent_id AND step = NEW.step AND id <> NEW.id))
 )
@@ -1747,6 +1840,24 @@ WHEN NEW.nth <> 1 + coalesce((SELECT max(nth) FROM former_results WHERE owner = 
       AND d.exit_price IS NEW.exit_price AND d.result_r IS NEW.result_r AND d.state <> 'open')
 BEGIN SELECT RAISE(ABORT, 'guard: a former result is what its decision said'); END;
 
+-- What was brought in goes with its load, and an answer with the load that brought it.
+CREATE TRIGGER brought_forecasts_never_vanish BEFORE DELETE ON brought_forecasts
+WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id = '*')
+  AND NOT EXISTS (SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.load AND undone_at IS NOT NULL)
+BEGIN SELECT RAISE(ABORT, 'guard: a forecast that was brought in goes with its load, or by an erasure'); END;
+
+CREATE TRIGGER brought_forecasts_are_answered_once BEFORE UPDATE ON brought_forecasts
+WHEN NOT (
+  NEW.owner = OLD.owner AND NEW.agent_id = OLD.agent_id AND NEW.key = OLD.key AND NEW.load = OLD.load
+  AND NEW.recorded_at = OLD.recorded_at AND NEW.card_type = OLD.card_type AND NEW.card = OLD.card
+  AND NEW.probability = OLD.probability AND NEW.claim IS OLD.claim AND NEW.made_at = OLD.made_at
+  AND NEW.expires = OLD.expires AND NEW.model IS OLD.model AND NEW.prompt_version IS OLD.prompt_version
+  AND NEW.link IS OLD.link
+  AND (OLD.outcome IS NULL OR (NEW.outcome IS NULL AND EXISTS (
+    SELECT 1 FROM loads WHERE owner = OLD.owner AND nth = OLD.answer_load AND undone_at IS NOT NULL)))
+)
+BEGIN SELECT RAISE(ABORT, 'guard: a forecast that was brought in is answered once'); END;
+
 -- Trading: what a skill said stays as it was said, version by version; what was traded and learnt goes only with the book.
 CREATE TRIGGER skill_fields_follow_each_other BEFORE INSERT ON skill_fields
 WHEN NEW.version <> 1 + coalesce((SELECT max(version) FROM skill_fields WHERE owner = NEW.owner AND skill_id = NEW.skill_id
@@ -1777,8 +1888,8 @@ BEGIN SELECT RAISE(ABORT, 'guard: a load of trades has a deployment'); END;
 
 -- What is installed.
 INSERT INTO extensions (name, nth, version, tables)
-VALUES ('agents', 1, 1, '[{"name":"armed","columns":{"owner":"text","agent_id":"text","at":"text"},"key":["owner","agent_id"],"rules":{"unexported":"a mark of this installation","uncovered":"a mark of this installation","may_go":true}},{"name":"agents","columns":{"owner":"text","id":"text","name":"text","instructions":"text","default_prompt":"text","model":"text","adapter":"text","card_type":"text","schedule":"text","team":"text","use_block":"integer","memory_enabled":"integer","review_decisions":"integer","second_looks":"integer","thread_id":"text","created_at":"text","updated_at":"text","deleted_at":"text","session":"text","session_at":"text","fresh_at":"text","epoch":"integer","step":"integer","compressed":"text","compressed_through":"integer","turn_until":"text","turn_by":"text"},"key":["owner","id"],"rules":{"exported":"agent","ids":["id","thread_id"],"covered":true,"passing":["turn_until","turn_by"],"blanked":["compressed"],"blanked_where":"id IN (\n  SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = ''chat''\n  WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id)"}},{"name":"runs","columns":{"owner":"text","id":"text","agent_id":"text","nature":"text","status":"text","prompt":"text","adapter":"text","model":"text","card_type":"text","card":"text","error":"text","parent_run":"text","lead_run":"text","specialist":"text","thread_id":"text","session_before":"text","session_after":"text","epoch":"integer","step":"integer","tokens_in":"integer","tokens_out":"integer","created_at":"text","started_at":"text","finished_at":"text","made_at":"text","key":"text","link":"text"},"key":["owner","id"],"rules":{"exported":"run","ids":["id","agent_id","parent_run","lead_run","thread_id"],"covered":true,"may_change":["status","adapter","model","card","error","session_before","session_after","epoch","step","tokens_in","tokens_out","started_at","finished_at"],"own":["insert","update"]}},{"name":"transcripts","columns":{"owner":"text","run_id":"text","turn":"integer","role":"text","text":"text","parts":"text","at":"text","tokens":"integer"},"key":["owner","run_id","turn"],"rules":{"exported":"line","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}},{"name":"decisions","columns":{"owner":"text","run_id":"text","agent_id":"text","card_type":"text","decided_at":"text","action":"text","symbol":"text","entry":"number","stop":"number","target":"number","conviction":"number","expires":"text","regime":"text","probability":"number","claim":"text","recorded_at":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text","known_at":"text"},"key":["owner","run_id"],"rules":{"exported":"decision","ids":["run_id","agent_id"],"covered":true,"may_change":["state","filled_at","fill_price","through","last_close","closed_at","closed_by","outcome","exit_price","result_r","result_pct","note","known_at"],"own":["insert","update"]}},{"name":"former_results","columns":{"owner":"text","run_id":"text","nth":"integer","known_at":"text","until":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text"},"key":["owner","run_id","nth"],"rules":{"exported":"former_result","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}}]')
+VALUES ('agents', 1, 1, '[{"name":"armed","columns":{"owner":"text","agent_id":"text","at":"text"},"key":["owner","agent_id"],"rules":{"unexported":"a mark of this installation","uncovered":"a mark of this installation","may_go":true}},{"name":"agents","columns":{"owner":"text","id":"text","name":"text","instructions":"text","default_prompt":"text","model":"text","adapter":"text","card_type":"text","schedule":"text","team":"text","use_block":"integer","memory_enabled":"integer","review_decisions":"integer","second_looks":"integer","run_seconds":"integer","run_tool_calls":"integer","run_tokens":"integer","thread_id":"text","created_at":"text","updated_at":"text","deleted_at":"text","session":"text","session_at":"text","fresh_at":"text","epoch":"integer","step":"integer","compressed":"text","compressed_through":"integer","turn_until":"text","turn_by":"text"},"key":["owner","id"],"rules":{"exported":"agent","ids":["id","thread_id"],"covered":true,"passing":["turn_until","turn_by"],"blanked":["compressed"],"blanked_where":"id IN (\n  SELECT r.agent_id FROM runs r JOIN injected i ON i.owner = r.owner AND i.session = r.id AND i.space = ''chat''\n  WHERE r.owner = NEW.owner AND i.memory_id = NEW.memory_id)"}},{"name":"runs","columns":{"owner":"text","id":"text","agent_id":"text","nature":"text","status":"text","prompt":"text","adapter":"text","model":"text","card_type":"text","card":"text","error":"text","error_code":"text","parent_run":"text","lead_run":"text","specialist":"text","thread_id":"text","session_before":"text","session_after":"text","epoch":"integer","step":"integer","tokens_in":"integer","tokens_out":"integer","created_at":"text","started_at":"text","finished_at":"text","made_at":"text","key":"text","link":"text","prompt_version":"text","retry_of":"text"},"key":["owner","id"],"rules":{"exported":"run","ids":["id","agent_id","parent_run","lead_run","thread_id","retry_of"],"covered":true,"may_change":["status","adapter","model","card","error","error_code","session_before","session_after","epoch","step","tokens_in","tokens_out","started_at","finished_at"],"own":["insert","update"]}},{"name":"transcripts","columns":{"owner":"text","run_id":"text","turn":"integer","role":"text","text":"text","parts":"text","at":"text","tokens":"integer"},"key":["owner","run_id","turn"],"rules":{"exported":"line","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}},{"name":"decisions","columns":{"owner":"text","run_id":"text","agent_id":"text","card_type":"text","decided_at":"text","action":"text","symbol":"text","entry":"number","stop":"number","target":"number","conviction":"number","expires":"text","regime":"text","probability":"number","claim":"text","event":"text","recorded_at":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text","came_to":"text","resolver":"text","settled_early":"text","gap":"text","known_at":"text"},"key":["owner","run_id"],"rules":{"exported":"decision","ids":["run_id","agent_id"],"covered":true,"may_change":["state","filled_at","fill_price","through","last_close","closed_at","closed_by","outcome","exit_price","result_r","result_pct","note","came_to","resolver","settled_early","gap","known_at"],"own":["insert","update"]}},{"name":"former_results","columns":{"owner":"text","run_id":"text","nth":"integer","known_at":"text","until":"text","state":"text","filled_at":"text","fill_price":"number","through":"text","last_close":"number","closed_at":"text","closed_by":"text","outcome":"text","exit_price":"number","result_r":"number","result_pct":"number","note":"text","came_to":"text","resolver":"text","settled_early":"text","gap":"text"},"key":["owner","run_id","nth"],"rules":{"exported":"former_result","ids":["run_id"],"covered":true,"may_change":[],"own":["insert"]}},{"name":"brought_forecasts","columns":{"owner":"text","agent_id":"text","key":"text","load":"integer","recorded_at":"text","card_type":"text","card":"text","probability":"number","claim":"text","made_at":"text","expires":"text","model":"text","prompt_version":"text","link":"text","outcome":"text","came_to":"text","closed_at":"text","answered_at":"text","answer_load":"integer"},"key":["owner","agent_id","key"],"rules":{"exported":"brought_forecast","ids":["agent_id"],"covered":true,"may_change":["outcome","came_to","closed_at","answered_at","answer_load"],"may_go":true,"own":["delete","update"]}}]')
 ON CONFLICT (name) DO UPDATE SET version = excluded.version, tables = excluded.tables;
 INSERT INTO extensions (name, nth, version, tables)
-VALUES ('trading', 2, 1, '[{"name":"batches","columns":{"nth":"integer","source":"text","link":"integer","what":"text","at":"text","came":"integer","went":"integer","spans":"text","digest":"text","previous":"text","hash":"text","settled":"integer"},"key":["nth"],"rules":{"may_change":["settled"]}},{"name":"bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer"},"key":["symbol","timeframe","time"],"rules":{"may_go":true}},{"name":"former_bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer","went":"integer","until":"text"},"key":["symbol","timeframe","time","went"],"rules":{"may_change":[]}},{"name":"market_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer"},"key":["id"],"rules":{}},{"name":"former_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["id","went"],"rules":{"may_change":[]}},{"name":"event_symbols","columns":{"symbol":"text","kind":"text","time":"text","event_id":"text"},"key":["symbol","kind","time","event_id"],"rules":{"may_change":[],"may_go":true}},{"name":"skills","columns":{"owner":"text","id":"text","name":"text","description":"text","created_at":"text","ended_at":"text"},"key":["owner","id"],"rules":{"exported":"skill","ids":["id"],"covered":true}},{"name":"skill_fields","columns":{"owner":"text","skill_id":"text","field":"text","version":"integer","value":"text","recorded_at":"text","actor":"text","thread_id":"text"},"key":["owner","skill_id","field","version"],"rules":{"exported":"field","covered":true,"may_change":[],"own":["insert"]}},{"name":"deployments","columns":{"owner":"text","id":"text","skill_id":"text","name":"text","account":"text","capital":"number","currency":"text","started_at":"text","ended_at":"text","created_at":"text"},"key":["owner","id"],"rules":{"exported":"deployment","ids":["id","skill_id"],"covered":true}},{"name":"positions","columns":{"owner":"text","deployment_id":"text","symbol":"text","side":"text","entry_time":"text","known_at":"text","entry_price":"number","quantity":"number","closed_at":"text"},"key":["owner","deployment_id","symbol","side","entry_time","known_at"],"rules":{"exported":"position","covered":true,"bulk":true}},{"name":"trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer"},"key":["owner","deployment_id","exit_time","key"],"rules":{"exported":"trade","uncovered":"sealed batch by batch","may_go":true,"bulk":true,"own":["delete"]}},{"name":"former_trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["owner","deployment_id","exit_time","key","went"],"rules":{"exported":"former_trade","uncovered":"sealed batch by batch","may_change":[],"bulk":true,"former_of":"trades"}},{"name":"trade_days","columns":{"owner":"text","deployment_id":"text","day":"text","trades":"integer","last":"text","known_at":"text","figures":"text","parts":"text"},"key":["owner","deployment_id","day"],"rules":{"unexported":"made anew on import","uncovered":"made anew from what is covered","may_go":true}},{"name":"fills","columns":{"owner":"text","deployment_id":"text","key":"text","symbol":"text","side":"text","time":"text","quantity":"number","price":"number","fee":"number","multiplier":"number","remaining":"text","load":"integer"},"key":["owner","deployment_id","key"],"rules":{"exported":"fill","covered":true,"may_change":["remaining","fee"],"may_go":true,"bulk":true,"own":["delete"]}},{"name":"mappings","columns":{"owner":"text","name":"text","columns":"text"},"key":["owner","name"],"rules":{"exported":"mapping","covered":true,"may_change":[],"may_go":true}},{"name":"lessons","columns":{"owner":"text","memory_id":"text","version":"integer","finding":"text","skill_id":"text","deployment_id":"text","known_at":"text","window_from":"text","window_until":"text","trades":"integer","wins":"integer","mean":"number","median":"number","low":"number","high":"number","p":"number","tried":"integer","withdrawn_at":"text"},"key":["owner","memory_id","version"],"rules":{"exported":"lesson","covered":true,"may_change":["withdrawn_at"],"of_memory":"memory_id","guards_memory":"lesson","own":["insert"]}}]')
+VALUES ('trading', 2, 1, '[{"name":"batches","columns":{"nth":"integer","source":"text","link":"integer","what":"text","at":"text","came":"integer","went":"integer","spans":"text","digest":"text","previous":"text","hash":"text","settled":"integer"},"key":["nth"],"rules":{"may_change":["settled"]}},{"name":"bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer"},"key":["symbol","timeframe","time"],"rules":{"may_go":true}},{"name":"former_bars","columns":{"symbol":"text","timeframe":"text","time":"text","open":"number","high":"number","low":"number","close":"number","volume":"number","batch":"integer","went":"integer","until":"text"},"key":["symbol","timeframe","time","went"],"rules":{"may_change":[]}},{"name":"market_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer"},"key":["id"],"rules":{}},{"name":"former_events","columns":{"id":"text","kind":"text","time":"text","importance":"number","title":"text","symbols":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["id","went"],"rules":{"may_change":[]}},{"name":"event_symbols","columns":{"symbol":"text","kind":"text","time":"text","event_id":"text"},"key":["symbol","kind","time","event_id"],"rules":{"may_change":[],"may_go":true}},{"name":"skills","columns":{"owner":"text","id":"text","name":"text","description":"text","created_at":"text","ended_at":"text"},"key":["owner","id"],"rules":{"exported":"skill","ids":["id"],"covered":true}},{"name":"skill_fields","columns":{"owner":"text","skill_id":"text","field":"text","version":"integer","value":"text","recorded_at":"text","actor":"text","thread_id":"text"},"key":["owner","skill_id","field","version"],"rules":{"exported":"field","covered":true,"may_change":[],"own":["insert"]}},{"name":"deployments","columns":{"owner":"text","id":"text","skill_id":"text","name":"text","account":"text","capital":"number","currency":"text","started_at":"text","ended_at":"text","created_at":"text","removed_at":"text"},"key":["owner","id"],"rules":{"exported":"deployment","ids":["id","skill_id"],"covered":true}},{"name":"positions","columns":{"owner":"text","deployment_id":"text","symbol":"text","side":"text","entry_time":"text","known_at":"text","entry_price":"number","quantity":"number","closed_at":"text"},"key":["owner","deployment_id","symbol","side","entry_time","known_at"],"rules":{"exported":"position","covered":true,"bulk":true}},{"name":"trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer"},"key":["owner","deployment_id","exit_time","key"],"rules":{"exported":"trade","uncovered":"sealed batch by batch","may_go":true,"bulk":true,"own":["delete"]}},{"name":"former_trades","columns":{"owner":"text","deployment_id":"text","exit_time":"text","key":"text","symbol":"text","side":"text","quantity":"number","entry_time":"text","entry_price":"number","exit_price":"number","fees":"number","pnl":"number","mfe":"number","mae":"number","entry_regime_tag":"text","entry_reason":"text","exit_reason":"text","known_at":"text","batch":"integer","went":"integer","until":"text"},"key":["owner","deployment_id","exit_time","key","went"],"rules":{"exported":"former_trade","uncovered":"sealed batch by batch","may_change":[],"bulk":true,"former_of":"trades"}},{"name":"trade_days","columns":{"owner":"text","deployment_id":"text","day":"text","trades":"integer","last":"text","known_at":"text","figures":"text","parts":"text"},"key":["owner","deployment_id","day"],"rules":{"unexported":"made anew on import","uncovered":"made anew from what is covered","may_go":true}},{"name":"fills","columns":{"owner":"text","deployment_id":"text","key":"text","symbol":"text","side":"text","time":"text","quantity":"number","price":"number","fee":"number","multiplier":"number","remaining":"text","reason":"text","load":"integer"},"key":["owner","deployment_id","key"],"rules":{"exported":"fill","covered":true,"may_change":["remaining","fee"],"may_go":true,"bulk":true,"own":["delete"]}},{"name":"splits","columns":{"owner":"text","symbol":"text","time":"text","ratio":"text","load":"integer"},"key":["owner","symbol","time"],"rules":{"exported":"split","covered":true,"may_change":[],"may_go":true}},{"name":"mappings","columns":{"owner":"text","name":"text","columns":"text"},"key":["owner","name"],"rules":{"exported":"mapping","covered":true,"may_change":[],"may_go":true}},{"name":"lessons","columns":{"owner":"text","memory_id":"text","version":"integer","finding":"text","skill_id":"text","deployment_id":"text","known_at":"text","window_from":"text","window_until":"text","trades":"integer","wins":"integer","mean":"number","median":"number","low":"number","high":"number","p":"number","tried":"integer","withdrawn_at":"text"},"key":["owner","memory_id","version"],"rules":{"exported":"lesson","covered":true,"may_change":["withdrawn_at"],"of_memory":"memory_id","guards_memory":"lesson","own":["insert"]}}]')
 ON CONFLICT (name) DO UPDATE SET version = excluded.version, tables = excluded.tables;

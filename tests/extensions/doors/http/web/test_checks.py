@@ -242,7 +242,8 @@ def _foretold(alice: Any, clock: Any) -> None:
         card = {"question": f"Does number {nth} come up?", "probability": 0.05 + nth / 30, "resolves_by": "2026-11-30"}
         made = alice.decisions.record("Oracle", card)
         if nth < 21:
-            alice.decisions.answer(made.run_id, None if nth == 20 else nth % 2 == 0, note="seen in the paper")
+            came = None if nth == 20 else nth % 2 == 0
+            alice.decisions.answer(made.run_id, came, note="seen in the paper", settled_early="it was drawn")
         elif nth == 21:
             look = {"conviction_score": 55, "notes": "Less so.", "suggested_action": "LOWER", "probability": 0.4}
             alice.decisions.record_second_look(made.run_id, look)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.extensions.trading.book.imports.brokers import BNB, CASES, EUR, Case, binance_spot
+from tests.extensions.trading.book.imports.real_files import REAL
 
 from keepbook import Invalid, Keepbook, NotFound
 from keepbook.extensions.trading.book.imports import values
@@ -291,7 +292,7 @@ def test_amounts_carry_their_coin() -> None:
 
 
 def test_every_format_is_tried_here() -> None:
-    assert {one.name for one in KNOWN} <= {case.format for case in CASES}
+    assert {one.name for one in KNOWN} <= {case.format for case in (*CASES, *REAL)}
 
 
 @pytest.mark.usefixtures("coins")

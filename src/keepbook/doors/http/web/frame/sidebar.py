@@ -42,6 +42,7 @@ DONE = {
     "link": "Linked.",
     "unlink": "The link is gone.",
     "configure": "Saved.",
+    "set": "Saved.",
     "undo": "Undone.",
 }
 """What the toast says after each kind of write."""

@@ -151,7 +151,7 @@ def choose(visit: Visiting, file: str = "", restored: str = "") -> Response:
         return visit.page("import.html", **_form_context(visit, ImportChoices(), None) | {"restored": came})
     visit.caller.ask("book.import")
     try:
-        sent, known = uploads.find_upload(visit.caller.owner, file[:40])
+        sent, known = uploads.find_upload(uploads.Sender.of(visit), file[:40])
     except NotFound as error:
         return _page(visit, ImportChoices(), wrong=error)
     act = known.pop("act")
@@ -192,17 +192,17 @@ async def look_or_load(
 
 def _chosen(visit: Visit, chosen: ImportChoices, act: str) -> Response:
     """Load it, or go to where it is shown with what was chosen."""
-    owner = visit.caller.owner
-    key = uploads.keep_upload(owner, chosen.sent) if chosen.fresh else chosen.key
+    sender = uploads.Sender.of(visit)
+    key = uploads.keep_upload(sender, chosen.sent) if chosen.fresh else chosen.key
     try:
-        sent = chosen.sent if chosen.fresh else uploads.find_upload(owner, key)[0]
+        sent = chosen.sent if chosen.fresh else uploads.find_upload(sender, key)[0]
     except NotFound as error:
         return _page(visit, ImportChoices(), wrong=error)
     if act == "load" and not chosen.fresh:
         return _preview_response(visit, replace(chosen, sent=sent), act)
     known = {"name": chosen.name, "told": chosen.told, "page": chosen.page, "fresh": chosen.fresh}
     uploads.store_upload_choices(
-        owner, key, known | {"left": sorted(chosen.left), "act": "none" if act == "none" else "look"}
+        sender, key, known | {"left": sorted(chosen.left), "act": "none" if act == "none" else "look"}
     )
     return RedirectResponse(f"{PATH}?{urlencode({'file': key})}", 303)
 

@@ -38,6 +38,7 @@ DID = {
     "link": "linked",
     "unlink": "link removed",
     "configure": "set",
+    "set": "set",
     "purge": "deleted for good",
     "import": "imported",
     "mend": "rows were set aside: the book was mended",

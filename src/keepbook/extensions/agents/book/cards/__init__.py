@@ -11,6 +11,7 @@ from pathlib import Path
 from keepbook.extensions.agents.book.cards.answer import instructions, line_of, read_card, validate
 from keepbook.extensions.agents.book.cards.types import (
     RE_EXAMINATION,
+    RULE_PREFIX,
     Broken,
     CardType,
     CardTypes,
@@ -21,6 +22,7 @@ from keepbook.extensions.agents.book.cards.types import (
 
 __all__ = [
     "RE_EXAMINATION",
+    "RULE_PREFIX",
     "Broken",
     "CardType",
     "CardTypes",

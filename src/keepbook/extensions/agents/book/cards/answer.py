@@ -1,11 +1,12 @@
 """Reading a card out of an answer: find its JSON, check every slot, and say all that is wrong at once.
 
-A model that gets one line of complaint mends one thing; it has one retry, so it hears everything.
+The last object that fits wins, but for those that the model was given (`json_objects`). A model that gets one line of
+complaint mends one thing; it has one retry, so it hears everything.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -13,15 +14,15 @@ from typing import Any
 from keepbook.book.ground.limits import clean_text
 from keepbook.book.ground.when import instant, parse_stamp
 from keepbook.errors import Invalid
+from keepbook.extensions.agents.book.cards.distributions import read_classes, read_quantiles
+from keepbook.extensions.agents.book.cards.json_objects import given_objects, is_alone, own_objects, without_thoughts
 from keepbook.extensions.agents.book.cards.types import CardType, Slot, When
 from keepbook.patterns import regex
 
 TEXT_LIMIT = 20_000
 MOST_ITEMS = 50
-_OPENING = regex(r"\{(?=\s*[\"}])")
-MOST_FAILED = 1000
-"""Braces that open no object; each takes as long to refuse as the answer is long."""
-_FENCED = regex(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
+_NUMBER = regex(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,3})?")
+_BOOLEANS = {"true": True, "false": False}
 
 
 # Rules
@@ -45,23 +46,51 @@ def _in_words(slot: Slot) -> str:
         "list": "a list of texts",
         "time": "a time in ISO 8601 with its zone" + (", in the future" if slot.future else ""),
         "boolean": "true or false",
+        "classes": "an object with a probability for each "
+        + (f"of {', '.join(slot.choices)}" if slot.choices else "class")
+        + ", 1 in all",
+        "quantiles": 'an object with rising numbers by level, such as {"0.1": 3, "0.5": 5, "0.9": 8}',
     }[slot.type]
     empty = "; ".join(f"null when {name} is {' or '.join(words)}" for name, words in (slot.empty_when or {}).items())
     parts = [kind, slot.about, empty, "" if slot.required else "may be left out"]
     return "; ".join(part for part in parts if part)
 
 
-def read_card(card: CardType, answer: str, now: str) -> dict[str, Any]:
-    """The slots in an answer: its JSON object, fenced, alone or the last one in it. `Invalid` says all that is wrong.
+def read_card(
+    card: CardType, answer: str, now: str, *, given: Sequence[str] = (), instructed: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The slots in an answer: of the objects in it the last that fits. `Invalid` says all that is wrong.
 
-    Where the type says so, an answer in plain words is a card too.
+    An object that also stands in what was `given` (prompts, tool results, material) is a quotation; one that stands in
+    what the agent was `instructed` is one unless the answer is that object and nothing else. Where the type says so, an
+    answer in plain words is a card too.
     """
-    found = _object_in(answer)
-    if found is None and card.plain is not None and answer.strip() and not answer.lstrip().startswith("{"):
-        found = {card.plain: answer.strip()}
-    if found is None:
-        raise Invalid("the answer holds no JSON object", field="card", code="invalid_card")
-    return validate(card, found, now)
+    found = own_objects(answer)
+    if not found and card.plain is not None and (text := without_thoughts(answer).strip()) and text[0] != "{":
+        return validate(card, {card.plain: text}, now)
+    if not found:
+        raise Invalid("the answer holds no JSON object of its own", field="card", code="invalid_card")
+    quotable = given_objects(given if is_alone(answer) else (*given, *instructed))
+    quoted = [kept for one in quotable if (kept := _fitting(card, one, now)) is not None]
+    for one in reversed(found):
+        kept = _fitting(card, one, now)
+        if kept is not None and kept not in quoted:
+            return kept
+    own = [one for one in found if _fitting(card, one, now) is None]
+    if own:
+        return validate(card, own[-1], now)  # says what is wrong with it
+    raise Invalid(
+        "the only card in the answer also stands in what was given, so it may be a quotation; answer with your own",
+        field="card",
+        code="invalid_card",
+    )
+
+
+def _fitting(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, Any] | None:
+    try:
+        return validate(card, given, now)
+    except Invalid:
+        return None
 
 
 def validate(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, Any]:
@@ -82,10 +111,10 @@ def _read_slots(card: CardType, given: Mapping[str, Any], now: str, wrong: dict[
     kept: dict[str, Any] = {}
     for slot in card.slots:
         value = given.get(slot.name)
-        if _is_empty(value) and slot.from_ is not None:
+        if _is_empty(slot, value) and slot.from_ is not None:
             value = _heading(given.get(slot.from_), slot)
         try:
-            kept[slot.name] = None if _is_empty(value) else _read(slot, value, now)
+            kept[slot.name] = None if _is_empty(slot, value) else _read(slot, value, now)
         except Invalid as error:
             wrong[slot.name] = error.message
     return kept
@@ -134,18 +163,19 @@ def _read(slot: Slot, value: Any, now: str) -> Any:
     if slot.type == "number":
         return _number(slot, value)
     if slot.type == "choice":
-        word = value.strip().upper() if isinstance(value, str) and value.strip() not in slot.choices else value
-        word = word.strip() if isinstance(word, str) else word
-        if word not in slot.choices:
-            raise Invalid(f"is one of {', '.join(slot.choices)}, not {_short_json(value)}")
-        return word
+        return _choice(slot, value)
     if slot.type == "list":
         if not isinstance(value, list) or len(value) > (slot.max or MOST_ITEMS):
             raise Invalid(f"is a list of up to {slot.max or MOST_ITEMS:g} texts")
         return [_text(item, None, 1000) for item in value]
     if slot.type == "time":
         return _time(slot, value, now)
+    if slot.type == "classes":
+        return read_classes(value, slot.choices)
+    if slot.type == "quantiles":
+        return read_quantiles(value)
     if slot.type == "boolean":
+        value = _BOOLEANS.get(value.strip().lower(), value) if isinstance(value, str) else value
         if not isinstance(value, bool):
             raise Invalid(f"is true or false, not {_short_json(value)}")
         return value
@@ -155,7 +185,20 @@ def _read(slot: Slot, value: Any, now: str) -> Any:
     return text
 
 
+def _choice(slot: Slot, value: Any) -> str:
+    """One of the choices, in whatever case it is written."""
+    word = value.strip() if isinstance(value, str) else None
+    if word in slot.choices:
+        return word
+    alike = [choice for choice in slot.choices if word is not None and choice.casefold() == word.casefold()]
+    if len(alike) != 1:
+        raise Invalid(f"is one of {', '.join(slot.choices)}, not {_short_json(value)}")
+    return alike[0]
+
+
 def _number(slot: Slot, value: Any) -> float | int:
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        value = float(value) if any(mark in value for mark in ".eE") else int(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e15:
         raise Invalid(f"is a number, not {_short_json(value)}")
     low, high = slot.min, slot.max
@@ -190,8 +233,9 @@ def _time(slot: Slot, value: Any, now: str) -> str:
     return at
 
 
-def _is_empty(value: Any) -> bool:
-    return value is None or value == "" or value == []
+def _is_empty(slot: Slot, value: Any) -> bool:
+    """Of a list `[]` is a value; anywhere else it says nothing."""
+    return value is None or value == "" or (value == [] and slot.type != "list")
 
 
 def _heading(text: Any, slot: Slot) -> str | None:
@@ -210,26 +254,10 @@ def _holds(when: When, slots: Mapping[str, Any]) -> bool:
 def _value_in_words(value: Any) -> str:
     if isinstance(value, float | int) and not isinstance(value, bool):
         return f"{value:g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {number:g}" for name, number in value.items())
     return "" if value is None else ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _short_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)[:60]
-
-
-def _object_in(answer: str) -> dict[str, Any] | None:
-    """The last JSON object that stands in an answer; a fenced one before one in running text."""
-    fenced = [found for part in _FENCED.findall(answer) for found in _objects(part)]
-    found = fenced or list(_objects(answer))
-    return found[-1] if found else None
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    decoder, end, failed = json.JSONDecoder(), 0, 0
-    while (opening := _OPENING.search(text, end)) and failed < MOST_FAILED:
-        try:
-            value, end = decoder.raw_decode(text, opening.start())
-        except (ValueError, RecursionError):
-            end, failed = opening.end(), failed + 1
-        else:
-            yield value

@@ -15,11 +15,15 @@ from keepbook.patterns import regex
 from keepbook.strict_toml import Expecting, NotToml, TomlTable, Wrong, fit_to_shape, nearest_name, parse_toml
 
 RE_EXAMINATION = "re-examination"
-TYPES = ("text", "number", "choice", "list", "time", "boolean")
+TYPES = ("text", "number", "choice", "list", "time", "boolean", "classes", "quantiles")
 RE_EXAMINABLE = ("true", "false", "opt_in", "until_resolved")
 TESTS = ("close_above", "close_below", "reaches_above", "reaches_below")
 """What a rule asks of the bars: where the last one closed by the date, or whether one touched the level until then."""
 TRADE = "trade"
+COMPUTED = {"drift": TRADE}
+"""The rules that compute a card by themselves, and what their cards are followed as."""
+RULE_PREFIX = "rule:"
+"""What a rule is called where a run names its model."""
 TRADE_SLOTS = ("action", "symbol", "entry", "stop", "target", "conviction", "expires")
 _NAME = regex(r"[a-z][a-z0-9-]{0,39}")
 _SLOT = regex(r"[a-z][a-z0-9_]{0,39}")
@@ -32,6 +36,7 @@ When = Mapping[str, tuple[str, ...]]
 _Amount = Annotated[int | float, Expecting("a number")]
 _Words = Annotated[tuple[str, ...], Expecting("a list of words", all)]
 _ReExaminable = Annotated[bool | str, Expecting('true, false or "until_resolved"')]
+_Ordered = Annotated[bool | str, Expecting("true, false or the name of a slot")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +87,19 @@ class BarRule:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Which slots say how likely it is (`probability`, 0 to 1) and by when it is decided (`due`).
+    """Which slots say what is forecast, and by when it is decided (`due`).
 
-    Without a `claim` the answer is yes or no; with one it is a choice, and what that slot says is held to be so.
+    One of three: `probability` (0 to 1), answered by yes or no, or with a `claim` by a choice of which that slot holds
+    one to be so; `classes`, answered by one of them (`ordered`: they have an order, always or where that slot says
+    so); `quantiles`, answered by a number.
     """
 
-    probability: str
     due: str
+    probability: str | None = None
     claim: str | None = None
+    classes: str | None = None
+    ordered: _Ordered = False
+    quantiles: str | None = None
     rule: BarRule | None = None
 
 
@@ -107,12 +117,14 @@ class CardFile:
     plain: str | None = None
     forecast: Forecast | None = None
     rules: tuple[Rule, ...] = ()
+    computed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CardType:
     """`follow = "trade"`: followed on bars. `forecast`: answered by somebody or by a rule, and scored. `plain`: the
-    slot that an answer without JSON fills. `re_examinable = "opt_in"`: where its agent says so."""
+    slot that an answer without JSON fills. `re_examinable = "opt_in"`: where its agent says so. `computed`: the rule
+    that makes its cards, so that no model is asked."""
 
     name: str
     title: str
@@ -124,11 +136,18 @@ class CardType:
     plain: str | None = None
     rules: tuple[Rule, ...] = ()
     forecast: Forecast | None = None
+    computed: str | None = None
 
     @property
     def is_decision(self) -> bool:
         """Whether its cards have a state: open, resolved, expired."""
         return self.re_examinable == "until_resolved"
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The card as a JSON schema, in what every provider takes: bounds are said in words."""
+        slots = {slot.name: _slot_schema(slot) for slot in self.slots}
+        return {"type": "object", "properties": slots, "required": list(slots), "additionalProperties": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +185,8 @@ class CardTypes:
 
     def re_examination_of(self, parent: CardType) -> CardType:
         """The re-examination card, with the parent's own actions as its vocabulary where it names any."""
-        card = self.get(RE_EXAMINATION)
-        if parent.forecast is not None:
+        card = replace(self.get(RE_EXAMINATION), computed=parent.computed)
+        if parent.forecast is not None and parent.forecast.probability is not None:
             stated = next(slot for slot in parent.slots if slot.name == parent.forecast.probability)
             anew = replace(stated, name="probability", required=False, about="how likely it is now, from 0 to 1")
             card = replace(card, slots=(*card.slots, anew))
@@ -180,6 +199,20 @@ class CardTypes:
             return replace(slot, type="choice", choices=parent.re_examine_actions, pattern=None)
 
         return replace(card, slots=tuple(bound(slot) for slot in card.slots))
+
+
+_JSON_TYPES = {"number": "number", "boolean": "boolean"}
+
+
+def _slot_schema(slot: Slot) -> dict[str, Any]:
+    form: dict[str, Any] = {"type": _JSON_TYPES.get(slot.type, "string")}
+    if slot.type == "choice":
+        form["enum"] = list(slot.choices)
+    elif slot.type == "list":
+        form = {"type": "array", "items": {"type": "string"}}
+    if slot.required and slot.empty_when is None and slot.from_ is None:
+        return form
+    return {"anyOf": [form, {"type": "null"}]}
 
 
 # Operations
@@ -272,7 +305,7 @@ def _card_type(data: dict[str, Any], stem: str) -> CardType:
         name=stem, title=file.title, line=file.line, slots=tuple(slots.values()),
         re_examinable=str(allows).lower() if isinstance(allows, bool) else allows,
         re_examine_actions=file.re_examine_actions, follow=file.follow, plain=file.plain, forecast=file.forecast,
-        rules=file.rules,
+        rules=file.rules, computed=file.computed,
     )  # fmt: skip
     for ok, key, reason in _checks(card, slots):
         if not ok:
@@ -286,8 +319,8 @@ def _slot(name: str, table: SlotTable) -> Slot:
         _refuse(at, "a slot's name has small letters, digits and underscores, and is not `age`")
     if table.type not in TYPES:
         _refuse((*at, "type"), f"expected one of {', '.join(TYPES)}")
-    if (table.type == "choice") != bool(table.choices):
-        _refuse((*at, "choices"), "a choice, and only a choice, has choices")
+    if bool(table.choices) != (table.type == "choice") and table.type != "classes":
+        _refuse((*at, "choices"), "a choice has choices, classes may have them, and nothing else has")
     if table.pattern is not None:
         try:
             re.compile(table.pattern)
@@ -302,11 +335,27 @@ def _forecast_checks(
     def is_a(name: str, kind: str) -> bool:
         return name in slots and slots[name].type == kind
 
-    share = is_a(told.probability, "number") and (slots[told.probability].min, slots[told.probability].max) == (0, 1)
+    stated = told.probability
+    share = stated is None or (is_a(stated, "number") and (slots[stated].min, slots[stated].max) == (0, 1))
+    forms = [name for name in (told.probability, told.classes, told.quantiles) if name is not None]
     checks = [
         (card.is_decision, ("re_examinable",), "a forecast ends: until_resolved"),
         (card.follow is None, ("follow",), "a forecast is answered, not followed as a trade"),
+        (len(forms) == 1, ("forecast",), "expected one of probability, classes and quantiles"),
         (share, ("forecast", "probability"), "expected a number slot from 0 to 1"),
+        (told.classes is None or is_a(told.classes, "classes"), ("forecast", "classes"), "expected a classes slot"),
+        (
+            told.quantiles is None or is_a(told.quantiles, "quantiles"),
+            ("forecast", "quantiles"),
+            "expected a quantiles slot",
+        ),
+        (
+            isinstance(told.ordered, bool) or is_a(told.ordered, "boolean"),
+            ("forecast", "ordered"),
+            "expected true, false or a boolean slot",
+        ),
+        (told.claim is None or told.probability is not None, ("forecast", "claim"), "a claim has a probability"),
+        (told.rule is None or told.probability is not None, ("forecast", "rule"), "a rule answers a probability"),
         (is_a(told.due, "time"), ("forecast", "due"), "expected a time slot"),
         (told.claim is None or is_a(told.claim, "choice"), ("forecast", "claim"), "expected a choice slot"),
     ]
@@ -339,6 +388,12 @@ def _checks(card: CardType, slots: Mapping[str, Slot]) -> list[tuple[bool, tuple
             f"a trade has the slots {', '.join(TRADE_SLOTS)}",
         ),
         (card.plain is None or card.plain in slots, ("plain",), "expected the name of a slot"),
+        (card.computed in (None, *COMPUTED), ("computed",), f"expected one of {', '.join(COMPUTED)}"),
+        (
+            card.computed is None or card.follow == COMPUTED.get(card.computed),
+            ("computed",),
+            f"this rule makes what is followed as a {COMPUTED.get(card.computed or '')}",
+        ),
     ]
     checks += [] if card.forecast is None else _forecast_checks(card, card.forecast, slots)
     for name, slot in slots.items():

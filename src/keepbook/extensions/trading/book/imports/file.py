@@ -15,9 +15,14 @@ from typing import Any
 from keepbook.book.upkeep.reading_apart import USUAL_LIMITS
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import table, values
-from keepbook.extensions.trading.book.imports.formats import format_named, plain_table, recognise_format
+from keepbook.extensions.trading.book.imports.formats import (
+    format_named,
+    nearest_format,
+    plain_table,
+    recognise_format,
+)
 from keepbook.extensions.trading.book.imports.formats.reading import CellReader, FileFormat, ReadRow
-from keepbook.extensions.trading.book.imports.pairing import Fill, Trip
+from keepbook.extensions.trading.book.imports.pairing import ASSIGNED, EXERCISED, Fill, Trip, settle_option
 from keepbook.extensions.trading.book.imports.table import FileTable, figures_in
 from keepbook.extensions.trading.book.imports.trade_table import read_trade_file
 from keepbook.extensions.trading.book.trades import TRADES
@@ -41,13 +46,22 @@ class FileImport:
     paired: set[int] = field(default_factory=set)
     added: set[int] = field(default_factory=set)
     unconverted: dict[str, float] = field(default_factory=dict)
+    converted: dict[tuple[str, str, str], tuple[float, str, str]] = field(default_factory=dict)
+    """Fees in other coins, by coin, currency and what gave the rate: how much, and the first and last such rate."""
     quotes: dict[str, str] = field(default_factory=dict)
     """For symbols that do not name their currency: that of their first fee."""
-    lots: list[Fill] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def refuse(self, rows: Iterable[int], reason: str) -> None:
         for row in rows:
             self.refused.setdefault(row, reason)
+
+    def counts(self) -> tuple[int, int, int]:
+        """How many rows were added, paired and unchanged: each row in one of them, and in none if it was refused."""
+        wrong = self.refused.keys()
+        paired = self.paired - wrong
+        added = self.added - paired - wrong
+        return len(added), len(paired), len(self.unchanged - paired - added - wrong)
 
 
 # Rules
@@ -85,22 +99,49 @@ def _head(path: Path) -> str:
 
 def prepare_import(
     found: FileTable, now: datetime, *, format: str | None, columns: Mapping[str, str] | None, zone: str,
-    symbol: str | None, multipliers: Mapping[str, float],
+    symbol: str | None, multipliers: Mapping[str, float], dates: str | None = None,
 ) -> FileImport:  # fmt: skip
     """The table and how to read it; raises `Invalid`, which asks for a mapping, if no format fits."""
-    if columns is not None:
-        chosen = plain_table.format_of_mapping(columns)
-    elif format is not None:
-        chosen = format_named(format)
-        if chosen.name != "plain" and not chosen.knows(found.columns):
-            raise Invalid(
-                f"this is no file of {chosen.title}: its columns are {_columns_in_words(found.columns)}", field="format"
-            )
-    else:
-        chosen = recognise_format(found.columns) or plain_table.format_of_mapping({})
+    chosen = _choose_format(found.columns, format, columns)
+    found = chosen.pick(found)
     cells = (cell for name in found.columns if not _is_time(name) for cell in figures_in(found, name))
     mark = values.decimal_mark((cell for cell in cells if not _looks_like_time(cell)), semicolons=found.semicolons)
-    return FileImport(chosen, found, CellReader(now, mark, zone, symbol, multipliers))
+    order = clean_order(dates) or values.date_order(_times_in(found)) or chosen.dates
+    return FileImport(chosen, found, CellReader(now, mark, zone, symbol, multipliers, order))
+
+
+def _choose_format(names: Sequence[str], format: str | None, columns: Mapping[str, str] | None) -> FileFormat:
+    if columns is not None:
+        return plain_table.format_of_mapping(columns)
+    if format is None:
+        known = recognise_format(names)
+        if known is None and (near := nearest_format(names)) is not None:
+            raise Invalid(
+                f"this looks like a file of {near.title}, and has no column {_in_words(near.missing(names))}, which "
+                "counts: export it with that, or say which column is which", field="file",
+            )  # fmt: skip
+        return known or plain_table.format_of_mapping({})
+    chosen = format_named(format)
+    if chosen.name != "plain" and (missing := chosen.missing(names)):
+        raise Invalid(
+            f"this is no file of {chosen.title}: it has no column {_in_words(missing)}; its columns are "
+            f"{_columns_in_words(names)}", field="format",
+        )  # fmt: skip
+    return chosen
+
+
+def _in_words(missing: Sequence[str]) -> str:
+    return ", ".join(" or ".join(map(repr, name.split("|"))) for name in missing)
+
+
+def clean_order(dates: str | None) -> str | None:
+    if dates not in (None, "", values.DAY_FIRST, values.MONTH_FIRST):
+        raise Invalid(f"dates is day or month, whichever comes first, not {str(dates)[:40]!r}", field="dates")
+    return dates or None
+
+
+def _times_in(found: FileTable) -> Iterator[str]:
+    return (cell for name in found.columns if _is_time(name) for cell in figures_in(found, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +192,30 @@ def _looks_like_time(cell: str) -> bool:
 def take_in(work: FileImport) -> None:
     """Read every row. Fills get a key and are put in the order of time."""
     reads: list[ReadRow] = list(work.format.read(work.table, work.reader))
+    _refuse_contradictions(work.reader.contradictions)
     for rows, one in reads:
         if isinstance(one, Invalid):
+            if one.field == "dates":  # one answer for the whole file, and half of it would be paired wrongly
+                raise one
             work.refuse(rows, one.message)
-    found = [replace(one, rows=rows) for rows, one in reads if isinstance(one, Fill)]
+    found = [each for rows, one in reads if isinstance(one, Fill) for each in _executions(replace(one, rows=rows))]
     if len(found) > 1 and found[0].time > found[-1].time:
         found.reverse()  # the newest first: what stands together at one instant came in the other order
     found.sort(key=lambda one: one.time)
     seen: dict[str, int] = {}
+    by_id: dict[str, str] = {}
     for one in found:
-        key = one.key or _digest(one.time, one.symbol, one.side, one.quantity, one.price, one.fees, one.fee)
+        figures = _digest(one.time, one.symbol, one.side, one.quantity, one.price, one.fees, one.fee)
+        if one.key:
+            key = one.key if by_id.setdefault(one.key, figures) == figures else f"{one.key}~{figures}"
+        else:
+            key = figures
         seen[key] = nth = seen.get(key, 0) + 1
         if nth > 1 and one.key:
             work.unchanged.update(one.rows)
             continue
-        work.fills.append(replace(one, key=key if one.key else f"{key}#{nth}"))
+        exits = one.closes_only or (work.format.wallet and one.side == "sell")
+        work.fills.append(replace(one, key=key if one.key else f"{key}#{nth}", closes_only=exits))
     for rows, trip in ((rows, one) for rows, one in reads if isinstance(one, Trip)):
         seen[trip.key] = nth = seen.get(trip.key, 0) + 1
         if nth > 1 and trip.key.startswith("id-"):
@@ -178,6 +228,22 @@ def take_in(work: FileImport) -> None:
             work.reader.paid[key] = work.reader.paid[trip.key]
         work.trips.append(trip._replace(key=key))
         work.rows_of[key] = rows
+
+
+def _refuse_contradictions(found: Sequence[tuple[int, str]]) -> None:
+    """Before anything is written the figures of a file have to agree with each other."""
+    if found:
+        row, words = min(found)
+        more = f" (and {len(found) - 1} more rows)" if len(found) > 1 else ""
+        raise Invalid(
+            f"nothing was loaded: in row {row} {words}{more}. Is a multiplier missing, or was the file changed?",
+            field="file",
+        )  # fmt: skip
+
+
+def _executions(one: Fill) -> tuple[Fill, ...]:
+    """A fill itself; of an assignment the end of the option and the trade in the stock."""
+    return settle_option(one) if one.side in (ASSIGNED, EXERCISED) else (one,)
 
 
 def _digest(*figures: Any) -> str:

@@ -8,21 +8,18 @@ paired already would have changed that, and is refused.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC
-from decimal import Decimal
 from typing import Any
-
-from sqlalchemy import func, insert, select, update
 
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits, limits_in
 from keepbook.errors import Invalid
-from keepbook.extensions.trading.book import days, skills
-from keepbook.extensions.trading.book.files import MOST_REFUSED, Progress, RefusedRow
-from keepbook.extensions.trading.book.imports import mapping, pairing, values
+from keepbook.extensions.trading.book import days
+from keepbook.extensions.trading.book.files import Progress
+from keepbook.extensions.trading.book.imports import keeping, mapping
 from keepbook.extensions.trading.book.imports.file import (
     FileImport,
     ignored_columns,
@@ -30,25 +27,17 @@ from keepbook.extensions.trading.book.imports.file import (
     take_in,
 )
 from keepbook.extensions.trading.book.imports.formats import NAMES
-from keepbook.extensions.trading.book.imports.pairing import FUNDING, Fill, PairedFills, Trip
+from keepbook.extensions.trading.book.imports.pairing import Trip
+from keepbook.extensions.trading.book.imports.places import FilePart, MakeDeployment, make_places, parts_of_file
 from keepbook.extensions.trading.book.imports.table import FileTable
-from keepbook.extensions.trading.book.imports.take_back import OpenPositions
 from keepbook.extensions.trading.book.imports.trade_table import read_trade_file
-from keepbook.extensions.trading.book.market import bars
-from keepbook.extensions.trading.book.trades import Trade, keep_trades
-from keepbook.extensions.trading.tables import fills as fill_rows
-from keepbook.extensions.trading.tables import trades as trade_rows
+from keepbook.extensions.trading.book.loading.corrections import OFFER, clean_mode
+from keepbook.extensions.trading.book.loading.loaded import MOST_REFUSED, TOLD, RefusedRow
 from keepbook.storage.database import Tx
 
-SKILL = "Imported trades"
-"""The skill of deployments that a file brings along."""
-NET = ("ibkr-flex", "tradingview", "plain")
+NET = ("ibkr-flex", "ibkr-activity", "tradingview", "plain")
 """Formats whose own profit is net of fees."""
 SHOWN = 20
-TOLD = 50
-"""So many refused rows are told with a load for as long as it is kept."""
-AT_ONCE = 500
-KEPT_AT_ONCE = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +53,12 @@ class Difference:
 class ImportedTrades:
     """What a file brought, or would. `rows` is the sum of added, paired, unchanged and wrong.
 
-    `trades` counts round trips, `open` what is left open in the symbols of the file. `profit` is net of fees;
-    `unconverted` are fees in coins for which no price is known: they are in no figure. `ignored` are columns with
-    figures that this format does not read. `stated` is the file's own profit of each trade in `preview`, where it has
-    one for that trade alone. `load` is the number by which it is taken back, where something came in.
+    `trades` counts round trips, `open` what is left open in the symbols of the file. `profits` are net of fees, by
+    currency; `profit` is the one of them, and None where there are several, which are not added up. `deployments` are
+    the names of those it went to, or would. `unconverted` are fees in coins for which no price is known: they are in no
+    figure. `ignored` are columns with figures that this format does not read. `stated` is the file's own profit of each
+    trade in `preview`, where it has one for that trade alone. `load` is the number by which it is taken back, where
+    something came in.
     """
 
     format: str
@@ -80,7 +71,9 @@ class ImportedTrades:
     refused: tuple[RefusedRow, ...]
     trades: int
     open: int
-    profit: float
+    profit: float | None
+    profits: dict[str, float]
+    deployments: tuple[str, ...]
     profit_file: float | None
     profit_compared: float | None
     differences: tuple[Difference, ...]
@@ -100,8 +93,10 @@ class ImportedTrades:
 def import_trades(
     tx: Tx, source: Any, *, deployment: str | None = None, format: str | None = None,
     columns: Mapping[str, str] | None = None, symbol: str | None = None, zone: str = "UTC",
-    multipliers: Mapping[str, float] | None = None, dry_run: bool = False, create: Any = None,
+    multipliers: Mapping[str, float] | None = None, dates: str | None = None, dry_run: bool = False,
+    create: MakeDeployment | None = None,
     origin: Origin | None = None, progress: Progress | None = None, limits: ReadingLimits = USUAL_LIMITS,
+    corrections: str = OFFER,
 ) -> ImportedTrades:  # fmt: skip
     """Import a file of trades or fills, or show the result. A mapping with a name of its own is stored. `progress` is
     called with how much is stored; an exception from it ends the load, and nothing of it stays."""
@@ -118,21 +113,20 @@ def import_trades(
     table = read_trade_file(source, format, columns, limits)
     work = prepare_import(
         table, tx.clock().astimezone(UTC), format=format, columns=columns or None, zone=zone,
-        symbol=symbol, multipliers=told,
+        symbol=symbol, multipliers=told, dates=dates,
     )  # fmt: skip
     take_in(work)
-    place = _deployment(tx, work, deployment, dry_run, create)
-    _leave_out_known(tx, work, place)
-    work.fills = [_with_fees_in_quote(tx, work, one) for one in work.fills]
-    work.trips = [_paid_for(tx, work, one) for one in work.trips]
-    _refuse_older(tx, work, place)
-    before = _open_lots(tx, place, {one.symbol for one in work.fills})
-    results = _pair_all(work, before)
+    parts = parts_of_file(tx, work, deployment)
+    for part in parts:
+        keeping.leave_out_known(tx, work, part, clean_mode(corrections))
+        keeping.convert_fees(tx, work, part)
+        keeping.refuse_older(tx, work, part)
+        keeping.pair_part(tx, work, part)
     load = None
-    if origin is not None and place is not None and (work.fills or work.trips):
+    if origin is not None and any(part.fills or part.trips for part in parts):
         load = loads.next_number(tx)
-        _keep(tx, work, place, results, load, origin, progress or _silent)
-    return _to_imported(work, results, dry_run, load)
+        _keep(tx, work, [part for part in parts if part.fills or part.trips], load, origin, progress or _silent, create)
+    return _to_imported(work, parts, dry_run, load)
 
 
 def read_before(book: OpenBook, source: Any, format: str | None, columns: Mapping[str, str] | None) -> FileTable:
@@ -151,206 +145,87 @@ def _silent(_: int) -> None:
     """Nobody wants to hear how far it is."""
 
 
-def _deployment(tx: Tx, work: FileImport, ref: str | None, dry_run: bool, create: Any) -> str | None:
-    """Where it goes: the deployment named, else one for the format, made where it is missing."""
-    name = ref or work.format.title
-    found = skills.deployment_called(tx, name)
-    if found is not None:
-        return found.id
-    if ref is not None:
-        raise Invalid(f"there is no deployment {ref[:80]!r} in this book; create it first", field="deployment")
-    if dry_run:
-        return None
-    made: str = create(tx, name)
-    return made
-
-
-def _leave_out_known(tx: Tx, work: FileImport, place: str | None) -> None:
-    known = _known_keys(tx, place, [one.key for one in work.fills], fill_rows)
-    for one in work.fills:
-        if one.key in known:
-            work.unchanged.update(one.rows)
-    work.fills = [one for one in work.fills if one.key not in known]
-    there = _known_keys(tx, place, [one.key for one in work.trips], trade_rows)
-    for trip in work.trips:
-        (
-            work.unchanged if trip.key in there else work.paired if len(work.rows_of[trip.key]) > 1 else work.added
-        ).update(work.rows_of[trip.key])
-    work.trips = [one for one in work.trips if one.key not in there]
-
-
-def _with_fees_in_quote(tx: Tx, work: FileImport, one: Fill) -> Fill:
-    """With its fees in the quote; what cannot be converted is counted by its coin."""
-    paid = (_in_quote(tx, work, one.symbol, one.quote, one.price, one.time, *fee) for fee in one.fees)
-    return replace(one, fee=one.fee + sum(paid))
-
-
-def _paid_for(tx: Tx, work: FileImport, trip: Trip) -> Trip:
-    """The same for a whole trade, at the price of its exit."""
-    if trip.key not in work.reader.paid:
-        return trip
-    paid, coin, quote = work.reader.paid[trip.key]
-    fee = _in_quote(tx, work, trip.symbol, quote, trip.exit_price, trip.exit_time, paid, coin)
-    return trip._replace(fees=trip.fees + fee)
-
-
-def _in_quote(
-    tx: Tx, work: FileImport, symbol: str, told: str, price: float, at: str, paid: Decimal, coin: str
-) -> float:  # fmt: skip
-    """A fee in the currency of the price: that of the symbol, else as the file says, else that of its first fee."""
-    base, named = values.split_symbol(symbol)
-    quote = named or told or work.quotes.setdefault(symbol, coin)
-    if coin in ("", quote):
-        return float(paid)
-    if coin == base:
-        return float(paid) * price
-    if (rate := _rate(tx, work, coin, quote, at)) is not None:
-        return float(paid) * rate
-    work.unconverted[coin] = work.unconverted.get(coin, 0.0) + float(paid)
-    return 0.0
-
-
-def _rate(tx: Tx, work: FileImport, coin: str, quote: str, at: str) -> float | None:
-    """What a coin cost then: by the bars of either way round, else by the last fill of that pair in this file."""
-    symbol = f"{coin}/{quote}"
-    for name, way in ((symbol, 1), (f"{quote}/{coin}", -1)):
-        for timeframe in bars.timeframes(tx.conn, name):
-            if (found := bars.close_at(tx.conn, name, timeframe, at)) is not None and found[1] > 0:
-                return float(found[1] ** way)
-    if {coin, quote} <= {"USDT", "USDC", "USD", "BUSD", "FDUSD", "TUSD", "DAI"}:
-        return 1.0
-    seen = [one.price for one in work.fills if one.symbol == symbol and one.time <= at]
-    return seen[-1] if seen else None
-
-
-def _refuse_older(tx: Tx, work: FileImport, place: str | None) -> None:
-    if place is None:
-        return
-    query = select(fill_rows.c.symbol, func.max(fill_rows.c.time)).where(
-        fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place
-    )
-    last = {row[0]: row[1] for row in tx.conn.execute(query.group_by(fill_rows.c.symbol))}
-    for one in work.fills:
-        if one.time < last.get(one.symbol, ""):
-            work.refuse(
-                one.rows, f"older than what is paired already for {one.symbol}; load files in the order of time"
-            )
-    work.fills = [one for one in work.fills if one.time >= last.get(one.symbol, "")]
-
-
-def _pair_all(work: FileImport, before: Mapping[str, list[Fill]]) -> dict[str, PairedFills]:
-    results: dict[str, PairedFills] = {}
-    for symbol in dict.fromkeys(one.symbol for one in work.fills):
-        mine = [one for one in work.fills if one.symbol == symbol]
-        results[symbol] = found = pairing.pair_fills(before.get(symbol, []), mine)
-        for one in found.unassigned:
-            work.refuse(one.rows, "funding with nothing open to charge it to")
-        unassigned = {one.key for one in found.unassigned}
-        for one in mine:
-            if one.key not in unassigned:
-                (work.paired if one.key in found.touched else work.added).update(one.rows)
-    return results
-
-
 def _keep(
-    tx: Tx,
-    work: FileImport,
-    place: str,
-    results: Mapping[str, PairedFills],
-    load: int,
-    origin: Origin,
-    progress: Progress,
-) -> None:
-    left = {lot.key: lot for found in results.values() for lot in found.open}
-    unassigned = {one.key for found in results.values() for one in found.unassigned}
-    fresh = {one.key for one in work.fills}
-    rows = []
-    for one in work.fills:
-        if one.key in unassigned:
-            continue
-        lot = left.get(one.key)
-        remaining = Decimal(0) if lot is None else lot.left
-        rows.append(
-            {
-                "owner": tx.owner, "deployment_id": place, "key": one.key, "symbol": one.symbol, "side": one.side,
-                "time": one.time, "quantity": float(one.quantity), "price": one.price,
-                "fee": one.fee if lot is None else lot.fee, "multiplier": one.multiplier, "remaining": str(remaining),
-                "load": load,
-            }
-        )  # fmt: skip
-    trips = [*work.trips, *(trip for found in results.values() for trip in found.trips)]
-    kept, earlier = [(tx.owner, *_trade(trip, place)) for trip in trips], set(tx.batches)
+    tx: Tx, work: FileImport, parts: Sequence[FilePart], load: int, origin: Origin, progress: Progress,
+    create: MakeDeployment | None,
+) -> None:  # fmt: skip
+    made = make_places(tx, parts, create)
+    earlier, before = set(tx.batches), {}
+    rows = {part.home: keeping.fills_to_store(tx, part, part.home, load) for part in parts}
+    fills, trades = sum(map(len, rows.values())), sum(len(part.all_trips) for part in parts)
+    done = 0
 
-    def done(many: int) -> None:
-        progress(len(work.table.lines) * many // max(1, len(rows) + len(kept)))
+    def tell(many: int) -> None:
+        progress(len(work.table.lines) * (done + many) // max(1, fills + trades))
 
-    for start in range(0, len(rows), KEPT_AT_ONCE):
-        done(start)
-        tx.conn.execute(insert(fill_rows), rows[start : start + KEPT_AT_ONCE])
-    before: dict[str, tuple[str, float]] = {}
-    for symbol, found in results.items():
-        before |= _use_up(tx, place, symbol, fresh, {lot.key: lot for lot in found.open})
-    for start in range(0, len(kept), KEPT_AT_ONCE):
-        done(len(rows) + start)
-        keep_trades(tx, kept[start : start + KEPT_AT_ONCE])
+    for part in parts:
+        for start in keeping.store_fills(tx, rows[part.home]):
+            tell(start)
+        done += len(rows[part.home])
+        before[part.home] = {"lots": keeping.use_up_lots(tx, part, part.home)}
+        for start in keeping.store_trades(tx, part, part.home):
+            tell(start)
+        done += len(part.all_trips)
     days.fold_marked_days(tx)
-    done(len(rows) + len(kept))
+    tell(0)
     batches = [int(nth) for what, nth in tx.batches if what == "trades" and (what, nth) not in earlier]
-    told = {
-        "file": "", "added": len(work.added), "paired": len(work.paired), "wrong": len(work.refused),
-        "unchanged": len(work.unchanged - work.paired - work.added), "refused": sorted(work.refused.items())[:TOLD],
-    }  # fmt: skip
+    brought = {"batches": sorted(batches), "places": [part.home for part in parts], "made": made}
     loads.record_load(
-        tx, origin, loads.TRADES, work.format.title, nth=load, deployment_id=place, trades=len(kept), fills=len(rows),
-        brought=sorted(batches), before=before, told=told,
+        tx, origin, loads.TRADES, work.format.title, nth=load, deployment_id=parts[0].home, trades=trades, fills=fills,
+        brought=brought, before=before, told=count_rows(work),
     )  # fmt: skip
 
 
-def _use_up(tx: Tx, place: str, symbol: str, fresh: set[str], lots: Mapping[str, Any]) -> OpenPositions:
-    """Of earlier fills what is left after this file; answers what was left before it."""
-    found = {}
-    for key, was in _open_keys(tx, place, symbol).items():
-        if key in fresh:
-            continue
-        lot = lots.get(key)
-        left = ("0", was[1]) if lot is None else (str(lot.left), lot.fee)
-        if left != was:
-            found[key] = was
-            where = (fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.key == key)
-            tx.conn.execute(update(fill_rows).where(*where).values(remaining=left[0], fee=left[1]))
-    return found
+def count_rows(work: FileImport) -> dict[str, Any]:
+    """What became of the rows, as the page of the load tells it."""
+    added, paired, unchanged = work.counts()
+    return {
+        "file": "", "added": added, "paired": paired, "wrong": len(work.refused), "unchanged": unchanged,
+        "refused": sorted(work.refused.items())[:TOLD],
+    }  # fmt: skip
 
 
-def _trade(trip: Trip, place: str) -> Trade:
-    return Trade(
-        place, trip.exit_time, trip.key, trip.symbol, trip.side, trip.quantity, trip.entry_time, trip.entry_price,
-        trip.exit_price, trip.fees, trip.pnl, None, None, None, trip.entry_reason, trip.exit_reason, trip.exit_time,
-    )  # fmt: skip
-
-
-def _to_imported(
-    work: FileImport, results: Mapping[str, PairedFills], dry_run: bool, load: int | None
-) -> ImportedTrades:
-    trips = [*work.trips, *(trip for found in results.values() for trip in found.trips)]
-    compared = _compare_profits(work, trips)
+def _to_imported(work: FileImport, parts: Sequence[FilePart], dry_run: bool, load: int | None) -> ImportedTrades:
+    trips = [trip for part in parts for trip in part.all_trips]
+    compared, profits = _compare_profits(work, trips), _profits(parts)
     lines = {line.row for line in work.table.lines}
     refused = sorted(work.refused.items())
-    notes = [] if work.reader.zone != "UTC" or not work.fills else ["times that name no zone are read as UTC"]
+    added, paired, unchanged = work.counts()
+    notes = [*work.notes, *work.reader.notes, *_conversions(work)]
+    notes += [] if work.reader.zone != "UTC" or not work.fills else ["times that name no zone are read as UTC"]
     notes += [] if lines else ["the file has a header and no rows"]
     for coin, paid in sorted(work.unconverted.items()):
         notes.append(f"fees of {paid:g} {coin} have no price in the book or in the file: they are in no figure")
     return ImportedTrades(
-        format=work.format.name, title=work.format.title, rows=len(lines), added=len(work.added),
-        paired=len(work.paired), unchanged=len(work.unchanged - work.paired - work.added), wrong=len(work.refused),
+        format=work.format.name, title=work.format.title, rows=len(lines), added=added, paired=paired,
+        unchanged=unchanged, wrong=len(work.refused),
         refused=tuple(RefusedRow(row, reason) for row, reason in refused[:MOST_REFUSED]), trades=len(trips),
-        open=sum(len(found.open) for found in results.values()), profit=sum(trip.pnl for trip in trips),
-        profit_file=sum(one.file for one in compared) if compared else None,
-        profit_compared=sum(one.ours for one in compared) if compared else None,
+        open=sum(len(found.open) for part in parts for found in part.results.values()),
+        profit=next(iter(profits.values()), 0.0) if len(profits) < 2 else None, profits=profits,
+        deployments=tuple(part.name for part in parts if part.place is not None or part.fills or part.trips),
+        profit_file=sum(one.file for one in compared) if compared and len(profits) < 2 else None,
+        profit_compared=sum(one.ours for one in compared) if compared and len(profits) < 2 else None,
         differences=tuple(one for one in compared if abs(one.file - one.ours) > 0.005 + 1e-6 * abs(one.file)),
         unconverted=work.unconverted, ignored=ignored_columns(work), notes=tuple(notes), columns=work.table.columns,
         preview=tuple(trips[:SHOWN]) if dry_run else (), dry_run=dry_run,
         stated=tuple(_alone(work, trips)[:SHOWN]) if dry_run else (), load=load,
     )  # fmt: skip
+
+
+def _conversions(work: FileImport) -> list[str]:
+    """How fees in other coins were counted: by which rates, and of when."""
+    return [
+        f"fees of {paid:.8g} {coin} were counted in {quote} by {source}, {first[:10]} to {last[:10]}"
+        for (coin, quote, source), (paid, first, last) in sorted(work.converted.items())
+    ]
+
+
+def _profits(parts: Sequence[FilePart]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for part in parts:
+        for trip in part.all_trips:
+            found[part.currency] = found.get(part.currency, 0.0) + trip.pnl
+    return found
 
 
 def _alone(work: FileImport, trips: Sequence[Trip]) -> list[float | None]:
@@ -386,43 +261,3 @@ def _compare_profits(work: FileImport, trips: Sequence[Trip]) -> list[Difference
             file[trip.symbol] = file.get(trip.symbol, 0.0) + float(stated[out] or 0.0)
         told.add(out)
     return [Difference(symbol, file[symbol], ours[symbol]) for symbol in ours]
-
-
-# Queries
-
-
-def _known_keys(tx: Tx, place: str | None, keys: Sequence[str], rows: Any) -> set[str]:
-    found: set[str] = set()
-    for start in range(0, 0 if place is None else len(keys), AT_ONCE):
-        part = list(keys[start : start + AT_ONCE])
-        query = select(rows.c.key).where(rows.c.owner == tx.owner, rows.c.deployment_id == place, rows.c.key.in_(part))
-        found |= set(tx.conn.execute(query).scalars())
-    return found
-
-
-def _open_keys(tx: Tx, place: str, symbol: str) -> dict[str, tuple[str, float]]:
-    """Of what is open what is left, and the fee that belongs to it."""
-    query = select(fill_rows.c.key, fill_rows.c.remaining, fill_rows.c.fee).where(
-        fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.symbol == symbol,
-        fill_rows.c.remaining != "0",
-    )  # fmt: skip
-    return {row.key: (row.remaining, row.fee) for row in tx.conn.execute(query)}
-
-
-def _open_lots(tx: Tx, place: str | None, symbols: set[str]) -> dict[str, list[Fill]]:
-    """What earlier files left open, the oldest first."""
-    lots: dict[str, list[Fill]] = {}
-    if place is None:
-        return lots
-    query = select(fill_rows).where(
-        fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.remaining != "0"
-    )
-    for row in tx.conn.execute(query.order_by(fill_rows.c.time, fill_rows.c.key)):
-        if row.symbol in symbols and row.side != FUNDING:
-            lots.setdefault(row.symbol, []).append(
-                Fill(
-                    row.time, row.symbol, row.side, Decimal(str(row.quantity)), row.price, row.key, row.fee,
-                    multiplier=row.multiplier, remaining=Decimal(row.remaining),
-                )
-            )  # fmt: skip
-    return lots

@@ -2,24 +2,39 @@
 
 A fill in the direction of the open position adds to it. A fill against it closes the oldest first, in part if it is
 smaller, and what is left of it opens the other side: a reversal. Fees stay with the quantity they were paid for, and
-funding is charged to what is open when it comes.
+funding is charged to what is open when it comes. A split makes more or fewer of what was bought before it; what expires
+closes what is open, whichever way it was held, and opens nothing.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import Context, Decimal
 from hashlib import blake2b
 from typing import NamedTuple
 
-FUNDING = "funding"
+FUNDING, SPLIT, EXPIRY, ASSIGNED, EXERCISED = "funding", "split", "expiry", "assigned", "exercised"
+"""Sides besides `buy` and `sell`."""
+
+
+class OptionTerms(NamedTuple):
+    """What an option is on: its stock, `call` or `put`, and the strike."""
+
+    underlying: str
+    right: str
+    strike: float
 
 
 @dataclass(frozen=True, slots=True)
 class Fill:
     """One execution. `fee` is in the quote; `profit` is the file's own figure for it; `rows` where it stands.
 
-    `quote` is the currency of its price, where the file says so and the symbol does not. `remaining` is what of it is
-    open after pairing; None before.
+    `quote` is the currency that its price and fee count in, where the file says so: it wins over that of the symbol.
+    `account` is as the file names it. `remaining` is what of it is open after pairing; None before.
+
+    Besides `buy` and `sell` a fill may be `funding` (its `fee` is what was paid); a `split` (`quantity` is how many
+    there are for one: 4, or 0.1 for one for ten); an `expiry` (`quantity` contracts, 0 for all, end at `price`, which
+    is 0 for worthless); `assigned` (it was short) or `exercised` (it was long), with its `option`: the option ends at
+    0, and `quantity` times `multiplier` of the stock change hands at the strike.
     """
 
     time: str
@@ -36,6 +51,14 @@ class Fill:
     reason: str | None = None
     remaining: Decimal | None = None
     quote: str = ""
+    account: str = ""
+    closing_fee: float = 0.0
+    """What is paid for what it closes alone, and not for what it opens: the swap of a position that is turned over."""
+    closes_only: bool = False
+    """It opens nothing with what it does not close: a sale out of a wallet, which is never short; an exit by name."""
+    option: OptionTerms | None = None
+    factor: Decimal = Decimal(1)
+    """How many there are now for one of those that were bought: by this, `price` and `remaining` differ from then."""
 
     @property
     def left(self) -> Decimal:
@@ -58,6 +81,8 @@ class Trip(NamedTuple):
     exit_key: str
     entry_reason: str | None = None
     exit_reason: str | None = None
+    quote: str = ""
+    account: str = ""
 
     @property
     def pnl(self) -> float:
@@ -75,33 +100,111 @@ class PairedFills:
     touched: set[str] = field(default_factory=set)
     """The keys of fills that became part of a round trip, or were charged to one."""
     unassigned: list[Fill] = field(default_factory=list)
-    """Funding for which nothing was open."""
+    """Funding, expiries and exits for which nothing was open."""
+    unopened: dict[str, Decimal] = field(default_factory=dict)
+    """Of what only closes, by its key, how much was not opened here."""
+    changed: dict[str, str] = field(default_factory=dict)
+    """When what is open of a fill last became less, or was split."""
+
+
+_EXACT = Context(prec=60)
+_SMALLEST = Decimal("1e-18")
+
+
+def in_units_then(lot: Fill) -> Decimal:
+    """What is left of a lot, counted as on the day on which it was bought."""
+    return lot.left if lot.factor == 1 else _EXACT.divide(lot.left, lot.factor)
+
+
+def settle_option(fill: Fill) -> tuple[Fill, Fill]:
+    """An assignment or exercise as two fills: the option ends at nothing, the stock changes hands at the strike."""
+    if fill.option is None:
+        raise ValueError("an assignment names its option")
+    underlying, right, strike = fill.option
+    way = "buy" if (right == "call") == (fill.side == EXERCISED) else "sell"
+    ended = replace(fill, side=EXPIRY, price=0.0, reason=fill.reason or fill.side, option=None)
+    shares = fill.quantity * Decimal(str(fill.multiplier))
+    key = f"{fill.key}-stock" if fill.key else ""
+    stock = Fill(
+        fill.time, underlying, way, shares, strike, key, rows=fill.rows, reason=fill.side, quote=fill.quote,
+        account=fill.account,
+    )  # fmt: skip
+    return ended, stock
 
 
 def pair_fills(opened: Sequence[Fill], coming: Iterable[Fill]) -> PairedFills:
     """Pair the fills of one symbol, in the order of time, with the lots that were open."""
     found = PairedFills(open=list(opened))
+    steps = {FUNDING: _charge, SPLIT: _split, EXPIRY: _expire}
     for fill in coming:
-        if fill.side == FUNDING:
-            _charge(found, fill)
-        else:
-            _take(found, fill)
+        steps.get(fill.side, _take)(found, fill)
     return found
 
 
+def position_of(key: str) -> str:
+    """The position that a fill belongs to by its key, `pos-17/in`: where a broker keeps several of one symbol apart.
+    Such a fill closes nothing but its own."""
+    start, mark, _ = key.partition("/")
+    return start if mark and start.startswith("pos-") else ""
+
+
 def _take(found: PairedFills, fill: Fill) -> None:
-    left, fee = fill.left, fill.fee
-    while left > 0 and found.open and found.open[0].side != fill.side:
-        lot = found.open[0]
+    left, fee, position = fill.left, fill.fee, position_of(fill.key)
+    closes = min(left, _closable(found.open, fill.side, position)) if fill.closing_fee else Decimal(0)
+    if not closes:
+        fee += fill.closing_fee
+    while left > 0 and (place := _first_lot(found.open, fill.side, position)) is not None:
+        lot = found.open[place]
         part = min(lot.left, left)
         paid_in, paid_out = lot.fee * float(part / lot.left), fee * float(part / left)
-        found.trips.append(_trip(lot, fill, part, paid_in + paid_out))
+        settled = fill.closing_fee * float(part / closes) if closes else 0.0
+        found.trips.append(_trip(lot, fill, part, paid_in + paid_out + settled))
         found.touched |= {lot.key, fill.key}
+        found.changed[lot.key] = fill.time
         rest = replace(lot, remaining=lot.left - part, fee=lot.fee - paid_in)
-        found.open[0:1] = [rest] if rest.left > 0 else []
+        found.open[place : place + 1] = [rest] if rest.left > 0 else []
         left, fee = left - part, fee - paid_out
-    if left > 0:
+    if left > 0 and fill.closes_only:
+        found.unopened[fill.key] = left
+        found.unassigned += [] if fill.key in found.touched else [fill]
+    elif left > 0:
         found.open.append(replace(fill, remaining=left, fee=fee))
+
+
+def _closable(lots: Sequence[Fill], side: str, position: str) -> Decimal:
+    mine = (lot.left for lot in lots if position_of(lot.key) == position and lot.side != side)
+    return sum(mine, Decimal(0))
+
+
+def _first_lot(lots: Sequence[Fill], side: str, position: str) -> int | None:
+    """Where the oldest lot of a position stands, if this side closes it."""
+    if not position and lots and not position_of(lots[0].key):  # as nearly always
+        return 0 if lots[0].side != side else None
+    mine = (place for place, lot in enumerate(lots) if position_of(lot.key) == position)
+    place = next(mine, None)
+    return place if place is not None and lots[place].side != side else None
+
+
+def _split(found: PairedFills, fill: Fill) -> None:
+    """What was bought before it is more, or fewer, at a price to match. Bought on its own instant it is new already."""
+    ratio = fill.quantity
+    for place, lot in enumerate(found.open):
+        if lot.time < fill.time:
+            left = _EXACT.multiply(lot.left, ratio).quantize(_SMALLEST, context=_EXACT).normalize(_EXACT)
+            price, factor = lot.price / float(ratio), _EXACT.multiply(lot.factor, ratio)
+            found.open[place] = replace(lot, remaining=left, price=price, factor=factor)
+            found.changed[lot.key] = fill.time
+            found.touched.add(fill.key)
+
+
+def _expire(found: PairedFills, fill: Fill) -> None:
+    whole = sum((lot.left for lot in found.open), Decimal(0))
+    if not whole:
+        found.unassigned.append(fill)
+        return
+    way = "sell" if found.open[0].side == "buy" else "buy"
+    quantity = min(fill.quantity or whole, whole)
+    _take(found, replace(fill, side=way, quantity=quantity, reason=fill.reason or "expired"))
 
 
 def _charge(found: PairedFills, fill: Fill) -> None:

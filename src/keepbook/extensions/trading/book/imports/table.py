@@ -1,16 +1,18 @@
 """Reads any table into rows by column name: commas, semicolons or tabs, a preamble, JSON, XML, HTML reports.
 
 Nothing is dropped: a line that is no row of the table comes with what is wrong with it. The header is the first line
-that a known format recognises, else the first with the most cells. A second column of the same name is called `Price
-(2)`. A file that is no text is refused by its kind.
+that a known format recognises, else the first with the most cells; where it comes again, with other names perhaps, the
+rows below are read by those. A second column of the same name is called `Price (2)`. Totals, notes and what else stands
+around the table are `beside` it. A file that is no text is refused by its kind.
 """
 
 import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,6 +20,9 @@ from xml.etree import ElementTree
 from keepbook.errors import Invalid
 from keepbook.patterns import regex
 
+STATEMENT_ROWS = ("Trades", "Corporate Actions", "Transfers", "TRNT", "CORP", "OPTT", "TRFR")
+"""Of a statement of Interactive Brokers the tables whose rows change what is held: by name, or by a Flex code."""
+MOST_COLUMNS = 100
 PREAMBLE = 30
 """So many lines may stand before the header."""
 LARGEST = 512 * 2**20
@@ -34,20 +39,23 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A row of a file: where it stands, and its cells by lower-case column name. `wrong`: it is none."""
+    """A row of a file: where it stands, and its cells by lower-case column name. `wrong`: it is none. `section` is the
+    title of the table it stands in, where a file has several."""
 
     row: int
     cells: Mapping[str, Any]
     wrong: str | None = None
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """The columns as the file writes them, and its rows."""
+    """The columns as the file writes them, its rows, and what stands beside them: cells by their place, from "1"."""
 
     columns: tuple[str, ...]
     lines: tuple[FileRow, ...]
     semicolons: bool = False
+    beside: tuple[FileRow, ...] = ()
 
 
 def decode_file(source: Any) -> str:
@@ -91,6 +99,8 @@ def read_table(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
         return _xml(start)
     if start.startswith(("{", "[")):
         return _json(start)
+    if is_statement(start):
+        return read_statement(start)
     return _read_separated(text, known)
 
 
@@ -107,32 +117,111 @@ def _cut(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
     for mark in (",", ";", "\t", "|"):
         for place, cells in enumerate(csv.reader(head, delimiter=mark)):
             names = [cell.strip().lstrip("\ufeff").lower() for cell in cells]
-            score = (known(names), len([name for name in names if name]), -place, mark)
+            fits = known(names)
+            score = (fits, 0 if fits else len([name for name in names if name]), -place, mark)  # the first of them
             if best is None or score[:3] > best[:3]:
                 best = score
-    if best is None or best[1] < 2:
+    if best is None or (not best[0] and best[1] < 2):
         raise Invalid("this is no table: it has no line with two columns", field="file")
-    reader = csv.reader(text.splitlines(), delimiter=best[3])
+    reader = csv.reader(text.splitlines(keepends=True), delimiter=best[3])
+    all_columns: dict[str, None] = {}
     columns: list[str] = []
     lines: list[FileRow] = []
-    for place, cells in enumerate(reader):
-        number = reader.line_num
+    beside: list[FileRow] = []
+    other = False  # below the title of a table that is not known
+    rows = [(reader.line_num, cells) for cells in reader]
+    report = best[3] == "\t" and _is_words(rows[max(0, -best[2] - 1)][1])
+    for place, (number, cells) in enumerate(rows):
         if place < -best[2]:
-            continue
-        if not columns:
-            columns = _unique_names(cell.strip().lstrip("\ufeff") for cell in cells)
-            continue
-        if not any(cell.strip() for cell in cells):
-            continue
-        if len(cells) > len(columns) and any(cell.strip() for cell in cells[len(columns) :]):
-            lines.append(FileRow(number, {}, f"it has {len(cells)} cells, and the header {len(columns)}"))
-            continue
-        padded = [*cells, *[""] * (len(columns) - len(cells))]
-        lines.append(FileRow(number, {name.lower(): cell.strip() for name, cell in zip(columns, padded, strict=False)}))
-    return FileTable(tuple(columns), tuple(lines), best[3] == ";")
+            beside.append(beside_row(number, cells))
+        elif columns and report and _is_title(cells, rows[place + 1 :][:1], columns):
+            other = True
+            beside.append(beside_row(number, cells))
+        elif other and not known([cell.strip().lower() for cell in unique_names(cells)]):
+            beside.append(beside_row(number, cells))
+        elif other or not columns or _is_header_again(cells, columns):
+            columns = unique_names(cell.strip().lstrip("\ufeff") for cell in cells)
+            all_columns |= dict.fromkeys(columns)
+            other = False
+        elif not any(cell.strip() for cell in cells[: 2 if report else len(columns)]):
+            beside.append(beside_row(number, cells))  # nothing, words behind the last column, a total of a report
+        else:
+            lines.append(_row_of_cells(number, cells, columns))
+    return FileTable(tuple(all_columns), tuple(lines), best[3] == ";", tuple(beside))
 
 
-def _unique_names(cells: Iterable[str]) -> list[str]:
+def _is_title(cells: Sequence[str], following: Sequence[tuple[int, Sequence[str]]], columns: Sequence[str]) -> bool:
+    """Of a report copied as text: words alone in a line, and below them no row of the table above."""
+    below = following[0][1] if following else []
+    return _is_words(cells) and (len(below) != len(columns) or not any(map(_DIGIT.search, below)))
+
+
+def _is_words(cells: Sequence[str]) -> bool:
+    return bool(cells) and bool(cells[0].strip()) and not any(cell.strip() for cell in cells[1:])
+
+
+def _is_header_again(cells: Sequence[str], columns: Sequence[str]) -> bool:
+    """Some programs write the header anew for each page or each table of a file."""
+    first = cells[0].strip().lower() if cells else ""
+    names = [cell for cell in cells if cell.strip()]
+    return bool(first) and first == columns[0].lower() and len(names) > 1 and not any(map(_DIGIT.search, names))
+
+
+def _row_of_cells(number: int, cells: Sequence[str], columns: Sequence[str]) -> FileRow:
+    if len(cells) > len(columns) and any(cell.strip() for cell in cells[len(columns) :]):
+        return FileRow(number, {}, f"it has {len(cells)} cells, and the header {len(columns)}")
+    padded = [*cells, *[""] * (len(columns) - len(cells))]
+    return FileRow(number, {name.lower(): cell.strip() for name, cell in zip(columns, padded, strict=False)})
+
+
+def beside_row(number: int, cells: Sequence[str], section: str = "") -> FileRow:
+    """A line that is no row of the table: a title, a total, a note."""
+    return FileRow(number, {str(nth): cell.strip() for nth, cell in enumerate(cells, 1)}, section=section)
+
+
+_STATEMENT = regex(r'"?(?:Statement"?,"?Header|BOF|HEADER"?,"?[A-Z]{3,5})"?,', re.IGNORECASE)
+_DAY, _CLOCK = regex(r"\d{4}-\d{2}-\d{2}"), regex(r"\d{1,2}:\d{2}(?::\d{2})?")
+
+
+def is_statement(text: str) -> bool:
+    """Whether each line says which table it is of, and whether it is its header or a row of it."""
+    return _STATEMENT.match(text) is not None
+
+
+def read_statement(text: str) -> FileTable:
+    """All tables of a statement: the rows of trades and of what else changes holdings, and the others beside."""
+    columns: dict[str, list[str]] = {}
+    counted: dict[str, None] = {}
+    lines: list[FileRow] = []
+    beside: list[FileRow] = []
+    reader = csv.reader(text.splitlines(keepends=True))
+    for cells in reader:
+        told = [cell.strip() for cell in cells]
+        first, second = (*told, "", "")[:2]
+        section, kind = (second, first.title()) if first.upper() in ("HEADER", "DATA") else (first, second)
+        if kind == "Header":
+            columns[section] = unique_names(told[2:])
+            counted |= dict.fromkeys(columns[section] if section in STATEMENT_ROWS else ())
+        elif section not in columns:
+            beside.append(beside_row(reader.line_num, told))
+        else:
+            row = _row_of_cells(reader.line_num, _join_times(told[2:]), columns[section])
+            if kind == "Data" and section in STATEMENT_ROWS:
+                lines.append(replace(row, section=section))
+            else:
+                beside.append(replace(row, section=f"{section} {kind}"))
+    return FileTable(tuple(counted), tuple(lines), beside=tuple(beside))
+
+
+def _join_times(cells: list[str]) -> list[str]:
+    """A spreadsheet that saved it again may have taken the quotes from `"2026-01-05, 10:00:00"`."""
+    for nth, (day, clock) in enumerate(pairwise(cells)):
+        if _DAY.fullmatch(day) and _CLOCK.fullmatch(clock):
+            return [*cells[:nth], f"{day}, {clock}", *cells[nth + 2 :]]
+    return cells
+
+
+def unique_names(cells: Iterable[str]) -> list[str]:
     """Column names, each once."""
     names: list[str] = []
     for cell in cells:
@@ -142,24 +231,37 @@ def _unique_names(cells: Iterable[str]) -> list[str]:
 
 
 class _Rows(HTMLParser):
-    """The rows of all tables of a page, as a person sees them."""
+    """The rows of all tables of a page, as a person sees them. A cell over several columns is followed by empty
+    ones."""
 
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[list[str]] = []
+        self.titles: dict[int, str] = {}
         self._cell: list[str] | None = None
+        self._width = 1
+        self._count = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
         if tag == "tr":
             self.rows.append([])
-        elif tag in ("td", "th") and "hidden" not in (dict(attrs).get("class") or ""):
+            self._count = 0
+        elif tag in ("td", "th") and "hidden" not in (told.get("class") or ""):
+            self.handle_endtag("td")  # older pages do not close their cells
             self._cell = []
+            self._count += 1
+            width = told.get("colspan") or "1"
+            self._width = min(int(width), MOST_COLUMNS) if width.isdecimal() else 1
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th") and self._cell is not None:
+        if tag in ("td", "th", "tr", "table") and self._cell is not None:
             if self.rows:
-                self.rows[-1].append(" ".join("".join(self._cell).split()))
+                text = " ".join("".join(self._cell).split())
+                self.rows[-1] += [text, *[""] * (self._width - 1)]
             self._cell = None
+        if tag == "tr" and self.rows and self._count == 1 and self.rows[-1][0]:
+            self.titles[len(self.rows) - 1] = self.rows[-1][0]
 
     def handle_data(self, data: str) -> None:
         if self._cell is not None:
@@ -167,18 +269,33 @@ class _Rows(HTMLParser):
 
 
 def _html(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
-    """The first table that a format recognises: MetaTrader's report has several. It ends where rows grow short."""
+    """The tables that a format recognises: MetaTrader's report has several, each under its title. A row begins with
+    its time and its number; what does not is a total, or words."""
     page = _Rows()
     page.feed(text)
-    place = next((nth for nth, row in enumerate(page.rows) if known([cell.lower() for cell in row])), None)
-    if place is None:
+    all_columns: dict[str, None] = {}
+    columns: list[str] = []
+    lines: list[FileRow] = []
+    beside: list[FileRow] = []
+    title = ""
+    for nth, row in enumerate(page.rows):
+        if nth in page.titles:
+            title, columns = page.titles[nth], []
+            beside.append(beside_row(nth + 1, row, title))
+        elif known([cell.lower() for cell in row]) or known([name.lower() for name in unique_names(row)]):
+            columns = unique_names(row)
+            all_columns |= dict.fromkeys(columns)
+        elif columns and len(row) > 1 and row[0] and row[1]:
+            one = FileRow(nth + 1, {}, f"it has {len(row)} cells, and the header {len(columns)}", title)
+            if len(row) == len(columns):
+                cells = {name.lower(): cell for name, cell in zip(columns, row, strict=True)}
+                one = FileRow(nth + 1, cells, None, title)
+            lines.append(one)
+        elif any(row):
+            beside.append(beside_row(nth + 1, row, title))
+    if not all_columns:
         raise Invalid("this page has no table of trades that is known; take the export as CSV", field="file")
-    columns, lines = _unique_names(page.rows[place]), []
-    for nth, row in enumerate(page.rows[place + 1 :], place + 2):
-        if len(row) != len(columns):
-            break
-        lines.append(FileRow(nth, {name.lower(): cell for name, cell in zip(columns, row, strict=True)}))
-    return FileTable(tuple(columns), tuple(lines))
+    return FileTable(tuple(all_columns), tuple(lines), beside=tuple(beside))
 
 
 def _json(text: str) -> FileTable:
@@ -208,20 +325,26 @@ def _parse_json(line: str) -> Any:
         return None
 
 
+XML_ROWS = ("Trade", "CorporateAction", "OptionEAE", "Transfer")
 _DECLARES = regex(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
 def _xml(text: str) -> FileTable:
-    """The `Trade` elements of a statement, by their attributes."""
+    """The elements of a statement that change what is held, by their attributes, each kind a section of its own."""
     if _DECLARES.search(text):
         raise Invalid("an XML file with entities of its own is not read", field="file")
     try:
         root = ElementTree.fromstring(text)  # noqa: S314 a file with entities of its own is refused before
     except ElementTree.ParseError as error:
         raise Invalid(f"this XML file is broken: {error}", field="file") from None
-    found = [one for one in root.iter() if one.tag.rpartition("}")[2] == "Trade"]
-    columns = dict.fromkeys(name for one in found for name in one.attrib)
-    rows = (FileRow(nth, {name.lower(): cell for name, cell in one.attrib.items()}) for nth, one in enumerate(found, 1))
+    named = [(one.tag.rpartition("}")[2], one.attrib) for one in root.iter()]
+    kinds = XML_ROWS if any(tag == "Trade" for tag, _ in named) else ("Order", *XML_ROWS)
+    found = [(tag, attributes) for tag, attributes in named if tag in kinds and attributes]
+    columns = dict.fromkeys(name for tag, attributes in found for name in attributes)
+    rows = (
+        FileRow(nth, {name.lower(): cell for name, cell in attributes.items()}, None, tag)
+        for nth, (tag, attributes) in enumerate(found, 1)
+    )
     return FileTable(tuple(columns), tuple(rows))
 
 

@@ -1,34 +1,84 @@
-"""The imports of brokers' files, and how one is taken back.
+"""Loads of trades: recorded with what they brought, and taken back whole.
 
-A load adds trades and fills and uses up what earlier fills left open. When it is taken back, its trades are former from
-then on (as of an earlier instant they are still there), its fills are stored in its own row, and what it used up is
-open again: the same file may be loaded anew. Only the newest load of a deployment can go: later ones are paired with
-it.
+A load adds trades and fills, corrects trades, and uses up what earlier fills left open. When it is taken back, its
+trades are former from then on (as of an earlier instant they are still there), what it corrected stands as before, its
+fills are stored in its own row, and what it used up is open again: the same file may be loaded anew. Only the newest
+load of a deployment can go: later ones stand on it. One trade alone is taken back by a load of its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 from sqlalchemy import delete, func, select, update
 
+from keepbook.book.ground import stored_json
+from keepbook.book.ground.limits import sought
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import batch, ledger
 from keepbook.book.ledger import loads as rows
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.ledger.loads import TRADES, Arrival, Load
-from keepbook.errors import Conflict, Invalid
+from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
 from keepbook.extensions.trading.book import days, former
+from keepbook.extensions.trading.book.imports.open_lots import refresh_open_positions
+from keepbook.extensions.trading.book.imports.places import remove_empty_deployment
+from keepbook.extensions.trading.book.trades import Position, close_others, keep_positions, keep_trades, open_positions
 from keepbook.extensions.trading.tables import fills as fill_rows
 from keepbook.extensions.trading.tables import former_trades as former_rows
+from keepbook.extensions.trading.tables import splits as split_rows
 from keepbook.extensions.trading.tables import trades as trade_rows
 from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import loads as load_rows
 
 AT_ONCE = 5000
-
+LATEST = "9999"
 
 OpenPositions = Mapping[str, tuple[str, float]]
 """Of earlier fills, by their keys, what was left and the fee that belonged to it."""
+
+
+@dataclass(slots=True)
+class LoadTrace:
+    """What a load has brought so far, where it takes several transactions: its deployments, with the positions that
+    were open in each before, those that it made, and its batches."""
+
+    positions: dict[str, list[Position]] = field(default_factory=dict)
+    made: list[str] = field(default_factory=list)
+    batches: set[int] = field(default_factory=set)
+    trades: int = 0
+    older: dict[str, bool] = field(default_factory=dict)
+
+    def enter(self, tx: Tx, place: str) -> None:
+        """Note a deployment before anything of it changes."""
+        if place not in self.positions:
+            self.positions[place] = open_positions(tx, [place], LATEST)
+
+    def had_trades(self, tx: Tx, place: str) -> bool:
+        """Whether a deployment has trades that this load did not bring."""
+        if place not in self.older:
+            query = select(trade_rows.c.key).where(trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id == place)
+            if self.batches:
+                query = query.where(trade_rows.c.batch.not_in(self.batches))
+            self.older[place] = tx.conn.execute(query.limit(1)).first() is not None
+        return self.older[place]
+
+    def note_batches(self, tx: Tx, earlier: Iterable[tuple[str, str]]) -> None:
+        known = set(earlier)
+        self.batches |= {int(nth) for what, nth in tx.batches if what == "trades" and (what, nth) not in known}
+
+    def record(self, tx: Tx, origin: Origin, title: str, told: Mapping[str, Any]) -> int | None:
+        """Record it where it brought anything; answers its number."""
+        changed = [place for place, was in self.positions.items() if was != open_positions(tx, [place], LATEST)]
+        if not self.batches and not changed and not self.made:
+            return None
+        places = list(self.positions)
+        return rows.record_load(
+            tx, origin, TRADES, title, deployment_id=places[0], trades=self.trades,
+            brought={"batches": sorted(self.batches), "places": places, "made": self.made},
+            before={place: {"positions": self.positions[place]} for place in changed}, told=told,
+        )  # fmt: skip
 
 
 # Operations
@@ -37,55 +87,139 @@ OpenPositions = Mapping[str, tuple[str, float]]
 def take_back_trades(tx: Tx, origin: Origin, nth: int) -> Load:
     """Take a load out again, whole."""
     load = rows.load_to_take_back(tx, origin, nth)
-    if load.what != TRADES or load.deployment_id is None:
+    if load.what != TRADES:
         raise Invalid(f"load {nth} brought no trades; undo it under Bring in", field="load")
-    _refuse(tx, load)
-    touched = _take_trades(tx, load.deployment_id, load.brought, stamp(tx.clock()))
+    places = load.brought["places"]
+    _refuse_newer(tx, load, places)
+    now, batches = stamp(tx.clock()), _batches_now(tx, load.brought["batches"])
+    touched, restored = _take_trades(tx, places, batches, now)
     mine = (fill_rows.c.owner == tx.owner, fill_rows.c.load == nth)
     fills = [dict(one._mapping) for one in tx.conn.execute(select(fill_rows).where(*mine).order_by(fill_rows.c.key))]
-    rows.mark_taken_back(tx, nth, [{name: one[name] for name in one if name != "owner"} for one in fills])
+    gone = {"fills": [{name: one[name] for name in one if name != "owner"} for one in fills], "restored": restored}
+    rows.mark_taken_back(tx, nth, gone)
     tx.conn.execute(delete(fill_rows).where(*mine))
-    for key, (remaining, fee) in load.before.items():
-        here = (
-            fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == load.deployment_id, fill_rows.c.key == key
-        )  # fmt: skip
-        tx.conn.execute(update(fill_rows).where(*here).values(remaining=remaining, fee=fee))
+    tx.conn.execute(delete(split_rows).where(split_rows.c.owner == tx.owner, split_rows.c.load == nth))
+    for place in places:
+        symbols = {one["symbol"] for one in fills if one["deployment_id"] == place} | set(load.brought.get("split", ()))
+        _as_before(tx, place, load.before.get(place, {}), symbols)
     days.mark_days(tx, touched)
     days.fold_marked_days(tx)
+    for place in load.brought["made"]:
+        remove_empty_deployment(tx, place, now)
     return rows.load_of(rows.get_load(tx, nth))
 
 
-def _refuse(tx: Tx, load: Arrival) -> None:
-    newer = select(func.max(load_rows.c.nth)).where(
-        load_rows.c.owner == tx.owner, load_rows.c.deployment_id == load.deployment_id,
-        load_rows.c.nth > load.nth, load_rows.c.undone_at.is_(None),
+def _as_before(tx: Tx, place: str, before: Mapping[str, Any], symbols: set[str]) -> None:
+    """What the load had used up of earlier fills is open again, and positions are what they were."""
+    for key, (remaining, fee) in before.get("lots", {}).items():
+        here = (fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.key == key)
+        tx.conn.execute(update(fill_rows).where(*here).values(remaining=remaining, fee=fee))
+    refresh_open_positions(tx, place, symbols)
+    if "positions" in before:
+        was = [Position(*one) for one in before["positions"]]
+        close_others(tx, place, {one[1:4] for one in was})
+        keep_positions(tx, [(tx.owner, *one) for one in was])
+
+
+def take_back_trade(tx: Tx, origin: Origin, key: str, deployment_id: str | None = None) -> Load:
+    """Take one trade out; the load that this makes puts it back when it is taken back itself."""
+    found = _find_trade(tx, key, deployment_id)
+    place = found["deployment_id"]
+    earlier = set(tx.batches)
+    keys = list(trade_rows.c)[: former.KEY]
+    touched = make_former(tx, [column == found[column.name] for column in keys], stamp(tx.clock()))
+    days.mark_days(tx, touched)
+    days.fold_marked_days(tx)
+    trace = LoadTrace()
+    trace.enter(tx, place)
+    trace.note_batches(tx, earlier)
+    title = f"One trade taken back: {found['symbol']} {found['side']}, closed {found['exit_time'][:10]}"
+    nth = trace.record(tx, origin, title, rows.NOTHING_TOLD) or 0
+    return rows.load_of(rows.get_load(tx, nth))
+
+
+def _find_trade(tx: Tx, key: str, deployment_id: str | None) -> Mapping[str, Any]:
+    """The trade with this key, or the only one whose key begins so."""
+    here = [trade_rows.c.owner == tx.owner]
+    if deployment_id is not None:
+        here.append(trade_rows.c.deployment_id == deployment_id)
+    for fits in (trade_rows.c.key == sought(key), trade_rows.c.key.startswith(sought(key), autoescape=True)):
+        found = [dict(one._mapping) for one in tx.conn.execute(select(trade_rows).where(*here, fits).limit(2))]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise Ambiguous(
+                f"{key[:40]!r} fits several trades; name the deployment, or more of the key",
+                [(one["key"], f"{one['symbol']} {one['side']}, closed {one['exit_time'][:10]}") for one in found],
+            )
+    raise NotFound(f"there is no trade {key[:40]!r} in this book", field="key")
+
+
+def _refuse_newer(tx: Tx, load: Arrival, places: Sequence[str]) -> None:
+    newer = select(load_rows.c.nth, load_rows.c.brought).where(
+        load_rows.c.owner == tx.owner, load_rows.c.what == TRADES, load_rows.c.nth > load.nth,
+        load_rows.c.undone_at.is_(None),
     )  # fmt: skip
-    if (later := tx.conn.execute(newer).scalar()) is not None:
-        raise Conflict(
-            f"not undone: load {later} came into the same deployment after it; undo load {later} first",
-            code="touched", by=later,
-        )  # fmt: skip
+    for later, brought in tx.conn.execute(newer.order_by(load_rows.c.nth.desc())):
+        if set(stored_json.load_json(brought)["places"]) & set(places):
+            _refuse_for(later, "came into the same deployment after it")
+    paired = select(func.max(fill_rows.c.load)).where(
+        fill_rows.c.owner == tx.owner, fill_rows.c.symbol.in_(load.brought.get("split", ())),
+        fill_rows.c.load > load.nth,
+    )  # fmt: skip
+    if (later := tx.conn.execute(paired).scalar()) is not None:
+        _refuse_for(later, "was paired with this split")
 
 
-def _take_trades(tx: Tx, place: str, batches: Sequence[int], now: str) -> set[tuple[str, str]]:
-    """Its trades are former from now on; answers the days they closed on."""
+def _refuse_for(later: int, what: str) -> NoReturn:
+    raise Conflict(f"not undone: load {later} {what}; undo load {later} first", code="touched", by=later)
+
+
+def _take_trades(
+    tx: Tx, places: Sequence[str], batches: Sequence[int], now: str
+) -> tuple[set[tuple[str, str]], list[tuple[int, int]]]:
+    """Its trades are former from now on, and those that it corrected stand again. Answers the days they closed on, and
+    which batches stand again under which numbers."""
     if not batches:
-        return set()
-    here = (trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id == place)
-    corrected = select(func.count()).where(
-        former_rows.c.owner == tx.owner, former_rows.c.deployment_id == place, former_rows.c.batch.in_(batches)
+        return set(), []
+    here = (trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id.in_(places), trade_rows.c.batch.in_(batches))
+    touched = make_former(tx, here, now)
+    corrected = select(former_rows).where(
+        former_rows.c.owner == tx.owner, former_rows.c.deployment_id.in_(places), former_rows.c.went.in_(batches)
     )
-    if tx.conn.execute(corrected).scalar():
-        raise Conflict("not undone: another file has corrected some of its trades since", code="touched")
-    mine, number = (*here, trade_rows.c.batch.in_(batches)), ledger.chain_head(tx).sealed + 1 + len(tx.batches)
-    found: list[RowValues] = [(*one, number, now) for one in tx.conn.execute(select(trade_rows).where(*mine))]
+    by_batch: dict[int, list[RowValues]] = {}
+    for one in tx.conn.execute(corrected):
+        by_batch.setdefault(one.batch, []).append(tuple(one)[:-3])
+    restored = []
+    for old, again in sorted(by_batch.items()):
+        restored.append((ledger.chain_head(tx).sealed + 1 + len(tx.batches), old))
+        keep_trades(tx, again)
+        touched |= {(one[1], one[2][:10]) for one in again}
+    return touched, restored
+
+
+def make_former(tx: Tx, here: Sequence[Any], now: str) -> set[tuple[str, str]]:
+    """The trades for which this holds are former from now on; answers the days they closed on."""
+    number = ledger.chain_head(tx).sealed + 1 + len(tx.batches)
+    found: list[RowValues] = [(*one, number, now) for one in tx.conn.execute(select(trade_rows).where(*here))]
     went = sorted(found, key=lambda one: one[: former.KEY])
     for start in range(0, len(went), AT_ONCE):
         former.keep_former_trades(tx, went[start : start + AT_ONCE])
-    tx.conn.execute(delete(trade_rows).where(*mine))
+    tx.conn.execute(delete(trade_rows).where(*here))
     if went:
         batch.seal(tx, "trades", [], [one[1:] for one in went], number)
     return {(one[1], one[2][:10]) for one in went}
+
+
+def _batches_now(tx: Tx, batches: Sequence[int]) -> list[int]:
+    """These batches, and those under which trades of theirs stand again since a later load was taken back."""
+    query = select(load_rows.c.gone).where(
+        load_rows.c.owner == tx.owner, load_rows.c.what == TRADES, load_rows.c.undone_at.is_not(None)
+    )
+    found = set(batches)
+    for gone in tx.conn.execute(query.order_by(load_rows.c.undone_at)).scalars():
+        found |= {new for new, old in stored_json.load_json(gone)["restored"] if old in found}
+    return sorted(found)
 
 
 # Queries

@@ -7,7 +7,7 @@ from typing import Any
 
 from keepbook.book.upkeep.reading_apart import ReadingLimits, as_file, is_small_text, read_apart
 from keepbook.extensions.trading.book.imports import table
-from keepbook.extensions.trading.book.imports.formats import KNOWN, format_named, plain_table
+from keepbook.extensions.trading.book.imports.formats import KNOWN, format_named, nearest_format, plain_table
 from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
 
 ROWS_AT_ONCE = 1000
@@ -18,8 +18,8 @@ def is_header(names: Sequence[str], format: str | None, columns: Mapping[str, st
     if columns:
         return {name.strip().lower() for name in columns.values()} <= set(names)
     if format is not None and format != "plain":
-        return format_named(format).knows(names)
-    return any(one.knows(names) for one in KNOWN) or plain_table.fits(names)
+        return format_named(format).has_table(names)
+    return any(one.has_table(names) for one in KNOWN) or plain_table.fits(names) or nearest_format(names) is not None
 
 
 def read_trade_file(
@@ -41,12 +41,13 @@ def read_trade_file(
 def table_in_file(path: Path, order: Mapping[str, Any]) -> Iterator[Any]:
     """The table of a file, many rows at a time, as plain values; in the process that reads it."""
     found = table.read_table(table.decode_file(path), partial(is_header, **order))
-    yield found.columns, found.semicolons
-    for start in range(0, len(found.lines), ROWS_AT_ONCE):
-        yield [(line.row, line.cells, line.wrong) for line in found.lines[start : start + ROWS_AT_ONCE]]
+    yield found.columns, found.semicolons, len(found.lines)
+    whole = (*found.lines, *found.beside)
+    for start in range(0, len(whole), ROWS_AT_ONCE):
+        yield [(line.row, line.cells, line.wrong, line.section) for line in whole[start : start + ROWS_AT_ONCE]]
 
 
 def _collect_table(values: Iterator[Any]) -> FileTable:
-    columns, semicolons = next(values)
-    lines = tuple(FileRow(*line) for part in values for line in part)
-    return FileTable(tuple(columns), lines, semicolons)
+    columns, semicolons, count = next(values)
+    whole = tuple(FileRow(*line) for part in values for line in part)
+    return FileTable(tuple(columns), whole[:count], semicolons, whole[count:])

@@ -1,8 +1,8 @@
 """Parses cells of other programs' files: numbers of any country, times of any clock, symbols of any exchange.
 
 A number is read by what the whole file shows of its decimal mark, never cell by cell: `1.000` is a thousand beside
-`1.000,5` and one beside `2.5`. A time in digits is seconds, milli-, micro- or nanoseconds by its range. What could mean
-two things is refused with a question.
+`1.000,5` and one beside `2.5`. So is the order of day and month. A time in digits is seconds, milli-, micro- or
+nanoseconds by its range. What could mean two things is refused with a question.
 """
 
 import math
@@ -14,11 +14,16 @@ from typing import Any
 
 from keepbook.book.ground.when import stamp, zone_named
 from keepbook.errors import Invalid
+from keepbook.extensions.trading.book.market.symbols import spell_market, split_currency
 from keepbook.patterns import regex
 
 FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_AMOUNT = regex(r"([(+\-\u2212]?[\d.,\s'\u00a0\u202f]*\d[\d.,]*(?:[eE][+\-]?\d+)?\)?)\s*([A-Za-z][A-Za-z0-9.]*)?")
+_AMOUNT = regex(
+    r"(?:([A-Z]{3})\s++)?+([(+\-\u2212]*+\s*+[.,]?\d[\d.,]*+(?:[\s'\u00a0\u202f]++\d[\d.,]*+)*+(?:[eE][+\-]?\d++)?\)?)"
+    r"\s*+([A-Za-z][A-Za-z0-9.]*)?",
+    anchored=True,
+)
 _DIGITS = regex(r"-?\d+(?:\.\d+)?")
 _COMPACT = regex(r"(\d{4})(\d{2})(\d{2})(?:[;,\sT]+(\d{2}):?(\d{2}):?(\d{2}))?")
 _PARTS = regex(
@@ -26,15 +31,15 @@ _PARTS = regex(
     r"\s*(Z|[+\-]\d{2}:?\d{2}|[A-Z]{2,4})?",
     re.IGNORECASE,
 )
+_NAMED_MONTH = regex(r"(\d{1,2})[\s-]*([A-Z]{3})[A-Z]*[\s-]*(\d{4}|\d{2})\b(.*)", re.IGNORECASE, anchored=True)
+_MONTH_FIRST = regex(r"([A-Z]{3})[A-Z]*\.?[\s-]*(\d{1,2})[\s,-]+(\d{4})\b(.*)", re.IGNORECASE, anchored=True)
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+DAY_FIRST, MONTH_FIRST = "day", "month"
+"""What comes first in a date like 2/6/2026."""
 ZONES = {
     "Z": 0, "UTC": 0, "GMT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
     "BST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "JST": 9, "HKT": 8, "SGT": 8,
 }  # fmt: skip
-QUOTES = (
-    "FDUSD", "USDT", "USDC", "BUSD", "TUSD", "DAI", "USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "TRY", "BRL",
-    "BTC", "ETH", "BNB",
-)  # fmt: skip
-"""The ends of pairs that are written without a mark between, the longer ones first."""
 _SIDES = {
     "buy": "buy", "b": "buy", "bot": "buy", "bought": "buy", "long": "buy", "bid": "buy", "kauf": "buy",
     "sell": "sell", "s": "sell", "sld": "sell", "sold": "sell", "short": "sell", "ask": "sell", "verkauf": "sell",
@@ -46,12 +51,18 @@ _SIDES = {
 
 _COMMA_THOUSANDS = regex(r"(?:^|\D)[1-9]\d{0,2},\d{3}(?!\d)")
 _DOT_THOUSANDS = regex(r"\d\.\d{3}(?!\d)")
+_AROUND_AMOUNT = regex(r"[\s'\u00a0\u202f$€£¥]")
 
 
 def decimal_mark(texts: Iterable[str], *, semicolons: bool = False) -> str:
     """The decimal mark of a file, `.` or `,`. A lone comma before three digits tells nothing."""
     unsure = False
-    for text in texts:
+    for told in texts:
+        text = _AROUND_AMOUNT.sub("", told)
+        found = _AMOUNT.fullmatch(text)
+        if found is None:
+            continue  # words with a figure in them tell nothing
+        text = found[2]
         dots, commas = text.count("."), text.count(",")
         if not commas and dots < 2:
             if dots == 1 and not _DOT_THOUSANDS.search(text):
@@ -60,6 +71,8 @@ def decimal_mark(texts: Iterable[str], *, semicolons: bool = False) -> str:
         if dots and commas:
             return "." if text.rfind(".") > text.rfind(",") else ","
         if dots > 1:
+            if any(len(group) != 3 for group in text.strip("()+-\u2212").split(".")[1:]):
+                continue  # the number of an execution, a version: no figure
             return ","
         if commas > 1:
             return "."
@@ -67,9 +80,6 @@ def decimal_mark(texts: Iterable[str], *, semicolons: bool = False) -> str:
             return ","
         unsure = True
     return "," if unsure and semicolons else "."
-
-
-_AROUND_AMOUNT = regex(r"[\s'\u00a0\u202f$€£]")
 
 
 def decimal(text: Any, name: str, mark: str = ".") -> Decimal:
@@ -91,20 +101,43 @@ def decimal(text: Any, name: str, mark: str = ".") -> Decimal:
     return found
 
 
+_SIGNS_OF_MONEY = regex(r"[$€£¥]")
+
+
 def parse_amount(text: Any, name: str, mark: str = ".") -> tuple[Decimal, str | None]:
     """A number and the coin written behind it: `0.0001 BTC`, `0.0001BTC`."""
     if not isinstance(text, str):
         return decimal(text, name, mark), None
-    found = _AMOUNT.fullmatch(text.strip())
-    if found is None:
+    found = _AMOUNT.fullmatch(_SIGNS_OF_MONEY.sub("", text).strip())
+    if found is None or (found[1] and found[3]):
         raise Invalid(f"{name} is a number, not {text[:40]!r}", field=name)
-    return decimal(found[1], name, mark), found[2].upper() if found[2] else None
+    coin = found[3] or found[1]
+    return decimal(found[2], name, mark), coin.upper() if coin else None
 
 
 # Times
 
 
-def parse_cell_time(value: Any, name: str, now: datetime, zone: str = "UTC") -> str:
+def date_order(texts: Iterable[str]) -> str | None:
+    """Whether day or month comes first in the dates of a file, by one of which only one can be; None if none is."""
+    proofs: dict[str, str] = {}
+    for text in texts:
+        found = _PARTS.fullmatch(text.strip())
+        if found is None or found[2] == "." or len(found[1]) == 4:
+            continue
+        if int(found[1]) > 12:
+            proofs.setdefault(DAY_FIRST, text)
+        elif int(found[3]) > 12:
+            proofs.setdefault(MONTH_FIRST, text)
+    if len(proofs) == 2:
+        raise Invalid(
+            f"in {proofs[DAY_FIRST][:40]!r} the day comes first, in {proofs[MONTH_FIRST][:40]!r} the month: "
+            "write all dates of the file in one way", field="dates",
+        )  # fmt: skip
+    return next(iter(proofs), None)
+
+
+def parse_cell_time(value: Any, name: str, now: datetime, zone: str = "UTC", order: str | None = None) -> str:
     """The instant of a cell. Before the year 2000 or after next year it is none: the unit or the column is wrong."""
     text = str(value).strip()
     if not text:
@@ -112,7 +145,7 @@ def parse_cell_time(value: Any, name: str, now: datetime, zone: str = "UTC") -> 
     if _DIGITS.fullmatch(text) and not _COMPACT.fullmatch(text):
         found = _since_1970(float(text))
     else:
-        found = _parse_written_time(text, name, zone)
+        found = _parse_written_time(text, name, zone, order)
     if not FIRST <= found < datetime(now.year + 2, 1, 1, tzinfo=UTC):
         raise Invalid(
             f"{name} {text[:40]!r} would be in the year {found.year}; is it the right column, and in seconds or "
@@ -130,11 +163,11 @@ def _since_1970(number: float) -> datetime:
         return datetime(9999, 1, 1, tzinfo=UTC)
 
 
-def _parse_written_time(text: str, name: str, zone: str) -> datetime:
+def _parse_written_time(text: str, name: str, zone: str, order: str | None) -> datetime:
     whole = _COMPACT.fullmatch(text)
     if whole is not None:
         return _make_datetime([int(part or 0) for part in whole.groups()], "", "", text, name, zone)
-    found = _PARTS.fullmatch(text)
+    found = _PARTS.fullmatch(_month_in_digits(text))
     if found is None:
         raise Invalid(f"{name} is a time, not {text[:40]!r}", field=name)
     first, mark, second, third = found[1], found[2], int(found[3]), found[4]
@@ -144,14 +177,33 @@ def _parse_written_time(text: str, name: str, zone: str) -> datetime:
         raise Invalid(f"{name} {text[:40]!r}: write the year in four digits", field=name)
     elif mark == "." or int(first) > 12:
         day = [int(third), second, int(first)]
-    elif second > 12:
+    elif second > 12 or order == MONTH_FIRST:
         day = [int(third), int(first), second]
+    elif order == DAY_FIRST or int(first) == second:
+        day = [int(third), second, int(first)]
     else:
-        raise Invalid(f"{name} {text[:40]!r}: is the day or the month first? Write it like 2026-03-05", field=name)
+        raise Invalid(
+            f"{name} {text[:40]!r}: is the day or the month first? No date of the file shows it; say dates=day or "
+            "dates=month", field="dates",
+        )  # fmt: skip
     clock = [int(found[5] or 0), int(found[6] or 0), int(found[7] or 0)]
     if found[9]:
         clock[0] = clock[0] % 12 + (12 if found[9].upper() == "PM" else 0)
     return _make_datetime([*day, *clock], found[8] or "", (found[10] or "").upper(), text, name, zone)
+
+
+def _month_in_digits(text: str) -> str:
+    """`05 Jan 2026 10:00` and `Jan 5, 2026 10:00` with the month in digits; anything else as it is."""
+    if found := _NAMED_MONTH.fullmatch(text):
+        day, month, year, rest = found.groups()
+    elif found := _MONTH_FIRST.fullmatch(text):
+        month, day, year, rest = found.groups()
+    else:
+        return text
+    if month.lower() not in MONTHS:
+        return text
+    century = "" if len(year) == 4 else "20"
+    return f"{century}{year}-{MONTHS.index(month.lower()) + 1:02}-{day:0>2}{rest}"
 
 
 def _make_datetime(parts: list[int], rest: str, offset: str, text: str, name: str, zone: str) -> datetime:
@@ -188,20 +240,13 @@ def parse_side(value: Any, name: str = "side") -> str:
 
 def split_symbol(text: Any) -> tuple[str, str]:
     """Base and quote of a symbol, whatever stands between; the quote is empty where none can be told."""
-    plain = str(text).strip().upper().partition(":")[0]
-    for mark in ("/", "-", "_"):
-        if mark in plain:
-            base, _, quote = plain.partition(mark)
-            return base, quote.partition("-")[0]
-    for quote in QUOTES:
-        if plain.endswith(quote) and len(plain) > len(quote):
-            return plain[: -len(quote)], quote
-    return plain, ""
+    base, quote = split_currency(str(text))
+    return base, quote or ""
 
 
 def symbol(text: Any) -> str:
     """A symbol in the book's spelling: `BTC/USDT`."""
-    base, quote = split_symbol(text)
-    if not base or len(base) + len(quote) > 39:
+    found = spell_market(str(text), currencies=True)
+    if not found or len(found) > 40:
         raise Invalid(f"symbol is missing or too long: {str(text)[:40]!r}", field="symbol")
-    return f"{base}/{quote}" if quote else base
+    return found

@@ -27,7 +27,6 @@ from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.files import (
     Layout,
-    LoadedFile,
     Progress,
     Source,
     Times,
@@ -36,9 +35,11 @@ from keepbook.extensions.trading.book.files import (
     optional_number,
     refuse_missing,
 )
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 from keepbook.extensions.trading.book.market import batches
 from keepbook.extensions.trading.book.market.batches import MARKET, Goods, PriceSpan
 from keepbook.extensions.trading.market_tables import bars, former_bars
+from keepbook.extensions.trading.market_tables import batches as batch_rows
 from keepbook.patterns import regex
 from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 from keepbook.storage.database import Database, Tx
@@ -251,6 +252,44 @@ def close_at(
         if (over := bar_end(bar)) <= instant:
             return over, bar.close
     return None
+
+
+def latest_close(conn: Connection, symbol: str, instant: str) -> tuple[str, float, str] | None:
+    """End, close and timeframe of the last bar of a symbol that was over by an instant; of several the finest's."""
+    found: tuple[str, float, str] | None = None
+    for timeframe in timeframes(conn, symbol):
+        last = close_at(conn, symbol, timeframe, instant)
+        if last is not None and (found is None or last[0] > found[0]):
+            found = (*last, timeframe)
+    return found
+
+
+def bar_across(conn: Connection, symbol: str, instant: str, now: str) -> Bar | None:
+    """The complete bar in which an instant lies, not at its ends; of several the finest."""
+    for timeframe in timeframes(conn, symbol):
+        here = (bars.c.symbol == sought(symbol), bars.c.timeframe == timeframe, bars.c.time < instant)
+        row = conn.execute(select(*_FIGURES).where(*here).order_by(bars.c.time.desc()).limit(1)).first()
+        if row is not None and instant < bar_end(bar := Bar(*row)) <= now:
+            return bar
+    return None
+
+
+def close_known_then(conn: Connection, symbol: str, instant: str) -> float | None:
+    """The last close of a week that was over and known at an instant. What came in later is not seen."""
+    found: list[tuple[str, float]] = []
+    soonest = stamp(parse_stamp(instant) - timedelta(days=7))
+    for timeframe in timeframes(conn, symbol):
+        query = (
+            select(*_FIGURES)
+            .join(batch_rows, batch_rows.c.nth == bars.c.batch)
+            .where(bars.c.symbol == sought(symbol), bars.c.timeframe == timeframe, bars.c.time <= instant)
+            .where(batch_rows.c.at <= instant)
+            .order_by(bars.c.time.desc())
+        )
+        last = next((bar for bar in map(Bar._make, conn.execute(query.limit(2))) if bar_end(bar) <= instant), None)
+        if last is not None and bar_end(last) >= soonest:
+            found.append((bar_end(last), last.close))
+    return max(found)[1] if found else None
 
 
 def bars_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> Iterator[RowValues]:

@@ -17,14 +17,18 @@ from keepbook.book.ledger.ledger import canonical_json
 from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book import files
-from keepbook.extensions.trading.book.files import Layout, LoadedFile, Progress, Source, Times, number, refuse_missing
+from keepbook.extensions.trading.book.files import Layout, Progress, Source, Times, number, refuse_missing
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 from keepbook.extensions.trading.book.market import batches
 from keepbook.extensions.trading.book.market.batches import MARKET, Goods
+from keepbook.extensions.trading.book.market.symbols import market_letters, split_currency
 from keepbook.extensions.trading.market_tables import event_symbols, former_events, market_events
 from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 from keepbook.storage.database import Database
 from keepbook.storage.prepared_statement import PreparedStatement
 
+MOST_KINDS = 40
+"""So many kinds are named where somebody asks for one that is none."""
 COLUMNS = ("id", "kind", "time", "importance", "title", "symbols", "known_at")
 LAYOUT = Layout("events", COLUMNS, needed=("id", "kind", "time", "importance", "title"))
 EVERYTHING = "*"
@@ -47,13 +51,19 @@ class Event(NamedTuple):
 
 
 def event_names_of(symbol: str) -> tuple[str, ...]:
-    """The symbol, and what else an event may call it: `BTC/USDT:USDT` is a `BTC/USDT` and a `BTC`."""
-    return tuple(dict.fromkeys((symbol, symbol.partition(":")[0], symbol.partition("/")[0])))
+    """The letters of the market, and those of what else an event may call it: `BTC/USDT:USDT` is `BTCUSDT` and
+    `BTC`, and an option is of its stock, which it begins with."""
+    base = split_currency(symbol)[0]
+    return tuple(dict.fromkeys(map(market_letters, (symbol, base, base.partition(" ")[0]))))
 
 
 def touches(event: Event, symbol: str) -> bool:
     """Whether the event may move a position in this symbol."""
-    return EVERYTHING in event.symbols or not set(event_names_of(symbol)).isdisjoint(event.symbols)
+    return EVERYTHING in event.symbols or not _letters_of(event).isdisjoint(event_names_of(symbol))
+
+
+def _letters_of(event: Event) -> set[str]:
+    return {market_letters(symbol) for symbol in event.symbols}
 
 
 def _asked_for(event: Event, kinds: Collection[str], symbols: Collection[str]) -> bool:
@@ -62,11 +72,9 @@ def _asked_for(event: Event, kinds: Collection[str], symbols: Collection[str]) -
         return False
     if not symbols:
         return True
-    touched = {symbol.upper() for symbol in event.symbols}
-    bases = {symbol.partition("/")[0] for symbol in touched}
-    asked = [symbol.strip().upper() for symbol in symbols]
-    return EVERYTHING in touched or any(
-        symbol in bases or not touched.isdisjoint(event_names_of(symbol)) for symbol in asked
+    touched, bases = _letters_of(event), {split_currency(symbol)[0] for symbol in event.symbols}
+    return EVERYTHING in event.symbols or any(
+        market_letters(symbol) in bases or not touched.isdisjoint(event_names_of(symbol)) for symbol in symbols
     )
 
 
@@ -126,9 +134,10 @@ def keep_events(conn: Connection, rows: Sequence[RowValues], *, source: str, now
 
 
 def _links(rows: Iterable[Any]) -> Iterator[tuple[str, ...]]:
-    """Symbol, kind, time and id, for each symbol that an event touches."""
+    """The letters of the market, kind, time and id, for each that an event touches."""
     for id, kind, time, _, _, symbols, *_ in rows:
-        yield from ((symbol, kind, time, id) for symbol in symbols.split(";") if symbol)
+        named = dict.fromkeys(market_letters(symbol) for symbol in symbols.split(";") if symbol)
+        yield from ((symbol, kind, time, id) for symbol in named)
 
 
 def events_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> list[RowValues]:
@@ -146,6 +155,18 @@ def events_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> list[RowV
 def get_event(conn: Connection, id: str) -> Event | None:
     row = conn.execute(select(market_events).where(market_events.c.id == sought(id))).first()
     return None if row is None else _to_event(row)
+
+
+def refuse_unknown_kinds(conn: Connection, kinds: Collection[str]) -> None:
+    """Raise `Invalid`, with the kinds there are, if none of these is one; where there are no events, nothing is
+    known."""
+    if not kinds:
+        return
+    there = sorted(conn.execute(select(market_events.c.kind).distinct()).scalars())
+    known = {kind.casefold() for kind in there}
+    if there and not any(kind.casefold() in known for kind in kinds):
+        asked, told = ", ".join(kind[:40] for kind in kinds), ", ".join(there[:MOST_KINDS])
+        raise Invalid(f"there is no event of the kind {asked[:200]!r}; the kinds are {told}", field="types")
 
 
 def events_between(

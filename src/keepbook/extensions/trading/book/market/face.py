@@ -13,7 +13,8 @@ from keepbook.book.ledger import anchors
 from keepbook.book.ledger.anchors import Anchor
 from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits
 from keepbook.errors import NotFound
-from keepbook.extensions.trading.book.files import LoadedFile, Progress, Source
+from keepbook.extensions.trading.book.files import Progress, Source
+from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 from keepbook.extensions.trading.book.market import bars, batches, events
 from keepbook.extensions.trading.book.market.bars import Bar
 from keepbook.extensions.trading.book.market.events import Event

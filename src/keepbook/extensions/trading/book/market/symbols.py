@@ -1,10 +1,13 @@
-"""Resolves symbols: `BTC`, `BTCUSDT` and `BTC/USDT` are the same if there are bars of one of them.
+"""Resolves symbols: `ETHUSDT`, `ETH/USDT` and `ETH/USDT:USDT` are one market to trades, bars, decisions and events.
 
-The bars' own spelling always means itself. Else the same letters without signs between them count; else a coin or a
-share without its currency, if there is one pair of it, or the other way round. If several fit, the caller decides.
+What is written down is spelled in one way (`spell_market`); what was written before, or by others, is compared by its
+letters. The bars' own spelling always means itself. Else the same letters without signs between them count; else a coin
+or a share without its currency, if there is one pair of it, or the other way round. If several fit, the caller decides.
+A contract with a date of its own (a future, an option) is a market of its own.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sqlalchemy import Connection
 
@@ -12,33 +15,72 @@ from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.market import bars
 from keepbook.patterns import regex
 
-CURRENCIES = ("USDT", "USDC", "FDUSD", "BUSD", "USD", "DAI", "EUR", "GBP", "JPY", "CHF", "TRY", "BTC", "ETH", "BNB")
+COINS = ("FDUSD", "USDT", "USDC", "BUSD", "TUSD", "DAI")
+"""Currencies that nothing but coins are priced in: `ETHUSDT` can be nothing but a pair."""
+COUNTRIES = ("USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "NZD", "TRY", "BRL")
+CURRENCIES = (*COINS, *COUNTRIES, "BTC", "ETH", "BNB")
 """What a price is told in, where no sign parts it from what is priced; longer ones first."""
 _SIGNS = regex(r"[/\-_. ]")
+_PERPETUAL = regex(r"(?:[.\-_]?(?:PERP|SWAP)|\.P)$")
+_DIGIT = regex(r"\d")
 SHOWN = 6
 
 
 # Rules
 
 
+@lru_cache(maxsize=4096)
 def split_currency(symbol: str) -> tuple[str, str | None]:
     """The traded base, and the currency it is priced in, if the symbol names one."""
-    name = symbol.strip().upper()
-    first, *rest = _SIGNS.split(name, maxsplit=1)
-    if rest:
-        return first, rest[0]
+    name = _undressed(symbol)
+    for mark in ("/", "-", "_", "."):
+        base, _, rest = name.partition(mark)
+        quote = rest.partition("-")[0].partition("_")[0]
+        if base and quote and _is_currency(quote, mark):
+            return base, quote
     for currency in CURRENCIES:
-        if name.endswith(currency) and len(name) > len(currency) + 1:
+        if name.endswith(currency) and len(name) > len(currency) + 1 and name.isalnum():
             return name.removesuffix(currency), currency
     return name, None
 
 
+def _is_currency(text: str, mark: str) -> bool:
+    """`BRK.B`, `BRK/B` and `BF-B` are shares: what follows is no currency."""
+    return text in CURRENCIES or (mark != "." and len(text) >= 3 and text.isalpha())
+
+
+def _undressed(symbol: str) -> str:
+    """Without the exchange before it (`BINANCE:ETHUSDT`), what it settles in (`ETH/USDT:USDT`), and `PERP` behind."""
+    name = symbol.strip().upper()
+    first, mark, second = name.partition(":")
+    if mark and ("/" in first or first.endswith(CURRENCIES)):
+        return first
+    return _PERPETUAL.sub("", second.strip() if mark and second.strip() else first)
+
+
+@lru_cache(maxsize=4096)
+def spell_market(symbol: str, *, currencies: bool = False) -> str:
+    """A symbol as it is written down: `ETH/USDT`. `EURUSD` stays so, since a share may be called so, unless it is one
+    of a file of `currencies`."""
+    name = " ".join(symbol.split()).upper()
+    plain, settled = _undressed(name), name.partition(":")[2]
+    if _DIGIT.search(settled) and "/" in plain:
+        return name  # a future with its date
+    base, quote = split_currency(name)
+    if quote is None or plain.removeprefix(base).partition(quote)[2]:
+        return plain
+    if currencies or quote in COINS or not plain.isalnum():
+        return f"{base}/{quote}"
+    return plain
+
+
 def matching(symbol: str, known: Sequence[str]) -> list[str]:
     """The known symbols that it may mean, by the closest kind of match that there is."""
-    letters, (base, currency) = _letters(symbol), split_currency(symbol)
+    letters, (base, currency) = market_letters(symbol), split_currency(symbol)
     likenesses = (
         lambda one: one == symbol,
-        lambda one: _letters(one) == letters,
+        lambda one: one == spell_market(symbol, currencies=True),
+        lambda one: market_letters(one) == letters,
         lambda one: currency is None and split_currency(one)[0] == base,
         lambda one: currency is not None and split_currency(one) == (base, None),
     )
@@ -48,8 +90,10 @@ def matching(symbol: str, known: Sequence[str]) -> list[str]:
     return []
 
 
-def _letters(symbol: str) -> str:
-    return _SIGNS.sub("", symbol.strip().upper())
+@lru_cache(maxsize=4096)
+def market_letters(symbol: str) -> str:
+    """What symbols of one market have in common: their letters, without the signs between."""
+    return _SIGNS.sub("", spell_market(symbol, currencies=True))
 
 
 # Queries

@@ -9,9 +9,12 @@ from keepbook.extensions.trading.book.imports.formats import (
     ccxt,
     coinbase,
     ibkr,
+    ibkr_statement,
     kraken,
     metatrader,
     plain_table,
+    robinhood,
+    schwab,
     tradingview,
 )
 from keepbook.extensions.trading.book.imports.formats.reading import FileFormat
@@ -19,12 +22,19 @@ from keepbook.extensions.trading.book.imports.formats.reading import FileFormat
 KNOWN = (
     binance.SPOT,
     binance.FUTURES,
+    binance.HISTORY,
     bybit.LOG,
     coinbase.FILLS,
     coinbase.ACCOUNT,
     kraken.TRADES,
+    kraken.LEDGERS,
+    metatrader.POSITIONS,
     metatrader.DEALS,
+    metatrader.MT4,
     ibkr.TRADES,
+    ibkr_statement.STATEMENT,
+    schwab.TRANSACTIONS,
+    robinhood.ACTIVITY,
     tradingview.LIST,
     ccxt.TRADES,
 )
@@ -41,3 +51,20 @@ def format_named(name: str) -> FileFormat:
 def recognise_format(columns: Sequence[str]) -> FileFormat | None:
     """The format that has these columns."""
     return next((one for one in KNOWN if one.knows(columns)), None)
+
+
+def nearest_format(columns: Sequence[str]) -> FileFormat | None:
+    """The format whose file this seems to be, but for a column that counts: it has one that no plain table has."""
+    there = {name.strip().lower() for name in columns}
+    plain = {name for names in plain_table.OURS.values() for name in names}
+    most = 1 if plain_table.fits(columns) else 3
+    near = [one for one in KNOWN if _telling(one, one.missing(columns)) & there - plain]
+    found = min(near, key=lambda one: len(one.missing(columns)), default=None)
+    if found is None or len(found.missing(columns)) > min(most, len(found.needs[0]) // 3):
+        return None
+    return found
+
+
+def _telling(one: FileFormat, missing: Sequence[str]) -> set[str]:
+    closest = min(one.needs, key=lambda needed: (not set(missing) <= needed, len(needed)))
+    return {name for need in closest for name in need.split("|")}

@@ -1,15 +1,27 @@
-"""Binance: the trade history of the spot account, and that of futures, which has a profit of its own."""
+"""Binance: the trade history of the spot account, that of futures, which has a profit of its own, and the history of
+all transactions, in which a trade is several lines of one second.
+"""
 
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from keepbook.book.ground.when import parse_stamp
+from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import values
+from keepbook.extensions.trading.book.imports.formats.parts.coin_legs import Legs, legs_to_fill
 from keepbook.extensions.trading.book.imports.formats.reading import (
     CellReader,
     FileFormat,
+    ReadRow,
     first_filled,
     make_fill,
+    or_wrong,
+    rounding,
     row_by_row,
 )
 from keepbook.extensions.trading.book.imports.pairing import Fill
-from keepbook.extensions.trading.book.imports.table import FileRow
+from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
+from keepbook.patterns import regex
 
 DATES = ("date(utc)", "time(utc)", "time", "date")
 
@@ -22,6 +34,7 @@ def spot(line: FileRow, reader: CellReader) -> Fill:
     size, coin = reader.amount(line, "amount" if older else "executed")
     if coin and coin != base and not quote:
         symbol = f"{symbol.removesuffix(coin)}/{coin}"
+    _compare_amount(line, reader, size, "total" if older else "amount")
     fee, fee_coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
     paid_in = fee_coin or str(line.cells.get("fee coin") or "").upper() or quote
     return make_fill(
@@ -29,6 +42,13 @@ def spot(line: FileRow, reader: CellReader) -> Fill:
         side=values.parse_side(line.cells[first_filled(line, "type" if older else "side")]), quantity=size,
         price=reader.number(line, "price"), id=line.cells.get("trade id"), fees=((fee, paid_in),),
     )  # fmt: skip
+
+
+def _compare_amount(line: FileRow, reader: CellReader, size: Decimal, column: str) -> None:
+    if line.cells.get(column):
+        told, price = reader.amount(line, column)[0], reader.number(line, "price")
+        slack = Decimal("0.01") + abs(size) * rounding(line.cells["price"]) + abs(told) / 1000
+        reader.compare(line.row, "price × quantity", abs(size) * price, abs(told), slack)
 
 
 def futures(line: FileRow, reader: CellReader) -> Fill:
@@ -44,6 +64,115 @@ def futures(line: FileRow, reader: CellReader) -> Fill:
     )  # fmt: skip
 
 
+HISTORY_TIMES = ("utc_time", "utc time", "date(utc)", "time", "date")
+BOUGHT = ("transaction buy", "transaction spend", "buy")
+SOLD = ("transaction sold", "transaction revenue", "sell")
+FEES = ("transaction fee", "fee")
+CONVERTED = ("binance convert", "convert", "small assets exchange bnb", "large otc trading",
+             "asset conversion transfer", "transaction related")  # fmt: skip
+FUTURES_LINES = ("realized profit and loss", "realize profit and loss", "funding fee", "insurance clear")
+ALIKE = Decimal("1.02")
+"""By so much the parts of one order may differ in price."""
+_SHORT_YEAR = regex(r"\d{2}-\d{2}-\d{2} .*")
+
+
+def read_coin_history(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    groups: dict[tuple[str, str, str], Legs] = {}
+    fees: list[tuple[tuple[str, str], FileRow, str, Decimal]] = []
+    for line in table.lines:
+        found = or_wrong(line, _add_line, line, reader, groups, fees)
+        if isinstance(found, Invalid):
+            yield (line.row,), found
+    for place, line, coin, amount in fees:
+        mine = [legs for key, legs in groups.items() if key[:2] == place]
+        if len(mine) == 1:
+            mine[0].add_fee(line, coin, amount)
+        else:
+            words = "no trade" if not mine else "several trades"
+            yield (line.row,), Invalid(f"a fee beside {words} of that second: load the trade history instead")
+    for legs in (part for whole in _join_conversions(groups) for part in _apart(whole)):
+        made = or_wrong(legs.lines[0], legs_to_fill, legs)
+        if isinstance(made, Invalid):
+            yield from (((row,), made) for row in legs.rows)
+        else:
+            yield legs.rows, made
+
+
+def _add_line(
+    line: FileRow, reader: CellReader, groups: dict[tuple[str, str, str], Legs],
+    fees: list[tuple[tuple[str, str], FileRow, str, Decimal]],
+) -> None:  # fmt: skip
+    """Put a line with what else happened in its account in that second."""
+    deed = " ".join(str(line.cells.get("operation") or "").lower().split())
+    account = str(line.cells.get("account") or "")
+    if "future" in account.lower() or deed in FUTURES_LINES:
+        raise Invalid(f"{deed}: this history has no quantities of futures; load the futures trade history")
+    if deed not in (*BOUGHT, *SOLD, *FEES, *CONVERTED):
+        raise Invalid(f"{deed or 'a row without an operation'} is no trade")
+    time, coin = _history_time(line, reader), str(line.cells[first_filled(line, "coin")]).strip().upper()
+    amount = reader.number(line, "change")
+    if deed in FEES:
+        fees.append(((account, time), line, coin, -amount))
+        return
+    family = next(name for name, some in (("buy", BOUGHT), ("sell", SOLD), ("convert", CONVERTED)) if deed in some)
+    if deed == "transaction related":  # of an older file: the other half of what that second holds
+        others = [key for key in groups if key[:2] == (account, time)]
+        family = others[0][2] if len(others) == 1 else "buy" if amount < 0 else "sell"
+    groups.setdefault((account, time, family), Legs(time)).add(line, coin, amount)
+
+
+def _history_time(line: FileRow, reader: CellReader) -> str:
+    name = first_filled(line, *HISTORY_TIMES)
+    text = str(line.cells[name])
+    full = f"20{text}" if _SHORT_YEAR.fullmatch(text) else text
+    return reader.instant(full, name, "UTC" if "utc" in name else None)
+
+
+def _join_conversions(groups: Mapping[tuple[str, str, str], Legs]) -> list[Legs]:
+    """The two sides of a conversion may be booked a second or two apart."""
+    found: list[Legs] = []
+    waiting: Legs | None = None
+    for (_, _, family), legs in groups.items():
+        if family != "convert" or (legs.gave and legs.got):
+            found.append(legs)
+        elif waiting is not None and _seconds(waiting, legs) <= 3 and bool(waiting.gave) == bool(legs.got):
+            waiting.gave, waiting.got = waiting.gave + legs.gave, waiting.got + legs.got
+            waiting.lines += legs.lines
+            waiting = None
+        else:
+            found.append(legs)
+            waiting = legs
+    return found
+
+
+def _seconds(one: Legs, other: Legs) -> float:
+    return abs((parse_stamp(one.time) - parse_stamp(other.time)).total_seconds())
+
+
+def _apart(legs: Legs) -> list[Legs]:
+    """Several trades of one second, where as many came in as were given: the n-th for the n-th, and the n-th fee. Parts
+    of one order cost about the same: where they would not, the lines are in no order, and it stays one trade."""
+    many, paid = len(legs.got), len(legs.fees)
+    several = len({coin for coin, _ in legs.gave}) > 1 or len({coin for coin, _ in legs.got}) > 1
+    fits = paid == 0 if several else paid in (0, many) and _cost_alike(legs)
+    if many < 2 or len(legs.gave) != many or not fits:
+        return [legs]
+    traded, charged = legs.lines[: 2 * many], [[line] for line in legs.lines[2 * many :]] or [[]] * many
+    ins = [line for line in traded if not str(line.cells["change"]).strip().startswith("-")]
+    outs = [line for line in traded if str(line.cells["change"]).strip().startswith("-")]
+    fees = [[fee] for fee in legs.fees] or [[]] * many
+    return [
+        Legs(legs.time, [legs.gave[nth]], [legs.got[nth]], fees[nth], [outs[nth], ins[nth], *charged[nth]])
+        for nth in range(many)
+    ]
+
+
+def _cost_alike(legs: Legs) -> bool:
+    pairs = zip(legs.gave, legs.got, strict=False)
+    prices = [gave / got for (_, gave), (_, got) in pairs if got]
+    return len(prices) == len(legs.got) and max(prices) <= ALIKE * min(prices)
+
+
 SPOT = FileFormat(
     "binance-spot",
     "Binance, spot trade history",
@@ -54,6 +183,8 @@ SPOT = FileFormat(
     frozenset({*DATES, "pair", "market", "side", "type", "price", "executed", "amount", "total", "fee", "fee coin",
                "trade id"}),
     row_by_row(spot),
+    ("Date(UTC),Pair,Side,Price,Executed,Amount,Fee", "Date(UTC),Market,Type,Price,Amount,Total,Fee,Fee Coin"),
+    "rotki, dali-rp and other public importers of Binance's spot trade history",
 )  # fmt: skip
 FUTURES = FileFormat(
     "binance-futures",
@@ -62,4 +193,17 @@ FUTURES = FileFormat(
     frozenset({*DATES, "symbol", "side", "price", "quantity", "amount", "fee", "fee coin", "realized profit",
                "trade id", "order id", "uid", "quote asset"}),
     row_by_row(futures),
+    ("Date(UTC),Symbol,Side,Price,Quantity,Amount,Fee,Fee Coin,Realized Profit,Quote Asset",
+     "Time(UTC),Symbol,Side,Price,Quantity,Amount,Fee,Realized Profit"),
+    "exports of Binance's futures trade history in public importers",
 )  # fmt: skip
+HISTORY = FileFormat(
+    "binance-history",
+    "Binance, transaction history",
+    (frozenset({"|".join(HISTORY_TIMES), "account", "operation", "coin", "change"}),),
+    frozenset({*HISTORY_TIMES, "user_id", "user id", "account", "operation", "coin", "change", "remark"}),
+    read_coin_history,
+    ("User_ID,UTC_Time,Account,Operation,Coin,Change,Remark", "User ID,Time,Account,Operation,Coin,Change,Remark"),
+    "cryptoTax (data_binance) and other public importers of the transaction records",
+    wallet=True,
+)

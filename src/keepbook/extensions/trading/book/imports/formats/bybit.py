@@ -44,4 +44,9 @@ LOG = FileFormat(
     frozenset({*TIMES, "uid", "currency", "contract", "type", "direction", "quantity", "position", "filled price",
                "funding", "fee paid", "cash flow", "change", "wallet balance", "action", "orderid", "tradeid"}),
     row_by_row(read_fill),
+    (
+        "Uid,Currency,Contract,Type,Direction,Quantity,Position,Filled Price,Funding,Fee Paid,Cash Flow,Change,"
+        "Wallet Balance,Action,OrderId,TradeId,Time(UTC)",
+    ),
+    "exports of the unified account in public importers",
 )  # fmt: skip

@@ -38,4 +38,8 @@ TRADES = FileFormat(
     frozenset({"id", "timestamp", "datetime", "symbol", "side", "price", "amount", "fee", "fees", "info", "order",
                "cost", "type", "takerormaker"}),
     row_by_row(read_fill),
+    (
+        "id,timestamp,datetime,symbol,side,price,amount,cost,fee,fees,info,order,type,takerOrMaker",
+    ),
+    "the unified trade structure in the manual of ccxt",
 )  # fmt: skip

@@ -1,58 +1,228 @@
-"""Interactive Brokers: a Flex query's trades, as CSV or as XML. Only executions are fills; sums of them are none."""
+"""Interactive Brokers: a Flex query, as CSV or as XML. Only executions are fills; sums of them are none.
+
+The quantity has a sign. A query holds the columns that its owner chose: one that counts and was left out is named.
+Options end by a row at price 0 with the code of the reason; splits stand among the corporate actions.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import values
+from keepbook.extensions.trading.book.imports.formats.parts.options import CONTRACT, parse_option
 from keepbook.extensions.trading.book.imports.formats.reading import (
     CellReader,
     FileFormat,
+    ReadRow,
     first_filled,
+    make_action,
     make_fill,
-    row_by_row,
+    or_wrong,
+    without_cancelled,
 )
-from keepbook.extensions.trading.book.imports.pairing import Fill
-from keepbook.extensions.trading.book.imports.table import FileRow
+from keepbook.extensions.trading.book.imports.pairing import EXPIRY, SPLIT, Fill
+from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
+from keepbook.patterns import regex
 
 IDS = ("ibexecid", "tradeid", "transactionid")
+ACCOUNTS = ("clientaccountid", "accountid")
+ENDINGS = {"A": "assigned", "Ex": "exercised", "Ep": "expired", "AEx": "exercised", "GEA": "exercised"}
+"""Why an option ended, by the code of its row."""
+SECTIONS = {"CORP": "CorporateAction", "OPTT": "OptionEAE", "TRFR": "Transfer", "TRNT": "Trade"}
+_RATIO = regex(r"\bSPLIT\s+(\d+(?:\.\d+)?)\s+FOR\s+(\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
-def read_fill(line: FileRow, reader: CellReader) -> Fill:
-    detail = str(line.cells.get("levelofdetail") or line.cells.get("datadiscriminator") or "EXECUTION").upper()
-    if detail not in ("EXECUTION", "TRADE"):
+def flex_codes(text: object) -> set[str]:
+    return {code.strip() for code in str(text or "").replace(",", ";").split(";")}
+
+
+def delivery(codes: set[str]) -> str | None:
+    """Why shares changed hands, where an option did it."""
+    return next((why for code, why in ENDINGS.items() if code in codes and why != "expired"), None)
+
+
+def split_ratio(words: str) -> Decimal | None:
+    """`4` of `Split 4 for 1`."""
+    found = _RATIO.search(words)
+    return Decimal(found[1]) / Decimal(found[2]) if found and Decimal(found[2]) else None
+
+
+def flex_table(line: FileRow) -> str:
+    """What a row tells of: that of its table, else by the columns that it has."""
+    if line.section:
+        return SECTIONS.get(line.section, line.section)
+    if "tradeprice" in line.cells and "ibcommission" in line.cells:
+        return "Trade"
+    told = line.cells.keys()
+    if "actiondescription" in told or (told >= {"description", "quantity", "type"} and "direction" not in told):
+        return "CorporateAction"
+    return "OptionEAE" if "transactiontype" in line.cells else "Transfer"
+
+
+def read_query(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    trades = [line for line in table.lines if flex_table(line) in ("Trade", "Order")]
+    others = [line for line in table.lines if flex_table(line) not in ("Trade", "Order")]
+    sums = any(_detail(line) in ("EXECUTION", "TRADE") for line in trades)
+    found = [((line.row,), or_wrong(line, read_fill, line, reader, sums)) for line in trades]
+    cancels = {line.row for line in trades if is_cancel(line)}
+    yield from without_cancelled(found, cancels)
+    ended = {(one.symbol, one.time[:10]) for _, one in found if isinstance(one, Fill) and one.side == EXPIRY}
+    yield from read_corporate_actions([line for line in others if flex_table(line) == "CorporateAction"], reader)
+    for line in others:
+        if flex_table(line) == "OptionEAE":
+            yield (line.row,), or_wrong(line, _ending, line, reader, ended)
+        elif flex_table(line) != "CorporateAction":
+            yield (line.row,), Invalid(f"{line.cells.get('type') or 'a transfer'} is no trade")
+
+
+def is_cancel(line: FileRow) -> bool:
+    way = str(line.cells.get("buy/sell") or line.cells.get("buysell") or "")
+    return "Ca" in flex_codes(line.cells.get("notes/codes") or line.cells.get("notes")) or "(ca" in way.lower()
+
+
+def _detail(line: FileRow) -> str:
+    return str(line.cells.get("levelofdetail") or line.cells.get("datadiscriminator") or "EXECUTION").upper()
+
+
+def read_fill(line: FileRow, reader: CellReader, sums: bool = True) -> Fill:
+    """`sums`: the file has executions, of which its orders are the sums."""
+    detail = _detail(line)
+    if detail not in ("EXECUTION", "TRADE") and (sums or detail != "ORDER"):
         raise Invalid(f"{detail.lower()} is a sum of executions, no execution")
-    symbol = str(line.cells[first_filled(line, "symbol")]).strip().upper()[:40]
+    symbol, size = _symbol_and_size(line, reader)
     quantity = reader.number(line, "quantity")
     way = str(line.cells.get("buy/sell") or line.cells.get("buysell") or ("buy" if quantity > 0 else "sell"))
-    paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
     coin = str(line.cells.get("ibcommissioncurrency") or "").upper()
     quote = str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper()
-    profit = reader.optional(line, "fifopnlrealized")
-    size = reader.optional(line, "multiplier")
+    price, told = reader.number(line, "tradeprice"), reader.optional(line, "fifopnlrealized")
+    id = next((line.cells[name] for name in IDS if line.cells.get(name)), None)
+    account = next((str(line.cells[name]) for name in ACCOUNTS if line.cells.get(name)), "")
+    codes = flex_codes(line.cells.get("notes/codes") or line.cells.get("notes"))
+    if _class_of(line) in ("STK", "OPT"):
+        computed = -quantity * price * Decimal(str(size))
+        reader.compare(line.row, "quantity × price", computed, reader.optional(line, "proceeds"))
+    if price == 0 and parse_option(symbol) is not None:
+        why = next((words for code, words in ENDINGS.items() if code in codes), "expired")
+        return make_action(
+            line, time=_time(line, reader), symbol=symbol, side=EXPIRY, quantity=quantity, id=id, reason=why,
+            multiplier=size, quote=quote, account=account,
+        )  # fmt: skip
+    paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
     return make_fill(
-        line, time=_time(line, reader), symbol=symbol, side=values.parse_side(way.partition(" ")[0]), quantity=quantity,
-        price=reader.number(line, "tradeprice"),
-        id=next((line.cells[name] for name in IDS if line.cells.get(name)), None),
-        fees=tuple((-one, coin or quote) for one in paid if one), quote=quote,
-        multiplier=float(size) if size else reader.multiplier(symbol), profit=float(profit) if profit else None,
+        line, time=_time(line, reader), symbol=symbol, side=values.parse_side(way.partition(" ")[0].partition("(")[0]),
+        quantity=quantity, price=price, id=id, fees=tuple((-one, coin or quote) for one in paid if one), quote=quote,
+        multiplier=size, profit=float(told) if told else None, account=account, reason=delivery(codes),
     )  # fmt: skip
 
 
+def _class_of(line: FileRow) -> str:
+    return str(line.cells.get("assetclass") or line.cells.get("assetcategory") or "").upper()
+
+
+def _symbol_and_size(line: FileRow, reader: CellReader) -> tuple[str, float]:
+    """What is traded, and how much of it one contract holds."""
+    named = str(line.cells[first_filled(line, "symbol")])
+    contract = parse_option(named) or parse_option(str(line.cells.get("description") or ""))
+    kind = _class_of(line)
+    if kind == "CASH":
+        return values.symbol(named), 1.0
+    symbol = contract.symbol if contract and kind in ("OPT", "FOP", "") else " ".join(named.upper().split())[:40]
+    size = reader.optional(line, "multiplier")
+    if size:
+        return symbol, float(size)
+    if (told := reader.told_multiplier(symbol)) is not None:
+        return symbol, told
+    if kind in ("FUT", "FOP"):
+        raise Invalid("multiplier is missing: choose that column in the query, or say it", field="multiplier")
+    return symbol, CONTRACT if contract or kind == "OPT" else 1.0
+
+
 def _time(line: FileRow, reader: CellReader) -> str:
-    if line.cells.get("datetime"):
-        return reader.moment(line, "datetime")
-    day, clock = line.cells[first_filled(line, "tradedate")], line.cells.get("tradetime") or ""
-    return values.parse_cell_time(f"{day};{clock}" if clock else day, "tradedate", reader.now, reader.zone)
+    for name in ("datetime", "date/time"):
+        if line.cells.get(name):
+            return reader.moment(line, name)
+    day, clock = line.cells[first_filled(line, "tradedate", "date", "reportdate")], line.cells.get("tradetime") or ""
+    return reader.instant(f"{day};{clock}" if clock else day, "tradedate")
+
+
+def read_corporate_actions(lines: Sequence[FileRow], reader: CellReader) -> Iterator[ReadRow]:
+    """A split stands in one row, or in two: the old shares out, the new ones in."""
+    groups: dict[tuple[str, str], list[FileRow]] = {}
+    for line in lines:
+        words = _words_of(line)
+        if line.wrong is not None or split_ratio(words) is None:
+            what = str(line.cells.get("type") or "") or words[:80] or "it"
+            yield (line.row,), Invalid(line.wrong or f"{what} is no trade and no split: enter what came of it by hand")
+        elif "Ca" in flex_codes(line.cells.get("code")):
+            yield (line.row,), Invalid("a cancelled corporate action")
+        else:
+            head = words.rpartition(" (")[0] if words.rstrip().endswith(")") else words
+            groups.setdefault((head, str(line.cells.get("date/time") or line.cells.get("datetime"))), []).append(line)
+    for some in groups.values():
+        rows = tuple(line.row for line in some)
+        found = or_wrong(some[0], _split, some[0], reader)
+        if isinstance(found, Fill):
+            yield rows, found
+        else:
+            yield from (((row,), found) for row in rows)
+
+
+def _words_of(line: FileRow) -> str:
+    told = (str(line.cells.get(name) or "") for name in ("actiondescription", "description"))
+    return next((words for words in told if split_ratio(words)), str(line.cells.get("description") or ""))
+
+
+def _split(line: FileRow, reader: CellReader) -> Fill:
+    words = _words_of(line)
+    symbol = words.partition("(")[0].strip() if "(" in words else str(line.cells.get("symbol") or "")
+    if not symbol or " " in symbol:
+        symbol = str(line.cells[first_filled(line, "symbol")]).removesuffix(".OLD")
+    return make_action(
+        line, time=_time(line, reader), symbol=symbol.upper(), side=SPLIT,
+        quantity=split_ratio(words) or Decimal(0),
+        quote=str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper(),
+        account=next((str(line.cells[name]) for name in ACCOUNTS if line.cells.get(name)), ""),
+    )  # fmt: skip
+
+
+def _ending(line: FileRow, reader: CellReader, ended: set[tuple[str, str]]) -> Fill:
+    """An option's end that no trade tells of; the shares that change hands are among the trades."""
+    kind = str(line.cells.get("transactiontype") or "").strip().lower()
+    symbol, size = _symbol_and_size(line, reader)
+    time = _time(line, reader)
+    why = {"expiration": "expired", "assignment": "assigned", "exercise": "exercised"}.get(kind)
+    if why is None or (symbol, time[:10]) in ended:
+        raise Invalid(f"{kind or 'it'} is told by the trades already")
+    return make_action(
+        line, time=time, symbol=symbol, side=EXPIRY, quantity=reader.number(line, "quantity"), reason=why,
+        id=line.cells.get("tradeid") or None, multiplier=size,
+        quote=str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper(),
+        account=next((str(line.cells[name]) for name in ACCOUNTS if line.cells.get(name)), ""),
+    )  # fmt: skip
 
 
 TRADES = FileFormat(
     "ibkr-flex",
     "Interactive Brokers, Flex trades",
+    (frozenset({"symbol", "quantity", "tradeprice", "ibcommission", "datetime|date/time|tradedate",
+                "currencyprimary|currency"}),),
+    frozenset({*IDS, *ACCOUNTS, "symbol", "quantity", "tradeprice", "ibcommission", "ibcommissioncurrency",
+               "currencyprimary", "currency", "multiplier", "fifopnlrealized", "buy/sell", "buysell", "datetime",
+               "date/time", "tradedate", "tradetime", "levelofdetail", "taxes", "datadiscriminator", "trademoney",
+               "proceeds", "netcash", "cost", "closeprice", "conid", "settledatetarget", "reportdate", "isin", "cusip",
+               "assetclass", "assetcategory", "description", "notes", "notes/codes", "date", "actiondescription",
+               "code", "type", "transactiontype", "strike", "expiry", "put/call", "putcall", "fxratetobase",
+               "mtmpnl", "underlyingsymbol", "underlyingconid", "iborderid", "ordertime", "holdingperioddatetime",
+               "opendatetime", "amount", "value", "markprice", "realizedpnl", "costbasis", "commisionsandtax",
+               "actionid", "securityid", "figi", "brokerageorderid", "origtradeid"}),
+    read_query,
     (
-        frozenset({"symbol", "quantity", "tradeprice", "ibcommission"}),
-        frozenset({"symbol", "quantity", "tradeprice", "datetime"}),
+        '"ClientAccountID","CurrencyPrimary","AssetClass","Symbol","Description","Multiplier","DateTime","Quantity",'
+        '"TradePrice","Proceeds","IBCommission","IBCommissionCurrency","FifoPnlRealized","Buy/Sell","Notes/Codes",'
+        '"TradeID","LevelOfDetail"',
+        "accountId,currency,assetCategory,symbol,description,multiplier,dateTime,quantity,tradePrice,proceeds,"
+        "ibCommission,ibCommissionCurrency,fifoPnlRealized,buySell,notes,tradeID,levelOfDetail",
     ),
-    frozenset({*IDS, "symbol", "quantity", "tradeprice", "ibcommission", "ibcommissioncurrency", "currencyprimary",
-               "currency", "multiplier", "fifopnlrealized", "buy/sell", "buysell", "datetime", "tradedate", "tradetime",
-               "levelofdetail", "taxes", "datadiscriminator", "clientaccountid", "accountid", "trademoney", "proceeds",
-               "netcash", "cost", "closeprice", "conid", "settledatetarget", "reportdate", "isin", "cusip"}),
-    row_by_row(read_fill),
+    "ibflex (attributes of Trade, CorporateAction, OptionEAE); queries in the readmes of public importers",
 )  # fmt: skip

@@ -1,23 +1,31 @@
 """What every format consists of: the columns it is recognised by, those it reads, and how a row becomes a fill or a
-trade.
+trade; and the header lines it was made for, with where they were seen.
 
 For each row, or several that belong together, a format yields a fill, a whole round trip, or an `Invalid` that says why
-it is neither. It names the columns that it reads, so that others with figures can be reported.
+it is neither. It names the columns that it reads, so that others with figures can be reported. Where a file says a
+figure twice, or a total, both have to agree (`CellReader.compare`), or nothing of the file is taken.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import values
-from keepbook.extensions.trading.book.imports.pairing import Fill, Trip
+from keepbook.extensions.trading.book.imports.pairing import SPLIT, Fill, Trip
 from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
+from keepbook.extensions.trading.book.market.symbols import market_letters
 
+Made = TypeVar("Made")
+Given = ParamSpec("Given")
 ReadRow = tuple[tuple[int, ...], Fill | Trip | Invalid]
 """The rows it stands in, and what it is."""
+
+
+CENT = Decimal("0.011")
+"""Two figures that were rounded to cents differ by no more."""
 
 
 @dataclass(slots=True)
@@ -29,8 +37,14 @@ class CellReader:
     zone: str = "UTC"
     symbol: str | None = None
     multipliers: Mapping[str, float] = field(default_factory=dict)
+    dates: str | None = None
+    """Whether the day or the month comes first in dates like 2/6/2026, where that is known."""
+    contradictions: list[tuple[int, str]] = field(default_factory=list)
+    """Rows whose figures do not agree with each other, and how."""
     profits: dict[str, float] = field(default_factory=dict)
     """The file's own profit of round trips, by their key, where it has one."""
+    notes: list[str] = field(default_factory=list)
+    """What was taken to be so, because the file does not say it."""
     paid: dict[str, tuple[Decimal, str, str]] = field(default_factory=dict)
     """What round trips paid in a coin of its own, by their key: how much, the coin, and the currency of the price."""
 
@@ -52,25 +66,66 @@ class CellReader:
 
     def moment(self, line: FileRow, *columns: str, zone: str | None = None) -> str:
         name = first_filled(line, *columns)
-        return values.parse_cell_time(line.cells[name], name, self.now, zone or self.zone)
+        return self.instant(line.cells[name], name, zone)
+
+    def instant(self, text: Any, name: str, zone: str | None = None) -> str:
+        return values.parse_cell_time(text, name, self.now, zone or self.zone, self.dates)
 
     def multiplier(self, symbol: str) -> float:
-        return float(self.multipliers.get(symbol, self.multipliers.get("*", 1.0)))
+        return self.told_multiplier(symbol) or 1.0
+
+    def told_multiplier(self, symbol: str) -> float | None:
+        """What was said of the market, however its name was spelled; else of all."""
+        letters = market_letters(symbol)
+        found = next((size for name, size in self.multipliers.items() if market_letters(name) == letters), None)
+        return self.multipliers.get("*") if found is None else found
+
+    def compare(self, row: int, what: str, computed: Decimal, told: Decimal | None, slack: Decimal = CENT) -> None:
+        """Keep what does not agree; a figure that the file does not have agrees with all."""
+        if told is not None and abs(computed - told) > slack + abs(told) * Decimal("1e-6"):
+            self.contradictions.append((row, f"{what} is {computed.normalize():f}, and the file says {told:f}"))
+
+
+def _every_row(table: FileTable) -> FileTable:
+    return table
 
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A kind of file. `needs` are column names it is known by, all of one of the sets; `uses` those that it reads."""
+    """A kind of file. `needs` are the column names that count, all of one of the sets (`a|b`: one of the two); `uses`
+    those that it reads.
+
+    `headers` are the header lines it was made for, and `seen` where: a public importer, a sample. `dates` says what
+    comes first in its dates. `pick` leaves out lines that are no rows: a total, a closing note, a second telling.
+    """
 
     name: str
     title: str
     needs: tuple[frozenset[str], ...]
     uses: frozenset[str]
     read: Callable[[FileTable, CellReader], Iterator[ReadRow]]
+    headers: tuple[str, ...] = ()
+    seen: str = ""
+    dates: str | None = None
+    pick: Callable[[FileTable], FileTable] = _every_row
+    wallet: bool = False
+    """Whether it tells of what a wallet holds, which can be sold and never be short."""
+    further: tuple[frozenset[str], ...] = ()
+    """The columns of other tables that such a file may have beside, such as what is open."""
 
     def knows(self, columns: Iterable[str]) -> bool:
+        return not self.missing(columns)
+
+    def has_table(self, columns: Iterable[str]) -> bool:
+        """Whether these are the columns of a table in such a file."""
         there = {name.strip().lower() for name in columns}
-        return any(needed <= there for needed in self.needs)
+        return self.knows(there) or any(names <= there for names in self.further)
+
+    def missing(self, columns: Iterable[str]) -> list[str]:
+        """The columns that count and are not there, of the set that comes closest."""
+        there = {name.strip().lower() for name in columns}
+        lacks = ([need for need in needed if there.isdisjoint(need.split("|"))] for needed in self.needs)
+        return min((sorted(lack) for lack in lacks), key=len)
 
 
 def first_filled(line: FileRow, *columns: str) -> str:
@@ -87,16 +142,17 @@ def row_by_row(
 
     def read(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
         for line in table.lines:
-            yield (line.row,), _or_wrong(lambda line=line: row(line, reader), line)  # type: ignore[misc]
+            yield (line.row,), or_wrong(line, row, line, reader)
 
     return read
 
 
-def _or_wrong(make: Callable[[], Fill | Trip], line: FileRow) -> Fill | Trip | Invalid:
+def or_wrong(line: FileRow, make: Callable[Given, Made], *given: Given.args, **named: Given.kwargs) -> Made | Invalid:
+    """What is made of a line, or what is wrong with it."""
     if line.wrong is not None:
         return Invalid(line.wrong)
     try:
-        return make()
+        return make(*given, **named)
     except Invalid as error:
         return error
 
@@ -123,3 +179,42 @@ def make_fill(
         time, symbol, side, size, float(price), key="" if id in (None, "") else f"id-{str(id)[:180]}",
         fees=tuple((fee, coin) for fee, coin in fees if fee), rows=(line.row,), **more,
     )  # fmt: skip
+
+
+def make_action(
+    line: FileRow, *, time: str, symbol: str, side: str, quantity: Decimal, price: float = 0.0, id: Any = None,
+    **more: Any,
+) -> Fill:  # fmt: skip
+    """What happens to a holding without a trade: a split, an expiry, an assignment; see `Fill` for the sides."""
+    if side == SPLIT and quantity <= 0:
+        raise Invalid("a split is a number above 0: how many there are now for one", field="quantity")
+    key = "" if id in (None, "") else f"id-{str(id)[:180]}"
+    return Fill(time, symbol, side, abs(quantity), float(price), key=key, rows=(line.row,), **more)
+
+
+def without_cancelled(reads: Iterable[ReadRow], cancels: Collection[int]) -> Iterator[ReadRow]:
+    """The rows without those that were taken back later, and without the rows that say so (`cancels`, whose fills are
+    like the ones they cancel)."""
+    found = list(reads)
+    gone: dict[int, str] = {}
+    for rows, one in found:
+        if isinstance(one, Fill) and rows[0] in cancels:
+            mine = (one.symbol, one.side, one.quantity, one.price)
+            others = (
+                at[0]
+                for at, other in reversed(found)
+                if isinstance(other, Fill) and at[0] not in cancels and at[0] not in gone and other.time <= one.time
+                and mine == (other.symbol, other.side, other.quantity, other.price)
+            )  # fmt: skip
+            original = next(others, None)
+            gone[rows[0]] = "cancels a trade that is not in this file: take that back where it was loaded"
+            if original is not None:
+                gone[original], gone[rows[0]] = f"cancelled by row {rows[0]}", f"cancels row {original}"
+    for rows, one in found:
+        yield rows, Invalid(gone[rows[0]]) if rows[0] in gone else one
+
+
+def rounding(text: Any) -> Decimal:
+    """Half of the last digit that a figure was written with."""
+    _, _, places = str(text).strip("()$ ").partition(".")
+    return Decimal(5).scaleb(-1 - len(places))

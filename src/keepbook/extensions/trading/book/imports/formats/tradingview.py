@@ -80,5 +80,10 @@ LIST = FileFormat(
     tuple(frozenset({number, "type", "signal", time}) for number in NUMBERS for time in TIMES),
     frozenset({*NUMBERS, *TIMES, "type", "signal", "contracts", "quantity", "size (qty)", "position size (qty)"}),
     read_trades,
+    (
+        "Trade #,Type,Signal,Date/Time,Price USDT,Contracts,Profit USDT,Profit %",
+        "Trade number,Type,Date and time,Signal,Price USDT,Size (qty),Size (value),Net PnL USDT,Net PnL %",
+    ),
+    "lists exported from the strategy tester",
 )
 __all__ = ["LIST", "first_filled"]

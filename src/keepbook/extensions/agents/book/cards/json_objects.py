@@ -1,0 +1,112 @@
+"""JSON objects in a model's answer, and those that it was only given.
+
+An answer speaks around its card: it thinks aloud, quotes the material under review, shows a diff. What stands in
+thoughts, in quoted lines or in diffs is no answer. Any other object may be one, unless it also stands in what the model
+was given: there it is looked for at any depth, in strings that hold JSON, and behind the marks of quotes and diffs.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from keepbook.patterns import regex
+
+MOST_READ = 20_000_000
+"""So many characters are read at most, tries that fail included: braces that open no object could cost any time."""
+DEEPEST = 6
+"""How deep JSON in strings in JSON is looked into."""
+
+_OPENING = regex(r"\{(?=\s*[\"}])")
+_THOUGHTS = regex(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHTS_END = regex(r"</think(?:ing)?>", re.IGNORECASE)
+_FENCE = regex(r"[ \t]*(?:```|~~~)[ \t]*([\w+-]*)", anchored=True)
+_HUNK = regex(r"@@ [-+\d, ]+ @@", anchored=True)
+_QUOTED_LINE = regex(r"[ \t]*>|[+-](?:\{|[ \t]{2,}|\t)", anchored=True)
+_MARK = regex(r"^[ \t]*(?:>[ \t]?|[+-])", re.MULTILINE)
+DIFFS = ("diff", "patch")
+
+
+def without_thoughts(answer: str) -> str:
+    """The answer without what was thought aloud, also where the thought was begun before the answer."""
+    spoken = _THOUGHTS.sub("", answer)
+    ends = list(_THOUGHTS_END.finditer(spoken))
+    return spoken[ends[-1].end() :] if ends else spoken
+
+
+def own_objects(answer: str) -> list[dict[str, Any]]:
+    """The objects that an answer says itself, in order."""
+    return list(_objects("\n".join(_own_lines(without_thoughts(answer)))))
+
+
+def given_objects(texts: Iterable[str]) -> list[dict[str, Any]]:
+    """Every object that stands anywhere in these texts."""
+    found: list[dict[str, Any]] = []
+    for text in texts:
+        _gather(text, found, DEEPEST)
+    return found
+
+
+def is_alone(answer: str) -> bool:
+    """Whether an answer is one object and nothing else, fenced or not."""
+    spoken = without_thoughts(answer).strip()
+    if spoken.startswith("```") and spoken.endswith("```"):
+        spoken = spoken.removesuffix("```").partition("\n")[2].strip()
+    try:
+        return isinstance(json.loads(spoken), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _own_lines(text: str) -> Iterator[str]:
+    """The lines that are neither quoted nor of a diff."""
+    fence, in_hunk = None, False
+    for line in text.split("\n"):
+        if opening := _FENCE.match(line):
+            fence = opening[1].lower() if fence is None else None
+            in_hunk = False
+            yield ""
+            continue
+        in_hunk = bool(_HUNK.match(line)) or (in_hunk and line[:1] in ("+", "-", " "))
+        if fence in DIFFS or in_hunk or _QUOTED_LINE.match(line):
+            yield ""
+        else:
+            yield line
+
+
+def _gather(text: str, found: list[dict[str, Any]], depth: int) -> None:
+    if depth == 0 or "{" not in text:
+        return
+    bare = _MARK.sub("", text)
+    for one in (text,) if bare == text else (text, bare):
+        for value in _objects(one):
+            _gather_value(value, found, depth)
+
+
+def _gather_value(value: Any, found: list[dict[str, Any]], depth: int) -> None:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            found.append(one)
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, str):
+            _gather(one, found, depth - 1)
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The outermost objects of a text, one after the other."""
+    decoder, end, read = json.JSONDecoder(), 0, 0
+    while (opening := _OPENING.search(text, end)) and read < MOST_READ:
+        try:
+            value, end = decoder.raw_decode(text, opening.start())
+        except json.JSONDecodeError as error:
+            read += max(1, error.pos - opening.start())
+            end = opening.end()
+        except (ValueError, RecursionError):
+            read += len(text) - opening.start()
+            end = opening.end()
+        else:
+            yield value

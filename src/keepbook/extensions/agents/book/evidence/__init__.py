@@ -1,0 +1,1 @@
+"""What a record of forecasts supports, and how surely."""

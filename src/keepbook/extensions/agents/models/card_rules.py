@@ -1,0 +1,227 @@
+"""Named rules: they compute the cards of a type that says `computed = "…"`, and no model is asked.
+
+A rule reads the bars through the agent's own tool, so that its transcript shows what it saw, and states itself on the
+card. `drift` goes with where the last close stands against the mean of 15 bars, in average ranges: far enough above it
+LONG, below it SHORT, else WAIT; the stop is two ranges away, the target 2.8; conviction grows with the distance. At a
+second look conviction runs from what was stated at the entry to 0 at the stop and 100 at the target. Of several symbols
+that an agent watches each has its day; what the prompt names comes first.
+"""
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from keepbook.book.book import Book
+from keepbook.book.ground.when import stamp
+from keepbook.extensions.agents.book.cards import RE_EXAMINATION, RULE_PREFIX, CardType
+from keepbook.extensions.agents.models.adapter import Execution, ExecutionResult
+from keepbook.models.model import PromptMessage, ReplyEvent, TextDelta, ToolCall, ToolCalled, Usage
+from keepbook.patterns import regex
+
+LOOKED_BACK = 15
+WEAK = 0.3
+STOP, TARGET = 2.0, 2.8
+LEAST_SURE, MOST_SURE = 42, 89
+HOLDING, WAITING = timedelta(days=12), timedelta(days=2)
+RISKED = 30.0
+"""How much a trade loses at its stop, in the currency of its price: its size follows from that."""
+CLOSE_UNDER, SCALE_OVER = 35, 80
+TRIED = 4
+"""How many of the symbols that a prompt names are looked up."""
+STATED = f"Rule drift: with the close against its mean of {LOOKED_BACK} bars; stop {STOP:g}, target {TARGET:g} ranges."
+
+_SYMBOL = regex(r"(?<![\w/])[A-Z][A-Z0-9]{1,11}(?:[/-][A-Z][A-Z0-9]{1,11})?(?![\w/])")
+_NO_SYMBOLS = {"LONG", "SHORT", "WAIT", "HOLD", "CLOSE", "SCALE", "JSON", "UTC", "NO", "OK", "AND", "OR", "NOT"}
+_DECISION = regex(r'<decision type="([^"\n]*)">\n([^<]*+(?:<(?!/?decision\b)[^<]*+)*+)</decision>')
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolBars:
+    """The bars of one symbol, oldest first."""
+
+    symbol: str
+    highs: tuple[float, ...]
+    lows: tuple[float, ...]
+    closes: tuple[float, ...]
+
+    @property
+    def close(self) -> float:
+        return self.closes[-1]
+
+    @property
+    def mean(self) -> float:
+        return sum(self.closes) / len(self.closes)
+
+    @property
+    def span(self) -> float:
+        """The average range of a bar."""
+        return sum(high - low for high, low in zip(self.highs, self.lows, strict=True)) / len(self.closes)
+
+
+# Rules
+
+
+def drift(bars: SymbolBars | None, named: str | None, now: datetime) -> dict[str, Any]:
+    """A trade with the drift, or the reason to wait."""
+    if bars is None:
+        why = f"no bars for {named}" if named else "no symbol named"
+        said = f"There are no bars for {named}, so there is nothing to go by." if named else "No symbol was named."
+        return _wait(named or "NONE", why, said, now)
+    if len(bars.closes) < LOOKED_BACK or bars.span <= 0:
+        return _wait(bars.symbol, f"only {len(bars.closes)} bars", f"There is too little to go by. {STATED}", now)
+    close, mean, span = bars.close, bars.mean, bars.span
+    strength = (close - mean) / span
+    if abs(strength) < WEAK:
+        where = f"The close {close:g} is where the mean of {LOOKED_BACK} bars is, {mean:.6g}."
+        return _wait(bars.symbol, "no drift to go with", f"{where} {STATED}", now)
+    side, word, back = (1, "above", "below") if strength > 0 else (-1, "below", "above")
+    entry, stop, target = (_price(close + side * step * span) for step in (0.0, -STOP, TARGET))
+    if min(stop, target) <= 0:
+        return _wait(bars.symbol, "stop or target below zero", f"The ranges are too wide for a trade. {STATED}", now)
+    return {
+        "action": "LONG" if side > 0 else "SHORT",
+        "symbol": bars.symbol,
+        "entry": entry,
+        "stop": stop,
+        "target": target,
+        "size": float(f"{RISKED / abs(entry - stop):.3g}"),
+        "conviction": round(min(MOST_SURE, max(LEAST_SURE, 48 + 14 * abs(strength)))),
+        "reason": f"{abs(strength):.1f} ranges {word} its mean of {LOOKED_BACK} bars",
+        "thesis": f"The close {close:g} is {word} the mean of {LOOKED_BACK} bars, {mean:.6g}, by {abs(strength):.1f} "
+        f"average ranges. {STATED}",
+        "watch_for": [f"a close back {back} {mean:.5g}"],
+        "expires": stamp(now + HOLDING),
+    }
+
+
+def second_look(earlier: Mapping[str, Any], bars: SymbolBars | None, named: str | None) -> tuple[int, str]:
+    """How much of an earlier trade still holds, and one sentence on what changed."""
+    stated = earlier.get("conviction")
+    stated = float(stated) if isinstance(stated, int | float) else 50.0
+    if bars is None:
+        return round(stated), f"There are no bars for {named or 'it'}, so nothing could be checked."
+    prices = [earlier.get(name) for name in ("entry", "stop", "target")]
+    if not all(isinstance(price, int | float) for price in prices):
+        return round(stated), f"It waits for a drift; the last close is {bars.close:g}."
+    entry, stop, target = (float(price) for price in prices if price is not None)
+    way = (bars.close - entry) / (target - entry) if target != entry else 0.0
+    if way >= 0:
+        score = stated + (100 - stated) * min(1.0, way)
+    else:
+        score = stated * max(0.0, 1 - (bars.close - entry) / (stop - entry))
+    side = 1 if target > entry else -1
+    gained = side * (bars.close - entry) / abs(entry - stop) if entry != stop else 0.0
+    return round(score), f"The last close {bars.close:g} is {gained:+z.2f} R from the entry at {entry:g}."
+
+
+def advice(score: int, choices: Sequence[str]) -> str:
+    """The advice for a score, in the words of a trade; for other words the first, since their meaning is not known."""
+    wanted = "HOLD"
+    if score < CLOSE_UNDER:
+        wanted = "CLOSE"
+    elif score > SCALE_OVER:
+        wanted = "SCALE"
+    return wanted if not choices or wanted in choices else choices[0]
+
+
+RULES: dict[str, Callable[[SymbolBars | None, str | None, datetime], dict[str, Any]]] = {"drift": drift}
+"""By the name that a card type gives in `computed`."""
+
+
+# An execution
+
+
+class ByRule:
+    """Executes the runs of card types that name their rule."""
+
+    name = "rule"
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+
+    async def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]:
+        assert order.card is not None
+        card, rule = order.card, str(order.card.computed)
+        work = _RuleWork(order, self._book.now)
+        # A tool reads the database and may wait its turn there; others go on meanwhile.
+        slots = await asyncio.to_thread(work.second_look if card.name == RE_EXAMINATION else work.decide, card)
+        text = json.dumps(slots, ensure_ascii=False)
+        for call in work.made:
+            yield ToolCalled(call)
+        yield TextDelta(text)
+        said = (order.prompt, PromptMessage("assistant", text, calls=tuple(work.made)))
+        yield ExecutionResult(text, said, f"s_{secrets.token_hex(6)}", Usage(), f"{RULE_PREFIX}{rule}")
+
+
+class _RuleWork:
+    """One card in the making, with the tool calls made for it."""
+
+    def __init__(self, order: Execution, now: datetime) -> None:
+        self._order = order
+        self._now = now
+        self.made: list[ToolCall] = []
+
+    def decide(self, card: CardType) -> dict[str, Any]:
+        bars, named = self._find_bars(self._symbols())
+        return RULES[str(card.computed)](bars, named, self._now)
+
+    def second_look(self, card: CardType) -> dict[str, Any]:
+        choices = next((slot.choices for slot in card.slots if slot.name == "suggested_action"), ())
+        found = _DECISION.search(self._order.prompt.text)
+        earlier = json.loads(found[2]) if found else {}
+        bars, named = self._find_bars([str(earlier["symbol"])] if earlier.get("symbol") else [])
+        score, notes = second_look(earlier, bars, named)
+        return {"conviction_score": score, "notes": notes, "suggested_action": advice(score, choices)}
+
+    def _symbols(self) -> list[str]:
+        """Those of the prompt; else, of those that the agent watches, the one whose day it is."""
+        if asked := symbols_in(self._order.prompt.text):
+            return asked
+        watched = symbols_in(self._order.agent.instructions)
+        return [watched[self._now.date().toordinal() % len(watched)]] if watched else []
+
+    def _find_bars(self, symbols: Sequence[str]) -> tuple[SymbolBars | None, str | None]:
+        """The bars of the first symbol that has any, and that symbol; else the first one named."""
+        for symbol in symbols[:TRIED]:
+            if (bars := self._bars(symbol)) is not None:
+                return bars, symbol
+        return None, symbols[0] if symbols else None
+
+    def _bars(self, symbol: str) -> SymbolBars | None:
+        arguments = {"symbol": symbol, "limit": LOOKED_BACK}
+        answer = self._order.tools.call("get_bars", arguments)
+        # Within a session no two calls may have the same id.
+        self.made.append(ToolCall(f"look_{secrets.token_hex(4)}", "get_bars", arguments, answer.text))
+        found = (answer.data or {}).get("bars") if not answer.error else None
+        if not found:
+            return None
+        columns = (tuple(float(bar[name]) for bar in found) for name in ("high", "low", "close"))
+        return SymbolBars(str(answer.data["symbol"]), *columns)
+
+
+def symbols_in(text: str) -> list[str]:
+    """Symbols in the order they are named, pairs before single words."""
+    found = [word for word in _SYMBOL.findall(text) if word not in _NO_SYMBOLS]
+    found.sort(key=lambda word: "/" not in word)
+    return list(dict.fromkeys(found))
+
+
+def _wait(symbol: str, reason: str, thesis: str, now: datetime) -> dict[str, Any]:
+    return {
+        "action": "WAIT",
+        "symbol": symbol,
+        "conviction": 50,
+        "reason": reason[:60],
+        "thesis": thesis,
+        "watch_for": [],
+        "expires": stamp(now + WAITING),
+    }
+
+
+def _price(value: float) -> float:
+    """To six figures, as prices are written."""
+    return float(f"{value:.6g}")

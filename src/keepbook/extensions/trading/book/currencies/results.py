@@ -1,0 +1,148 @@
+"""The results of deployments, which may count in several currencies.
+
+Of one currency they are measured together. Of several each has figures of its own, and only counts are added up; where
+a currency is asked for, the others are converted day by day, at the last close before the last exit of the day. What
+has no rate is refused in a sentence.
+"""
+
+import heapq
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import select
+
+from keepbook.book.ground.when import stamp
+from keepbook.errors import Conflict
+from keepbook.extensions.trading.book import days, trades
+from keepbook.extensions.trading.book.currencies import rates
+from keepbook.extensions.trading.book.days import DayPiece, scale_piece
+from keepbook.extensions.trading.book.performance import (
+    EquityPoint,
+    Performance,
+    equity_points,
+    keep_apart,
+    measure_performance,
+    period_starts,
+)
+from keepbook.extensions.trading.book.skills import Deployment
+from keepbook.extensions.trading.tables import trades as trade_rows
+from keepbook.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What results are asked for: of which deployments, as known when, and counted in which currency."""
+
+    deployments: Sequence[Deployment]
+    known_at: str
+    is_one: bool
+    currency: str | None = None
+
+
+# Queries
+
+
+def results_of(tx: Tx, asked: Asked, since: str | None, zone: ZoneInfo) -> Performance:
+    """The figures of these deployments; of several currencies for each, or converted into the one asked for."""
+    by_currency = _by_currency(tx, asked)
+    if asked.currency is None and len(by_currency) > 1:
+        each = {name: _measured(tx, asked, {name: some}, name, since, zone) for name, some in by_currency.items()}
+        return keep_apart(each)
+    into = asked.currency or next(iter(by_currency), None)
+    return _measured(tx, asked, by_currency, into, since, zone)
+
+
+def _measured(
+    tx: Tx, asked: Asked, groups: Mapping[str, Sequence[Deployment]], into: str | None, since: str | None,
+    zone: ZoneInfo,
+) -> Performance:  # fmt: skip
+    starts = period_starts(asked.known_at, zone).values()
+    soonest, cuts = None if since is None else min(since, *starts), {*starts, *([since] if since else [])}
+    converter = rates.Converter(tx.conn, into or "", asked.known_at)
+    pieces = _pieces(tx, asked, groups, converter, soonest, cuts)
+    ids = [one.id for some in groups.values() for one in some]
+    found = measure_performance(
+        pieces, known_at=asked.known_at, since=since, capital=_capital(tx, asked, groups, converter), currency=into,
+        open_positions=len(trades.open_positions(tx, ids, asked.known_at)), zone=zone,
+    )  # fmt: skip
+    return replace(found, converted=converter.used)
+
+
+def equity_of(tx: Tx, asked: Asked) -> list[EquityPoint]:
+    """The curve of these deployments, in one currency: theirs, or the one asked for."""
+    groups = _traded(tx, asked)
+    into = asked.currency or refuse_mixed(groups)
+    converter = rates.Converter(tx.conn, into or "", asked.known_at)
+    capital = _capital(tx, asked, groups, converter)
+    return equity_points(_pieces(tx, asked, groups, converter, None, ()), capital)
+
+
+def refuse_mixed(currencies: Iterable[str]) -> str | None:
+    """The one currency there is."""
+    names = list(currencies)
+    if len(names) > 1:
+        raise Conflict(
+            f"these deployments count in {' and '.join(sorted(names))}, which are not added up: name one of them, or "
+            "the currency to convert into", code="several_currencies",
+        )  # fmt: skip
+    return names[0] if names else None
+
+
+def currencies_of(tx: Tx, asked: Asked) -> list[str]:
+    return list(_traded(tx, asked))
+
+
+def _pieces(
+    tx: Tx, asked: Asked, groups: Mapping[str, Sequence[Deployment]], converter: rates.Converter, since: str | None,
+    cuts: Collection[str],
+) -> Iterator[DayPiece]:  # fmt: skip
+    """The days of every currency, in the order of their exits, each at the rate of its last one."""
+    streams = []
+    for currency, some in groups.items():
+        found = days.pieces(tx, [one.id for one in some], asked.known_at, since, cuts)
+        if currency != converter.into:
+            found = iter([scale_piece(one, converter.rate(currency, one.last)) for one in found])
+        streams.append(found)
+    return heapq.merge(*streams, key=lambda one: (one.day, one.first)) if len(streams) > 1 else chain(*streams)
+
+
+def _by_currency(tx: Tx, asked: Asked) -> dict[str, list[Deployment]]:
+    """The deployments by currency. Of several those count that had begun by then."""
+    found: dict[str, list[Deployment]] = {}
+    for one in asked.deployments:
+        begun = stamp(one.started_at or one.created_at) <= asked.known_at
+        if asked.is_one or begun or _has_trades(tx, one.id, asked.known_at):
+            found.setdefault(one.currency, []).append(one)
+    return found
+
+
+def _traded(tx: Tx, asked: Asked) -> dict[str, list[Deployment]]:
+    """The same without currencies in which nothing was closed."""
+    groups = _by_currency(tx, asked)
+    return {
+        name: some
+        for name, some in groups.items()
+        if len(groups) == 1 or any(_has_trades(tx, one.id, asked.known_at) for one in some)
+    }
+
+
+def _capital(
+    tx: Tx, asked: Asked, groups: Mapping[str, Sequence[Deployment]], converter: rates.Converter
+) -> float | None:
+    """What results are measured by. Where one that traded has no capital, there is no sum to hold them against."""
+    total = 0.0
+    for currency, some in groups.items():
+        for one in some:
+            if one.capital is None and (asked.is_one or _has_trades(tx, one.id, asked.known_at)):
+                return None
+            if (rate := converter.rate_if_any(currency, asked.known_at)) is None:
+                return None
+            total += (one.capital or 0.0) * rate
+    return total if total > 0 else None
+
+
+def _has_trades(tx: Tx, deployment_id: str, at: str) -> bool:
+    query = select(trade_rows.c.key).where(trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id == deployment_id)
+    return tx.conn.execute(query.where(trade_rows.c.known_at <= at).limit(1)).first() is not None

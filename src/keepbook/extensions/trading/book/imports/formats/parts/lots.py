@@ -1,0 +1,149 @@
+"""What a lot of MetaTrader holds, which its files do not say, and what currency its profits are in.
+
+A lot is what the profits of a symbol over the moves of its price come to: of what was closed, else of what is open.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from keepbook.extensions.trading.book.imports import values
+from keepbook.extensions.trading.book.imports.formats.reading import CellReader, or_wrong
+from keepbook.extensions.trading.book.imports.pairing import Fill, pair_fills, position_of
+from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
+from keepbook.extensions.trading.book.market.symbols import COUNTRIES
+from keepbook.patterns import regex
+
+HALF_A_CENT = 0.00501
+STANDARD_LOT = 100_000.0
+"""What a lot of a pair of currencies holds, if nothing says otherwise."""
+NEAR = 0.003
+"""By so much a rate of the moment and cents may be off."""
+CLOSE_TIME = regex(r"\d{4}\.\d{2}\.\d{2} \d{2}:\d{2}(?::\d{2})?")
+
+
+def guess_currency(fills: Sequence[Fill], sizes: Mapping[str, float], reader: CellReader) -> str:
+    """The account's currency, which is one for all its deals. Profits are in it: where by them a lot of EURUSD holds a
+    round number, they are dollars; where it does so times the price, euros. Without any profit it is what all the pairs
+    are quoted in; else nothing is known."""
+    pairs = {one.symbol: values.split_symbol(one.symbol) for one in fills}
+    told = {symbol for symbol in sizes if pairs[symbol][1]}
+    found = {quote for _, quote in pairs.values() if quote}
+    if told:
+        found = {pairs[symbol][1] for symbol in told if float(f"{sizes[symbol]:.2g}") == sizes[symbol]}
+        found = found or {pairs[symbol][0] for symbol in told if _is_in_base(symbol, fills, sizes[symbol])}
+    if len(found) != 1:
+        reader.notes.append("the file does not name the account's currency: it is taken to be that of each pair")
+        return ""
+    currency = found.pop()
+    reader.notes.append(f"the file does not name the account's currency; by its pairs and profits it is {currency}")
+    return currency
+
+
+def _is_in_base(symbol: str, fills: Sequence[Fill], size: float) -> bool:
+    """Whether profits of a pair are in its first currency: then they are its second's over the price."""
+    closed = [one for one in fills if one.symbol == symbol and one.profit]
+    price = max(closed, key=lambda one: abs(one.profit or 0.0)).price
+    return _is_pair_of_currencies(symbol) and abs(size * price / STANDARD_LOT - 1) < NEAR
+
+
+def sizes_of_closed(fills: Sequence[Fill]) -> dict[str, float]:
+    """How much one lot holds: the profit of a deal over what its price moved for one unit."""
+    sizes: dict[str, float] = {}
+    for symbol in {one.symbol for one in fills}:
+        mine = sorted((one for one in fills if one.symbol == symbol), key=lambda one: one.time)
+        marked = [
+            replace(
+                one, key=f"{position_of(one.key)}/{nth}" if position_of(one.key) else str(nth), fee=0.0, fees=(),
+                closing_fee=0.0,
+            )
+            for nth, one in enumerate(mine)
+        ]  # fmt: skip
+        moved: dict[str, float] = {}
+        for trip in pair_fills((), marked).trips:
+            moved[trip.exit_key] = moved.get(trip.exit_key, 0.0) + trip.pnl
+        told_of = [(one.profit, moved[one.key]) for one in marked if one.profit and moved.get(one.key)]
+        if told_of:
+            profit, move = max(told_of, key=lambda both: abs(both[0]))
+            sizes[symbol] = _size(profit, move)
+    return sizes
+
+
+def lot_sizes(
+    table: FileTable, fills: Sequence[Fill], closed: Mapping[str, float], reader: CellReader
+) -> dict[str, float]:  # fmt: skip
+    """What a lot of each symbol holds: as told, else by what was closed, else by what is open and what it stands at,
+    else the usual, which is said."""
+    still = _sizes_of_open(table, reader)
+    found: dict[str, float] = {}
+    for symbol in sorted({one.symbol for one in fills}):
+        size = reader.told_multiplier(symbol) or closed.get(symbol) or still.get(symbol)
+        if not size:
+            size = STANDARD_LOT if _is_pair_of_currencies(symbol) else 1.0
+            reader.notes.append(f"what a lot of {symbol} holds is not in the file: counted as {size:g}, or say it")
+        found[symbol] = float(size)
+    return found
+
+
+def _is_pair_of_currencies(symbol: str) -> bool:
+    return len(symbol) >= 6 and symbol[:3] in COUNTRIES and symbol[3:6] in COUNTRIES
+
+
+def _sizes_of_open(table: FileTable, reader: CellReader) -> dict[str, float]:
+    """The same by what is open: its profit so far, and the price that it stands at."""
+    found: dict[str, float] = {}
+    for line in (*table.lines, *table.beside):
+        if line.wrong is not None or not is_trade_row(line):
+            continue
+        if "direction" in line.cells or CLOSE_TIME.fullmatch(close_cell(line)):
+            continue  # a deal, or closed
+        begun, now = (figure_in(line, name, reader) for name in ("price", "market price"))
+        now = now or figure_in(line, "price (2)", reader)
+        lots = figure_in(line, "volume", reader) or figure_in(line, "size", reader) or figure_in(line, "lots", reader)
+        way = 1 if str(line.cells["type"]).strip().lower() == "buy" else -1
+        profit, move = float(figure_in(line, "profit", reader)), float((now - begun) * lots) * way
+        symbol = str(line.cells.get("symbol") or line.cells.get("item") or "").strip().upper()
+        if begun and now and profit and move and profit / move > 0:
+            found.setdefault(symbol, _size(profit, move))
+    return found
+
+
+def _size(profit: float, move: float) -> float:
+    """A round size, if it gives the profit to the cent; else what it must have been, at the rate of the day."""
+    if profit / move <= 0:
+        return 1.0
+    found = float(f"{profit / move:.3g}")
+    return found if abs(found * move - profit) <= HALF_A_CENT else profit / move
+
+
+def _pairs(fills: Iterable[Fill]) -> dict[str, tuple[Fill, Fill]]:
+    """What came in and what went out, of each position that is closed."""
+    ins = {position_of(one.key): one for one in fills if one.key.endswith("/in")}
+    return {position_of(one.key): (ins[position_of(one.key)], one) for one in fills if one.key.endswith("/out")}
+
+
+def own_sizes(fills: Sequence[Fill], usual: Mapping[str, float]) -> dict[str, float]:
+    """Of each position what a lot must have held for its profit to be what the file says, where the usual size of its
+    symbol does not give it: profits are in the currency of the account, at the rate of the day."""
+    found: dict[str, float] = {}
+    for position, (into, out) in _pairs(fills).items():
+        way = 1 if into.side == "buy" else -1
+        move = way * (out.price - into.price) * float(into.quantity)
+        if not out.profit or not move or out.profit / move <= 0:
+            continue
+        if abs(move * usual.get(into.symbol, 1.0) - out.profit) > HALF_A_CENT:
+            found[position] = out.profit / move
+    return found
+
+
+def close_cell(line: FileRow) -> str:
+    return str(line.cells.get("time (2)") or line.cells.get("close time") or "").strip()
+
+
+def is_trade_row(line: FileRow) -> bool:
+    return str(line.cells.get("type", "")).strip().lower() in ("buy", "sell")
+
+
+def figure_in(line: FileRow, name: str, reader: CellReader) -> Decimal:
+    found = or_wrong(line, reader.optional, line, name)
+    return found if isinstance(found, Decimal) else Decimal(0)

@@ -1,0 +1,140 @@
+"""Robinhood: the account activity. The code says what was done, the description names an option.
+
+Fees have no column: they are what is missing between the amount and the price. A quantity with an `S` behind it is
+taken, not given: a short option that expired, the old shares of a reverse split.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+from keepbook.errors import Invalid
+from keepbook.extensions.trading.book.imports import values
+from keepbook.extensions.trading.book.imports.formats.parts.options import parse_option
+from keepbook.extensions.trading.book.imports.formats.parts.share_days import (
+    DOLLAR,
+    day_of,
+    oldest_first,
+    opening_first,
+    read_added_shares,
+    traded_name,
+)
+from keepbook.extensions.trading.book.imports.formats.reading import (
+    CellReader,
+    FileFormat,
+    ReadRow,
+    first_filled,
+    make_action,
+    make_fill,
+    or_wrong,
+    rounding,
+    without_cancelled,
+)
+from keepbook.extensions.trading.book.imports.pairing import EXPIRY, Fill
+from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
+
+SIDES = {"BUY": "buy", "SELL": "sell", "BTO": "buy", "STC": "sell", "STO": "sell", "BTC": "buy"}
+ENDS = {"OEXP": "expired", "OASGN": "assigned", "OEXER": "exercised", "OEXCS": "exercised"}
+CANCELS = {"BCXL": "buy", "SCXL": "sell"}
+OPTIONS = ("BTO", "STC", "STO", "BTC", *ENDS)
+SPLITS = ("SPL", "SPR")
+CLOSES = ("STC", "BTC", *ENDS)
+DAY = "activity date"
+
+
+def code_of(line: FileRow) -> str:
+    return str(line.cells.get("trans code") or "").strip().upper()
+
+
+def read_activity(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    lines = oldest_first(table, reader, DAY)
+    splits = [line for line in lines if code_of(line) in SPLITS]
+    found: list[ReadRow] = [
+        ((line.row,), or_wrong(line, _activity, line, reader)) for line in lines if code_of(line) not in SPLITS
+    ]
+    cancels = {line.row for line in lines if code_of(line) in CANCELS}
+    kept = opening_first(without_cancelled(found, cancels), {line.row: code_of(line) not in CLOSES for line in lines})
+    yield from kept
+    yield from read_added_shares(splits, kept, lambda line: _shares(line, reader))
+    yield from (((line.row,), Invalid(line.wrong)) for line in table.lines if line.wrong is not None)
+
+
+def quantity_of(line: FileRow, reader: CellReader) -> Decimal:
+    """Negative where an `S` stands behind it."""
+    text = str(line.cells[first_filled(line, "quantity")]).strip()
+    number = values.decimal(text.rstrip("Ss"), "quantity", reader.mark)
+    return -abs(number) if text[-1:] in ("S", "s") else number
+
+
+def _shares(line: FileRow, reader: CellReader) -> tuple[str, str, Decimal]:
+    symbol, _ = traded_name(str(line.cells[first_filled(line, "instrument")]))
+    return reader.instant(day_of(line, DAY), DAY), symbol, quantity_of(line, reader)
+
+
+def _activity(line: FileRow, reader: CellReader) -> Fill:
+    code = code_of(line)
+    if code not in SIDES and code not in ENDS and code not in CANCELS:
+        raise Invalid(f"{code or 'a row without a code'} is no trade")
+    symbol, size = traded_name(_traded(line, code))
+    time = reader.instant(day_of(line, DAY), DAY)
+    quantity = abs(quantity_of(line, reader))
+    if code in ENDS:
+        return make_action(
+            line, time=time, symbol=symbol, side=EXPIRY, quantity=quantity, reason=ENDS[code], multiplier=size,
+            quote=DOLLAR,
+        )  # fmt: skip
+    price = reader.number(line, "price")
+    if code in CANCELS:
+        return make_fill(
+            line, time=time, symbol=symbol, side=CANCELS[code], quantity=quantity, price=price, multiplier=size,
+            quote=DOLLAR,
+        )  # fmt: skip
+    side = SIDES[code]
+    fee = _fee(line, reader, side, quantity * price * Decimal(str(size)), quantity * Decimal(str(size)))
+    return make_fill(
+        line, time=time, symbol=symbol, side=side, quantity=quantity, price=price, fees=((fee, DOLLAR),),
+        multiplier=size, quote=DOLLAR,
+    )  # fmt: skip
+
+
+def _traded(line: FileRow, code: str) -> str:
+    if code not in OPTIONS:
+        return str(line.cells[first_filled(line, "instrument")])
+    words = str(line.cells.get("description") or "")
+    if parse_option(words) is None:
+        raise Invalid(f"description names no option: {words[:60]!r}", field="description")
+    return words
+
+
+def _fee(line: FileRow, reader: CellReader, side: str, worth: Decimal, shares: Decimal) -> Decimal:
+    """What was paid beyond the price, or received short of it: cents, and for options some for each contract."""
+    amount = reader.number(line, "amount")
+    expected = -worth if side == "buy" else worth
+    paid = expected - amount
+    slack = shares * rounding(line.cells["price"])
+    if not -slack - Decimal("0.01") <= paid <= slack + Decimal("0.02") * worth + Decimal("0.02") * shares + 1:
+        reader.compare(line.row, "quantity × price", expected, amount)
+    return paid
+
+
+def _without_note(table: FileTable) -> FileTable:
+    """Without the closing words of the bank."""
+    rows = [line for line in table.lines if line.wrong is not None or line.cells.get(DAY) or code_of(line)]
+    return replace(table, lines=tuple(rows))
+
+
+ACTIVITY = FileFormat(
+    "robinhood",
+    "Robinhood, account activity",
+    (frozenset({DAY, "instrument", "description", "trans code", "quantity", "price", "amount"}),),
+    frozenset({DAY, "process date", "settle date", "instrument", "description", "trans code", "quantity", "price",
+               "amount"}),
+    read_activity,
+    (
+        '"Activity Date","Process Date","Settle Date","Instrument","Description","Trans Code","Quantity","Price",'
+        '"Amount"',
+    ),
+    "readmes and tests of public importers (rhParser, robinhood-visualizer and others)",
+    values.MONTH_FIRST,
+    _without_note,
+)  # fmt: skip

@@ -1,0 +1,389 @@
+"""From the rows of a file to what is stored of them: known ones left out, fees in one currency, paired, kept.
+
+Each step takes one part of the file, which goes into one deployment (`places`). A fill older than what is paired
+already would have changed that, and is refused.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+
+from keepbook.book.ground import stored_json
+from keepbook.book.ground.when import stamp
+from keepbook.book.ledger import loads
+from keepbook.extensions.trading.book import days, former, skills
+from keepbook.extensions.trading.book.currencies import rates
+from keepbook.extensions.trading.book.imports import pairing, values
+from keepbook.extensions.trading.book.imports.file import FileImport
+from keepbook.extensions.trading.book.imports.open_lots import (
+    is_same_split,
+    keep_open_positions,
+    known_splits,
+    open_lots,
+)
+from keepbook.extensions.trading.book.imports.pairing import (
+    EXPIRY,
+    FUNDING,
+    SPLIT,
+    Fill,
+    Trip,
+    in_units_then,
+    position_of,
+)
+from keepbook.extensions.trading.book.imports.places import FilePart, currency_of
+from keepbook.extensions.trading.book.imports.take_back import OpenPositions, make_former
+from keepbook.extensions.trading.book.loading import corrections
+from keepbook.extensions.trading.book.trades import Trade, keep_trades
+from keepbook.extensions.trading.tables import fills as fill_rows
+from keepbook.extensions.trading.tables import trades as trade_rows
+from keepbook.storage.database import Tx
+from keepbook.storage.tables.upkeep import loads as load_rows
+
+AT_ONCE = 500
+KEPT_AT_ONCE = 2000
+_UNASSIGNED = {EXPIRY: "nothing open that could expire", FUNDING: "funding with nothing open to charge it to"}
+_NOT_OPENED = (
+    "it closes what was not opened here: load the file in which that stands first; what came in by a deposit or as a "
+    "reward is no trade"
+)
+
+
+# What is there already
+
+
+def leave_out_known(tx: Tx, work: FileImport, part: FilePart, mode: str) -> None:
+    """Leave out what an earlier file brought: by its key, or as the same file under another format. What looks like a
+    correction is offered, or taken as `mode` says."""
+    if _is_there_otherwise(tx, work, part):
+        return
+    known = _known_keys(tx, part.place, [one.key for one in part.fills], fill_rows)
+    splits = known_splits(tx, part.place, {one.symbol for one in part.fills if one.side == SPLIT})
+    fresh = []
+    for one in part.fills:
+        twice = one.side == SPLIT and any(is_same_split(one, other) for other in splits.get(one.symbol, ()))
+        if one.key in known or twice:
+            work.unchanged.update(one.rows)
+        else:
+            fresh.append(one)
+    part.fills = fresh
+    there = _known_keys(tx, part.place, [one.key for one in part.trips], trade_rows)
+    for trip in part.trips:
+        if trip.key in there:
+            work.unchanged.update(work.rows_of[trip.key])
+    restated = {one.key for one in part.trips}
+    part.trips = [one for one in part.trips if one.key not in there]
+    if part.place is not None and mode != corrections.ADD:
+        _offer_corrections(tx, work, part, restated, mode)
+        _offer_other_fills(tx, work, part)
+
+
+def _offer_corrections(tx: Tx, work: FileImport, part: FilePart, restated: set[str], mode: str) -> None:
+    """Of whole trades without an id: those that begin like one that is there and differ from it."""
+    rows = {one.key: (tx.owner, *to_trade(one, part.home)) for one in part.trips if not one.key.startswith("id-")}
+    if not rows:
+        return
+    again = {one[: former.KEY] for one in _trades_with(tx, part.home, restated)}
+    twins = {key[-1]: twin for key, twin in corrections.find_twins(tx, list(rows.values()), again, ()).items()}
+    for trip in part.trips:
+        twin = twins.get(trip.key)
+        if twin is None:
+            continue
+        if twin.same:
+            work.unchanged.update(work.rows_of[trip.key])
+        elif mode == corrections.TAKE:
+            part.replaced.append(twin.stored[: former.KEY])
+        else:
+            work.refuse(work.rows_of[trip.key], twin.words)
+    gone = {key for key, twin in twins.items() if twin.same or mode != corrections.TAKE}
+    part.trips = [one for one in part.trips if one.key not in gone]
+
+
+def _offer_other_fills(tx: Tx, work: FileImport, part: FilePart) -> None:
+    """The same of fills. They are paired, so that one is corrected with the whole file that brought it."""
+    mine = {(one.symbol, one.side, one.time) for one in part.fills if not one.key.startswith("id-")}
+    if not mine:
+        return
+    told = {one.key for one in work.fills}
+    times = [one[2] for one in mine]
+    query = select(fill_rows).where(
+        fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == part.place, fill_rows.c.time >= min(times),
+        fill_rows.c.time <= max(times),
+    )  # fmt: skip
+    there = {
+        (row.symbol, row.side, row.time): row.load
+        for row in tx.conn.execute(query)
+        if row.key not in told and not row.key.startswith("id-")
+    }
+    for one in part.fills:
+        if (load := there.get((one.symbol, one.side, one.time))) is not None and not one.key.startswith("id-"):
+            work.refuse(
+                one.rows,
+                f"looks like a correction of a fill of load {load} at the same instant; undo load {load} and load this "
+                "file in its place, or load it with corrections=add if it is another fill",
+            )
+    part.fills = [one for one in part.fills if not set(one.rows) & work.refused.keys()]
+
+
+def _is_there_otherwise(tx: Tx, work: FileImport, part: FilePart) -> bool:
+    """Whether all of it came in before, as a file of another format, wherever to: then it adds nothing."""
+    traded = [one for one in part.fills if one.side in ("buy", "sell")]
+    if not traded and not part.trips:
+        return False
+    mine = Counter(_figures(one) for one in traded) or Counter(_trip_figures(one) for one in part.trips)
+    rows = fill_rows if traded else trade_rows
+    for theirs in _figures_there(tx, rows, work, part):
+        if mine <= theirs:
+            work.notes.append("all of it is in the book already, from a file of another format")
+            for one in part.fills:
+                work.unchanged.update(one.rows)
+            for trip in part.trips:
+                work.unchanged.update(work.rows_of[trip.key])
+            part.fills, part.trips = [], []
+            return True
+    return False
+
+
+def _figures(one: Any) -> tuple[Any, ...]:
+    return values.symbol(one.symbol), one.side, one.time, one.price
+
+
+def _trip_figures(one: Any) -> tuple[Any, ...]:
+    return values.symbol(one.symbol), one.side, one.entry_time, one.exit_time, one.entry_price, one.exit_price
+
+
+def _figures_there(tx: Tx, rows: Any, work: FileImport, part: FilePart) -> Iterator[Counter[Any]]:
+    """By deployment, what is there of the file's stretch of time and may be of this file: not under its keys, nor under
+    other ids of the same format, nor of another account."""
+    if rows is fill_rows:
+        keys, times = {one.key for one in part.fills}, [one.time for one in part.fills]
+        column, figures = rows.c.time, _figures
+    else:
+        keys, times = {one.key for one in part.trips}, [one.exit_time for one in part.trips]
+        column, figures = rows.c.exit_time, _trip_figures
+    alike = select(load_rows.c.brought).where(
+        load_rows.c.owner == tx.owner, load_rows.c.what == loads.TRADES, load_rows.c.title == work.format.title,
+        load_rows.c.undone_at.is_(None),
+    )  # fmt: skip
+    ours = {place for one in tx.conn.execute(alike).scalars() for place in stored_json.load_json(one)["places"]}
+    for deployment in skills.list_deployments(tx):
+        if part.account and deployment.account and part.account != deployment.account:
+            continue
+        here = (rows.c.owner == tx.owner, rows.c.deployment_id == deployment.id)
+        stored = tx.conn.execute(select(rows).where(*here, column >= min(times), column <= max(times))).all()
+        there = {row.key for row in stored}
+        with_ids = all(key.startswith("id-") for key in keys | there)
+        if not keys & there and not (with_ids and deployment.id in ours):
+            yield Counter(figures(row) for row in stored)
+
+
+# Fees
+
+
+def convert_fees(tx: Tx, work: FileImport, part: FilePart) -> None:
+    """Fees in the currency of the price; what cannot be converted is counted by its coin."""
+    part.fills = [_with_fees_in_quote(tx, work, one) for one in part.fills]
+    part.trips = [_with_fee_paid(tx, work, one) for one in part.trips]
+
+
+def _with_fees_in_quote(tx: Tx, work: FileImport, one: Fill) -> Fill:
+    quote = currency_of(work, one)
+    paid = (_in_quote(tx, work, one.symbol, quote, one.price, one.time, *fee) for fee in one.fees)
+    return replace(one, fee=one.fee + sum(paid))
+
+
+def _with_fee_paid(tx: Tx, work: FileImport, trip: Trip) -> Trip:
+    """The same for a whole trade, at the price of its exit."""
+    if trip.key not in work.reader.paid:
+        return trip
+    paid, coin, told = work.reader.paid[trip.key]
+    quote = told or currency_of(work, trip)
+    fee = _in_quote(tx, work, trip.symbol, quote, trip.exit_price, trip.exit_time, paid, coin)
+    return trip._replace(fees=trip.fees + fee)
+
+
+def _in_quote(
+    tx: Tx, work: FileImport, symbol: str, quote: str, price: float, at: str, paid: Decimal, coin: str
+) -> float:  # fmt: skip
+    """A fee in the currency of the price."""
+    quote = quote or work.quotes.setdefault(symbol, coin)
+    if coin in ("", quote):
+        return float(paid)
+    if coin == values.split_symbol(symbol)[0]:
+        return float(paid) * price
+    if (rate := _rate(tx, work, coin, quote, at)) is not None:
+        _tell_rate(work, coin, quote, float(paid), rate)
+        return float(paid) * rate.value
+    work.unconverted[coin] = work.unconverted.get(coin, 0.0) + float(paid)
+    return 0.0
+
+
+def _tell_rate(work: FileImport, coin: str, quote: str, paid: float, rate: rates.Rate) -> None:
+    before, first, last = work.converted.get((coin, quote, rate.symbol), (0.0, rate.at, rate.at))
+    work.converted[coin, quote, rate.symbol] = before + paid, min(first, rate.at), max(last, rate.at)
+
+
+def _rate(tx: Tx, work: FileImport, coin: str, quote: str, at: str) -> rates.Rate | None:
+    """What a coin cost then: by the bars of either way round, else by the last fill of that pair in this file."""
+    if (found := rates.find_rate(tx.conn, coin, quote, at)) is not None:
+        return replace(found, symbol=f"the bars of {found.symbol}")
+    if rates.same_money(coin, quote):
+        return rates.Rate(1.0, "one for one", at)
+    seen = [one for one in work.fills if one.symbol == f"{coin}/{quote}" and one.time <= at]
+    return rates.Rate(seen[-1].price, f"the fills of {seen[-1].symbol} in the file", seen[-1].time) if seen else None
+
+
+# Pairing
+
+
+def refuse_older(tx: Tx, work: FileImport, part: FilePart) -> None:
+    if part.place is None:
+        return
+    query = select(fill_rows.c.symbol, func.max(fill_rows.c.time)).where(
+        fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == part.place, fill_rows.c.side != SPLIT
+    )
+    last = {row[0]: row[1] for row in tx.conn.execute(query.group_by(fill_rows.c.symbol))}
+    for one in part.fills:
+        if _is_late(one, last):
+            work.refuse(
+                one.rows, f"older than what is paired already for {one.symbol}; load files in the order of time"
+            )
+    part.fills = [one for one in part.fills if not _is_late(one, last)]
+
+
+def _is_late(one: Fill, last: Mapping[str, str]) -> bool:
+    """A fill of a position with a number of its own is paired with nothing else: it is never late."""
+    return one.time < last.get(one.symbol, "") and not position_of(one.key)
+
+
+def pair_part(tx: Tx, work: FileImport, part: FilePart) -> None:
+    """Pair the fills of each symbol with what was open, splits taken in at their time."""
+    symbols = {one.symbol for one in part.fills}
+    lots, splits = open_lots(tx, part.place, symbols), known_splits(tx, part.place, symbols)
+    by_symbol: dict[str, list[Fill]] = {}
+    left_out: set[str] = set()
+    for one in part.fills:
+        by_symbol.setdefault(one.symbol, []).append(one)
+    for symbol, mine in by_symbol.items():
+        coming = sorted([*splits.get(symbol, ()), *mine], key=_in_time)
+        part.results[symbol] = found = pairing.pair_fills(lots.get(symbol, []), coming)
+        for one in found.unassigned:
+            work.refuse(one.rows, _UNASSIGNED.get(one.side, _NOT_OPENED))
+        unassigned = {one.key for one in found.unassigned}
+        if rest := sum(left for key, left in found.unopened.items() if key not in unassigned):
+            work.notes.append(f"of what was closed of {symbol}, {rest.normalize():f} was not opened here: in no figure")
+        for one in mine:
+            if one.key not in unassigned:
+                (work.paired if one.key in found.touched else work.added).update(one.rows)
+        left_out |= unassigned
+    part.fills = [one for one in part.fills if one.key not in left_out]
+    for trip in part.trips:
+        rows = work.rows_of[trip.key]
+        (work.paired if len(rows) > 1 else work.added).update(rows)
+
+
+def _in_time(one: Fill) -> tuple[str, bool]:
+    """By time; a split comes before what was traded at its own instant."""
+    return one.time, one.side != SPLIT
+
+
+# Storing
+
+
+def fills_to_store(tx: Tx, part: FilePart, place: str, load: int) -> list[dict[str, Any]]:
+    left = {lot.key: lot for found in part.results.values() for lot in found.open}
+    rows = []
+    for one in part.fills:
+        lot = left.get(one.key)
+        remaining = Decimal(0) if lot is None else in_units_then(lot)
+        rows.append(
+            {
+                "owner": tx.owner, "deployment_id": place, "key": one.key, "symbol": one.symbol, "side": one.side,
+                "time": one.time, "quantity": float(one.quantity), "price": one.price,
+                "fee": one.fee if lot is None else lot.fee, "multiplier": one.multiplier, "remaining": str(remaining),
+                "reason": one.reason, "load": load,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def store_fills(tx: Tx, rows: Sequence[dict[str, Any]]) -> Iterable[int]:
+    """Insert them, some at a time; yields how many are about to be."""
+    for start in range(0, len(rows), KEPT_AT_ONCE):
+        yield start
+        tx.conn.execute(insert(fill_rows), rows[start : start + KEPT_AT_ONCE])
+
+
+def store_trades(tx: Tx, part: FilePart, place: str) -> Iterable[int]:
+    now = stamp(tx.clock())
+    for key in part.replaced:
+        here = [column == value for column, value in zip(list(trade_rows.c)[: former.KEY], key, strict=True)]
+        days.mark_days(tx, make_former(tx, here, now))
+    kept = [(tx.owner, *to_trade(trip, place)) for trip in part.all_trips]
+    for start in range(0, len(kept), KEPT_AT_ONCE):
+        yield start
+        keep_trades(tx, kept[start : start + KEPT_AT_ONCE])
+
+
+def use_up_lots(tx: Tx, part: FilePart, place: str) -> OpenPositions:
+    """Of earlier fills what is left after this file; answers what was left before it. Positions follow."""
+    before: dict[str, tuple[str, float]] = {}
+    fresh = {one.key for one in part.fills}
+    for symbol, found in part.results.items():
+        before |= _use_up(tx, place, symbol, fresh, {lot.key: lot for lot in found.open})
+        keep_open_positions(tx, place, symbol, found)
+    return before
+
+
+def _use_up(tx: Tx, place: str, symbol: str, fresh: set[str], lots: Mapping[str, Fill]) -> OpenPositions:
+    found = {}
+    for key, was in _open_keys(tx, place, symbol).items():
+        if key in fresh:
+            continue
+        lot = lots.get(key)
+        left = ("0", was[1]) if lot is None else (str(in_units_then(lot)), lot.fee)
+        if left != was and (lot is None or Decimal(left[0]) != Decimal(was[0]) or left[1] != was[1]):
+            found[key] = was
+            where = (fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.key == key)
+            tx.conn.execute(update(fill_rows).where(*where).values(remaining=left[0], fee=left[1]))
+    return found
+
+
+def to_trade(trip: Trip, place: str) -> Trade:
+    return Trade(
+        place, trip.exit_time, trip.key, trip.symbol, trip.side, trip.quantity, trip.entry_time, trip.entry_price,
+        trip.exit_price, trip.fees, trip.pnl, None, None, None, trip.entry_reason, trip.exit_reason, trip.exit_time,
+    )  # fmt: skip
+
+
+# Queries
+
+
+def _known_keys(tx: Tx, place: str | None, keys: Sequence[str], rows: Any) -> set[str]:
+    found: set[str] = set()
+    for start in range(0, 0 if place is None else len(keys), AT_ONCE):
+        part = list(keys[start : start + AT_ONCE])
+        query = select(rows.c.key).where(rows.c.owner == tx.owner, rows.c.deployment_id == place, rows.c.key.in_(part))
+        found |= set(tx.conn.execute(query).scalars())
+    return found
+
+
+def _trades_with(tx: Tx, place: str, keys: Collection[str]) -> list[Any]:
+    wanted = sorted(keys)
+    found: list[Any] = []
+    for start in range(0, len(wanted), AT_ONCE):
+        mine = (trade_rows.c.deployment_id == place, trade_rows.c.key.in_(wanted[start : start + AT_ONCE]))
+        found += map(tuple, tx.conn.execute(select(trade_rows).where(trade_rows.c.owner == tx.owner, *mine)))
+    return found
+
+
+def _open_keys(tx: Tx, place: str, symbol: str) -> dict[str, tuple[str, float]]:
+    """Of what is open what is left, and the fee that belongs to it."""
+    query = select(fill_rows.c.key, fill_rows.c.remaining, fill_rows.c.fee).where(
+        fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.symbol == symbol,
+        fill_rows.c.remaining != "0",
+    )  # fmt: skip
+    return {row.key: (row.remaining, row.fee) for row in tx.conn.execute(query)}

@@ -1,0 +1,197 @@
+"""Where the rows of a broker's file go: a deployment for each account and currency in it.
+
+Amounts in different currencies are never added up, so they do not share a deployment. One that is missing is made, and
+named after the account and the currency. Where the person names a deployment, everything goes there that counts in its
+currency; the rest is refused in words.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from sqlalchemy import select, update
+
+from keepbook.book.ledger.ledger import Origin
+from keepbook.errors import Invalid
+from keepbook.extensions.trading.book import skills
+from keepbook.extensions.trading.book.currencies import rates
+from keepbook.extensions.trading.book.imports import values
+from keepbook.extensions.trading.book.imports.file import FileImport
+from keepbook.extensions.trading.book.imports.pairing import Fill, PairedFills, Trip
+from keepbook.extensions.trading.book.skills import Deployment
+from keepbook.extensions.trading.tables import deployments as deployment_rows
+from keepbook.extensions.trading.tables import fills as fill_rows
+from keepbook.extensions.trading.tables import positions as position_rows
+from keepbook.extensions.trading.tables import skills as skill_rows
+from keepbook.extensions.trading.tables import trades as trade_rows
+from keepbook.storage.bulk_rows import RowValues
+from keepbook.storage.database import Tx
+
+BROKERS = ("Imported trades", "From brokers' files.")
+"""The skill of deployments that a broker's file brings along, and what it says of itself."""
+MADE_BY_LOADS = (BROKERS[1], "A strategy of freqtrade.")
+MakeDeployment = Callable[[Tx, str, str, str], str]
+"""Makes a deployment under a name, for an account and a currency; answers its id."""
+
+
+@dataclass(slots=True)
+class FilePart:
+    """What of a file goes into one deployment. `place` is its id; None in a dry run for one that would be made."""
+
+    name: str
+    currency: str
+    account: str = ""
+    place: str | None = None
+    fills: list[Fill] = field(default_factory=list)
+    trips: list[Trip] = field(default_factory=list)
+    results: dict[str, PairedFills] = field(default_factory=dict)
+    replaced: list[RowValues] = field(default_factory=list)
+    """The keys of trades that are there and that trades of the file correct."""
+
+    @property
+    def home(self) -> str:
+        """Where it is stored; only asked for once that is known."""
+        if self.place is None:
+            raise ValueError(f"{self.name} is made first")
+        return self.place
+
+    @property
+    def all_trips(self) -> list[Trip]:
+        return [*self.trips, *(trip for found in self.results.values() for trip in found.trips)]
+
+
+# Rules
+
+
+def currency_of(work: FileImport, one: Fill | Trip) -> str:
+    """The currency that a price counts in: as the file says, else that of the symbol, else that of its first fee."""
+    told = one.quote or values.split_symbol(one.symbol)[1]
+    if not told and isinstance(one, Fill):
+        coin = next((coin for _, coin in one.fees if coin), "")
+        return work.quotes.setdefault(one.symbol, coin) if coin else work.quotes.get(one.symbol, "")
+    if not told and one.key in work.reader.paid:
+        _, coin, quote = work.reader.paid[one.key]
+        return work.quotes.setdefault(one.symbol, quote or coin)
+    return told or work.quotes.get(one.symbol, "")
+
+
+def name_of_deployment(title: str, account: str, currency: str) -> str:
+    """After the account and the currency; where the file names no account, after what kind of file it is."""
+    whose = f"{title.partition(',')[0]} {account}" if account else title
+    ending = f" {currency}" if currency else ""
+    return f"{whose[: skills.NAME_LIMIT - len(ending)].strip()}{ending}"
+
+
+# Operations
+
+
+def parts_of_file(tx: Tx, work: FileImport, ref: str | None) -> list[FilePart]:
+    """The file by deployments: the one that is named, else one for each account and currency."""
+    if ref is not None:
+        return _named_part(tx, work, ref)
+    parts = _parts(work)
+    for one in parts:
+        found = skills.deployment_called(tx, one.name)
+        one.place = None if found is None else found.id
+    return parts
+
+
+def make_places(tx: Tx, parts: Iterable[FilePart], make: MakeDeployment | None) -> list[str]:
+    """Make the deployments that are missing; answers their ids."""
+    made = []
+    for part in parts:
+        if part.place is None and make is not None:
+            part.place = make(tx, part.name, part.account, part.currency)
+            made.append(part.place)
+    return made
+
+
+def remove_empty_deployment(tx: Tx, id: str, now: str) -> None:
+    """Take away a deployment that nothing has come into, or nothing of which is left; its skill too, if it was made by
+    loads and has no other. Asked as of an earlier instant, both are there."""
+    mine = (deployment_rows.c.owner == tx.owner, deployment_rows.c.id == id)
+    skill_id = tx.conn.execute(select(deployment_rows.c.skill_id).where(*mine)).scalar()
+    if skill_id is None or any(_has_rows(tx, rows, id) for rows in (trade_rows, fill_rows)) or _holds(tx, id):
+        return
+    tx.conn.execute(update(deployment_rows).where(*mine).values(removed_at=now))
+    skill = skills.get_skill(tx, skill_id)
+    if (
+        skill.description in MADE_BY_LOADS
+        and not skills.list_deployments(tx, skill_id)
+        and not skills.field_history(tx, skill_id)
+    ):
+        of_skill = (skill_rows.c.owner == tx.owner, skill_rows.c.id == skill_id)
+        tx.conn.execute(update(skill_rows).where(*of_skill).values(ended_at=now))
+
+
+def make_for_load(
+    tx: Tx, origin: Origin, now: str, name: str, skill: tuple[str, str], **given: Any
+) -> str:  # fmt: skip
+    """A deployment for a file that names none, of a skill with this name and description. One that a taken back load
+    left behind is there again."""
+    gone = skills.named_row(skills.all_deployments(tx), None, name[: skills.NAME_LIMIT])
+    if gone is not None and gone.removed_at is not None:
+        mine = (deployment_rows.c.owner == tx.owner, deployment_rows.c.id == gone.id)
+        tx.conn.execute(update(deployment_rows).where(*mine).values(removed_at=None))
+        of_skill = (skill_rows.c.owner == tx.owner, skill_rows.c.id == gone.skill_id)
+        tx.conn.execute(update(skill_rows).where(*of_skill).values(ended_at=None))
+        return str(gone.id)
+    known = skills.named_row(skills.living_skills(tx), None, skill[0][: skills.NAME_LIMIT])
+    skill_id = (
+        known.id
+        if known
+        else skills.create_skill(tx, origin, now, skill[0][: skills.NAME_LIMIT], description=skill[1]).id
+    )
+    return skills.create_deployment(tx, origin, now, name[: skills.NAME_LIMIT], skill_id, **given).id
+
+
+def _has_rows(tx: Tx, rows: Any, id: str) -> bool:
+    query = select(rows.c.key).where(rows.c.owner == tx.owner, rows.c.deployment_id == id).limit(1)
+    return tx.conn.execute(query).first() is not None
+
+
+def _holds(tx: Tx, id: str) -> bool:
+    query = select(position_rows.c.symbol).where(
+        position_rows.c.owner == tx.owner, position_rows.c.deployment_id == id, position_rows.c.closed_at.is_(None)
+    )
+    return tx.conn.execute(query.limit(1)).first() is not None
+
+
+def _parts(work: FileImport) -> list[FilePart]:
+    parts: dict[tuple[str, str], FilePart] = {}
+    for one in chain[Fill | Trip](work.fills, work.trips):
+        account, currency = one.account, currency_of(work, one)
+        if (account, currency) not in parts:
+            name = name_of_deployment(work.format.title, account, currency)
+            parts[account, currency] = FilePart(name, currency, account)
+        _put(parts[account, currency], one)
+    return list(parts.values()) or [FilePart(work.format.title, "")]
+
+
+def _named_part(tx: Tx, work: FileImport, ref: str) -> list[FilePart]:
+    found = skills.deployment_called(tx, ref)
+    if found is None:
+        raise Invalid(f"there is no deployment {ref[:80]!r} in this book; create it first", field="deployment")
+    part = FilePart(found.name, found.currency, found.account or "", found.id)
+    for one in chain[Fill | Trip](work.fills, work.trips):
+        if rates.same_money(found.currency, currency_of(work, one) or found.currency):
+            _put(part, one)
+        else:
+            rows = one.rows if isinstance(one, Fill) else work.rows_of[one.key]
+            work.refuse(rows, other_currency(one.symbol, currency_of(work, one), found))
+    return [part]
+
+
+def other_currency(symbol: str, currency: str, deployment: Deployment) -> str:
+    return (
+        f"{symbol} counts in {currency} and {deployment.name} in {deployment.currency}, which are not added up; name a "
+        f"deployment in {currency}, or none"
+    )
+
+
+def _put(part: FilePart, one: Fill | Trip) -> None:
+    if isinstance(one, Fill):
+        part.fills.append(one)
+    else:
+        part.trips.append(one)

@@ -1,0 +1,115 @@
+"""The limits of a reply that nobody watches: what it may use, and when a request is tried again.
+
+In a chat the person sees what happens and can stop it or ask once more. A reply in the background has these limits
+instead: each ends it with a code of its own, and what a try costs is counted whether it succeeds or not. A request is
+tried again where waiting may help (a busy or failing server, a stream that broke off), from the last finished step on,
+no sooner than the server asks for, and not beyond the time that is left.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from keepbook.errors import LimitReached, ModelFailed
+from keepbook.models.model import Usage
+
+Event = TypeVar("Event")
+
+TRIES = 4
+"""How often one request is made at most."""
+BACKOFF_SECONDS, LONGEST_BACKOFF = 1.0, 60.0
+ANSWER_LIMIT = 200_000
+"""How many characters one reply may have; what a form can hold is far less."""
+
+
+@dataclass(slots=True)
+class ReplyLimits:
+    """What is left to one piece of work, over all its replies. `spent` is what the reply in progress has cost so far,
+    `used` what the replies before it did."""
+
+    seconds: float
+    tool_calls: int
+    tokens: int | None = None
+    calls_made: int = 0
+    used: Usage = field(default_factory=Usage)
+    spent: Usage = field(default_factory=Usage)
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self.begun + self.seconds - time.monotonic())
+
+    def out_of_time(self) -> LimitReached:
+        return LimitReached(f"it took longer than its run_seconds, {self.seconds:g}", code="run_seconds")
+
+    def count_call(self) -> None:
+        """Before each tool call."""
+        if self.calls_made >= self.tool_calls:
+            why = f"it called tools more often than its run_tool_calls, {self.tool_calls}"
+            raise LimitReached(why, code="run_tool_calls")
+        self.calls_made += 1
+
+    def check_tokens(self) -> None:
+        """Before each request, and at the end."""
+        total = self.used + self.spent
+        count = total.tokens_in + total.tokens_out
+        if self.tokens is not None and count > self.tokens:
+            why = f"it used {count:,} tokens, more than its run_tokens, {self.tokens:,}"
+            raise LimitReached(why, code="run_tokens")
+
+    def finish_reply(self, usage: Usage) -> None:
+        self.used += usage
+        self.spent = Usage()
+
+    def wait_before_retry(self, error: ModelFailed, tries: int) -> float | None:
+        """The seconds to wait after so many tries that failed; None where it is not tried again."""
+        if not error.details.get("again") or tries >= TRIES:
+            return None
+        backoff = min(LONGEST_BACKOFF, BACKOFF_SECONDS * 2 ** (tries - 1)) * random.uniform(1.0, 1.25)
+        wait: float = max(backoff, float(error.details.get("retry_after") or 0.0))
+        if wait >= self.seconds_left:
+            error.add(f"the run has {self.seconds_left:.0f} seconds left, and the wait would be {wait:.0f}")
+            return None
+        return wait
+
+
+async def within_time(events: AsyncIterator[Event], limits: ReplyLimits) -> AsyncGenerator[Event, None]:
+    """The events of a piece of work, as long as it has time."""
+    try:
+        while True:
+            try:
+                event = await asyncio.wait_for(anext(events), limits.seconds_left)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                raise limits.out_of_time() from None
+            yield event
+    finally:
+        await events.aclose()  # type: ignore[attr-defined]
+
+
+def check_answer(text: str) -> None:
+    """Refuse what no book can keep and no form can hold, with the true reason; asking once more would not mend it."""
+    check_length(len(text))
+    if (at := text.find("\x00")) >= 0:
+        raise ModelFailed(f"the answer holds a NUL character (character {at + 1:,})", cause="unreadable_text")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        why = f"the answer holds half of a surrogate pair (character {error.start + 1:,})"
+        raise ModelFailed(why, cause="unreadable_text") from None
+
+
+def check_length(characters: int) -> None:
+    """While it comes in: an answer without an end is not heard to its end."""
+    if characters > ANSWER_LIMIT:
+        raise ModelFailed(f"the answer is longer than {ANSWER_LIMIT:,} characters", cause="answer_too_long")
+
+
+def storable_text(text: str, most: int) -> str:
+    """A text as far as a book can keep it: what it cannot becomes a mark, and what is too long is cut."""
+    readable = text.replace("\x00", "\ufffd").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return readable if len(readable) <= most else f"{readable[: most - 1]}…"

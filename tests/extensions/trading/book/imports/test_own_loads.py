@@ -1,0 +1,147 @@
+"""Files in our own columns and freqtrade's: recorded as loads, taken back, corrections offered, dry runs that hold."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.extensions.trading.floor import floor
+
+from keepbook.errors import Conflict, Invalid, NotFound
+
+HEADER = "deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price,fees,id"
+FIRST = "Floor,BTC/USDT,long,1,2026-01-05T10:00:00Z,100,2026-01-06T10:00:00Z,110,1,"
+REAL = Path(__file__).parents[1] / "data" / "tradesv3.sqlite"
+
+
+@pytest.fixture
+def trading(alice: Any, clock: Any) -> Any:
+    clock.set("2026-04-01T00:00:00Z")
+    floor(alice)
+    return alice.trading
+
+
+def pnls(trading: Any, **asked: Any) -> list[float]:
+    return [one.pnl for one in trading.trades(limit=100, **asked)]
+
+
+def counts(loaded: Any) -> tuple[int, int, int, int, int]:
+    return loaded.added, loaded.changed, loaded.unchanged, loaded.wrong, loaded.offered
+
+
+def test_a_load_in_own_columns_is_taken_back_with_what_it_corrected(alice: Any, trading: Any, clock: Any) -> None:
+    first = trading.load("trades", [HEADER, f"{FIRST}t1", FIRST.replace("05T", "07T").replace("06T", "08T")])
+    assert (first.load, pnls(trading)) == (1, [9, 9])
+    clock.forward(days=1)
+    then = alice.now
+    second = trading.load("trades", [HEADER, FIRST.replace(",110,", ",120,") + "t1"])
+    assert (counts(second), pnls(trading)) == ((0, 1, 0, 0, 0), [9, 19])
+    assert trading.load("trades", [HEADER, FIRST.replace(",110,", ",120,") + "t1"]).load is None, "it brought nothing"
+    clock.forward(days=1)
+    with pytest.raises(Conflict, match="undo load 2 first"):
+        trading.take_back(1)
+    trading.take_back(2)
+    assert (pnls(trading), pnls(trading, known_at=then)) == ([9, 9], [9, 9])
+    assert trading.performance().pnl == 18
+    trading.take_back(1)
+    assert (pnls(trading), len(trading.deployments())) == ([], 1), "its deployment was not made by it"
+    assert [one.title for one in trading.loads()] == ["Trades, own columns"] * 2
+    assert trading.load("trades", [HEADER, f"{FIRST}t1"]).added == 1
+    assert alice.verify().ok
+
+
+def test_one_trade_is_taken_back_and_put_back(alice: Any, trading: Any) -> None:
+    trading.load("trades", [HEADER, f"{FIRST}t1", f"{FIRST}t2"])
+    gone = trading.take_back_trade("t1")
+    assert [one.key for one in trading.trades()] == ["t2"]
+    with pytest.raises(NotFound):
+        trading.take_back_trade("t1")
+    trading.take_back(gone.nth)
+    assert sorted(one.key for one in trading.trades()) == ["t1", "t2"]
+    trading.take_back(1)
+    assert (pnls(trading), alice.verify().ok) == ([], True)
+
+
+def test_what_looks_like_a_correction_is_offered_and_never_done(alice: Any, trading: Any) -> None:
+    scaled = FIRST.replace(",long,1,", ",long,0.5,").replace(",110,", ",130,")
+    trading.load("trades", [HEADER, FIRST])
+    dry = trading.load("trades", [HEADER, scaled], dry_run=True)
+    offered = trading.load("trades", [HEADER, scaled])
+    assert counts(dry) == counts(offered) == (0, 0, 0, 0, 1)
+    assert offered.corrections[0].row == 2
+    words = offered.corrections[0].reason
+    assert words.startswith("looks like a correction of BTC/USDT long from 2026-01-05T10:00 (quantity 1 → 0.5, exit_p")
+    assert counts(trading.load("trades", [HEADER, FIRST, scaled], dry_run=True)) == (1, 0, 1, 0, 0), "told with it"
+    assert pnls(trading) == [9]
+    taken = trading.load("trades", [HEADER, scaled], corrections="take")
+    assert (counts(taken), pnls(trading)) == ((0, 1, 0, 0, 0), [14])
+    trading.take_back(taken.load)
+    assert pnls(trading) == [9]
+    assert counts(trading.load("trades", [HEADER, scaled], corrections="add")) == (1, 0, 0, 0, 0)
+    assert sorted(pnls(trading)) == [9, 14]
+    with pytest.raises(Invalid, match="offer, take or add"):
+        trading.load("trades", [HEADER, scaled], corrections="maybe")
+    assert alice.verify().ok
+
+
+def test_a_brokers_row_that_looks_like_a_correction_is_offered_too(trading: Any) -> None:
+    whole = "symbol,side,quantity,entry time,entry price,exit time,exit price\n"
+    line = "SOL/USDT,long,1,2026-01-05 10:00:00,100,2026-01-06 10:00:00,{}\n"
+    trading.bring_in((whole + line.format(110)).encode())
+    made = trading.bring_in((whole + line.format(111)).encode())
+    assert (made.wrong, made.trades, "correction of SOL/USDT long" in made.refused[0].reason) == (1, 0, True)
+    taken = trading.bring_in((whole + line.format(111)).encode(), corrections="take")
+    assert (taken.added, pnls(trading)) == (1, [11])
+    trading.take_back(taken.load)
+    assert pnls(trading) == [10]
+    fills = "time,symbol,side,quantity,price\n2026-01-05 10:00,AAA,buy,1,{}\n"
+    load = trading.bring_in(fills.format(100).encode()).load
+    other = trading.bring_in(fills.format(101).encode())
+    assert f"undo load {load} and load this file in its place" in other.refused[0].reason
+    assert trading.bring_in(fills.format(101).encode(), corrections="add").added == 1
+
+
+def test_the_same_file_under_another_format_adds_nothing(trading: Any) -> None:
+    names = HEADER.removesuffix(",id").replace("fees", "fee")
+    rows = [FIRST.rstrip(","), FIRST.replace("05T", "07T").replace("06T", "08T").rstrip(",")]
+    trading.load("trades", [names.replace("fee", "fees"), *rows])
+    again = trading.bring_in("\n".join([names, *rows, ""]).encode(), format="plain")
+    assert (again.unchanged, again.added, again.load) == (2, 0, None)
+    assert "another format" in again.notes[0]
+    fills = "time,symbol,side,quantity,price,id\n2026-01-05 10:00,AAA,buy,1,100,7\n2026-01-06 10:00,AAA,sell,1,110,8\n"
+    trading.bring_in(fills.encode())
+    told = {"time": "time", "symbol": "symbol", "side": "side", "quantity": "quantity", "price": "price"}
+    bare = fills.replace(",id", "").replace(",7\n", "\n").replace(",8\n", "\n")
+    assert trading.bring_in(bare.encode(), columns=told, format="mine").unchanged == 2
+    assert (sorted(pnls(trading)), trading.positions()) == ([9, 9, 10], [])
+    copied = trading.bring_in(fills.replace(",7\n", ",17\n").replace(",8\n", ",18\n").encode())
+    assert (copied.wrong, copied.paired + copied.added) == (1, 1), "other ids are other fills: one is older"
+
+
+def test_freqtrade_is_taken_back_whole_and_tried_dry(alice: Any, clock: Any, tmp_path: Path) -> None:
+    clock.set("2026-04-01T00:00:00Z")
+    file, trading = Path(shutil.copy(REAL, tmp_path / "tradesv3.sqlite")), alice.trading
+    dry = trading.load("freqtrade", file, dry_run=True)
+    assert (dry.added, dry.dry_run, dry.load, trading.deployments(), trading.skills()) == (8, True, None, [], [])
+    made = trading.load("freqtrade", file)
+    assert (made.added, len(trading.positions())) == (8, 3)
+    trading.take_back(made.load)
+    assert (pnls(trading), trading.positions(), trading.deployments(), trading.skills()) == ([], [], [], [])
+    again = trading.load("freqtrade", file)
+    assert (again.added + again.changed, len(pnls(trading)), len(trading.positions())) == (8, 5, 3)
+    assert alice.verify().ok
+
+
+def test_a_file_of_positions_is_taken_back(trading: Any) -> None:
+    header = "deployment,symbol,side,quantity,entry_time,entry_price"
+    trading.load("positions", [header, "Floor,AAA,long,1,2026-01-05,100", "Floor,BBB,long,1,2026-01-05,100"])
+    load = trading.load("positions", [header, "Floor,AAA,long,2,2026-01-05,100"]).load
+    trading.take_back(load)
+    assert [(one.symbol, one.quantity) for one in trading.positions()] == [("AAA", 1), ("BBB", 1)]
+
+
+def test_a_trade_in_another_currency_than_its_deployments_is_refused(trading: Any) -> None:
+    row = FIRST.replace("BTC/USDT", "ETH/BTC")
+    loaded = trading.load("trades", [HEADER, FIRST, row, FIRST.replace("BTC/USDT", "SOL/USDC")])
+    assert (loaded.added, loaded.wrong) == (2, 1)
+    assert loaded.refused[0].reason.startswith("ETH/BTC counts in BTC and Floor in USDT, which are not added up")
