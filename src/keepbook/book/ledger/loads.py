@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
@@ -48,7 +48,8 @@ class Arrival:
     gone: Any
 
 
-class Load(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Load:
     """One file that came in, as everybody is told of it. `what` it brought: memories (chats among them) or trades.
     `whole` is false while it comes in, and if it was cut off: then take it back, or import the same file again.
     `undone_at` is when it was taken back; then `lines_out` and `chats_out` went, and `stayed` were touched by something
