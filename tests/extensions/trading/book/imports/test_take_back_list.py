@@ -1,6 +1,7 @@
 """Files of trades and of memories: one list, taken back and moved alike."""
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def test_trades_and_memories_are_one_list_and_each_goes_its_way(kb: Any, alice: 
     ]
     assert told == [(memories, "memories", 1, 0, 1, False), (trades, "trades", 0, 0, 0, False)]
     again = alice.import_(io.StringIO('["Keeps bees on the roof"]')).load
-    assert alice.take_back(again)._replace(at="", undone_at="") == Load(
+    assert replace(alice.take_back(again), at="", undone_at="") == Load(
         nth=again, at="", actor="person", what="memories", title="list", memories=1, chats=0, trades=0, fills=0,
         deployment_id=None, undone_at="", lines_out=1, chats_out=0, stayed=0,
     )  # fmt: skip
