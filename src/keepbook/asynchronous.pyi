@@ -808,7 +808,8 @@ class AsyncTrading:
     async def lessons(
         self, *, skill: str | None = None, deployment: str | None = None, state: str = "active", known_at: Any = None
     ) -> collections.abc.Sequence[keepbook.extensions.trading.book.lessons.Lesson]:
-        """The lessons, pinned ones first, then the best supported; for a skill also those of its deployments.
+        """The lessons, pinned ones first, then the best supported; for a skill also those of its deployments. One that
+        trades corrected since no longer support says so: `supported` is false.
 
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
@@ -888,7 +889,8 @@ class AsyncTrading:
         known_at: Any = None,
         words: collections.abc.Callable[[keepbook.extensions.trading.book.findings.Finding], str] | None = None,
     ) -> keepbook.extensions.trading.book.reflection.Reflection:
-        """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons.
+        """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons. New ones are
+        looked for when there are 30, 60, 120 … trades, closed on at least 12 days.
 
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id

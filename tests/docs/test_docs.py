@@ -58,7 +58,7 @@ SOURCE = ROOT / "src" / "keepbook"
 COMMAND_LINE, GLOSSARY, REFERENCE = DOCS / "command-line.md", DOCS / "glossary.md", DOCS / "reference.md"
 PRESETS, TOOLS, SESSIONS = DOCS / "presets.md", DOCS / "tools.md", DOCS / "sessions.md"
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
-LOOKED_UP = {REFERENCE, COMMAND_LINE, GLOSSARY}
+LOOKED_UP = {REFERENCE, COMMAND_LINE, GLOSSARY, DOCS / "README.md"}
 """Pages that nobody reads from top to bottom."""
 
 LONGEST_LINE = 120

@@ -240,6 +240,7 @@ def test_turn_fifty_costs_about_what_turn_five_did(wire: Wire, opened: Open) -> 
 
 
 @on_each_once
+@pytest.mark.usefixtures("plain_reader")
 def test_a_summary_erased_with_a_memory_drops_no_turns(wire: Wire, opened: Open) -> None:
     kb = opened(wire, context_tokens=4_000)
     alice = kb.book("alice")

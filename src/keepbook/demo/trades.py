@@ -72,6 +72,18 @@ class DemoPosition(NamedTuple):
     stake: float
 
 
+class DemoHabit(NamedTuple):
+    """What she does by hand beside the program: bought at an hour (UTC), sold four hours later, and whether it pays."""
+
+    symbol: str
+    hour: int
+    regime: str
+    pays: bool
+
+
+HABITS = (DemoHabit("BTC/USDT", 9, "chop", False), DemoHabit("ETH/USDT", 15, "trend_up", True))
+"""So that there is something to learn: of noise alone nothing is."""
+HELD = 4
 EXITS = {"stop": "stop", "target": "target", "time": "time limit"}
 OPEN = (DemoPosition(MAIN, "ETH/USDT", "long", 19, 2_300.0), DemoPosition(MAIN, "BTC/USDT", "short", 31, 1_800.0))
 
@@ -176,7 +188,8 @@ class DemoMarket:
     @cached_property
     def _trades(self) -> list[tuple[int, str]]:
         """When each was closed, and its line."""
-        return [one for desk in DESKS for symbol in desk.symbols for one in self._closed_trades(desk, symbol)]
+        played = [one for desk in DESKS for symbol in desk.symbols for one in self._closed_trades(desk, symbol)]
+        return played + [one for habit in HABITS for one in self._by_hand(habit)]
 
     def bar_lines(self) -> Iterator[str]:
         yield markets.BARS_HEADER
@@ -220,6 +233,20 @@ class DemoMarket:
                 left = f"{write(one.exit_time)},{one.exit_price},{one.fees},{one.mfe},{one.mae}"
                 why = f"{held.regime},{held.reason},{EXITS[one.reason]}"
                 yield one.exit_time, f'"{desk.name}",{entry},{left},{why},{symbol}-{nth}'
+
+    def _by_hand(self, habit: DemoHabit) -> Iterator[tuple[int, str]]:
+        """On the days on which it went as it usually does."""
+        series, write = {bar.time: bar for bar in self.bars[habit.symbol]}, markets.InstantWriter()
+        today = int(self.calendar.now.timestamp()) // DAY * DAY
+        for day in range(today - MAIN.begun * DAY, today - 2 * DAY, DAY):
+            begin, end = (series.get(day + (habit.hour + hours) * HOUR) for hours in (0, HELD))
+            if begin is None or end is None or not (end.close / begin.close - 1) * (1 if habit.pays else -1) > 0.002:
+                continue
+            size = float(f"{1_000 / begin.close:.4g}")
+            entry = f"{habit.symbol},long,{size},{write(begin.time + HOUR)},{begin.close}"
+            left = f"{write(end.time + HOUR)},{end.close},{size * begin.close * 0.0006:.2f},,"
+            name = f"by-hand-{habit.symbol}-{write(begin.time)}"
+            yield end.time + HOUR, f'"{MAIN.name}",{entry},{left},{habit.regime},by hand,by hand,{name}'
 
 
 # The chapter

@@ -25,6 +25,15 @@ def test_quantiles_of_students_t(freedom: int, t: float) -> None:
     assert student(t, freedom) == pytest.approx(0.05, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("t", "freedom", "p"),
+    [(12.706, 1, 0.05), (4.303, 2, 0.05), (2.571, 5, 0.05), (4.032, 5, 0.01), (2.228, 10, 0.05), (3.169, 10, 0.01),
+     (2.045, 29, 0.05), (1.984, 100, 0.05), (-2.571, 5, 0.05), (0.0, 7, 1.0), (60.0, 499, 0.0)],
+)  # fmt: skip
+def test_students_t_is_that_of_the_tables(t: float, freedom: int, p: float) -> None:
+    assert student(t, freedom) == pytest.approx(p, abs=1e-4)
+
+
 def test_one_value_a_day_is_the_usual_interval() -> None:
     values = [0.3, -0.1, 0.4, 0.2, 0.5, -0.2, 0.1]
     found = mean_by_days(values, range(7))

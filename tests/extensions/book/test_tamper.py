@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Float, Integer, Table, create_engine, delete, insert, select, text, update
-from tests.conftest import DEEPER, Clock, Prepared, alike_in_every_run
+from tests.conftest import DEEPER, ENGINES, Clock, Prepared, alike_in_every_run
 from tests.contracts.contract_folders import every_extension
 from tests.embedding import meant
 from tests.extensions.storage.every_table import BY_NAME, TABLES
@@ -66,12 +66,9 @@ def held_tables(tables: TableSet) -> dict[str, Table]:
 
 
 def tried_here(cases: Iterable[Any], engine: str) -> list[Any]:
-    """PostgreSQL tries every third, SQLite the others; `make test-deep` tries all on both."""
+    """Each engine tries a third, and not the same; `make test-deep` tries all on both."""
     tried = list(cases)
-    on_the_server = tried[1::3]
-    if DEEPER > 1:
-        return tried
-    return on_the_server if engine == "postgresql" else [case for at, case in enumerate(tried) if at % 3 != 1]
+    return tried if DEEPER > 1 else tried[ENGINES.index(engine) :: 3]
 
 
 @contextmanager

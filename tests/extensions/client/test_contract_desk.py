@@ -106,8 +106,8 @@ def test_a_brokers_file_is_recognised(desk: Any) -> None:
 
 def test_lessons_are_learnt_and_judged(there: Any, desk: Any, owner: str) -> None:
     trading = desk.trading
-    trading.load("trades", lines([trade(nth * 30, 0.02 if nth % 8 else -0.005) for nth in range(48)]),
-                 deployment="Swing live")  # fmt: skip
+    gains = [0.02 + nth % 7 / 1000 if nth % 8 else -0.005 for nth in range(48)]
+    trading.load("trades", lines([trade(nth * 30, net) for nth, net in enumerate(gains)]), deployment="Swing live")
     learnt = trading.reflect(skill="Swing")
     assert (type(learnt), learnt.trades) == (Reflection, 48)
     lessons = trading.lessons(skill="Swing")

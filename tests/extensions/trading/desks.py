@@ -56,3 +56,19 @@ def traded(book: Any, the: World, desks: tuple[StrategyDesk, ...] = DESKS) -> No
     }
     for kind, lines in files.items():
         assert book.trading.load(kind, list(lines)).wrong == 0
+
+
+def learn(book: Any, *, reflects: bool = True) -> None:
+    """Twelve longs by hand that all lost about as much and twelve shorts that paid, every three days, and what they
+    teach."""
+    header = "deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price,entry_regime_tag"
+    rows = [header]
+    for nth in range(12):
+        day = f"{NOW - timedelta(days=43 - 3 * nth):%Y-%m-%d}"
+        for side, hour in (("long", 20), ("short", 4)):
+            times = f"{day}T{hour:02}:07Z,60000,{day}T{hour + 2:02}:07Z"
+            price = 59_400 - 10 * nth
+            rows.append(f"{DESKS[0].name},BTC/USDT,{side},0.05,{times},{price},by hand")
+    assert book.trading.load("trades", rows).added == 24
+    if reflects:
+        book.trading.reflect(skill=SCALPER.name)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from tests.extensions.trading.book.imports.brokers import bybit
-from tests.extensions.trading.desks import DESKS, market, traded, world
+from tests.extensions.trading.desks import DESKS, learn, market, traded, world
 
 from keepbook import Keepbook
 from keepbook.demo.market import (
@@ -218,6 +218,7 @@ def test_lessons_are_found_pinned_retired_and_restored(kb: Any, mine: TestClient
     def standing(state: str = "active") -> dict[str, Any]:
         return {one["id"]: one for one in mine.get(f"{API}/lessons", params={"state": state}).json()["lessons"]}
 
+    learn(kb.book("alice"), reflects=False)
     said = mine.post(f"{API}/lessons/reflect", json={"skill_id": "BTC scalper"}).json()
     assert list(standing()) == [one["lesson"]["id"] for one in said["outcomes"]]
     lesson = next(iter(standing()))
@@ -241,6 +242,7 @@ def test_lessons_are_found_pinned_retired_and_restored(kb: Any, mine: TestClient
 
 def test_an_agent_reflects_but_only_the_person_pins(kb: Any, client: Clients, desk: None) -> None:
     agent = client(kb.tokens.create("alice", kind="agent").token)
+    learn(kb.book("alice"), reflects=False)
     found = agent.post(f"{API}/lessons/reflect", json={"skill_id": "BTC scalper"}).json()
     lesson = found["outcomes"][0]["lesson"]["id"]
     for verb in ("pin", "unpin", "retire", "restore"):
@@ -279,7 +281,7 @@ def test_the_tools_over_http_are_those_of_the_preset_and_mode(mine: TestClient, 
 
 
 def test_another_owner_meets_none_of_it(kb: Any, client: Clients, desk: None) -> None:
-    kb.book("alice").trading.reflect(skill="BTC scalper")
+    learn(kb.book("alice"))
     own = kb.book("alice").trading
     skill, running, lesson = own.skills()[0].id, own.deployments()[0].id, own.lessons()[0].id
     bob = client(kb.tokens.create("bob", scopes=("read", "write", "admin")).token)

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 import pytest
-from tests.extensions.trading.desks import DESKS, NOW, market, traded, world
+from tests.extensions.trading.desks import DESKS, NOW, learn, market, traded, world
 
 from keepbook import Book, Keepbook
 from keepbook.demo.market import GeneratedTrade, _play_desk, generate_bars
@@ -73,14 +73,14 @@ def test_performance_is_what_the_trades_come_to(tools: ToolSet) -> None:
 def test_detail_says_how_much_there_is_beside_the_figures(
     alice: Book, tools: ToolSet, detail: str, more: set[str]
 ) -> None:
-    alice.trading.reflect(skill="BTC scalper")
+    learn(alice)
     answer = tools.call("get_skill_performance", {"skill_id": "BTC scalper", "detail": detail})
     assert answer.data.keys() & {"trades", "lessons"} == more
     if "trades" in more:
         listed = answer.data["trades"]
         assert [one["pnl"] for one in listed] == pytest.approx(pnls(0)[:-31:-1])
         assert listed[0].keys() >= {"symbol", "side", "mfe", "mae", "entry_regime_tag", "entry_reason", "exit_reason"}
-        assert f"The last 30 of {len(pnls(0))} closed trades" in answer.text
+        assert f"The last 30 of {len(pnls(0)) + 24} closed trades" in answer.text
     if "lessons" in more:
         kept = alice.trading.lessons(skill="BTC scalper")
         assert [one["id"] for one in answer.data["lessons"]] == [one.id for one in kept]

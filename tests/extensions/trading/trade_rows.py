@@ -115,7 +115,7 @@ def moral(count: int = 8, *, begin: float = 0.0, loss: float = -0.011) -> list[d
     others = [
         trade(
             begin + 30 * number + 11,
-            0.004 if number % 2 else -0.004,
+            (1 if number % 2 else -1) * (0.002 + number * 7 % 24 * 2e-4),
             symbol=SYMBOLS[1 + number % 2],
             side=("long", "short")[number // 2 % 2],
             entry_regime_tag=("trend_up", "trend_down")[number // 4 % 2],

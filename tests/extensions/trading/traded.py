@@ -35,6 +35,14 @@ def trade_lines(chop: int = len(CHOP), trend: int = len(TREND)) -> list[str]:
     return [HEADER, *losing, *winning]
 
 
+def flat_lines(count: int = 16) -> list[str]:
+    """Trades that lead nowhere, so that there are enough for a first look."""
+    nets = [(0.25, -0.35)[nth % 2] + nth % 7 / 60 for nth in range(count)]
+    begun = [BEGUN + timedelta(days=3 * nth, hours=18) for nth in range(count)]
+    rows = [row("SOL/USDT", at, 0.5, 150.0, net, "calm", "time") for at, net in zip(begun, nets, strict=True)]
+    return [HEADER, *rows]
+
+
 def deployed(alice: Any, name: str = "Range breakout on Kraken, paper", **given: Any) -> Any:
     told = {"capital": 10_000, "account": "Kraken", "started_at": BEGUN} | given
     skills = [one.name for one in alice.trading.skills()]
@@ -48,6 +56,13 @@ def traded(alice: Any, **given: Any) -> Any:
     made = deployed(alice, **given)
     loaded = alice.trading.load("trades", trade_lines(), deployment=made.id)
     assert not loaded.wrong, loaded
+    return made
+
+
+def taught(alice: Any, **given: Any) -> Any:
+    """One with enough of them that a reflection finds something."""
+    made = traded(alice, **given)
+    assert not alice.trading.load("trades", flat_lines(), deployment=made.id).wrong
     return made
 
 

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import pytest
+from tests.conftest import DEEPER
 
 from keepbook import Keepbook, jobs
 from keepbook.book.chats import threads
@@ -919,6 +920,7 @@ REPEATS = (
     "{own}, as always.",
     "Correct. {own}. And still so.",
 )
+CHATS = 50 if DEEPER > 1 else len(REPEATS)
 ECHOES = (
     "You told me: {fact}. Is that still right?",
     "{line}",
@@ -953,10 +955,10 @@ def remembered(kb: Any) -> Any:
     return alice
 
 
-def test_fifty_chats_that_only_repeat_the_block_teach_the_offline_reader_nothing(kb: Any) -> None:
+def test_chats_that_only_repeat_the_block_teach_the_offline_reader_nothing(kb: Any) -> None:
     alice = remembered(kb)
     before = alice.ledger(limit=None)
-    for number in range(50):
+    for number in range(CHATS):
         closed = repeat_the_block(kb, number)
         assert (closed.status, closed.made_by) == ("closed", "offline")
         assert (closed.written, closed.proposed) == ((), ()), REPEATS[number % len(REPEATS)]
@@ -973,15 +975,15 @@ def eager(reading: ClosingChat) -> list[Candidate]:
     return found + [update(memory.id, f"{memory.content}.", *people) for memory in reading.known]
 
 
-def test_fifty_chats_that_only_repeat_the_block_teach_an_eager_model_nothing(kb: Any) -> None:
+def test_chats_that_only_repeat_the_block_teach_an_eager_model_nothing(kb: Any) -> None:
     alice = remembered(kb)
     reader = use(kb, Reader(eager))
     before = alice.ledger(limit=None)
-    for number in range(50):
+    for number in range(CHATS):
         closed = repeat_the_block(kb, number)
         assert (closed.status, closed.written, closed.proposed) == ("closed", (), ())
         assert len(closed.skipped) == 3 * len(REMEMBERED)
-    assert len(reader.seen) == 50
+    assert len(reader.seen) == CHATS
     assert alice.ledger(limit=None) == before
     assert alice.proposals.list() == []
 

@@ -295,6 +295,7 @@ def lessons_sheet(paper: Paper, found: Sequence["Lesson"]) -> None:
         words += [f"from {paper.day(one.window_from)}"] if one.window_from else []
         words += ["pinned"] if one.pinned else []
         words += [one.state] if one.state != "active" else []
+        words += ["corrected trades no longer support it"] if one.state == "active" and not one.supported else []
         words += [pluralise(len(one.earlier), "earlier wording")] if one.earlier else []
         paper.put("          ", join_with_dots(words))
 

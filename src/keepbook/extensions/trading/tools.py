@@ -389,7 +389,8 @@ def _lessons(found: Sequence[Lesson]) -> Iterator[str]:
     for one in found:
         since = f" since {one.window_from:%Y-%m-%d}" if one.window_from else ""
         pinned = "; pinned by the person" if one.pinned else ""
-        yield f"[{one.id}] {one.text} ({one.trades} trades{since}{pinned})"
+        held = "" if one.supported else "; corrected trades no longer support it"
+        yield f"[{one.id}] {one.text} ({one.trades} trades{since}{pinned}{held})"
 
 
 def _coming(found: Coming, hours: int, deployment: Deployment | None, zone: str) -> Iterator[str]:

@@ -13,22 +13,24 @@ from hypothesis import strategies as st
 from tests.extensions.trading.trade_rows import many_trades, moral, trade
 
 from keepbook.book.ground.when import instant
-from keepbook.extensions.trading.book import findings
+from keepbook.extensions.trading.book import chance
+from keepbook.extensions.trading.book.chance import (
+    Chance,
+    bootstrap,
+    discovery_bound,
+    in_errors,
+    judged_trades,
+    level_of_look,
+)
 from keepbook.extensions.trading.book.findings import (
     COMBINATIONS,
     FEWEST,
     MOST,
-    Chance,
-    Effect,
     Finding,
     Findings,
-    bootstrap,
     check_wording,
-    discovery_bound,
     find_effects,
     gather,
-    in_errors,
-    student,
     to_finding,
 )
 from keepbook.extensions.trading.book.trades import net
@@ -89,7 +91,8 @@ def by_pandas(rows: list[dict[str, Any]]) -> dict[str, tuple[Any, ...]]:
 
 def test_every_group_is_the_one_that_pandas_makes(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = many_trades(5, 700)
-    monkeypatch.setattr(findings, "RESAMPLES", 40)
+    monkeypatch.setattr(chance, "RESAMPLES", 40)
+    monkeypatch.setattr(chance, "INTERVAL_SAMPLES", 40)
     groups = gather(closed(rows), OSLO).groups
     every = [to_finding(group, effects, 0.5, 1) for group, effects in groups.items() if len(effects) >= FEWEST]
     tested, found, expected = {one.key: one for one in every}, found_in(rows), by_pandas(rows)
@@ -134,15 +137,6 @@ def _by_numpy(effect: Any, every: Any, generator: Any) -> float:
     return float(min(1.0, 2 * min((reached <= seen).mean(), (reached >= seen).mean())))
 
 
-@pytest.mark.parametrize(
-    ("t", "freedom", "p"),
-    [(12.706, 1, 0.05), (4.303, 2, 0.05), (2.571, 5, 0.05), (4.032, 5, 0.01), (2.228, 10, 0.05), (3.169, 10, 0.01),
-     (2.045, 29, 0.05), (1.984, 100, 0.05), (-2.571, 5, 0.05), (0.0, 7, 1.0), (60.0, 499, 0.0)],
-)  # fmt: skip
-def test_students_t_is_that_of_the_tables(t: float, freedom: int, p: float) -> None:
-    assert student(t, freedom) == pytest.approx(p, abs=1e-4)
-
-
 def _members(frame: pd.DataFrame, finding: Finding) -> Any:
     chosen = frame
     for name, value in finding.group:
@@ -167,7 +161,7 @@ def test_benjamini_and_hochberg_by_adjusted_values(ps: list[float]) -> None:
 
 def test_of_noise_next_to_nothing_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Books of noise, each with dozens of groups: about one in ten may find something by chance, skewed or not."""
-    monkeypatch.setattr(findings, "RESAMPLES", 1000)
+    monkeypatch.setattr(chance, "RESAMPLES", 1000)
     learnt = 0
     for seed in range(20):
         draw = Random(seed)
@@ -190,7 +184,7 @@ def test_what_is_there_is_found_and_said_plainly() -> None:
     assert (finding.trades, finding.wins, finding.losses) == (6, 0, 6)
     assert finding.low < finding.mean < finding.high < 0
     assert f"Groups tried: {found_in(rows).tried};" in finding.details
-    assert "6 trades closed from 2026-01-05 to 2026-01-11, 0 of them won." in finding.details
+    assert "6 trades closed from 2026-01-05 to 2026-01-11 on 6 days, 0 of them won." in finding.details
 
 
 def test_five_are_too_few() -> None:
@@ -199,29 +193,28 @@ def test_five_are_too_few() -> None:
 
 def test_a_mixed_finding_says_its_mean_and_its_interval() -> None:
     nets = (0.028, 0.021, 0.019, 0.03, -0.004, 0.017, 0.022, -0.002, 0.012, 0.009, 0.004)
-    rows = [trade(31.0 * n, x, symbol="ETH/USDT", held=12, entry_regime_tag=None) for n, x in enumerate(nets)]
-    rows += [trade(31.0 * n + 5, (0.01, -0.01)[n % 2], symbol="ETH/USDT", side="short", held=4) for n in range(12)]
+    rows = [trade(31.0 * n, x, symbol="ETH/USDT", held=12, entry_regime_tag=None) for n, x in enumerate(nets * 2)]
+    rows += [trade(31.0 * n + 5, (0.01, -0.01)[n % 2], symbol="ETH/USDT", side="short", held=4) for n in range(24)]
     finding = one_of(rows, "ETH/USDT · held longer than 9 hours")
     shown = [f"{100 * value:+.1f}".replace("-", "−") for value in (finding.mean, finding.low, finding.high)]
     assert finding.text == (
         f"ETH/USDT trades held longer than 9 hours paid {shown[0]} % on average "
-        f"(11 trades, interval {shown[1]} to {shown[2]} %)."
+        f"(22 trades, interval {shown[1]} to {shown[2]} %)."
     )
     assert shown[0] == "+1.4"
     turned = [row | {"exit_price": 200 - row["exit_price"]} for row in rows]
     lost = one_of(turned, "ETH/USDT · held longer than 9 hours").text
-    assert lost.startswith("ETH/USDT trades held longer than 9 hours lost 1.4 % on average (11 trades, interval −")
+    assert lost.startswith("ETH/USDT trades held longer than 9 hours lost 1.4 % on average (22 trades, interval −")
 
 
 def test_small_effects_are_not_rounded_away() -> None:
     nets = (-0.0004, -0.0003, -0.0005, -0.0002, -0.0004, -0.0006, -0.0003)
-    finding = found_in([trade(9.0 * n, x) for n, x in enumerate(nets)]).findings[0]
+    finding = one_of([trade(25.0 * n, x) for n, x in enumerate(nets)] + moral(0), "BTC/USDT long · chop")
     assert "median −0.04 %" in finding.text
 
 
 def test_of_groups_with_the_very_same_trades_the_narrowest_is_kept() -> None:
-    rows = [trade(9.0 * n, -0.01 - n * 1e-4) for n in range(8)]
-    rows += [trade(9.0 * n + 4, (0.01, -0.01)[n % 2], symbol="ETH/USDT", entry_regime_tag=None) for n in range(12)]
+    rows = [trade(25.0 * n, -0.01 - n * 1e-4) for n in range(8)] + moral(0)
     subjects = {finding.subject for finding in found_in(rows).findings}
     assert "BTC/USDT long · chop" in subjects
     assert subjects.isdisjoint({"BTC/USDT", "chop", "BTC/USDT · held 1 to 9 hours"})
@@ -235,7 +228,7 @@ def test_the_same_trades_teach_the_same_in_whatever_order() -> None:
 
 
 def test_a_large_group_is_judged_by_its_last_trades(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "RESAMPLES", 400)
+    monkeypatch.setattr(chance, "RESAMPLES", 4000)
     draw = Random(8)
     rows = [trade(2.0 * n, draw.gauss(0.05, 0.001)) for n in range(40)]  # long ago
     rows += [trade(100 + 2.0 * n, draw.gauss(-0.01, 0.03)) for n in range(MOST)]
@@ -248,7 +241,7 @@ def test_a_large_group_is_judged_by_its_last_trades(monkeypatch: pytest.MonkeyPa
 
 def test_the_hour_is_that_of_the_entry_where_the_owner_lives_and_bands_go_over_midnight() -> None:
     rows = [trade(24.0 * n + 23, -0.01 - n * 1e-4, held=1) for n in range(8)]  # in at 22:00 UTC, 23:00 in Oslo
-    rows += [trade(24.0 * n + 12, (0.01, -0.01)[n % 2], held=1) for n in range(20)]
+    rows += [trade(24.0 * n + 12, (0.01, -0.01)[n % 2] * (1 + n / 40), held=1) for n in range(24)]
     for zone, band in ((OSLO, "22:00–02:00"), (ZoneInfo("America/New_York"), "14:00–18:00")):
         subjects = [finding.subject for finding in found_in(rows, zone).findings]
         assert f"entry {band}" in subjects, (zone, subjects)
@@ -266,26 +259,62 @@ def test_holding_times_have_edges(held: float, band: str) -> None:
 
 
 def test_a_bootstrap_is_of_its_seed_alone() -> None:
-    values = (0.01, -0.02, 0.03, 0.004, 0.002, -0.001)
-    assert bootstrap(values, seed="a") == bootstrap.__wrapped__(values, seed="a")
-    assert bootstrap(values, seed="a") != bootstrap(values, seed="b")
-    assert bootstrap((0.01,) * 6, seed="a") == pytest.approx((0.01, 0.01))
+    days = ((0.01, 1), (-0.02, 1), (0.03, 2), (0.004, 1), (0.002, 1), (-0.001, 1))
+    assert bootstrap(days, seed="a") == bootstrap.__wrapped__(days, seed="a")
+    assert bootstrap(days, seed="a") != bootstrap(days, seed="b")
+    assert bootstrap(((0.01, 1),) * 6, seed="a") == pytest.approx((0.01, 0.01))
 
 
-def test_a_mean_in_its_own_errors() -> None:
+def test_a_mean_in_the_errors_of_its_days() -> None:
     values = [0.011, -0.02, 0.03, 0.004, 0.002, -0.001]
-    assert in_errors(values) == pytest.approx(np.mean(values) / np.std(values, ddof=1) * np.sqrt(6))
-    assert in_errors([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3, 0.3]) == np.inf
-    assert in_errors([-0.01] * 6) == -np.inf
-    assert in_errors([0.0] * 6) == 0
+    assert in_errors(values, [1] * 6) == pytest.approx(np.mean(values) / np.std(values, ddof=1) * np.sqrt(6))
+    twice = [2 * value for value in values]
+    assert in_errors(twice, [2] * 6) == pytest.approx(in_errors(values, [1] * 6)), "said twice a day it is no surer"
+    assert in_errors([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3, 0.6], [1, 1, 1, 1, 1, 2]) == np.inf
+    assert in_errors([-0.01] * 6, [1] * 6) == -np.inf
+    assert in_errors([0.0] * 6, [1] * 6) == 0
+    assert in_errors([-0.5], [6]) == 0, "one day tells nothing"
 
 
 def test_six_stops_in_a_row_are_luck_where_six_of_ten_trades_are_stopped() -> None:
     """A fixed stop and a fixed target: 0.6 to the sixth is 4.7 %."""
-    every = [Effect(nth, -0.01 if nth % 5 < 3 else 0.015, "") for nth in range(200)]
-    p = Chance([every]).p_value([-0.01] * 6)
-    assert p == pytest.approx(2 * 0.6**6, abs=0.02)
-    assert Chance([every[:20]]).p_value([-0.01] * 6) == 0, "of twenty trades nobody knows"
+    every = [(f"{nth:03}", -0.01 if nth % 5 < 3 else 0.015) for nth in range(200)]
+    assert Chance(every).p_value(((-0.01, 1),) * 6) == pytest.approx(2 * 0.6**6, abs=0.04)
+
+
+def test_a_bad_day_is_no_habit() -> None:
+    """Twelve losses on two bad days, where whole days are good or bad: by days that is two, of twenty-four a dozen."""
+    draw = Random(2)
+    days = [draw.gauss(0, 0.01) for _ in range(24)]
+    every = [(f"{day:02}", days[day] + draw.gauss(0, 0.001)) for day in range(24) for _ in range(6)]
+    assert Chance(every).p_value(((-0.09, 6), (-0.07, 6))) > 0.05
+    assert Chance(every).p_value(((-0.06, 6),) * 6 + ((-0.065, 6),) * 6) < 0.001
+
+
+def test_there_is_nothing_to_learn_before_thirty_trades_and_twelve_days() -> None:
+    rows = moral(6)
+    assert found_in(rows).findings
+    assert not found_in(rows[:-1]).findings, "29 trades"
+    few = [row | {"exit_time": row["exit_time"].replace("2026-01", "2026-03")} for row in moral(8)]
+    packed = [trade(3.0 * nth, -0.01 - nth % 7 * 1e-4, held=1) for nth in range(60)]
+    assert len(few) == 32
+    assert found_in(packed).days < 12
+    assert (found_in(packed).findings, found_in(packed).tried) == ((), 0)
+
+
+def test_weeks_are_taken_whole_where_positions_are_held_for_days() -> None:
+    rows = [trade(20.0 * nth, -0.01 - nth % 7 * 1e-4, held=60) for nth in range(60)]
+    assert (found_in(rows).unit, found_in(rows).days) == ("week", 8)
+    assert not found_in(rows).findings, "eight weeks are fewer than twelve"
+    longer = [trade(60.0 * nth, -0.01 - nth % 7 * 1e-4, held=60) for nth in range(60)]
+    assert found_in(longer).days > 12
+    assert "weeks, 0 of them won" in found_in(longer).findings[0].details
+    assert found_in([row | {"entry_time": row["exit_time"]} for row in rows]).unit == "day"
+
+
+def test_looks_share_the_level() -> None:
+    assert [judged_trades(count) for count in (0, 29, 30, 59, 60, 119, 120, 500)] == [0, 0, 30, 30, 60, 60, 120, 480]
+    assert sum(level_of_look(30 << nth) for nth in range(60)) == pytest.approx(0.1)
 
 
 def test_six_losers_among_noise_are_found() -> None:
@@ -297,7 +326,7 @@ def test_six_losers_among_noise_are_found() -> None:
             regime = "calm" if (symbol, side) == ("BTC/USDT", "long") else draw.choice(("chop", "trend_up"))
             net = draw.gauss(0, 0.01)
             rows.append(trade(3.0 * number, net, symbol=symbol, side=side, entry_regime_tag=regime))
-        losers = [trade(40.0 * n + 1, net) for n, net in enumerate((-0.011, -0.009, -0.01, -0.012, -0.011, -0.013))]
+        losers = [trade(49.0 * n + 1, net) for n, net in enumerate((-0.011, -0.009, -0.01, -0.012, -0.011, -0.013))]
         assert "BTC/USDT long · chop" in {one.subject for one in found_in(rows + losers).findings}, seed
 
 
@@ -344,7 +373,8 @@ def test_words_with_a_number_of_their_own_are_not_taken(said: Any) -> None:
 
 
 def test_digits_in_a_name_are_no_numbers() -> None:
-    rows = [trade(9.0 * n, -0.01 - n * 1e-4, symbol="1000PEPE/USDT", entry_regime_tag="phase2") for n in range(8)]
+    rows = [trade(25.0 * n, -0.01 - n * 1e-4, symbol="1000PEPE/USDT", entry_regime_tag="phase2") for n in range(8)]
+    rows += moral(0)
     finding = one_of(rows, "1000PEPE/USDT long · phase2")
     said = "All 8 longs in 1000PEPE during phase2 lost."
     assert check_wording(finding, said) == said

@@ -9,7 +9,7 @@ from tests.extensions.trading.trade_rows import BEGIN, Desk, at, moral, trade
 
 from keepbook import Conflict, Invalid, ModelFailed, NotAllowed, NotFound
 from keepbook.book.memory import review
-from keepbook.extensions.trading.book import findings
+from keepbook.extensions.trading.book import chance
 
 LOSERS = "BTC/USDT long · chop"
 FIRST = "The last 8 BTC/USDT longs in chop all lost, median −1.1 %."
@@ -17,7 +17,7 @@ FIRST = "The last 8 BTC/USDT longs in chop all lost, median −1.1 %."
 
 @pytest.fixture(autouse=True)
 def _fewer_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "RESAMPLES", 1000)
+    monkeypatch.setattr(chance, "RESAMPLES", 1000)
 
 
 @pytest.fixture
@@ -92,6 +92,8 @@ def test_the_window_is_in_days_and_part_of_the_lesson(desk: Desk) -> None:
     answer = desk.reflect(window=5, known_at=moment)
     assert answer.window_from == moment - timedelta(days=5)
     assert answer.trades < 20
+    assert "there is something to learn from 30 trades on, closed on 12 days or more" in answer.words
+    moment = BEGIN + timedelta(days=40)
     desk.reflect(known_at=moment)
     lesson = the(desk, known_at=moment)
     assert (lesson.window_from, lesson.window_until) == (BEGIN, moment)
@@ -110,7 +112,7 @@ def test_what_cannot_be_reflected_on_is_said(desk: Desk) -> None:
     with pytest.raises(Invalid):
         desk.trading.lessons(state="gone")
     nothing = desk.trading.create_deployment("Idle", "Scalper")
-    assert "nothing stands out" in desk.reflect(deployment=nothing.id).words
+    assert "0 closed trades: there is something to learn" in desk.reflect(deployment=nothing.id).words
 
 
 # --- how they change --------------------------------------------------------------------------------------
@@ -152,6 +154,42 @@ def test_what_is_no_longer_supported_is_withdrawn_and_comes_back_when_it_is_agai
     assert desk.book.verify().ok
 
 
+def test_new_lessons_come_at_looks_only_and_known_ones_stay_current(desk: Desk) -> None:
+    """Eight winners between the looks at 30 and 60 trades are no lesson yet; the known one goes on being told anew."""
+    eth = "ETH/USDT short · chop"
+    gains = [trade(900 + 30 * nth, 0.02 + nth * 1e-4, symbol="ETH/USDT", side="short") for nth in range(8)]
+    desk.reflect()
+    desk.load(gains + more_losers())
+    answer = desk.reflect()
+    assert (answer.trades, answer.judged) == (44, 30)
+    assert "44 closed trades, the first 30 judged," in answer.words
+    assert what(answer)[LOSERS] == "changed"
+    assert eth not in what(answer)
+    desk.load([row | {"symbol": "DOT/USDT"} for row in moral(0, begin=1200)])
+    assert what(desk.reflect())[eth] == "new"
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_a_lesson_that_corrected_trades_no_longer_support_says_so(desk: Desk, pinned: bool) -> None:
+    """Before anybody reflects again, and also where a person pinned it."""
+    desk.load([row | {"id": f"x{nth}"} for nth, row in enumerate(more_losers(28))])
+    desk.clock.forward(days=1)
+    desk.reflect()
+    if pinned:
+        desk.trading.pin(the(desk).id)
+    assert the(desk).supported
+    desk.clock.forward(days=1)
+    right = [trade(1000 + 30 * nth, (0.02, -0.01)[nth % 2] + nth * 1e-4) | {"id": f"x{nth}"} for nth in range(28)]
+    desk.load(right)
+    lesson = the(desk, state="active")
+    assert not lesson.supported
+    assert lesson.pinned is pinned
+    answer = desk.reflect()
+    assert what(answer)[LOSERS] == ("unsupported" if pinned else "withdrawn")
+    assert ("no longer supported but left as you pinned it" in answer.words) is pinned
+    assert not the(desk).supported
+
+
 def test_lessons_go_forward_only(desk: Desk) -> None:
     desk.load(more_losers())
     desk.reflect()
@@ -164,7 +202,8 @@ def test_lessons_go_forward_only(desk: Desk) -> None:
 
 
 def test_a_market_under_two_spellings_is_one_lesson(desk: Desk) -> None:
-    desk.load([trade(2000 + 7 * number, -0.011 - number * 1e-4, symbol="btc/usdt") for number in range(8)])
+    desk.load([trade(705 + 27 * number, -0.011 - number * 1e-4, symbol="btc/usdt") for number in range(8)])
+    desk.load([row | {"symbol": "DOT/USDT"} for row in moral(0, begin=800)])
     desk.reflect()
     assert [one.subject for one in desk.trading.lessons()].count("BTC/USDT long · chop") == 1
     assert not [one for one in desk.trading.lessons() if "btc" in one.subject]
@@ -309,15 +348,15 @@ def test_a_reflection_that_was_undone_can_be_made_again(desk: Desk) -> None:
 
 def test_lessons_are_read_as_of_an_instant(desk: Desk) -> None:
     desk.load(more_losers() + winners(8))
-    for days in (9, 30, 50, 110):
+    for days in (31, 40, 50, 110):
         desk.reflect(known_at=BEGIN + timedelta(days=days))
 
     def seen(days: float) -> tuple[int, str] | None:
         found = desk.trading.lessons(known_at=BEGIN + timedelta(days=days), state="all")
         return next(((one.trades, one.state) for one in found if one.subject == LOSERS), None)
 
-    assert [seen(days) for days in (1, 8.9)] == [None, None]
-    assert [seen(days) for days in (9, 29.9)] == [(8, "active")] * 2
+    assert [seen(days) for days in (1, 30.9)] == [None, None]
+    assert [seen(days) for days in (31, 39.9)] == [(8, "active")] * 2
     assert [seen(days) for days in (50, 109)] == [(12, "active")] * 2
     assert seen(110) == (12, "withdrawn")
     assert not [one for one in desk.trading.lessons(known_at=at(24 * 8)) if one.subject == LOSERS]
@@ -363,6 +402,11 @@ def test_without_an_answer_ours_stands(desk: Desk) -> None:
 
     desk.reflect(words=words)
     assert the(desk).text == FIRST
+
+
+def test_a_short_that_made_nothing_leaves_the_book_whole(desk: Desk) -> None:
+    desk.load([trade(900, 0.0, side="short")])
+    assert desk.book.verify().ok
 
 
 # --- moving house -----------------------------------------------------------------------------------------

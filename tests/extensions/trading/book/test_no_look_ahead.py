@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.extensions.trading.trade_rows import BEGIN, Desk, at, bars, event, position, trade
 
-from keepbook.extensions.trading.book import findings
+from keepbook.extensions.trading.book import chance
 
 _numbers = count()
 DAY = 24.0
@@ -24,7 +24,7 @@ DAY = 24.0
 
 @pytest.fixture(autouse=True)
 def _fewer_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "RESAMPLES", 320)
+    monkeypatch.setattr(chance, "RESAMPLES", 1000)
 
 
 class World:
@@ -80,7 +80,7 @@ class World:
     def fill(self) -> None:
         """Anything at all, before and after the instant, as far as it was known then."""
         desk, moment = self.desk, self.moment
-        desk.load(self.trades(40, 0, moment))
+        desk.load(self.trades(125, 0, moment))
         desk.load(
             [
                 position(symbol, side, hours=self.draw.uniform(0, moment))

@@ -73,6 +73,8 @@ def small_desk(book: Any, word: str) -> None:
     days = range(7)
     header = "deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price,entry_regime_tag,exit_reason"
     rows = [f"{word} main,BTC/USDT,long,1,2026-02-1{day},100,2026-02-1{day},9{day},{word},{word}" for day in days]
+    shorts = [(f"2026-01-{10 + nth // 2}", 99.5 + nth % 11 / 10) for nth in range(24)]
+    rows += [f"{word} main,ETH/USDT,short,1,{day},100,{day},{price},,{word}" for day, price in shorts]
     trading.load("trades", [header, *rows])
     header = "deployment,symbol,side,quantity,entry_time,entry_price"
     trading.load("positions", [header, f"{word} main,BTC/USDT,long,1,2026-02-20,100"])

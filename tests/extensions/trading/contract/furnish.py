@@ -3,13 +3,14 @@
 from datetime import timedelta
 from typing import Any
 
-from tests.extensions.trading.traded import BARS, EVENTS, deployed, exposed, iso, trade_lines
+from tests.extensions.trading.traded import BARS, EVENTS, deployed, exposed, flat_lines, iso, trade_lines
 
 
 def furnish(kb: Any, book: Any) -> None:
     """A deployment with trades, positions, fills and lessons; prices and events that came wrong at first."""
     made = deployed(book)
     assert not book.trading.load("trades", trade_lines(), deployment=made.id).wrong
+    assert not book.trading.load("trades", flat_lines(), deployment=made.id).wrong
     exposed(kb, book, made, book.now)
     told = {"time": "At", "symbol": "What", "side": "Way", "quantity": "Lots", "price": "Price"}
     fill = b"At,What,Way,Lots,Price\n2026-01-05 10:00,EUR/USD,buy,2,1.10\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import Clock
-from tests.extensions.trading.desks import DESKS, SCALPER, market, traded, world
+from tests.extensions.trading.desks import DESKS, SCALPER, learn, market, traded, world
 
 from keepbook import Book, Keepbook
 from keepbook.demo.market import StrategyDesk, position_lines
@@ -57,7 +57,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with Keepbook(tmp_path_factory.mktemp("coach") / "book.db", clock=Clock()) as kb:
         market(kb, WORLD)
         traded(kb.book("alice"), WORLD)
-        kb.book("alice").trading.reflect(skill="BTC scalper")
+        learn(kb.book("alice"))
         yield kb
 
 
@@ -258,7 +258,7 @@ def test_what_was_learned_is_told_in_the_words_of_the_lessons(coach: Coach, alic
 def test_where_nothing_was_learned_from_losses_that_is_said(kb: Keepbook) -> None:
     book = kb.book("hanna")
     traded(book, WORLD, LONE)
-    book.trading.reflect(skill="BTC scalper")
+    learn(book)
     for lesson in book.trading.lessons(skill="BTC scalper"):
         if lesson.mean_pct < 0:
             book.trading.retire(lesson.id)
@@ -271,7 +271,7 @@ def test_lessons_that_read_alike_say_where_they_are_from(kb: Keepbook) -> None:
     book = kb.book("ines")
     traded(book, WORLD, LONE)
     coach = Coach(kb, book)
-    book.trading.reflect(skill="BTC scalper")
+    learn(book)
     assert f"({BTC})" not in coach.tell("which lessons do I have?")
     book.trading.reflect(deployment=BTC)
     said = coach.tell("which lessons do I have?").splitlines()

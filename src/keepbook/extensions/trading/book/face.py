@@ -337,7 +337,8 @@ class Trading:
         known_at: Moment = None,
         words: FindingWording | None = None,
     ) -> Reflection:
-        """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons."""
+        """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons. New ones are
+        looked for when there are 30, 60, 120 … trades, closed on at least 12 days."""
         with self._book.reading() as (tx, _, now):
             at, meant = _known_at(known_at, now), _resolve_target(tx, skill, deployment)
             if meant.skill_id is None:
@@ -345,14 +346,13 @@ class Trading:
             if at > now:
                 raise Invalid("known_at is in the future; nobody can have learnt that yet", field="known_at")
             target = LessonTarget(meant.skill_id, meant.deployment_id)
-            days = None if window is None else timedelta(days=clean_count(window, "window", LONGEST_WINDOW))
-            since = None if days is None else stamp(parse_stamp(at) - days)
-            gathered = findings.gather(trades.known_trades(tx, meant.ids, at, since), zone_named(owners.zone_name(tx)))
-        found = findings.find_effects(gathered)
+            length = None if window is None else timedelta(days=clean_count(window, "window", LONGEST_WINDOW))
+            since = None if length is None else stamp(parse_stamp(at) - length)
+            count, found = reflection.find_lessons(tx, target, meant.ids, at, since)
         texts = {} if words is None else self._reword(target, found, at, words)
         with self._book.writing() as (tx, preset):
             return reflection.keep_findings(
-                tx, self._book.origin, preset, target, found, known_at=at, window_from=since, texts=texts
+                tx, self._book.origin, preset, target, found, closed=count, known_at=at, window_from=since, texts=texts
             )
 
     def _reword(self, target: LessonTarget, found: findings.Findings, at: str, words: FindingWording) -> dict[str, str]:
@@ -375,13 +375,15 @@ class Trading:
         state: str = "active",
         known_at: Moment = None,
     ) -> Sequence[Lesson]:
-        """The lessons, pinned ones first, then the best supported; for a skill also those of its deployments."""
+        """The lessons, pinned ones first, then the best supported; for a skill also those of its deployments. One that
+        trades corrected since no longer support says so: `supported` is false."""
         with self._book.reading() as (tx, _, now):
-            meant = _resolve_target(tx, skill, deployment)
-            return lessons.lessons_as_of(
-                tx, _known_at(known_at, now), state=state, deployment_id=meant.deployment_id,
+            meant, at = _resolve_target(tx, skill, deployment), _known_at(known_at, now)
+            found = lessons.lessons_as_of(
+                tx, at, state=state, deployment_id=meant.deployment_id,
                 skill_id=meant.skill_id if meant.deployment_id is None else None,
             )  # fmt: skip
+            return reflection.check_support(tx, found, at)
 
     def pin(self, lesson: str) -> Lesson:
         """Make a lesson the person's own word: it stays as it is, and every chat in the skill's scope sees it."""

@@ -2,39 +2,43 @@
 
 Trades are grouped by regime, side, symbol, hour of entry and holding time, and by two combinations of them. In each
 group with at least six trades the mean net return must differ from zero by the interval of a bootstrap, and by more
-than the luck that this book's trades have. Samples are drawn with a fixed seed, so the same trades always teach the
-same. Many groups are tried, and some look good by chance: Benjamini–Hochberg holds the share of such findings at 10 %,
-and how many were tried is part of every finding. The words are ours; a model's are taken only if each number in them
-was computed here.
+than the luck that this book's days have (`chance`). Samples are drawn with a fixed seed, so the same trades always
+teach the same. Many groups are tried, and some look good by chance: Benjamini–Hochberg holds the share of such findings
+at the level of the look, and how many were tried is part of every finding. The words are ours; a model's are taken only
+if each number in them was computed here.
 """
 
 import math
 import re
-from bisect import bisect_left, bisect_right
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import lru_cache
+from datetime import date, datetime, timedelta
 from itertools import islice
-from operator import mul
-from random import Random
 from statistics import fmean, median
 from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from keepbook.book.ground.when import in_zone
+from keepbook.extensions.trading.book.chance import (
+    FALSE_DISCOVERIES,
+    FEWEST_CLOSING_DAYS,
+    FIRST_TRADES,
+    Chance,
+    DaySums,
+    bootstrap,
+    discovery_bound,
+    level_of_look,
+)
 from keepbook.extensions.trading.book.market.symbols import spell_market
 from keepbook.patterns import regex
 
 FEWEST = 6
 MOST = 500
 """A group of more is judged by its last 500 trades."""
-RESAMPLES = 4000
-LARGE = 60
-FEW = 30
-"""In groups of more than the one, and in books of fewer trades than the other, chance is Student's t."""
-FALSE_DISCOVERIES = 0.10
+OVERNIGHT = timedelta(hours=24)
+FEW_OVERNIGHT = 0.2
+"""If more of the trades than this were held longer than a day, days are no units of luck any more: weeks are."""
 TRAITS = ("symbol", "side", "regime", "hour", "holding")
 COMBINATIONS = (
     ("regime",), ("side",), ("symbol",), ("hour",), ("holding",), ("symbol", "holding"), ("symbol", "side", "regime"),
@@ -68,11 +72,12 @@ class TradeResult(Protocol):
 
 
 class Effect(NamedTuple):
-    """The return of one trade; `nth` tells it from others with the same return."""
+    """The return of one trade, closed on a day where the owner lives; `nth` tells it from others with the same."""
 
     nth: int
     net_return: float
     exit_time: str
+    day: str
 
 
 TraitGroup = tuple[tuple[str, str], ...]
@@ -81,10 +86,11 @@ TraitGroup = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class TradeGroups:
-    """Trades in their groups, in order of exit; `first` and `last` are exit times."""
+    """Trades in their groups, in order of exit; `first` and `last` are exit times. `overnight`: held for over a day."""
 
     groups: Mapping[TraitGroup, Sequence[Effect]]
     trades: int
+    overnight: int
     first: str | None
     last: str | None
 
@@ -103,6 +109,8 @@ class Finding:
     high: float
     p: float
     tried: int
+    days: int
+    unit: str
     first: str
     last: str
     capped: bool
@@ -110,7 +118,7 @@ class Finding:
     @property
     def key(self) -> str:
         """The key by which a finding is the same as an earlier one."""
-        return ";".join(f"{name}={value}" for name, value in self.group)
+        return _to_key(self.group)
 
     @property
     def subject(self) -> str:
@@ -127,10 +135,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The findings that hold, strongest first, and how many groups had enough trades to be tested."""
+    """The findings that hold, strongest first, and how many groups had enough trades to be tested; `days` are those on
+    which trades were closed, or the weeks, whose name is `unit`."""
 
     findings: tuple[Finding, ...]
     tried: int
+    days: int
+    unit: str
     trades: int
     first: str | None
     last: str | None
@@ -143,21 +154,23 @@ def gather(trades: Iterable[TradeResult], zone: ZoneInfo) -> TradeGroups:
     """Sort trades, which come in order of exit, into their groups. Only the last of each group are held."""
     groups: dict[TraitGroup, deque[Effect]] = {}
     places: dict[tuple[str | None, ...], list[deque[Effect]]] = {}  # trades of the same traits go the same way
-    first, last, count = None, None, 0
+    first, last, count, overnight = None, None, 0, 0
     for trade in trades:
-        traits = _traits(trade, zone)
+        begun, ended = datetime.fromisoformat(trade.entry_time), datetime.fromisoformat(trade.exit_time)
+        traits = _traits(trade, begun, ended, zone)
         if traits not in places:
             # One more than counts, so that a group of many is known for one.
             places[traits] = [groups.setdefault(group, deque(maxlen=MOST + 1)) for group in _groups(traits)]
-        effect = Effect(count, trade.pnl / (trade.entry_price * trade.quantity), trade.exit_time)
+        net_return = trade.pnl / (trade.entry_price * trade.quantity)
+        effect = Effect(count, net_return, trade.exit_time, in_zone(ended, zone).date().isoformat())
+        overnight += ended - begun > OVERNIGHT
         for group in places[traits]:
             group.append(effect)
         first, last, count = first or trade.exit_time, trade.exit_time, count + 1
-    return TradeGroups(groups, count, first, last)
+    return TradeGroups(groups, count, overnight, first, last)
 
 
-def _traits(trade: TradeResult, zone: ZoneInfo) -> tuple[str | None, ...]:
-    begun, ended = datetime.fromisoformat(trade.entry_time), datetime.fromisoformat(trade.exit_time)
+def _traits(trade: TradeResult, begun: datetime, ended: datetime, zone: ZoneInfo) -> tuple[str | None, ...]:
     hours = (ended - begun).total_seconds() / 3600
     hour = HOURS[(in_zone(begun, zone).hour - 2) % 24 // 4]
     holding = HOLDING[0 if hours < 1 else 1 if hours <= 9 else 2]
@@ -174,116 +187,85 @@ def _groups(traits: tuple[str | None, ...]) -> Iterator[TraitGroup]:
 # Rules of evidence
 
 
-def find_effects(gathered: TradeGroups) -> Findings:
-    """The findings that the sample supports."""
-    enough = {group: effects for group, effects in gathered.groups.items() if len(effects) >= FEWEST}
-    chance = Chance(gathered.groups.values())
-    ps = {group: chance.p_value(_returns(effects)) for group, effects in enough.items()}
-    bound = discovery_bound(list(ps.values()), FALSE_DISCOVERIES)
-    findings = [to_finding(group, enough[group], p, len(enough)) for group, p in ps.items() if p <= bound]
+def find_effects(
+    judged: TradeGroups, look: int | None = None, *, every: TradeGroups | None = None, known: Collection[str] = ()
+) -> Findings:
+    """The findings that the sample supports. New ones come from the trades that are `judged`, at the level of the look
+    at so many; with figures of `every` trade there is. Those `known` already stay as long as these bear them out."""
+    first = _weigh(judged)
+    bound = discovery_bound(list(first.ps.values()), level_of_look(look or judged.trades))
+    fresh = [_to_key(group) for group, p in first.ps.items() if p <= bound]
+    latest = first if every is None else _weigh(every)
+    stand = {
+        group: p for group, p in latest.ps.items() if _to_key(group) in {*fresh, *known} and p <= FALSE_DISCOVERIES
+    }
+    findings = [to_finding(group, latest.groups[group], p, len(first.ps), latest.unit) for group, p in stand.items()]
     kept = [one for one in findings if one.low > 0 or one.high < 0]
     distinct = {
-        tuple(effect.nth for effect in _newest_effects(enough[finding.group])): finding
+        tuple(effect.nth for effect in _newest_effects(latest.groups[finding.group])): finding
         for finding in sorted(kept, key=lambda finding: COMBINATIONS.index(tuple(name for name, _ in finding.group)))
     }
     findings = sorted(distinct.values(), key=lambda finding: (finding.p, -abs(finding.mean), finding.key))
-    return Findings(tuple(findings), len(enough), gathered.trades, gathered.first, gathered.last)
+    return Findings(
+        tuple(findings), len(first.ps), first.days, first.unit, judged.trades, judged.first, (every or judged).last
+    )
+
+
+class _Weighed(NamedTuple):
+    """The groups with enough trades, and how likely each is by chance; none of too few days."""
+
+    groups: Mapping[TraitGroup, Sequence[Effect]]
+    ps: Mapping[TraitGroup, float]
+    days: int
+    unit: str
+
+
+def _weigh(gathered: TradeGroups) -> _Weighed:
+    unit = "week" if gathered.overnight > FEW_OVERNIGHT * gathered.trades else "day"
+    every = {effect.nth: effect for some in gathered.groups.values() for effect in some}.values()
+    days = len({_unit_of(effect, unit) for effect in every})
+    if days < FEWEST_CLOSING_DAYS or gathered.trades < FIRST_TRADES:
+        return _Weighed({}, {}, days, unit)
+    enough = {group: effects for group, effects in gathered.groups.items() if len(effects) >= FEWEST}
+    chance = Chance((_unit_of(effect, unit), effect.net_return) for effect in every)
+    ps = {group: chance.p_value(_day_sums(effects, unit)) for group, effects in enough.items()}
+    return _Weighed(enough, ps, days, unit)
+
+
+def _to_key(group: TraitGroup) -> str:
+    return ";".join(f"{name}={value}" for name, value in group)
+
+
+def _unit_of(effect: Effect, unit: str) -> str:
+    """The day of closing, or its week, by its Monday."""
+    if unit == "day":
+        return effect.day
+    day = date.fromisoformat(effect.day)
+    return (day - timedelta(days=day.weekday())).isoformat()
+
+
+def _day_sums(effects: Sequence[Effect], unit: str) -> DaySums:
+    """Of each day what was made and with how many trades; sorted: sums depend on the order, in their last digits."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for effect in _newest_effects(effects):
+        found[_unit_of(effect, unit)].append(effect.net_return)
+    return tuple(sorted((math.fsum(some), len(some)) for some in found.values()))
 
 
 def _newest_effects(effects: Sequence[Effect]) -> list[Effect]:
     return list(islice(effects, max(0, len(effects) - MOST), None))
 
 
-def _returns(effects: Sequence[Effect]) -> tuple[float, ...]:
-    """Sorted: sums depend on the order, in their last digits."""
-    return tuple(sorted(effect.net_return for effect in _newest_effects(effects)))
-
-
-def to_finding(group: TraitGroup, effects: Sequence[Effect], p: float, tried: int) -> Finding:
+def to_finding(group: TraitGroup, effects: Sequence[Effect], p: float, tried: int, unit: str = "day") -> Finding:
     """The finding of a group."""
-    counted, returns = _newest_effects(effects), _returns(effects)
-    low, high = bootstrap(returns, seed=";".join(f"{name}={value}" for name, value in group))
+    counted, days = _newest_effects(effects), _day_sums(effects, unit)
+    returns = sorted(effect.net_return for effect in counted)
+    low, high = bootstrap(days, seed=_to_key(group))
     return Finding(
         group=group, trades=len(returns), wins=sum(one > 0 for one in returns), losses=sum(one < 0 for one in returns),
-        mean=fmean(returns), median=median(returns), low=low, high=high, p=p, tried=tried,
+        mean=fmean(returns), median=median(returns), low=low, high=high, p=p, tried=tried, days=len(days), unit=unit,
         first=counted[0].exit_time, last=counted[-1].exit_time, capped=len(effects) > MOST,
     )  # fmt: skip
-
-
-@lru_cache(maxsize=512)
-def bootstrap(returns: tuple[float, ...], *, seed: str) -> tuple[float, float]:
-    """The 95 % interval of the mean, from the percentiles of samples of the same size; `seed` fixes them. The result is
-    cached: most groups are as they were at the last reflection."""
-    count = len(returns)
-    means = sorted(sum(sample) / count for sample in _samples(returns, count, Random(seed)))
-    tail = RESAMPLES // 40
-    return means[tail], means[-1 - tail]
-
-
-class Chance:
-    """The probability that a group of this size, drawn from all trades at random, has a mean this far from zero.
-
-    Groups of the same size are drawn from all trades with the mean taken out, and each is put in its own standard
-    errors, like the one that is judged. So a strategy of many small losses and a few large gains is compared with its
-    own kind of luck. Too few trades do not show what kind that is, and for large groups it no longer matters: there
-    Student's t is used.
-    """
-
-    def __init__(self, groups: Iterable[Iterable[Effect]]) -> None:
-        every = sorted({effect.nth: effect.net_return for group in groups for effect in group}.values())
-        mean = fmean(every) if every else 0.0
-        self._luck = tuple(one - mean for one in every)
-
-    def p_value(self, returns: Sequence[float]) -> float:
-        """The two-sided p of a group's mean."""
-        count, seen = len(returns), in_errors(returns)
-        if count > LARGE or len(self._luck) < FEW:
-            return student(seen, count - 1)
-        drawn = _by_luck(self._luck, count)
-        beyond = min(bisect_right(drawn, seen), RESAMPLES - bisect_left(drawn, seen))
-        return min(1.0, 2 * (beyond + 1) / (RESAMPLES + 1))
-
-
-@lru_cache(maxsize=64)
-def _by_luck(luck: tuple[float, ...], count: int) -> list[float]:
-    """The means of groups that have nothing in common, each in its standard errors; smallest first."""
-    return sorted(map(in_errors, _samples(luck, count, Random(count))))
-
-
-def _samples(values: tuple[float, ...], count: int, dice: Random) -> Iterator[list[float]]:
-    """All drawn in one go: to draw again for each takes longer than what is drawn."""
-    drawn = dice.choices(values, k=count * RESAMPLES)
-    return (drawn[at : at + count] for at in range(0, len(drawn), count))
-
-
-def in_errors(returns: Sequence[float]) -> float:
-    """A mean in its own standard errors; infinite if all values are the same."""
-    count = len(returns)
-    mean = sum(returns) / count
-    squares = sum(map(mul, returns, returns)) - count * mean * mean
-    if squares <= 1e-12 * count * mean * mean:  # whatever rounding says
-        return math.copysign(math.inf, mean) if mean else 0.0
-    return mean / math.sqrt(squares / (count - 1) / count)
-
-
-def student(t: float, freedom: int) -> float:
-    """The two-sided probability of a t of this size or more, for a whole number of degrees of freedom."""
-    angle = math.atan2(abs(t), math.sqrt(freedom))
-    cosine, odd = math.cos(angle), freedom % 2
-    term = total = cosine if odd else 1.0
-    for each in range(2 + odd, freedom, 2):
-        term *= cosine * cosine * (each - 1) / each
-        total += term
-    within = math.sin(angle) * total
-    if odd:
-        within = (angle + (within if freedom > 1 else 0.0)) * 2 / math.pi
-    return max(0.0, 1.0 - within)
-
-
-def discovery_bound(ps: Sequence[float], rate: float) -> float:
-    """Benjamini–Hochberg: the largest p that counts, so that of those that do `rate` are by chance; -1 for none."""
-    found = [p for rank, p in enumerate(sorted(ps), 1) if p <= rate * rank / len(ps)]
-    return found[-1] if found else -1.0
 
 
 # Rules of wording
@@ -333,10 +315,11 @@ def _details(finding: Finding) -> str:
     shown = _show_returns(finding)
     only = f" Only the last {MOST} of the group count." if finding.capped else ""
     return (
-        f"{finding.trades} trades closed from {finding.first[:10]} to {finding.last[:10]}, {finding.wins} of them won."
+        f"{finding.trades} trades closed from {finding.first[:10]} to {finding.last[:10]} on {finding.days} "
+        f"{finding.unit}s, {finding.wins} of them won."
         f"{only} Net return of a trade: mean {shown.mean} %, median {shown.median} %; 95 % bootstrap interval of the "
-        f"mean {shown.low} to {shown.high} %, p = {finding.p:.4f}. Groups tried: {finding.tried}; kept at a false "
-        f"discovery rate of {FALSE_DISCOVERIES:.0%} (Benjamini–Hochberg)."
+        f"mean {shown.low} to {shown.high} %, p = {finding.p:.4f}. Groups tried: {finding.tried}; {finding.unit}s are "
+        f"taken whole, and {FALSE_DISCOVERIES:.0%} of false discoveries (Benjamini–Hochberg) are shared by all looks."
     )
 
 

@@ -69,7 +69,8 @@ class LessonVersion:
 class Lesson(LessonVersion):
     """A lesson as it stood: `active`, `retired` by a person, or `withdrawn` since the trades support it no longer.
 
-    `earlier` tells how it changed, oldest first. `event` undoes the write that answered with this; reads have none.
+    `earlier` tells how it changed, oldest first. `supported` is false where trades that were corrected since no longer
+    bear it out, also of one that a person pinned. `event` undoes the write that answered with this; reads have none.
     """
 
     id: str
@@ -80,6 +81,7 @@ class Lesson(LessonVersion):
     state: str
     pinned: bool
     earlier: tuple[LessonVersion, ...]
+    supported: bool = True
     event: int | None = None
 
 
@@ -218,6 +220,7 @@ def _as_of(
         skill_id=row.skill_id,
         deployment_id=row.deployment_id,
         state="active" if state.name == "active" else put_away,
+        supported=state.name == "active" or put_away == "retired",
         pinned=state.confidence == "asserted" and state.scope == row.skill_id,
         earlier=tuple(
             LessonVersion(

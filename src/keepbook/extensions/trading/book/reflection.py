@@ -8,18 +8,22 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_body, clean_line
-from keepbook.book.ground.when import parse_stamp
+from keepbook.book.ground.when import parse_stamp, stamp, zone_named
 from keepbook.book.ledger.ledger import Origin, begin_entry, canonical_json
 from keepbook.book.memory.memories import State, find_row, is_protected, to_state
 from keepbook.book.memory.write_path import Change, VersionText, change_of
+from keepbook.book.owners import owners
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
-from keepbook.extensions.trading.book.findings import FEWEST, Finding, Findings
+from keepbook.extensions.trading.book import days, former, skills, trades
+from keepbook.extensions.trading.book.chance import FEWEST_CLOSING_DAYS, FIRST_TRADES, judged_trades
+from keepbook.extensions.trading.book.findings import FEWEST, Finding, Findings, TradeGroups, find_effects, gather
 from keepbook.extensions.trading.book.lessons import END, FIGURES, Lesson, LessonTarget, is_withdrawn, lessons_as_of
 from keepbook.extensions.trading.tables import lessons
 from keepbook.presets import Preset
@@ -34,7 +38,8 @@ class Outcome:
     """What became of one finding. `says` is what the trades say now, None where they support nothing any more.
 
     `what` is new, changed, back (withdrawn before), unchanged, withdrawn, pinned or retired (a person's word stands, so
-    nothing was written), or not_kept (a later reflection has spoken already). Only the last has no lesson.
+    nothing was written), unsupported (pinned, and no longer found), or not_kept (a later reflection has spoken
+    already). Only the last has no lesson.
     """
 
     what: str
@@ -44,13 +49,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflection:
-    """What came of looking at `trades` closed trades in `tried` groups."""
+    """What came of looking at the first `judged` of `trades` closed trades, in `tried` groups; they were closed on so
+    many `days`, or weeks: `unit` says which."""
 
     skill_id: str
     deployment_id: str | None
     known_at: datetime
     window_from: datetime | None
     trades: int
+    judged: int
+    days: int
+    unit: str
     tried: int
     outcomes: tuple[Outcome, ...]
     words: str
@@ -77,7 +86,12 @@ def reflection_in_words(trades: int, tried: int, outcomes: Sequence[Outcome]) ->
     counts: defaultdict[str, int] = defaultdict(int)
     for outcome in outcomes:
         counts[outcome.what] += 1
-    looked = f"{trades} closed trades, {tried} groups of at least {FEWEST} tried"
+    judged = judged_trades(trades)
+    first = "" if judged in (0, trades) else f" the first {judged} judged,"
+    looked = f"{trades} closed trades,{first} {tried} groups of at least {FEWEST} tried"
+    if not outcomes and not tried:
+        enough = f"{FIRST_TRADES} trades on, closed on {FEWEST_CLOSING_DAYS} days or more (weeks, if held for days)"
+        return f"{trades} closed trades: there is something to learn from {enough}."
     if not outcomes:
         return f"{looked}: nothing stands out that chance would not explain."
     if counts["not_kept"]:
@@ -85,6 +99,7 @@ def reflection_in_words(trades: int, tried: int, outcomes: Sequence[Outcome]) ->
     named = {
         "new": "new", "changed": "changed", "back": "back again", "unchanged": "as before",
         "withdrawn": "no longer supported and withdrawn", "pinned": "left as you pinned it",
+        "unsupported": "no longer supported but left as you pinned it",
         "retired": "found again but left retired, as you wanted",
     }  # fmt: skip
     return f"{looked}: " + ", ".join(f"{counts[what]} {word}" for what, word in named.items() if counts[what]) + "."
@@ -109,6 +124,7 @@ def keep_findings(
     target: LessonTarget,
     found: Findings,
     *,
+    closed: int,
     known_at: str,
     window_from: str | None,
     texts: Mapping[str, str],
@@ -141,10 +157,13 @@ def keep_findings(
         deployment_id=target.deployment_id,
         known_at=parse_stamp(known_at),
         window_from=None if window_from is None else parse_stamp(window_from),
-        trades=found.trades,
+        trades=closed,
+        judged=found.trades,
+        days=found.days,
+        unit=found.unit,
         tried=found.tried,
         outcomes=outcomes,
-        words=reflection_in_words(found.trades, found.tried, outcomes),
+        words=reflection_in_words(closed, found.tried, outcomes),
     )
 
 
@@ -209,6 +228,40 @@ def _store_figures(
 # Queries
 
 
+def find_lessons(
+    tx: Tx, target: LessonTarget, deployment_ids: Sequence[str], known_at: str, since: str | None = None
+) -> tuple[int, Findings]:
+    """How many trades were closed by then, and what they teach: new lessons at looks only, known ones at any time."""
+    zone, count = zone_named(owners.zone_name(tx)), days.count_trades(tx, deployment_ids, known_at)
+    look = judged_trades(count)
+
+    def closed(most: int | None) -> TradeGroups:
+        told = islice(trades.known_trades(tx, deployment_ids, known_at), most)
+        return gather((one for one in told if since is None or one.exit_time >= since), zone)
+
+    judged = closed(look)
+    every = judged if look == count else closed(None)
+    keys = select(lessons.c.finding).where(lessons.c.owner == tx.owner, *_about(target)).distinct()
+    known = set(tx.conn.execute(keys.where(lessons.c.known_at <= known_at)).scalars())
+    return count, find_effects(judged, look, every=every, known=known)
+
+
+def check_support(tx: Tx, found: Sequence[Lesson], known_at: str) -> list[Lesson]:
+    """The lessons, each with whether the trades still bear it out where some were corrected since it was found."""
+    still: dict[LessonTarget, dict[str, float]] = {}
+    checked = []
+    for lesson in found:
+        target = LessonTarget(lesson.skill_id, lesson.deployment_id)
+        of_skill = skills.list_deployments(tx, lesson.skill_id) if lesson.deployment_id is None else []
+        ids = [one.id for one in of_skill] if lesson.deployment_id is None else [lesson.deployment_id]
+        corrected = lesson.state == "active" and former.corrected_days(tx, ids, stamp(lesson.known_at))
+        if corrected and target not in still:
+            still[target] = {one.key: one.mean for one in find_lessons(tx, target, ids, known_at)[1].findings}
+        bears_out = not corrected or still[target].get(lesson.finding, 0.0) * lesson.mean_pct > 0
+        checked.append(lesson if bears_out else replace(lesson, supported=False))
+    return checked
+
+
 def plan_lessons(tx: Tx, target: LessonTarget, found: Findings, known_at: str) -> list[LessonStep]:
     """What keeping these findings would do, finding by finding, and then the lessons that are no longer found.
 
@@ -231,7 +284,7 @@ def plan_lessons(tx: Tx, target: LessonTarget, found: Findings, known_at: str) -
         memory = find_row(tx, id)
         if to_state(memory).name == "active":
             mine = is_protected(memory.source, to_state(memory))
-            steps.append(LessonStep("pinned" if mine else "withdrawn", id, None))
+            steps.append(LessonStep("unsupported" if mine else "withdrawn", id, None))
     return steps
 
 

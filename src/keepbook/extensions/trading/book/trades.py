@@ -88,7 +88,8 @@ class Position(NamedTuple):
 
 def net(side: str, quantity: float, entry_price: float, exit_price: float, fees: float) -> float:
     """The net profit of a trade."""
-    return (exit_price - entry_price) * quantity * (1 if side == "long" else -1) - fees
+    made = (exit_price - entry_price) * quantity * (1 if side == "long" else -1) - fees
+    return made or 0.0  # SQLite knows no −0.0, so that what it gives back would not be what was sealed
 
 
 def trade_key(*figures: Any) -> str:

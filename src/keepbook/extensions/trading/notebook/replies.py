@@ -397,7 +397,9 @@ def _lesson_lines(lessons: Sequence[Mapping[str, Any]], known: Sequence[NamedTar
     texts = Counter(one["text"] for one in lessons)
     places = {each.id: each.name for each in known if each.deployment}
     return [
-        f"- {one['text']}" + (f" ({place})" if texts[one["text"]] > 1 and place else "")
+        f"- {one['text']}"
+        + (f" ({place})" if texts[one["text"]] > 1 and place else "")
+        + ("" if one.get("supported", True) else " (corrected trades no longer support it)")
         for one in lessons
         for place in [places.get(one.get("deployment_id") or "")]
     ]

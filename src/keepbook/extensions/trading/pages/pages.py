@@ -26,7 +26,7 @@ HOURS, LEAST = 72, 0.4
 """How far ahead events are shown, and from which importance on."""
 RECENT, A_PAGE = 6, 50
 COUNTED = ("no", "one", "two", "three", "four", "five", "six")
-OUTCOMES = ("new", "changed", "back", "unchanged", "withdrawn", "pinned", "retired", "not_kept")
+OUTCOMES = ("new", "changed", "back", "unchanged", "withdrawn", "pinned", "unsupported", "retired", "not_kept")
 DONE = {
     "promote": "Pinned. It stays as it is, and chats about this skill are told it.",
     "demote": "Unpinned. The next reflection may say it anew.",

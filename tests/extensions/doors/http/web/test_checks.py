@@ -19,7 +19,7 @@ from tests.conftest import DEEPER, Clock, nobodys, prepared_on
 from tests.doors.http.web.conftest import SAME_EVERYWHERE, serving, settled_as_alice, talking
 from tests.doors.http.web.registry import WIDE, axe_script, wide_fonts
 from tests.extensions.agents.deciding import LONG, SECOND_LOOK, WAIT, busy_desk, ran
-from tests.extensions.trading.traded import exposed, traded
+from tests.extensions.trading.traded import exposed, taught, traded
 
 from keepbook.book.upkeep import chat_reading
 from keepbook.doors.http.web.frame.assets import FOLDER
@@ -267,7 +267,7 @@ def _worked(alice: Any) -> dict[str, str]:
 
 def _traded(kb: Any, alice: Any) -> dict[str, str]:
     """A deployment with everything, one lesson pinned and one put away, beside one without capital that has ended."""
-    main, now = traded(alice), datetime(2026, 11, 12, 8, 16, tzinfo=UTC)
+    main, now = taught(alice), datetime(2026, 11, 12, 8, 16, tzinfo=UTC)
     traded(alice, name="First try", capital=None, ended_at="2026-11-03T00:00:00Z")
     exposed(kb, alice, main, now)
     alice.trading.set_field("Range breakout", "strategy", "Buy strength, but not in chop.")
