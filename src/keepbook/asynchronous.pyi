@@ -27,8 +27,10 @@ import keepbook.book.owners.authority
 import keepbook.book.owners.choices
 import keepbook.book.owners.spending
 import keepbook.book.owners.tokens
+import keepbook.book.recall.chat_hits
 import keepbook.book.recall.chats
 import keepbook.book.recall.memories
+import keepbook.book.recall.timeline
 import keepbook.book.upkeep.audit
 import keepbook.book.upkeep.erase
 import keepbook.book.upkeep.import_answer
@@ -237,11 +239,24 @@ class AsyncChats:
         session: a name of yours for the chat
         incognito: nothing of it is remembered, and no memory is told in it
         """
-    async def recall(self, query: str, limit: int = 10) -> collections.abc.Sequence[keepbook.book.recall.chats.ChatHit]:
-        """The turns that answer a question, best first.
+    async def recall(
+        self,
+        query: str,
+        limit: int | None = None,
+        *,
+        since: Any = None,
+        until: Any = None,
+        order: str = "relevance",
+        spread: bool = False,
+        tokens: int | None = None,
+        around: int = 0,
+    ) -> collections.abc.Sequence[keepbook.book.recall.chat_hits.ChatHit]:
+        """The passages that answer a question, best first: as many as twenty turns would fill, or fewer.
 
         query: words or a question
         limit: how many at most
+        since: from this instant on: a datetime or a text in ISO 8601
+        until: up to this instant
         """
     async def rename(self, thread_id: str, title: str, *, by: str = "person") -> keepbook.book.chats.threads.Thread:
         """thread_id: the chat it comes from, or is about
@@ -1257,12 +1272,24 @@ class AsyncBook:
         cursor: `next` of the page before; where an answer has none, the id of the last one that you have
         """
     async def recall_chats(
-        self, query: str, limit: int = 10
-    ) -> collections.abc.Sequence[keepbook.book.recall.chats.ChatHit]:
-        """The turns of earlier chats that answer a question, best first.
+        self,
+        query: str,
+        limit: int | None = None,
+        *,
+        since: Any = None,
+        until: Any = None,
+        order: str = "relevance",
+        spread: bool = False,
+        tokens: int | None = None,
+        around: int = 0,
+    ) -> collections.abc.Sequence[keepbook.book.recall.chat_hits.ChatHit]:
+        """The passages of earlier chats that answer a question, best first: as many as twenty turns would fill, or
+        fewer.
 
         query: words or a question
         limit: how many at most
+        since: from this instant on: a datetime or a text in ISO 8601
+        until: up to this instant
         """
     async def reindex(self, progress: collections.abc.Callable[[int], None] | None = None) -> int:
         """Embed now what waits for the embedder in force; it goes on where it was stopped. Returns how many.
@@ -1345,6 +1372,14 @@ class AsyncBook:
         """
     @property
     def threads(self) -> AsyncChats: ...
+    async def timeline(
+        self, topic: str, tokens: int = 2000, *, since: Any = None, until: Any = None
+    ) -> collections.abc.Sequence[keepbook.book.recall.timeline.TimelineLine]:
+        """What happened on a topic, a dated line for each event, in the order in which it happened.
+
+        since: from this instant on: a datetime or a text in ISO 8601
+        until: up to this instant
+        """
     @property
     def trading(self) -> AsyncTrading: ...
     async def undo(

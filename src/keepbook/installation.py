@@ -181,6 +181,7 @@ class Installation:
             self._presets,
             closer=self._close,
             penciller=self._pencil,
+            supersedes=self._supersedes,
             close_after_hours=self.settings.close_after_hours,
             meaning=self.meaning,
             settings=self.settings,
@@ -265,6 +266,12 @@ class Installation:
         from keepbook.models.pencil import pencil_lines
 
         return pencil_lines(opened, thread_id)
+
+    def _supersedes(self, earlier: str, later: str) -> bool:
+        # See tools().
+        from keepbook.models.reader.later import supersedes
+
+        return supersedes(earlier, later)
 
     def _close(self, opened: OpenBook, thread_id: str, *, offline: bool = False) -> "ClosingResult":
         # See tools().

@@ -179,6 +179,7 @@ class Doors:
                 ("GET", "/api/memory/?q=secret", None),
                 ("GET", "/api/memory/recall?q=secret+thing", None),
                 ("GET", "/api/memory/recall-chats?q=secret+thing", None),
+                ("GET", "/api/memory/timeline?q=secret+thing", None),
                 ("GET", "/api/memory/ledger?limit=1000", None),
                 ("GET", "/api/memory/block", None),
                 ("POST", "/api/memory/inject", {"session": "session-1"}),

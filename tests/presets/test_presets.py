@@ -28,11 +28,13 @@ SIGNATURES = {
         "link_preferences(from_id, to_id, relation)",
         "list_preferences(category?)",
         "recall_preferences(query, limit?)",
+        "recall_chats(query, limit?, since?, until?, order='relevance', spread=False)",
     ],
     "assistant": [
         "add_to_memory(content, category, subject?, force=False)",
         "update_memory(memory_id, content)",
         "recall_memory(query, limit=10)",
+        "recall_chats(query, limit?, since?, until?, order='relevance', spread=False)",
     ],
     "general": [
         "remember(content, category?, subject?, detail?, since?, until?)",
@@ -42,7 +44,8 @@ SIGNATURES = {
         "link(from_memory, to_memory, relation)",
         "list_memories(category?)",
         "recall(query, limit=10)",
-        "recall_chats(query, limit=10)",
+        "recall_chats(query, limit?, since?, until?, order='relevance', spread=False, tokens?, around=0)",
+        "timeline(topic, tokens=2000, since?, until?)",
         "history(memory)",
         "record_turns(session, turns)",
     ],
@@ -55,7 +58,8 @@ OPERATIONS = {
     "link": {"from_memory", "to_memory", "relation"},
     "list": {"category"},
     "recall": {"query", "limit"},
-    "recall_chats": {"query", "limit"},
+    "recall_chats": {"query", "limit", "since", "until", "order", "spread", "tokens", "around"},
+    "timeline": {"topic", "tokens", "since", "until"},
     "history": {"memory"},
     "record_turns": {"session", "turns"},
 }

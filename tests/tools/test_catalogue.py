@@ -25,11 +25,13 @@ CONTRACT = {
         "link_preferences(from_id, to_id, relation)",
         "list_preferences(category?)",
         "recall_preferences(query, limit?)",
+        "recall_chats(query, limit?, since?, until?, order='relevance', spread=False)",
     ],
     "assistant": [
         "add_to_memory(content, category, subject?, force=False)",
         "update_memory(memory_id, content)",
         "recall_memory(query, limit=10)",
+        "recall_chats(query, limit?, since?, until?, order='relevance', spread=False)",
     ],
     "general": [
         "remember(content, category?, subject?, detail?, since?, until?)",
@@ -39,12 +41,13 @@ CONTRACT = {
         "link(from_memory, to_memory, relation)",
         "list_memories(category?)",
         "recall(query, limit=10)",
-        "recall_chats(query, limit=10)",
+        "recall_chats(query, limit?, since?, until?, order='relevance', spread=False, tokens?, around=0)",
+        "timeline(topic, tokens=2000, since?, until?)",
         "history(memory)",
     ],
 }
 READ_ONLY = {"list_preferences", "recall_preferences", "recall_memory"}
-READ_ONLY |= {"list_memories", "recall", "recall_chats", "history"}
+READ_ONLY |= {"list_memories", "recall", "recall_chats", "timeline", "history"}
 DESTRUCTIVE = {"forget", "forget_preference"}
 PRESETS = sorted(CONTRACT)
 TYPES = {"string", "integer", "number", "boolean", "array"}
@@ -105,7 +108,7 @@ def assert_whole(tool: Tool) -> None:
         if "enum" in part:
             assert part["enum"]
             assert all(isinstance(choice, str) for choice in part["enum"])
-        assert part.get("default", None) in (*part.get("enum", []), 10, 24, 0.4, False, None)
+        assert part.get("default", None) in (*part.get("enum", []), 10, 24, 0.4, 2000, 0, False, None)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

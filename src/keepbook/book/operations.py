@@ -29,12 +29,14 @@ from keepbook.book.memory.links import MemoryDetail
 from keepbook.book.memory.listing import list_page
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_version, version_rows
 from keepbook.book.memory.review import Review
-from keepbook.book.owners import choices, switches
+from keepbook.book.owners import choices, owners, switches
 from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.spending import Spending
-from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall import timeline as timelines
+from keepbook.book.recall.chat_hits import ChatHit
 from keepbook.book.recall.memories import Hit, recall, recall_past
 from keepbook.book.recall.rebuild import Index
+from keepbook.book.recall.timeline import TimelineLine
 from keepbook.book.text.topics import find_topics
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase
@@ -308,9 +310,34 @@ class BookOperations(Writing):
         """Embed now what waits for the embedder in force; it goes on where it was stopped. Returns how many."""
         return 0 if self.meaning is None else self.meaning.fill(self.owner, progress)
 
-    def recall_chats(self, query: str, limit: int = 10) -> Sequence[ChatHit]:
-        """The turns of earlier chats that answer a question, best first."""
-        return self.threads.recall(query, limit)
+    def recall_chats(
+        self,
+        query: str,
+        limit: int | None = None,
+        *,
+        since: Moment = None,
+        until: Moment = None,
+        order: str = "relevance",
+        spread: bool = False,
+        tokens: int | None = None,
+        around: int = 0,
+    ) -> Sequence[ChatHit]:
+        """The passages of earlier chats that answer a question, best first: as many as twenty turns would fill, or
+        fewer."""
+        return self.threads.recall(
+            query, limit, since=since, until=until, order=order, spread=spread, tokens=tokens, around=around
+        )
+
+    def timeline(
+        self, topic: str, tokens: int = timelines.TOKENS, *, since: Moment = None, until: Moment = None
+    ) -> Sequence[TimelineLine]:
+        """What happened on a topic, a dated line for each event, in the order in which it happened."""
+        with self.reading() as (tx, preset, _):
+            zone = owners.zone_name(tx)
+            return timelines.timeline(
+                tx, preset, topic, tokens=tokens, since=instant(since, field="since", zone=zone),
+                until=instant(until, field="until", zone=zone), meaning=self.meaning,
+            )  # fmt: skip
 
     def choose(self, **chosen: Any) -> Choices:
         """Set the owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""

@@ -26,9 +26,11 @@ from keepbook.book.memory.review import Review
 from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.owners import clean_owner
 from keepbook.book.owners.spending import Spending, Spent
-from keepbook.book.recall.chats import ChatHit, Snippet
+from keepbook.book.recall.chat_hits import ChatHit
+from keepbook.book.recall.chats import Snippet
 from keepbook.book.recall.memories import Hit
 from keepbook.book.recall.rebuild import Index
+from keepbook.book.recall.timeline import TimelineLine
 from keepbook.book.upkeep.audit import Audit
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.import_answer import Imported
@@ -233,6 +235,7 @@ BOOK = remote_face_of(
         "ledger": _ledger,
         "recall": Asks("GET", "/api/memory/recall", list[Hit], "memories", {"query": "q", **LABELS}),
         "recall_chats": Asks("GET", "/api/memory/recall-chats", list[ChatHit], "turns", {"query": "q"}),
+        "timeline": Asks("GET", "/api/memory/timeline", list[TimelineLine], "lines", {"topic": "q"}),
         "block": Asks("GET", "/api/memory/block", str, "block"),
         "rendered": Asks("GET", "/api/memory/rendered", ComposedBlock),
         "inject": Asks("POST", "/api/memory/inject", str, "block"),

@@ -17,7 +17,8 @@ from keepbook.book.ground.to_json import to_json
 from keepbook.book.ground.when import parse_date_words, zone_named
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Memory, State, Version, Written
-from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall import timeline as timelines
+from keepbook.book.recall.chat_hits import ChatHit, SaidPassage
 from keepbook.book.recall.memories import Hit
 from keepbook.book.text.quotation import is_guess, shown_text
 from keepbook.presets import Argument
@@ -216,23 +217,79 @@ def history(book: Book, /, memory: str) -> ToolAnswer:
     return ToolAnswer("\n".join(said), {"id": id, "state": known.state, "versions": to_json(known.versions)})
 
 
-def recall_chats(book: Book, /, query: str, limit: Annotated[int, Field(ge=1, le=200)] = 10) -> ToolAnswer:
-    """The turns of earlier chats that answer a question, best first."""
-    hits = book.recall_chats(query, limit)
+def recall_chats(
+    book: Book,
+    /,
+    query: str,
+    limit: Annotated[int | None, Field(ge=1, le=200)] = None,
+    since: str | None = None,
+    until: str | None = None,
+    order: Literal["relevance", "time"] = "relevance",
+    spread: bool = False,
+    tokens: Annotated[int | None, Field(ge=1, le=100_000)] = None,
+    around: Annotated[int, Field(ge=0, le=10)] = 0,
+) -> ToolAnswer:
+    """The passages of earlier chats that answer a question, best first."""
+    hits = book.recall_chats(
+        query, limit, since=_moment(book, since, "since"), until=_moment(book, until, "until"), order=order,
+        spread=spread, tokens=tokens, around=around,
+    )  # fmt: skip
     if not hits:
         return ToolAnswer("Nothing said in an earlier chat answers that.", {"hits": []})
     zone = book.zone
-    told = [
-        f"- {_day(hit.at, zone)}, {hit.speaker or hit.role} (chat {hit.thread_id}, turn {hit.turn}{_recorded(hit)}): "
-        + " ".join(_cut(hit.text, DETAIL_CHARS).split())
-        for hit in hits
-    ]
-    others = tuple(dict.fromkeys(hit.recorded_by for hit in hits if hit.recorded_by is not None))
-    words = "\n".join([f"{len(hits)} turns found, best first:", *told])
-    return ToolAnswer(words, {"hits": to_json(hits)}, others=others)
+    first = {"relevance": "best", "time": "oldest"}[order]
+    told = [f"{len(hits)} turns found, {first} first:"]
+    found = {(hit.thread_id, hit.turn) for hit in hits}
+    for hit in hits:
+        told.append(f"- {_said_line(hit, zone)}")
+        told += [f"  beside it: {_said_line(one, zone)}" for one in hit.around]
+        if hit.later is not None:
+            known = (hit.later.thread_id, hit.later.turn) in found
+            told.append(f"  later: {_place_line(hit.later, zone) if known else _said_line(hit.later, zone)}")
+    shown = [one for hit in hits for one in (hit, *hit.around, hit.later) if one is not None]
+    others = tuple(dict.fromkeys(one.recorded_by for one in shown if one.recorded_by is not None))
+    return ToolAnswer("\n".join(told), {"hits": to_json(hits)}, others=others)
 
 
-def _recorded(hit: ChatHit) -> str:
+def timeline(
+    book: Book,
+    /,
+    topic: str,
+    tokens: Annotated[int, Field(ge=1, le=20_000)] = timelines.TOKENS,
+    since: str | None = None,
+    until: str | None = None,
+) -> ToolAnswer:
+    """What happened on a topic, a dated line for each event, oldest first."""
+    lines = book.timeline(
+        topic, tokens, since=_moment(book, since, "since"), until=_moment(book, until, "until")
+    )  # fmt: skip
+    if not lines:
+        return ToolAnswer("Nothing is known of that.", {"lines": []})
+    told = [f"{len(lines)} events, oldest first:"]
+    told += [f"- {line.day}: {' '.join(line.text.split())} ({_source_of(line)})" for line in lines]
+    others = tuple(dict.fromkeys(line.recorded_by for line in lines if line.recorded_by is not None))
+    return ToolAnswer("\n".join(told), {"lines": to_json(lines)}, others=others)
+
+
+def _source_of(line: timelines.TimelineLine) -> str:
+    if line.memory_id is not None:
+        return f"memory {line.memory_id}"
+    recorded = "" if line.recorded_by is None else f", recorded by {' '.join(line.recorded_by.split())}"
+    return f"chat {line.thread_id}, turn {line.turn}{recorded}"
+
+
+def _said_line(one: SaidPassage, zone: str) -> str:
+    """A passage in one line: when, by whom, where it stands, and what it says."""
+    before = "…" if one.start else ""
+    after = "…" if one.start + len(one.text) < one.length else ""
+    return f"{_place_line(one, zone)}: {before}{' '.join(one.text.split())}{after}"
+
+
+def _place_line(one: SaidPassage, zone: str) -> str:
+    return f"{_day(one.at, zone)}, {one.speaker or one.role} (chat {one.thread_id}, turn {one.turn}{_recorded(one)})"
+
+
+def _recorded(hit: SaidPassage) -> str:
     """Whose words a passage has, if the person did not say them here."""
     return "" if hit.recorded_by is None else f", recorded by {' '.join(hit.recorded_by.split())}"
 
@@ -277,6 +334,11 @@ class FoundChatTurns:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundEvents:
+    lines: list[timelines.TimelineLine]
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryHistory:
     id: str
     state: str
@@ -310,6 +372,7 @@ OPERATIONS: Mapping[str, MemoryOperation] = {
     "list": MemoryOperation(list_memories, READS, ListedMemories),
     "recall": MemoryOperation(recall, READS, FoundMemories),
     "recall_chats": MemoryOperation(recall_chats, READS, FoundChatTurns),
+    "timeline": MemoryOperation(timeline, READS, FoundEvents),
     "history": MemoryOperation(history, READS, MemoryHistory),
     "record_turns": MemoryOperation(record_turns, Annotations(), RecordedTurns),
 }

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from tests.embedding import StandIn, meant
 
 from keepbook import KeepbookError
+from keepbook.book.ground.when import stamp
+from keepbook.book.memory.proposals import propose
 
 _walks = count()
 
@@ -25,6 +27,17 @@ MEANT = {"dog": "pet", "fund": "money", "coffee": "drink"}
 def word(number: int) -> str:
     """A word that nobody else says: no stem, no typo leads from one to another."""
     return "".join(random.Random(number).choices("bcdfghjklmnpqrstvwz", k=12))
+
+
+def shown_by(book: Any, question: str) -> set[str]:
+    """Every text that any way of asking chats brings: hits, what stands beside them, and lines of a timeline."""
+    hits = [
+        *book.recall_chats(question, limit=200, around=3),
+        *book.recall_chats(question, spread=True, order="time", tokens=5000),
+        *book.recall_chats(question, since="2000-01-01", until="2200-01-01"),
+    ]
+    beside = [one for hit in hits for one in (hit, *hit.around, hit.later) if one is not None]
+    return {one.text for one in beside} | {line.text for line in book.timeline(question, 5000)}
 
 
 class Walk:
@@ -41,6 +54,9 @@ class Walk:
         self.turns: dict[str, list[str]] = {}
         self.trash: set[str] = set()
         self.ever: list[str] = []
+        self.places: dict[str, tuple[str, int]] = {}
+        self.withdrawn: set[str] = set()
+        self.banned: tuple[str, ...] = ()
 
     def text(self) -> str:
         self.number += 1
@@ -90,8 +106,28 @@ class Walk:
     def say(self, which: int) -> None:
         chat = self.book.thread(f"session {which % 3}")
         if chat.id not in self.trash:
-            chat.add(("user", "assistant")[which % 2], text := self.text())
+            said = chat.add(("user", "assistant")[which % 2], text := self.text(), hidden=self.hidden(which))
             self.turns.setdefault(chat.id, []).append(text)
+            self.places[text] = (chat.id, said.turn)
+
+    def hidden(self, which: int) -> str | None:
+        """Now and then words ride along that only a model sees."""
+        return None if which % 2 or which % 3 else self.text()
+
+    def withdraw(self, which: int) -> None:
+        if heard := sorted(text for texts in self.turns.values() for text in texts):
+            chat, turn = self.places[text := heard[which % len(heard)]]
+            with self.book.writing() as (tx, _):
+                told = {"nature": "proposal", "op": "forget", "thread_id": chat}
+                asked = propose(tx, stamp(tx.clock()), content=text, turn_ids=[str(turn)], **told)
+            if asked is not None:
+                self.book.proposals.accept(asked.id)
+            self.withdrawn.add(text)
+
+    def ban(self, which: int) -> None:
+        if self.ever:
+            self.banned = (self.ever[which % len(self.ever)],)
+            self.book.choose(never=list(self.banned))
 
     def throw(self, which: int) -> None:
         if chats := sorted(self.turns):
@@ -116,8 +152,9 @@ class Walk:
     def erase(self, which: int) -> None:
         if which == 0:
             self.book.erase(self.owner)
-            for known in (self.said, self.state, self.turns, self.trash, self.expired):
+            for known in (self.said, self.state, self.turns, self.trash, self.expired, self.withdrawn):
                 known.clear()
+            self.banned = ()
 
     def one(self, state: str, which: int) -> str | None:
         ids = [id for id, its in self.state.items() if its == state]
@@ -127,7 +164,8 @@ class Walk:
 
     def check(self) -> None:
         may = {self.said[id] for id, state in self.state.items() if state == "active"}
-        said = {text for chat, texts in self.turns.items() if chat not in self.trash for text in texts}
+        heard = {text for chat, texts in self.turns.items() if chat not in self.trash for text in texts}
+        said = {text for text in heard - self.withdrawn if not any(word in text for word in self.banned)}
         meaning = self.book.meaning
         for mode in (None, meaning):
             self.book.meaning = mode
@@ -138,10 +176,12 @@ class Walk:
             for own in self.ever[-5:]:
                 self.only(hits := self.book.recall(own, limit=200), may)
                 assert {text for text in may if own in text} <= {hit.content for hit in hits}
-                heard = {hit.text for hit in self.book.recall_chats(own, limit=200)}
-                assert {text for text in said if own in text} <= heard <= said
+                told = {hit.text for hit in self.book.recall_chats(own, limit=200)}
+                assert {text for text in said if own in text} <= told <= said
                 assert all(own in text for text in said if text in {s.text for s in self.book.threads.search(own)})
         self.book.meaning = meaning
+        for question in (f"Whose {THEMES[self.number % 3]} is old?", *self.ever[-1:]):
+            assert shown_by(self.book, question) <= said | may
 
     def only(self, hits: Any, may: set[str]) -> None:
         assert {hit.content for hit in hits} <= may
@@ -155,7 +195,7 @@ ACTS: dict[str, Callable[[Walk, int], None]] = {
     name: getattr(Walk, name)
     for name in (
         "remember", "expire", "foreign", "update", "undo", "rest", "restore", "purge", "say", "throw", "whisper",
-        "fill", "erase",
+        "fill", "erase", "withdraw", "ban",
     )
 }  # fmt: skip
 STEPS = st.lists(
@@ -172,6 +212,8 @@ def test_a_question_finds_what_is_active_and_current_and_nothing_else(kb: Any, s
     walk.foreign(0)
     walk.remember(0)
     walk.say(0)
+    walk.say(3)
+    walk.withdraw(0)
     for name, which in steps:
         ACTS[name](walk, which)
         walk.check()

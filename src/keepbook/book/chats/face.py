@@ -19,7 +19,8 @@ from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
-from keepbook.book.recall.chats import ChatHit, Snippet, recall_chats, search
+from keepbook.book.recall.chat_hits import ChatHit
+from keepbook.book.recall.chats import ChatsWanted, Snippet, recall_chats, search
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
 
@@ -219,10 +220,24 @@ class Chats:
         with self._book.reading() as (tx, _, _):
             return search(tx, query, limit=limit)
 
-    def recall(self, query: str, limit: int = 10) -> Sequence[ChatHit]:
-        """The turns that answer a question, best first."""
+    def recall(
+        self,
+        query: str,
+        limit: int | None = None,
+        *,
+        since: Any = None,
+        until: Any = None,
+        order: str = "relevance",
+        spread: bool = False,
+        tokens: int | None = None,
+        around: int = 0,
+    ) -> Sequence[ChatHit]:
+        """The passages that answer a question, best first: as many as twenty turns would fill, or fewer."""
         with self._book.reading() as (tx, _, _):
-            return recall_chats(tx, query, limit=limit, meaning=self._book.meaning)
+            zone = owners.zone_name(tx)
+            times = instant(since, field="since", zone=zone), instant(until, field="until", zone=zone)
+            wanted = ChatsWanted(limit, *times, order, spread, tokens, around)
+            return recall_chats(tx, query, wanted=wanted, meaning=self._book.meaning, supersedes=self._book.supersedes)
 
 
 @explain_arguments

@@ -25,6 +25,8 @@ Closer = Callable[..., Any]
 """Closes a chat of a book (`closer(opened, thread_id, offline=…)`); the layer above provides it."""
 Penciller = Callable[["OpenBook", str], Sequence[Any]]
 """Reads what an open chat has in pencil; the layer above provides it."""
+Supersedes = Callable[[str, str], bool]
+"""Whether what was said later changes what was said before; the layer above provides it."""
 
 Opened = TypeVar("Opened", bound="OpenBook")
 
@@ -41,6 +43,7 @@ class OpenBook:
         *,
         closer: Closer | None = None,
         penciller: Penciller | None = None,
+        supersedes: Supersedes | None = None,
         close_after_hours: float = 6.0,
         meaning: Meaning | None = None,
         settings: Settings | None = None,
@@ -52,6 +55,7 @@ class OpenBook:
         self.hand = hand or authority.ALONE[origin.actor]
         self.close_after_hours = close_after_hours
         self.meaning = meaning
+        self.supersedes = supersedes
         self.settings = settings or Settings.of_nobody()
         self.extensions = tuple(extensions)
         """Those that are on here."""
@@ -101,7 +105,7 @@ class OpenBook:
         made = cls(
             book._database, book.owner, origin, presets, closer=book._closer, penciller=book._penciller,
             close_after_hours=book.close_after_hours, meaning=book.meaning, settings=book.settings,
-            extensions=book.extensions, hand=book.hand,
+            extensions=book.extensions, hand=book.hand, supersedes=book.supersedes,
         )  # fmt: skip
         made._about_memory = book._about_memory
         return made

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from keepbook.book.text.words import stem, tokens
+from keepbook.book.text.words import STOP_WORDS, stem, tokens, word_set
 from keepbook.patterns import regex, words_regex
 
 
@@ -37,6 +37,28 @@ def in_first_person(question: str, names: Collection[str]) -> str:
         question = words_regex(rf"\b{said}(?:'s|’s)", re.IGNORECASE).sub("my", question)
         question = words_regex(rf"\b{said}\b", re.IGNORECASE).sub("I", question)
     return question
+
+
+_THANKS = word_set("""
+    absolutely agree agreed ah aha alright amazing appreciate awesome bet bye cheers congrats congratulations cool
+    course curious definitely detailed enjoy exactly excellent excited exciting fantastic fine fun glad good goodbye
+    gotcha great haha hahaha happy helpful helps hey hi hello hmm hope indeed inspiring interesting kind know lol
+    looking lot lots love lovely luck makes morning much nice night no noted ok okay oh perfect please pleasure problem
+    proud really right see sense share sharing sorry sound sounds start super sure talk tell thank thanks thx totally
+    true try ty understood useful very welcome well wonderful works worries wow wowza yay yeah yep yes yup
+    danke gracias merci takk
+""")
+"""Words of which a turn may be made that only takes note of what was said."""
+NOTING = 14
+"""A turn of more words does more than take note."""
+
+
+def is_acknowledgement(text: str) -> bool:
+    """Whether a turn only takes note: all of its words greet, thank or agree."""
+    if len(text) > 12 * NOTING or "?" in text:
+        return False
+    words = tokens(text)
+    return len(words) <= NOTING and all(word in STOP_WORDS or word in _THANKS for word in words)
 
 
 _WORD = regex(r"\w+")

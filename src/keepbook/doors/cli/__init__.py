@@ -35,7 +35,7 @@ _PARTS = {
     ),
     "commands.memory_read": ("list", "show", "recall", "block", "inject", "history", "as-of", "ledger"),
     "commands.chat": ("chat",),
-    "commands.chats": ("threads", "recall-chats", "notes", "proposals"),
+    "commands.chats": ("threads", "recall-chats", "timeline", "notes", "proposals"),
     "commands.extract": ("extract",),
     "commands.transfer": ("export", "import", "backup", "erase"),
     "commands.audit": ("audit",),

@@ -25,7 +25,7 @@ from keepbook.tools.catalogue import SYSTEM, ToolSet, build_tools
 from keepbook.tools.definition import READS, Annotations, Tool, ToolAnswer, define
 
 MY_DECISIONS = "get_my_decisions"
-CHAT_TOOLS = ("recall_chats", "record_turns")
+CHAT_TOOLS = ("recall_chats", "timeline", "record_turns")
 """What a run is not given of the memory's tools: without a session it knows nothing of chats."""
 MOST_BARS = 300
 

@@ -23,7 +23,7 @@ from keepbook.storage.tables.chats import turn_terms
 SAYS, ASKS, STANDS, SPEAKER = "#", "?", "!", "~"
 """The marks: how many words that say something, a question, what stands for good, `~name` for each word of the name of
 who speaks."""
-USER = SPEAKER + "user"
+USER, ASSISTANT = SPEAKER + "user", SPEAKER + "assistant"
 INDEXED = ("user", "assistant")
 """Whose turns are found by their words."""
 AT_ONCE = 500

@@ -1,4 +1,4 @@
-"""Commands around chats: threads, notes, proposals, recall-chats.
+"""Commands around chats: threads, notes, proposals, recall-chats, timeline.
 
 A chat is opened with `keepbook chat` or recorded by an agent from outside; here its person looks after it.
 """
@@ -50,6 +50,7 @@ def register(app: typer.Typer) -> None:
     command(threads, "restore", restore, writes=True)
     command(threads, "out-of-view", out_of_view, writes=True)
     command(app, "recall-chats", recall_chats, panel=CHATS)
+    command(app, "timeline", timeline, panel=CHATS)
     notes = group(app, "notes", panel=CHATS, words="Keep a journal: replies you bookmarked, and what you write.")
     command(notes, "list", list_notes)
     command(notes, "show", show_note)
@@ -188,10 +189,30 @@ def recall_chats(
     call: Invocation,
     query: Annotated[str, typer.Argument(metavar="QUESTION", help="Words or a question.", show_default=False)],
     limit: LimitOption = 10,
+    since: Annotated[str | None, typer.Option("--since", metavar="DAY", help="Only what was said since.")] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="Only what was said before.")] = None,
+    by_time: Annotated[bool, typer.Option("--by-time", help="The oldest first.")] = False,
+    spread: Annotated[bool, typer.Option("--spread", help="Something of every chat that answers.")] = False,
+    around: Annotated[int, typer.Option("--around", min=0, help="So many turns beside each.")] = 0,
 ) -> None:
-    """Find the turns of earlier chats that answer a question, best first."""
+    """Find the passages of earlier chats that answer a question, best first."""
+    order = "time" if by_time else "relevance"
     with asking(call):
-        call.answer(call.book.recall_chats(query, limit), sheets.turns)
+        found = call.book.recall_chats(
+            query, limit, since=since, until=until, order=order, spread=spread, around=around
+        )
+        call.answer(found, sheets.turns)
+
+
+def timeline(
+    call: Invocation,
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The matter in a few words.", show_default=False)],
+    since: Annotated[str | None, typer.Option("--since", metavar="DAY", help="Only what was said since.")] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="DAY", help="Only what was said before.")] = None,
+) -> None:
+    """Show what happened on a topic, a dated line for each event."""
+    with asking(call):
+        call.answer(call.book.timeline(topic, since=since, until=until), sheets.timeline)
 
 
 # Notes

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from keepbook.book.chats.threads import Message, Thread
     from keepbook.book.memory.memories import Memory, Written
     from keepbook.book.memory.proposals import Proposal
-    from keepbook.book.recall.chats import ChatHit, Snippet
+    from keepbook.book.recall.chat_hits import ChatHit
+    from keepbook.book.recall.chats import Snippet
+    from keepbook.book.recall.timeline import TimelineLine
     from keepbook.models.notebook.open_questions import OpenQuestion
 
 UNTITLED = "untitled"
@@ -161,9 +163,23 @@ def turns(paper: Paper, found: Sequence["ChatHit"]) -> None:
         return
     table = columns("chat", "turn", "said", "age", "fit", text=2)
     for hit in found:
-        said = Group(ink(hit.text), _place_in_words(hit.title, hit.speaker or hit.role, *hit.reasons))
+        beside = [ink(f"{one.speaker or one.role}: {one.text}", META) for one in hit.around]
+        if hit.later is not None:
+            beside.append(ink(f"later: {hit.later.text}", META))
+        said = Group(ink(hit.text), *beside, _place_in_words(hit.title, hit.speaker or hit.role, *hit.reasons))
         row: list[RenderableType] = [ink(hit.thread_id, ID), ink(str(hit.turn), META), said]
         table.add_row(*row, ink(paper.age(hit.at), META), ink(two_digit_share(hit.relevance), META))
+    paper.sheet(table)
+
+
+def timeline(paper: Paper, lines: Sequence["TimelineLine"]) -> None:
+    if not lines:
+        _nothing_said(paper)
+        return
+    table = columns("day", "what", "where", text=1)
+    for line in lines:
+        where = line.memory_id or f"{line.thread_id} {line.turn}"
+        table.add_row(ink(line.day.isoformat(), META), ink(line.text), ink(where, ID))
     paper.sheet(table)
 
 

@@ -29,6 +29,7 @@ from keepbook.doors.http.api.memory_bodies import (
     NewMemory,
     RenderedBlock,
     RestoreRequest,
+    TimelineLines,
     Versions,
 )
 from keepbook.doors.http.call import Call, json_response, permitted_call
@@ -138,9 +139,34 @@ def replay_block(call: ReadingLedger, session: Annotated[str, Query(max_length=2
 
 
 @router.get("/recall-chats", response_model=ChatHits)
-def recall_chats(call: ReadingChats, q: QuestionQuery, limit: Annotated[int, Query(ge=1, le=100)] = 10) -> Response:
-    hits = call.book.recall_chats(q, limit)
+def recall_chats(
+    call: ReadingChats,
+    q: QuestionQuery,
+    limit: Annotated[int | None, Query(ge=1, le=200, description="How many at most.")] = None,
+    since: MomentQuery = None,
+    until: MomentQuery = None,
+    order: Annotated[str, Query(description="relevance, or time: the oldest first.")] = "relevance",
+    spread: Annotated[bool, Query(description="Something of every chat that answers.")] = False,
+    tokens: Annotated[int | None, Query(ge=1, le=100_000, description="How much to bring.")] = None,
+    around: Annotated[int, Query(ge=0, le=10, description="So many turns beside each.")] = 0,
+) -> Response:
+    """Passages that answer, best first: without `limit` and `tokens` as many as twenty turns would fill."""
+    hits = call.book.recall_chats(
+        q, limit, since=since, until=until, order=order, spread=spread, tokens=tokens, around=around
+    )
     return json_response(ChatHits(list(hits), getattr(hits, "notice", None)))
+
+
+@router.get("/timeline", response_model=TimelineLines)
+def get_timeline(
+    call: ReadingChats,
+    q: QuestionQuery,
+    tokens: Annotated[int, Query(ge=1, le=20_000, description="How much to bring at most.")] = 2000,
+    since: MomentQuery = None,
+    until: MomentQuery = None,
+) -> Response:
+    """What happened on a topic: a dated line for each event, in the order in which it happened."""
+    return json_response(TimelineLines(list(call.book.timeline(q, tokens, since=since, until=until))))
 
 
 @router.get("/block", response_model=Block)

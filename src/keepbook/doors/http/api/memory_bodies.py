@@ -7,8 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.memories import REASONS, Memory, Version
-from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall.chat_hits import ChatHit
 from keepbook.book.recall.memories import Hit
+from keepbook.book.recall.timeline import TimelineLine
 
 
 class RequestBody(BaseModel):
@@ -132,6 +133,11 @@ class Hits:
 class ChatHits:
     turns: list[ChatHit]
     notice: str | None = None
+
+
+@dataclass(frozen=True)
+class TimelineLines:
+    lines: list[TimelineLine]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.recall.chats import ChatHit
+from keepbook.book.recall.chat_hits import ChatHit
 from keepbook.book.recall.memories import Hit
 from keepbook.models.notebook.values import Deed
 

@@ -1,0 +1,88 @@
+"""What recall of chats brings: passages of turns, with where each stands, why it answers and what belongs beside it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import and_, select, tuple_
+
+from keepbook.book.ground.when import parse_stamp
+from keepbook.book.owners.choices import get_choices
+from keepbook.book.recall.chat_passages import Stretch
+from keepbook.book.recall.chat_ranking import TurnPlace
+from keepbook.book.recall.forgotten import turns_not_recalled
+from keepbook.book.text.topics import find_topics
+from keepbook.storage.database import Tx
+from keepbook.storage.tables.chats import messages, threads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidPassage:
+    """A passage of a turn, and where it stands in it."""
+
+    thread_id: str
+    turn: int
+    role: str
+    speaker: str | None
+    text: str
+    start: int
+    length: int
+    """How many letters the whole turn has."""
+    at: datetime
+    recorded_by: str | None = None
+    """Who recorded it, where the person did not say it at a door of ours and it was not answered here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatHit(SaidPassage):
+    """The passage of a turn that answers, how well (0 to 1), and why."""
+
+    session: str | None
+    title: str | None
+    relevance: float
+    reasons: tuple[str, ...]
+    later: SaidPassage | None = None
+    """What the same speaker said later that changes it, as far as can be told."""
+    around: tuple[SaidPassage, ...] = ()
+    """What was said beside it, if that was asked for, in order."""
+
+
+# Rules
+
+
+def passage_fields(row: Any, passage: Stretch) -> dict[str, Any]:
+    return {
+        "thread_id": row.thread_id, "turn": row.turn, "role": row.role, "speaker": row.speaker,
+        "text": row.text[passage.start : passage.end], "start": passage.start, "length": len(row.text),
+        "at": parse_stamp(row.at), "recorded_by": row.recorded_by,
+    }  # fmt: skip
+
+
+# Queries
+
+
+def turn_rows(tx: Tx, keys: Iterable[TurnPlace]) -> dict[TurnPlace, Any]:
+    """What was said at these turns, where the chat is not in the trash."""
+    listed = sorted(keys)
+    rows = {}
+    for start in range(0, len(listed), 400):
+        query = (
+            select(messages, threads.c.title, threads.c.session)
+            .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
+            .where(messages.c.owner == tx.owner)
+            .where(tuple_(messages.c.thread_id, messages.c.turn).in_(listed[start : start + 400]))
+            .where(messages.c.role.in_(("user", "assistant")), threads.c.deleted_at.is_(None))
+        )
+        rows.update({(row.thread_id, row.turn): row for row in tx.conn.execute(query)})
+    return rows
+
+
+def recalled_rows(tx: Tx, keys: Iterable[TurnPlace]) -> dict[TurnPlace, Any]:
+    """The same without what the person asked to forget, and without topics never to be remembered."""
+    silent = turns_not_recalled(tx)
+    rows = turn_rows(tx, [key for key in keys if key[1] not in silent.get(key[0], ())])
+    never = get_choices(tx).never
+    if not never:
+        return rows
+    return {key: row for key, row in rows.items() if not find_topics(row.text, never)}

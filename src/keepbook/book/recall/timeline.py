@@ -1,0 +1,126 @@
+"""What happened on a topic, in the order in which it happened: a dated line for each event.
+
+The lines are the person's own words from chats, and memories. Each is dated by what it says ("last Friday") before when
+it was said, in the owner's zone. What is least about the topic makes way where there is too little room.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from keepbook.book.ground.limits import clean_count
+from keepbook.book.ground.when import parse_stamp, zone_named
+from keepbook.book.ledger.ledger import present
+from keepbook.book.owners.owners import zone_name
+from keepbook.book.recall.beside_hits import LINE
+from keepbook.book.recall.chat_hits import recalled_rows
+from keepbook.book.recall.chat_passages import find_passage
+from keepbook.book.recall.chat_ranking import RankedTurns, rank_turns, turns_within
+from keepbook.book.recall.chat_wording import is_acknowledgement
+from keepbook.book.recall.memories import Hit, check_query, leading, recall
+from keepbook.book.recall.vectors import Meaning
+from keepbook.book.text.quotation import shown_text
+from keepbook.book.text.told_days import told_days
+from keepbook.presets import Preset
+from keepbook.storage.database import Tx
+
+TOKENS = 2000
+MOST_TOKENS = 20_000
+EVENT = 150
+"""So many letters are shown of an event."""
+FLOOR = 0.2
+"""What is less about the topic than this share of what is most is left out."""
+READ = 200
+MEMORIES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineLine:
+    """Something that happened on a day: in the words of a turn, or as a memory has it."""
+
+    day: date
+    text: str
+    thread_id: str | None
+    turn: int | None
+    memory_id: str | None
+    said_at: datetime
+    relevance: float
+    recorded_by: str | None = None
+    """Who recorded it, where the person did not say it at a door of ours."""
+
+
+# Rules
+
+
+def within_tokens(lines: Sequence[TimelineLine], tokens: int) -> list[TimelineLine]:
+    """The lines there is room for, those most about the topic first, in the order in which they happened."""
+    room = 4 * tokens
+    chosen: list[TimelineLine] = []
+    for line in sorted(lines, key=lambda line: -line.relevance):
+        room -= len(line.text) + LINE
+        if room < 0:
+            break
+        chosen.append(line)
+    return sorted(chosen, key=lambda line: (line.day, line.said_at, line.thread_id or "", line.turn or 0))
+
+
+# Operations
+
+
+def timeline(
+    tx: Tx,
+    preset: Preset,
+    topic: str,
+    *,
+    tokens: int = TOKENS,
+    since: str | None = None,
+    until: str | None = None,
+    meaning: Meaning | None = None,
+) -> list[TimelineLine]:
+    """The events of a topic, in the order in which they happened."""
+    check_query(topic, 1)
+    clean_count(tokens, "tokens", MOST_TOKENS)
+    zone = zone_name(tx)
+    among = turns_within(tx, since, until) if since is not None or until is not None else None
+    told = list(_told(tx, rank_turns(tx, topic, meaning=meaning, most=READ, among=among), zone))
+    known = {(line.thread_id, str(line.turn)) for line in told}
+    kept = recall(tx, preset, present(tx), topic, limit=MEMORIES, meaning=meaning)
+    first = max([*(line.relevance for line in told), *(hit.relevance for hit in kept)], default=0.0)
+    lines = [*told, *(_memory_line(hit, zone) for hit in kept if not _is_told(hit, known))]
+    lines = [line for line in lines if line.relevance >= FLOOR * first and _is_within(line, since, until)]
+    return within_tokens(lines, tokens)
+
+
+def _told(tx: Tx, ranked: RankedTurns, zone: str) -> Iterator[TimelineLine]:
+    """What the person told, a line for each day that a turn tells of."""
+    rows = recalled_rows(tx, leading(ranked.relevance, READ, 0.0))
+    for key, row in rows.items():
+        if row.role != "user" or (is_acknowledgement(row.text) and not ranked.answers_question(key)):
+            continue
+        at = parse_stamp(row.at)
+        for piece in told_days(row.text, at, zone):
+            text = row.text[piece.start : piece.end]
+            shown = find_passage(text, EVENT, ranked.asked.wanted)
+            yield TimelineLine(
+                day=piece.day, text=text[shown.start : shown.end].strip(), thread_id=row.thread_id, turn=row.turn,
+                memory_id=None, said_at=at, relevance=ranked.relevance[key], recorded_by=row.recorded_by,
+            )  # fmt: skip
+
+
+def _memory_line(hit: Hit, zone: str) -> TimelineLine:
+    return TimelineLine(
+        day=hit.valid_from.astimezone(zone_named(zone)).date(), text=shown_text(hit)[:EVENT], thread_id=None, turn=None,
+        memory_id=hit.id, said_at=hit.recorded_at, relevance=hit.relevance,
+    )  # fmt: skip
+
+
+def _is_told(hit: Hit, known: set[tuple[str | None, str]]) -> bool:
+    """Whether a memory was made of turns that are among the lines."""
+    return any((hit.thread_id, turn) in known for turn in hit.turn_ids)
+
+
+def _is_within(line: TimelineLine, since: str | None, until: str | None) -> bool:
+    if line.memory_id is None:
+        return True  # the turns were asked for by their time
+    day = line.day.isoformat()
+    return (since is None or day >= since[:10]) and (until is None or day < until[:10])
