@@ -16,7 +16,7 @@ from typing import Any
 
 from keepbook import Keepbook
 from keepbook.book.book import Book
-from keepbook.book.recall.timeline import TimelineLine
+from keepbook.book.recall.turns.topic_events import TimelineLine
 from keepbook.book.text.words import content_words
 
 

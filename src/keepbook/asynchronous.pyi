@@ -27,10 +27,10 @@ import keepbook.book.owners.authority
 import keepbook.book.owners.choices
 import keepbook.book.owners.spending
 import keepbook.book.owners.tokens
-import keepbook.book.recall.chat_hits
 import keepbook.book.recall.chats
 import keepbook.book.recall.memories
-import keepbook.book.recall.timeline
+import keepbook.book.recall.turns.hits
+import keepbook.book.recall.turns.topic_events
 import keepbook.book.upkeep.audit
 import keepbook.book.upkeep.erase
 import keepbook.book.upkeep.import_answer
@@ -250,7 +250,7 @@ class AsyncChats:
         spread: bool = False,
         tokens: int | None = None,
         around: int = 0,
-    ) -> collections.abc.Sequence[keepbook.book.recall.chat_hits.ChatHit]:
+    ) -> collections.abc.Sequence[keepbook.book.recall.turns.hits.ChatHit]:
         """The passages that answer a question, best first: as many as twenty turns would fill, or fewer.
 
         query: words or a question
@@ -1282,7 +1282,7 @@ class AsyncBook:
         spread: bool = False,
         tokens: int | None = None,
         around: int = 0,
-    ) -> collections.abc.Sequence[keepbook.book.recall.chat_hits.ChatHit]:
+    ) -> collections.abc.Sequence[keepbook.book.recall.turns.hits.ChatHit]:
         """The passages of earlier chats that answer a question, best first: as many as twenty turns would fill, or
         fewer.
 
@@ -1374,7 +1374,7 @@ class AsyncBook:
     def threads(self) -> AsyncChats: ...
     async def timeline(
         self, topic: str, tokens: int = 2000, *, since: Any = None, until: Any = None
-    ) -> collections.abc.Sequence[keepbook.book.recall.timeline.TimelineLine]:
+    ) -> collections.abc.Sequence[keepbook.book.recall.turns.topic_events.TimelineLine]:
         """What happened on a topic, a dated line for each event, in the order in which it happened.
 
         since: from this instant on: a datetime or a text in ISO 8601

@@ -269,7 +269,7 @@ class Installation:
 
     def _supersedes(self, earlier: str, later: str) -> bool:
         # See tools().
-        from keepbook.models.reader.later import supersedes
+        from keepbook.models.later_words import supersedes
 
         return supersedes(earlier, later)
 

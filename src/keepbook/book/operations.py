@@ -32,11 +32,11 @@ from keepbook.book.memory.review import Review
 from keepbook.book.owners import choices, owners, switches
 from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.spending import Spending
-from keepbook.book.recall import timeline as timelines
-from keepbook.book.recall.chat_hits import ChatHit
 from keepbook.book.recall.memories import Hit, recall, recall_past
 from keepbook.book.recall.rebuild import Index
-from keepbook.book.recall.timeline import TimelineLine
+from keepbook.book.recall.turns import topic_events
+from keepbook.book.recall.turns.hits import ChatHit
+from keepbook.book.recall.turns.topic_events import TimelineLine
 from keepbook.book.text.topics import find_topics
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase
@@ -329,12 +329,12 @@ class BookOperations(Writing):
         )
 
     def timeline(
-        self, topic: str, tokens: int = timelines.TOKENS, *, since: Moment = None, until: Moment = None
+        self, topic: str, tokens: int = topic_events.TOKENS, *, since: Moment = None, until: Moment = None
     ) -> Sequence[TimelineLine]:
         """What happened on a topic, a dated line for each event, in the order in which it happened."""
         with self.reading() as (tx, preset, _):
             zone = owners.zone_name(tx)
-            return timelines.timeline(
+            return topic_events.timeline(
                 tx, preset, topic, tokens=tokens, since=instant(since, field="since", zone=zone),
                 until=instant(until, field="until", zone=zone), meaning=self.meaning,
             )  # fmt: skip

@@ -26,11 +26,11 @@ from keepbook.book.memory.review import Review
 from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.owners import clean_owner
 from keepbook.book.owners.spending import Spending, Spent
-from keepbook.book.recall.chat_hits import ChatHit
 from keepbook.book.recall.chats import Snippet
 from keepbook.book.recall.memories import Hit
 from keepbook.book.recall.rebuild import Index
-from keepbook.book.recall.timeline import TimelineLine
+from keepbook.book.recall.turns.hits import ChatHit
+from keepbook.book.recall.turns.topic_events import TimelineLine
 from keepbook.book.upkeep.audit import Audit
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.import_answer import Imported

@@ -7,21 +7,19 @@ An operation refuses by raising a `KeepbookError`; the catalogue turns that into
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
-from keepbook.book.ground.when import parse_date_words, zone_named
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Memory, State, Version, Written
-from keepbook.book.recall import timeline as timelines
-from keepbook.book.recall.chat_hits import ChatHit, SaidPassage
 from keepbook.book.recall.memories import Hit
 from keepbook.book.text.quotation import is_guess, shown_text
 from keepbook.presets import Argument
+from keepbook.tools.chat_turns import FoundChatTurns, FoundEvents, recall_chats, timeline
+from keepbook.tools.days import day_of, moment_of
 from keepbook.tools.definition import READS, Annotations, ToolAnswer
 
 LIST_CHARS = 24_000
@@ -94,7 +92,7 @@ def remember(
     with book.transaction():
         written = book.remember(
             content, category=category, subject=subject, body=detail, confidence=_confidence(book, confidence),
-            valid_from=_moment(book, since, "since"), valid_until=_moment(book, until, "until"),
+            valid_from=moment_of(book, since, "since"), valid_until=moment_of(book, until, "until"),
             force=force, tags=tags, metadata=metadata, turn_ids=turn_ids,
         )  # fmt: skip
         if written.unchanged:
@@ -217,83 +215,6 @@ def history(book: Book, /, memory: str) -> ToolAnswer:
     return ToolAnswer("\n".join(said), {"id": id, "state": known.state, "versions": to_json(known.versions)})
 
 
-def recall_chats(
-    book: Book,
-    /,
-    query: str,
-    limit: Annotated[int | None, Field(ge=1, le=200)] = None,
-    since: str | None = None,
-    until: str | None = None,
-    order: Literal["relevance", "time"] = "relevance",
-    spread: bool = False,
-    tokens: Annotated[int | None, Field(ge=1, le=100_000)] = None,
-    around: Annotated[int, Field(ge=0, le=10)] = 0,
-) -> ToolAnswer:
-    """The passages of earlier chats that answer a question, best first."""
-    hits = book.recall_chats(
-        query, limit, since=_moment(book, since, "since"), until=_moment(book, until, "until"), order=order,
-        spread=spread, tokens=tokens, around=around,
-    )  # fmt: skip
-    if not hits:
-        return ToolAnswer("Nothing said in an earlier chat answers that.", {"hits": []})
-    zone = book.zone
-    first = {"relevance": "best", "time": "oldest"}[order]
-    told = [f"{len(hits)} turns found, {first} first:"]
-    found = {(hit.thread_id, hit.turn) for hit in hits}
-    for hit in hits:
-        told.append(f"- {_said_line(hit, zone)}")
-        told += [f"  beside it: {_said_line(one, zone)}" for one in hit.around]
-        if hit.later is not None:
-            known = (hit.later.thread_id, hit.later.turn) in found
-            told.append(f"  later: {_place_line(hit.later, zone) if known else _said_line(hit.later, zone)}")
-    shown = [one for hit in hits for one in (hit, *hit.around, hit.later) if one is not None]
-    others = tuple(dict.fromkeys(one.recorded_by for one in shown if one.recorded_by is not None))
-    return ToolAnswer("\n".join(told), {"hits": to_json(hits)}, others=others)
-
-
-def timeline(
-    book: Book,
-    /,
-    topic: str,
-    tokens: Annotated[int, Field(ge=1, le=20_000)] = timelines.TOKENS,
-    since: str | None = None,
-    until: str | None = None,
-) -> ToolAnswer:
-    """What happened on a topic, a dated line for each event, oldest first."""
-    lines = book.timeline(
-        topic, tokens, since=_moment(book, since, "since"), until=_moment(book, until, "until")
-    )  # fmt: skip
-    if not lines:
-        return ToolAnswer("Nothing is known of that.", {"lines": []})
-    told = [f"{len(lines)} events, oldest first:"]
-    told += [f"- {line.day}: {' '.join(line.text.split())} ({_source_of(line)})" for line in lines]
-    others = tuple(dict.fromkeys(line.recorded_by for line in lines if line.recorded_by is not None))
-    return ToolAnswer("\n".join(told), {"lines": to_json(lines)}, others=others)
-
-
-def _source_of(line: timelines.TimelineLine) -> str:
-    if line.memory_id is not None:
-        return f"memory {line.memory_id}"
-    recorded = "" if line.recorded_by is None else f", recorded by {' '.join(line.recorded_by.split())}"
-    return f"chat {line.thread_id}, turn {line.turn}{recorded}"
-
-
-def _said_line(one: SaidPassage, zone: str) -> str:
-    """A passage in one line: when, by whom, where it stands, and what it says."""
-    before = "…" if one.start else ""
-    after = "…" if one.start + len(one.text) < one.length else ""
-    return f"{_place_line(one, zone)}: {before}{' '.join(one.text.split())}{after}"
-
-
-def _place_line(one: SaidPassage, zone: str) -> str:
-    return f"{_day(one.at, zone)}, {one.speaker or one.role} (chat {one.thread_id}, turn {one.turn}{_recorded(one)})"
-
-
-def _recorded(hit: SaidPassage) -> str:
-    """Whose words a passage has, if the person did not say them here."""
-    return "" if hit.recorded_by is None else f", recorded by {' '.join(hit.recorded_by.split())}"
-
-
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
     """One turn of an outside agent's chat."""
@@ -326,16 +247,6 @@ class ListedMemories:
 @dataclass(frozen=True, slots=True)
 class FoundMemories:
     hits: list[Hit]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundChatTurns:
-    hits: list[ChatHit]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundEvents:
-    lines: list[timelines.TimelineLine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,31 +321,20 @@ def _confidence(book: Book, given: str | None) -> str | None:
     return "inferred" if book.origin.source == "inferred" else given
 
 
-def _moment(book: Book, said: str | None, field: str) -> str | None:
-    """A date or plain words ("last Friday"), as said now where the owner lives."""
-    if not said or not said.strip():
-        return None
-    return parse_date_words(said, moment=book.now, zone=book.zone, end=field == "until", field=field)
-
-
-def _day(moment: datetime, zone: str) -> str:
-    return f"{moment.astimezone(zone_named(zone)):%Y-%m-%d}"
-
-
 def _since_in_words(written: Written, zone: str) -> str:
     if written.current:
         return "It counts from the next chat on."
     if written.valid_until is not None and written.valid_until <= written.updated_at:
-        return f"It is kept as past: it held until {_day(written.valid_until, zone)}."
-    return f"It counts in chats from {_day(written.valid_from, zone)} on."
+        return f"It is kept as past: it held until {day_of(written.valid_until, zone)}."
+    return f"It counts in chats from {day_of(written.valid_from, zone)} on."
 
 
 def _version_line(version: Version, zone: str) -> str:
-    true = f"true from {_day(version.valid_from, zone)}"
+    true = f"true from {day_of(version.valid_from, zone)}"
     if version.valid_until is not None:
-        true += f" until {_day(version.valid_until, zone)}"
+        true += f" until {day_of(version.valid_until, zone)}"
     how = ", a correction" if version.correction else ", restored" if version.restored_from else ""
-    noted = f"noted {_day(version.recorded_at, zone)}, {version.source}{how}"
+    noted = f"noted {day_of(version.recorded_at, zone)}, {version.source}{how}"
     return f"{version.version}. {shown_text(version)} ({true}; {noted})"
 
 

@@ -7,11 +7,11 @@ import pytest
 from tests.embedding import meant
 
 from keepbook import Invalid
-from keepbook.book.recall.beside_hits import size_of
-from keepbook.book.recall.chat_choice import Candidate, dropped_last, persons_half
-from keepbook.book.recall.chat_passages import PASSAGE, find_passage
 from keepbook.book.recall.chats import LEAST_ROOM, LINE, TURNS
 from keepbook.book.recall.query_terms import QueryTerm
+from keepbook.book.recall.turns.beside import size_of
+from keepbook.book.recall.turns.choice import ChatCandidate, dropped_last, persons_half
+from keepbook.book.recall.turns.passages import PASSAGE, find_passage
 
 MAY = datetime(2023, 5, 8, 13, 0, tzinfo=UTC)
 FILLER = "The weather was mild and the road went on between the fields. "
@@ -143,7 +143,7 @@ def test_what_changes_a_statement_stands_beside_it(alice: Any) -> None:
 
 
 def test_half_of_any_first_places_are_the_persons() -> None:
-    found = [Candidate(nth, 1.0 - nth / 10, nth in (4, 6, 7), "chat") for nth in range(8)]
+    found = [ChatCandidate(nth, 1.0 - nth / 10, nth in (4, 6, 7), "chat") for nth in range(8)]
 
     ordered = [one.is_persons for one in persons_half(found)]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from keepbook.book.recall import chat_ranking
+from keepbook.book.recall.turns import ranking
 from keepbook.book.text.time_hints import asked_days, asked_stretch
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -110,7 +110,7 @@ def test_a_turn_that_says_something_comes_before_a_greeting(alice: Any) -> None:
 def test_common_words_order_what_rare_ones_found_when_there_is_too_much(
     alice: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chat_ranking, "POSTINGS", 10)
+    monkeypatch.setattr(ranking, "POSTINGS", 10)
     for number in range(12):
         say(alice, f"chat {number}", (None, f"Tea with the neighbours, cake number {number}"))
     say(alice, "walks", *[(None, f"Walked {miles} miles by the river") for miles in range(60)])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keepbook.book.text.told_days import told_days
+from keepbook.book.recall.turns.told_days import told_days
 
 MONDAY = datetime(2024, 5, 6, 9, 10, tzinfo=UTC)
 

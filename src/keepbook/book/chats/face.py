@@ -19,8 +19,8 @@ from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
-from keepbook.book.recall.chat_hits import ChatHit
 from keepbook.book.recall.chats import ChatsWanted, Snippet, recall_chats, search
+from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
 

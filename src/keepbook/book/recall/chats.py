@@ -14,11 +14,19 @@ from typing import Any, NamedTuple
 from keepbook.book.ground.limits import clean_count
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import present
-from keepbook.book.recall.beside_hits import LINE, with_later_words, with_neighbours, within_room
-from keepbook.book.recall.chat_choice import Candidate, choose_candidates, one_of_each_chat, persons_half, worth_showing
-from keepbook.book.recall.chat_hits import ChatHit, passage_fields, turn_rows
-from keepbook.book.recall.chat_passages import PASSAGE, Stretch, find_passage
-from keepbook.book.recall.chat_ranking import (
+from keepbook.book.recall.memories import MOST_HITS, TIMELY, check_query, leading
+from keepbook.book.recall.query_terms import score_terms
+from keepbook.book.recall.turns.beside import LINE, with_later_words, with_neighbours, within_room
+from keepbook.book.recall.turns.choice import (
+    ChatCandidate,
+    choose_candidates,
+    one_of_each_chat,
+    persons_half,
+    worth_showing,
+)
+from keepbook.book.recall.turns.hits import ChatHit, passage_fields, turn_rows
+from keepbook.book.recall.turns.passages import PASSAGE, Stretch, find_passage
+from keepbook.book.recall.turns.ranking import (
     FINALISTS,
     ChatQuery,
     RankedTurns,
@@ -32,9 +40,7 @@ from keepbook.book.recall.chat_ranking import (
     turns_within,
     weights_at,
 )
-from keepbook.book.recall.chat_wording import is_acknowledgement, snippet_of
-from keepbook.book.recall.memories import MOST_HITS, TIMELY, check_query, leading
-from keepbook.book.recall.query_terms import score_terms
+from keepbook.book.recall.turns.wording import is_acknowledgement, snippet_of
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.indexes.turn_index import ASSISTANT
 from keepbook.book.text.time_hints import NamedTime, asked_days, asked_stretch
@@ -193,7 +199,7 @@ def recall_chats(
 def _choose(found: Sequence[FoundTurn], ranked: RankedTurns, wanted: ChatsWanted, room: int) -> list[ChatHit]:
     """What is shown of the turns found, best first: within the room there is."""
     candidates = [
-        Candidate(nth, one.relevance, one.row.role == "user", f"{one.row.thread_id} {one.row.at[:10]}")
+        ChatCandidate(nth, one.relevance, one.row.role == "user", f"{one.row.thread_id} {one.row.at[:10]}")
         for nth, one in enumerate(found)
         if ranked.answers_question(one.key) or not is_acknowledgement(one.row.text)
     ]
@@ -203,7 +209,7 @@ def _choose(found: Sequence[FoundTurn], ranked: RankedTurns, wanted: ChatsWanted
         ordered = persons_half(ordered)
     passages: dict[int, Stretch] = {}
 
-    def size(one: Candidate) -> int:
+    def size(one: ChatCandidate) -> int:
         passage = passages[one.nth] = _passage(found[one.nth], ranked, room)
         return passage.end - passage.start + LINE
 

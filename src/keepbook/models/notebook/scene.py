@@ -21,9 +21,9 @@ from keepbook.book.memory.memories import Memory, is_protected
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.owners import choices, owners
 from keepbook.book.owners.choices import Choices
-from keepbook.book.recall.chat_hits import ChatHit
 from keepbook.book.recall.chats import recall_chats
 from keepbook.book.recall.memories import Hit, recall
+from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.text.quotation import Span, spans_of
 from keepbook.book.text.sentences import sentences
 from keepbook.book.text.topics import find_topics

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from keepbook.book.chats.threads import Message, Thread
     from keepbook.book.memory.memories import Memory, Written
     from keepbook.book.memory.proposals import Proposal
-    from keepbook.book.recall.chat_hits import ChatHit
     from keepbook.book.recall.chats import Snippet
-    from keepbook.book.recall.timeline import TimelineLine
+    from keepbook.book.recall.turns.hits import ChatHit
+    from keepbook.book.recall.turns.topic_events import TimelineLine
     from keepbook.models.notebook.open_questions import OpenQuestion
 
 UNTITLED = "untitled"

@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.memories import REASONS, Memory, Version
-from keepbook.book.recall.chat_hits import ChatHit
 from keepbook.book.recall.memories import Hit
-from keepbook.book.recall.timeline import TimelineLine
+from keepbook.book.recall.turns.hits import ChatHit
+from keepbook.book.recall.turns.topic_events import TimelineLine
 
 
 class RequestBody(BaseModel):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.recall.chat_hits import ChatHit
 from keepbook.book.recall.memories import Hit
+from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.text.words import content_words, fold_text, stem, tokens, word_set
 from keepbook.patterns import regex
 

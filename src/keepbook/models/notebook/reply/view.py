@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.recall.chat_hits import ChatHit
 from keepbook.book.recall.memories import Hit
+from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.models.notebook.values import Deed
 
 

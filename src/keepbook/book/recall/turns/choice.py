@@ -13,7 +13,7 @@ FLOOR = 0.35
 evidence among the first twenty; at .4 it does."""
 
 
-class Candidate(NamedTuple):
+class ChatCandidate(NamedTuple):
     """A turn that may be shown: its number among those found, how well it answers, whose it is and where."""
 
     nth: int
@@ -25,18 +25,18 @@ class Candidate(NamedTuple):
 # Rules
 
 
-def worth_showing(found: Sequence[Candidate]) -> list[Candidate]:
+def worth_showing(found: Sequence[ChatCandidate]) -> list[ChatCandidate]:
     """Those that answer enough beside the best."""
     least = FLOOR * max((one.relevance for one in found), default=0.0)
     return [one for one in found if one.relevance >= least]
 
 
 def choose_candidates(
-    ordered: Sequence[Candidate], room: int, most: int, size: Callable[[Candidate], int]
-) -> list[Candidate]:
+    ordered: Sequence[ChatCandidate], room: int, most: int, size: Callable[[ChatCandidate], int]
+) -> list[ChatCandidate]:
     """The first candidates that there is room for, best first; what does not fit makes way for what does. The first of
     all is always taken."""
-    chosen: list[Candidate] = []
+    chosen: list[ChatCandidate] = []
     for one in ordered:
         if len(chosen) >= most or (chosen and room <= 0):
             break
@@ -47,11 +47,11 @@ def choose_candidates(
     return sorted(chosen, key=lambda one: one.nth)
 
 
-def persons_half(found: Sequence[Candidate]) -> list[Candidate]:
+def persons_half(found: Sequence[ChatCandidate]) -> list[ChatCandidate]:
     """The same, so that of any number of the first at least half are the person's, as long as there are any."""
     own = [one for one in found if one.is_persons][::-1]
     others = [one for one in found if not one.is_persons][::-1]
-    ordered: list[Candidate] = []
+    ordered: list[ChatCandidate] = []
     ahead = 0
     while own and others:
         takes_own = ahead <= 0 or own[-1].nth < others[-1].nth
@@ -60,10 +60,10 @@ def persons_half(found: Sequence[Candidate]) -> list[Candidate]:
     return ordered + own[::-1] + others[::-1]
 
 
-def one_of_each_chat(found: Sequence[Candidate]) -> list[Candidate]:
+def one_of_each_chat(found: Sequence[ChatCandidate]) -> list[ChatCandidate]:
     """The best of each chat and day first, then the second of each, and so on."""
     before: Counter[str] = Counter()
-    rounds: list[tuple[int, Candidate]] = []
+    rounds: list[tuple[int, ChatCandidate]] = []
     for one in found:
         rounds.append((before[one.chat], one))
         before[one.chat] += 1

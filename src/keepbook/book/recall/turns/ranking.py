@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import String, and_, bindparam, exists, func, select
 
 from keepbook.book.recall.backlog import TURN
-from keepbook.book.recall.chat_wording import in_first_person, speaker_names
 from keepbook.book.recall.forgotten import turns_not_recalled
 from keepbook.book.recall.memories import SAYS_MUCH
 from keepbook.book.recall.nearest import Likeness
 from keepbook.book.recall.query_terms import QueryTerm, expand_terms, idf, related_words, score_terms, vocabulary
+from keepbook.book.recall.turns.wording import in_first_person, speaker_names
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.indexes.turn_index import ASKS, SAYS, SPEAKER, STANDS, USER
 from keepbook.book.text.time_hints import DAY, asked_days

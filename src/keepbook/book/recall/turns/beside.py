@@ -10,12 +10,12 @@ from typing import Any
 
 from keepbook.book.ground.when import stamp, zone_named
 from keepbook.book.owners.owners import zone_name
-from keepbook.book.recall.chat_choice import dropped_last
-from keepbook.book.recall.chat_hits import ChatHit, SaidPassage, passage_fields, recalled_rows
-from keepbook.book.recall.chat_passages import find_passage
-from keepbook.book.recall.chat_ranking import TurnPlace, count_term, term_places, turn_total
 from keepbook.book.recall.nearest import Likeness
 from keepbook.book.recall.query_terms import QueryTerm, idf
+from keepbook.book.recall.turns.choice import dropped_last
+from keepbook.book.recall.turns.hits import ChatHit, SaidPassage, passage_fields, recalled_rows
+from keepbook.book.recall.turns.passages import find_passage
+from keepbook.book.recall.turns.ranking import TurnPlace, count_term, term_places, turn_total
 from keepbook.book.text.words import STOP_WORDS, stem, tokens
 from keepbook.storage.database import Tx
 
