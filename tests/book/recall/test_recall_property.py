@@ -12,11 +12,13 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import update
 from tests.embedding import StandIn, meant
 
 from keepbook import KeepbookError
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory.proposals import propose
+from keepbook.storage.tables.choices import proposals
 
 _walks = count()
 
@@ -120,8 +122,9 @@ class Walk:
             with self.book.writing() as (tx, _):
                 told = {"nature": "proposal", "op": "forget", "thread_id": chat}
                 asked = propose(tx, stamp(tx.clock()), content=text, turn_ids=[str(turn)], **told)
-            if asked is not None:
-                self.book.proposals.accept(asked.id)
+                if asked is not None:
+                    done = {"status": "accepted", "decided_at": stamp(tx.clock())}
+                    tx.conn.execute(update(proposals).where(proposals.c.id == asked.id).values(done))
             self.withdrawn.add(text)
 
     def ban(self, which: int) -> None:
