@@ -32,7 +32,7 @@ WORDS = 10
 """So many rare words of a passage are looked up, the rarest."""
 TRIED = 2
 """So many of what was said later are held against a hit: those nearest in meaning."""
-PAIRS = 8
+PAIRS = 4
 """So many pairs are held against each other for one question: a model reads each."""
 NEAR = 0.35
 """What is less like a passage than this speaks of something else."""
