@@ -50,6 +50,8 @@ ABOUT = "The memory of an AI agent, kept like a ledger. Errors are problem docum
 FIRST, LAST = (proposals.router, memory.router, chat.router), (tools.router, me.router, feed.router, ops.router)
 """The API's, around those of extensions. What waits has a fixed path, so it stands before the memories, each of which
 has its id there."""
+ALIVE_EVERY = 60.0
+"""So often a worker says that it is alive, in seconds: five times before it counts as gone."""
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False}
 """The framework's own would tell the whole address of a request, and what a person asks stands in it."""
 
@@ -80,8 +82,7 @@ def create_app(
     app.state.kb = kb
     kb.outward.narrow(named_hosts(kb.settings), loopback=local)
     app.state.metrics = Metrics(kb, counted_in)
-    app.state.runs = BackgroundRuns()
-    app.state.stopping = asyncio.Event()
+    app.state.runs, app.state.stopping = BackgroundRuns(), asyncio.Event()
     app.state.streams = OpenStreams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install_problems(app)
     settings, extensions = kb.settings, kb.extensions
@@ -108,8 +109,7 @@ def create_app(
         paths=(CORE_PATHS, *said_by_api(extensions, "PATHS")),
         buckets=buckets,
     )
-    if settings.cors_origins:
-        app.add_middleware(CORSMiddleware, **shared_with(settings.cors_origins))
+    let_sites_call(app, settings.cors_origins)
     app.add_middleware(AccessLog, owner=app)
     if opens is None and local:
         app.add_middleware(DemoByCookie, make=lambda: _story_beside(app, hosts))
@@ -118,9 +118,9 @@ def create_app(
     return app
 
 
-def shared_with(origins: Sequence[str]) -> dict[str, Any]:
-    """What pages of other sites may do: call with a token of their own, and read what an answer says of itself. A
-    cookie of this server is never sent along."""
+def let_sites_call(app: FastAPI, origins: Sequence[str]) -> None:
+    """Let pages of these sites call with a token of their own, and read what an answer says of itself. A cookie of
+    this server is never sent along."""
     for each in origins:
         parts = urlsplit(each)
         if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or "*" in each:
@@ -128,13 +128,24 @@ def shared_with(origins: Sequence[str]) -> dict[str, Any]:
                 f"{each!r} is no site: name each with its scheme and without a path, as in https://app.example.org",
                 field="cors_origins",
             )
-    return {
-        "allow_origins": list(origins),
-        "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
-        "allow_headers": ["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID",
-                          OWNER_HEADER, ACTOR_HEADER, REQUEST_ID],
-        "expose_headers": ["ETag", "Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_ID],
-    }  # fmt: skip
+    if not origins:
+        return
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=list(origins),
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=[
+            "Authorization",
+            "Content-Type",
+            "Idempotency-Key",
+            "If-Match",
+            "Last-Event-ID",
+            OWNER_HEADER,
+            ACTOR_HEADER,
+            REQUEST_ID,
+        ],
+        expose_headers=["ETag", "Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_ID],
+    )
 
 
 def _story_beside(app: FastAPI, hosts: Sequence[str]) -> ASGIApp:
@@ -166,6 +177,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         for work, then in ((kb.sweep_in_turn, None), (kb.queue_errands_in_turn, begin)):
             working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
             stack.push_async_callback(asyncio.wait, [working])  # what it has begun ends before the book is closed
+        noting = asyncio.create_task(_note_alive(kb, app.state.stopping))
+        stack.push_async_callback(asyncio.wait, [noting])
         stack.callback(app.state.stopping.set)
         stack.enter_context(_told_to_leave(app.state.stopping))
         yield
@@ -194,10 +207,28 @@ def _told_to_leave(stopping: asyncio.Event) -> Iterator[None]:
             signal.signal(each, before)
 
 
+async def _note_alive(kb: Keepbook, stopping: asyncio.Event) -> None:
+    """Say every minute that this worker is alive, and at its end that it is not."""
+    name = _worker_name()
+    while not stopping.is_set():
+        try:
+            await asyncio.to_thread(kb.servers.note, name)
+        except KeepbookError as error:
+            log.warning("alive: %s: %s", error.code, error.message)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), ALIVE_EVERY)
+    with contextlib.suppress(KeepbookError):
+        await asyncio.to_thread(kb.servers.forget, name)
+
+
+def _worker_name() -> str:
+    return f"{os.getpid()}-{secrets.token_hex(4)}"
+
+
 async def _for_ever(
     work: Callable[[str, float], Any], then: Callable[[Any], None] | None, every: float, stopping: asyncio.Event
 ) -> None:
-    holder = f"{os.getpid()}-{secrets.token_hex(4)}"
+    holder = _worker_name()
     while every and not stopping.is_set():
         try:
             done = await asyncio.to_thread(work, holder, 2 * every + 60)
