@@ -29,6 +29,7 @@ GAUGES = {
     "due": ("keepbook_due", "What waits for the next sweep, by work: the backlog.", "work"),
     "due_seconds": ("keepbook_due_seconds", "How long the oldest of it has waited.", "work"),
 }
+OUTCOMES = ("closed", "failed", "parked")
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 OTHER = "other"
 """A method that nothing here answers to: anybody can think of a million more, and each would be kept."""
@@ -70,6 +71,8 @@ class Metrics:
             name: Counter(family, words, (label,) if label else (), registry=own)
             for name, (family, words, label) in join_counters(kb.extensions).items()
         }
+        for outcome in OUTCOMES:  # or the first that is parked would be no increase
+            self._counters["closes"].labels(outcome)
         self._cost = Counter(
             "keepbook_model_cost", "What they cost, at `price_in` and `price_out`.", ("model",), registry=own
         )
