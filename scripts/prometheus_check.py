@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 from tests.models.wire import Received, Say, Wire, answer  # noqa: E402  # of the tests, which are not installed
 
 DEPLOY = ROOT / "deploy"
-PATIENCE = 180
+PATIENCE = 300
 COMPARED = re.compile(r"\s(?:>|==)\s[\d.]+$")
 
 
@@ -88,7 +88,7 @@ def main() -> None:
         waiting, until, nth = asked(), time.monotonic() + PATIENCE, 0
         key = {"Authorization": f"Bearer {person}"}
         apart = httpx.Limits(max_keepalive_connections=0)  # so that both workers are met
-        with httpx.Client(base_url=address, headers=key, timeout=60, limits=apart) as client:
+        with httpx.Client(base_url=address, headers=key, timeout=180, limits=apart) as client:
             while waiting and time.monotonic() < until:
                 use(client, nth := nth + 1)
                 waiting = [one for one in waiting if not _answers(place, one)]
