@@ -14,9 +14,9 @@ from keepbook.errors import NotAllowed
 from keepbook.extension import takes_nothing_else
 
 HERE_ONLY = frozenset((
-    "accept_clock", "become", "clock_trouble", "copied", "counted", "demo", "extensions", "facts", "image",
-    "import_from", "meaning", "models", "outward", "owners", "perform_errand", "queue_errands_in_turn", "settings",
-    "sweep", "sweep_in_turn", "tools",
+    "accept_clock", "become", "clock_trouble", "copied", "counted", "demo", "extensions", "facts",
+    "follow_counts", "image", "import_from", "meaning", "models", "outward", "owners", "perform_errand",
+    "queue_errands_in_turn", "settings", "sweep", "sweep_in_turn", "tools",
 ))  # fmt: skip
 """What an installation has only where its database is: files, programs, models, and what its operator does."""
 

@@ -63,8 +63,8 @@ class Sqlite:
     def prepare(self, extensions: Sequence[Extension]) -> Record:
         with self._begin("DEFERRED") as conn:
             found = self._recognise(conn)
-            record = read_record(conn) if found == schema.HEAD else ()
-        if found == schema.HEAD and not to_install(record, extensions):
+            record = read_record(conn) if schema.serves_program(found) else ()
+        if schema.serves_program(found) and not to_install(record, extensions):
             return record
         with self._begin("IMMEDIATE") as conn:
             found = self._recognise(conn)  # another process may have been first
@@ -73,7 +73,7 @@ class Sqlite:
                     driver_of(conn).execute(statement)
                 schema.stamp_revision(conn)
                 conn.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-            elif found != schema.HEAD:
+            elif not schema.serves_program(found):
                 schema.migrate(conn)
             for one in to_install(read_record(conn), extensions):
                 install(conn, one)
@@ -310,7 +310,7 @@ class Sqlite:
         mark = driver.execute("PRAGMA application_id").fetchone()[0]
         if tables and (found is None or mark != APPLICATION_ID):
             raise book_file.not_a_book(self.address)
-        schema.refuse_unknown(found)
+        schema.refuse_unserved(found)
         return found
 
     def _make_engine(self) -> Engine:

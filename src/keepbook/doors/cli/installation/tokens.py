@@ -29,7 +29,10 @@ def create(
         str, typer.Option("--kind", help="person, agent, or service (a host application that serves many).")
     ] = "person",
     scopes: Annotated[
-        str, typer.Option("--scopes", help="Of read, write, admin; for a service person; or an extension's own.")
+        str,
+        typer.Option(
+            "--scopes", help="Of read, write, admin; for a service person; or alone metrics, or an extension's own."
+        ),
     ] = "read,write",
     name: Annotated[str | None, typer.Option("--name", help="To tell it from others: laptop.")] = None,
     expires: Annotated[str | None, typer.Option("--expires", metavar="WHEN", help="Until when it opens.")] = None,
