@@ -1,6 +1,6 @@
 """Listing memories: filtered, in order of creation, page by page; or all of them in brief, to choose a page from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -242,25 +242,29 @@ def _says(texts: Sequence[str | None], piece: str) -> bool:
     return any(piece in fold_text(text) for text in texts if text)
 
 
-def current_memories(tx: Tx) -> Sequence[Any]:
+def current_memories(tx: Tx, only: Collection[str] | None = None) -> Sequence[Any]:
     """Every active memory that holds now, in brief, oldest first: what the reader of a chat compares with. A line that
-    has ended is left out."""
-    return _STANDING.rows(tx.conn, {"owner": tx.owner, "now": ledger.present(tx)})
+    has ended is left out. `only` limits it to these ids."""
+    asked = {"owner": tx.owner, "now": ledger.present(tx)}
+    if only is None:
+        return _STANDING.rows(tx.conn, asked)
+    return sorted(_STANDING_THESE.rows(tx.conn, list(only), asked), key=lambda row: (row.created_at, row.id))
 
 
-_STANDING = PreparedStatement(
+_holding = (
     select(
         memories.c.id, memories.c.category, memories.c.subject, memories.c.confidence, memories.c.last_confirmed_at,
         versions.c.content, versions.c.source, versions.c.score, versions.c.valid_from, versions.c.quoted,
-        versions.c.thread_id, versions.c.turn_ids, versions.c.recorded_at,
+        versions.c.thread_id, versions.c.turn_ids, versions.c.recorded_at, memories.c.created_at,
     )
     .join(versions, _NEWEST)
     .where(
         memories.c.owner == bindparam("owner"), IS_ACTIVE, in_scope(EVERY_SCOPE),
         or_(versions.c.valid_until.is_(None), versions.c.valid_until > bindparam("now")),
     )
-    .order_by(memories.c.created_at, memories.c.id)
 )  # fmt: skip
+_STANDING = PreparedStatement(_holding.order_by(memories.c.created_at, memories.c.id))
+_STANDING_THESE = PreparedForIds(lambda ids: _holding.where(memories.c.id.in_(ids)))
 
 
 def memories_by_id(tx: Tx, preset: Preset, now: str, ids: Sequence[str]) -> list[Memory]:

@@ -64,6 +64,8 @@ TIMELY = 1.25
 LOOKED_AT = 5
 TOTALS = 1000
 """Of so many owners the size of their book is kept in mind."""
+ABOUT = 100
+"""So many lines of a large book are held against each text that is read for what to keep."""
 MOST_HITS = 200
 """So many are asked for at once, and so far the pages of a question go."""
 SAME = 0.0001
@@ -224,6 +226,18 @@ def recall_past(
         reasons = (*words_said(one.id, wanted, values), *(() if one.current else ("not true now",)))
         hits.append(memory | {"relevance": one.relevance, "reasons": [*reasons]})
     return LazyValues(hits, _as_hit)
+
+
+def lines_about(tx: Tx, texts: Iterable[str]) -> set[str] | None:
+    """The memories whose words these texts share most; None in a book that is small enough to be read whole."""
+    if _total(tx) < COUNTED:
+        return None
+    found: set[str] = set()
+    for text in dict.fromkeys(texts):
+        words = WordScores(tx, query_terms(text), _ANYWHERE, {}, text)
+        words.settle(leading(words.scores, ABOUT, words.slack))
+        found.update(leading(words.scores, ABOUT, 0.0))
+    return found
 
 
 def _rank(
