@@ -12,7 +12,6 @@ from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.to_json import LazyValues, Page
 from keepbook.book.ledger import ledger
 from keepbook.book.memory import injections
-from keepbook.book.memory.beginnings import begins_a_word, ids_with_beginnings
 from keepbook.book.memory.block import Fate
 from keepbook.book.memory.history.standing import standing
 from keepbook.book.memory.labels import (
@@ -25,6 +24,7 @@ from keepbook.book.memory.labels import (
 )
 from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, SHOWN, WHOLE, Memory, in_scope
 from keepbook.book.memory.memory_json import as_memory, memory_to_json, row_to_memory
+from keepbook.book.text.indexes.beginnings import begins_a_word, ids_with_beginnings
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Invalid
 from keepbook.presets import Preset

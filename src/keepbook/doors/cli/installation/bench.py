@@ -201,8 +201,21 @@ def bench_scale(
     pictures: Annotated[
         str | None, typer.Option("--pictures", metavar="FOLDER", help="Write the curves there, as SVG.")
     ] = None,
+    tokens: Annotated[
+        int | None, typer.Option("--tokens", min=1, help="Keep and ask a history of so many wordpieces instead.")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="FOLDER", help="Leave that history there, and go on with it.")
+    ] = None,
 ) -> None:
     """Measure how block, remember, list, recall, verify, export and closing grow, as ratios."""
+    if tokens is not None:
+        # See bench_memory.
+        from keepbook.bench.history.history_scale import main as run_history
+
+        if not run_history(tokens, keep, call.as_json):
+            raise typer.Exit(1)
+        return
     # See bench_memory.
     from keepbook.bench.scale import main as run
 

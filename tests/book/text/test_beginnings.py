@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from keepbook.book.memory import beginnings
-from keepbook.book.memory.beginnings import begins_a_word
+from keepbook.book.text.indexes import beginnings
+from keepbook.book.text.indexes.beginnings import begins_a_word
 
 TEXTS = (
     "Moved to Oslo in May", "The boat is called Hopper", "Hoping for happiness and flies", "Owes 12,300 to O'Neil",
