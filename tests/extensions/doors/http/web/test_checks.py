@@ -68,6 +68,7 @@ PAGES = {
     "chat in the trash": Shown("/chat/{trashed}"),
     "rename": Shown("/chat/{chat}/manage"),
     "search": Shown("/search?q=cash"),
+    "find anything": Shown("/search?q=cash", ("a[data-palette]:visible, input[data-palette]:visible",)),
     "all chats": Shown("/search?all=1"),
     "archived": Shown("/search?archived=1"),
     "trash": Shown("/search?trash=1"),

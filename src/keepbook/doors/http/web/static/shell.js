@@ -145,7 +145,7 @@ function letter(key, event) {
     return find(`[data-go="${CSS.escape(key)}"]`)?.click();
   }
   const acts = {
-    "/": () => find("main input[type=search]") ? find("main input[type=search]").focus() : openSearch(),
+    "/": () => find("main input[type=search]") ? find("main input[type=search]").focus() : openPalette(),
     "?": () => find("#keys").showModal(),
     g: () => { went = Date.now(); },
     j: () => step(1),
@@ -159,18 +159,22 @@ function letter(key, event) {
   button ? button.click() : acts[key]();
 }
 
-function openSearch() {
-  const side = find("#side");
-  if (!find("#search-all").checkVisibility()) side.showPopover();
-  find("#search-all").focus();
-}
+// Fetched when it is first asked for: a page that is only read does without.
+const openPalette = async (words = "") => (await import("./palette.js")).openPalette(words);
+
+document.addEventListener("click", event => {
+  const opener = event.target.closest?.("[data-palette]");
+  if (!opener || event.metaKey || event.ctrlKey) return;
+  event.preventDefault();
+  openPalette(opener.value ?? "");
+});
 
 document.addEventListener("keydown", event => {
   const { key, target } = event;
   const meta = (event.metaKey || event.ctrlKey) && !event.altKey && !event.shiftKey;
   if (meta && key.toLowerCase() === "k") {
     event.preventDefault();
-    find("[data-new-chat]").click();
+    openPalette();
   } else if (key === "Escape") {
     const open = find(".manage");
     open ? open.remove() : all("main [data-cancel]").find(cancel => cancel.checkVisibility())?.click();
