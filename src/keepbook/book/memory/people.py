@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from re import IGNORECASE, Pattern, escape
 from typing import NamedTuple
 
-from sqlalchemy import and_, bindparam, case, or_, select
+from sqlalchemy import bindparam, case, or_, select
 
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import ledger
+from keepbook.book.memory.listing import NEWEST
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, in_scope
 from keepbook.book.text.words import fold_text
 from keepbook.patterns import regex, words_regex
@@ -152,7 +153,10 @@ def people(book: OpenBook) -> Sequence[Person]:
         written = ledger.chain_head(tx).hash
         known = _LAST.get(tx.owner)
         if known is None or known[0] != written:
-            lines = [AboutSomebody(*row[:3], bool(row[3])) for row in _LINES.tuples(tx.conn, {"owner": tx.owner})]
+            lines = [
+                AboutSomebody(row[0], row[1], row[2], bool(row[3]))
+                for row in _LINES.tuples(tx.conn, {"owner": tx.owner})
+            ]
             known = written, people_in(lines)
             if len(_LAST) >= MOST_OWNERS:
                 _LAST.clear()
@@ -164,22 +168,17 @@ def lines_about(book: OpenBook, name: str) -> set[str]:
     """The ids of the active lines that are about somebody."""
     with book.reading() as (tx, _, _):
         rows = _LINES.tuples(tx.conn, {"owner": tx.owner})
-    lines = [(row[4], AboutSomebody(*row[:3], bool(row[3]))) for row in rows]
+    lines = [(row[4], AboutSomebody(row[0], row[1], row[2], bool(row[3]))) for row in rows]
     called = _names_of_relations([line for _, line in lines])
     return {id for id, line in lines if name == _whom(line, called)[0] or is_about(line, name)}
 
 
-_NEWEST = and_(
-    versions.c.owner == memories.c.owner,
-    versions.c.memory_id == memories.c.id,
-    versions.c.version == memories.c.version,
-)
 _LINES = PreparedStatement(
     select(
         memories.c.subject, memories.c.category, versions.c.content,
         case((or_(memories.c.confidence == "asserted", versions.c.quoted == 1), 1), else_=0), memories.c.id,
     )
-    .join(versions, _NEWEST)
+    .join(versions, NEWEST)
     .where(memories.c.owner == bindparam("owner"), IS_ACTIVE, in_scope(EVERY_SCOPE))
     .order_by(memories.c.created_at, memories.c.id)
 )  # fmt: skip

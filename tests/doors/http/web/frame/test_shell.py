@@ -184,7 +184,7 @@ def test_the_toast_after_a_write_takes_it_back_and_can_redo_it(client: TestClien
     memory = alice.remember("Lives in Oslo")
     gone = alice.forget(memory.id)
     page = client.get(f"/search?archived=1&undo={gone.event}")
-    assert "Archived. It is in no chat any more." in page.text
+    assert "Taken out. It is in no new chat." in page.text
     assert '<input type="hidden" name="back" value="/search?archived=1">' in page.text
     back = client.post("/undo", data={"event": gone.event, "back": "/search?archived=1"})
     assert back.url.path == "/search"

@@ -152,7 +152,7 @@ function letter(key, event) {
     k: () => step(-1),
     u: undoLast,
   };
-  const entry = document.activeElement?.closest(".entry, .line");
+  const entry = document.activeElement?.closest(".entry, .line") ?? find("[data-card]");
   const button = entry && find(`[data-key="${CSS.escape(key)}"]`, entry);
   if (!button && !acts[key]) return;
   event.preventDefault();
@@ -236,7 +236,7 @@ async function readLeft(since, address) {
   const counts = (came ?? "").split(".").map(Number);
   const words = WORDS.map((word, at) => counts[at] ? `${counts[at]} ${word}` : "").filter(Boolean).join(" · ");
   if (!words) return;
-  const review = { className: "link", href: `/profile/facts${counts[1] ? "#queue-h" : ""}`, textContent: "Review" };
+  const review = { className: "link", href: counts[1] ? "/review" : "/profile/facts", textContent: "Review" };
   say(words).append(Object.assign(document.createElement("a"), review));
 }
 
