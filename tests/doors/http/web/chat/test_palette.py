@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 def groups(page: str) -> dict[str, list[str]]:
     """The rows of each group, without markup."""
-    found = re.findall(r'<section[^>]*><h2 id="found-\d+">(.*?)</h2>\s*<ul[^>]*>(.*?)</ul>', page, re.DOTALL)
+    found = re.findall(r'<section[^>]*><h2 id="\w+-\d+"[^>]*>(.*?)</h2>\s*<ul[^>]*>(.*?)</ul>', page, re.DOTALL)
     return {
         name: [re.sub(r"<[^>]+>", "", row).strip() for row in re.findall(r"<li[^>]*>(.*?)</li>", rows, re.DOTALL)]
         for name, rows in found

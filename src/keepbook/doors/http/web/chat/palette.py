@@ -15,8 +15,8 @@ from markupsafe import Markup
 from keepbook.book.chats.threads import Thread
 from keepbook.book.chats.titles import find_by_title
 from keepbook.book.memory.listing import overview
-from keepbook.book.memory.people import Person, people
 from keepbook.book.recall.chats import LIKE, ChatHit
+from keepbook.book.recall.people import KnownPerson, people
 from keepbook.book.text.quotation import shown_text
 from keepbook.book.text.words import query_terms, stem, tokens
 from keepbook.doors.http.web.frame.diff import DiffPiece
@@ -146,7 +146,7 @@ def _of_words(visit: Visit, asked: str, most: int, titled: list[FoundRow]) -> li
     ]
 
 
-def _person_row(one: Person) -> FoundRow:
+def _person_row(one: KnownPerson) -> FoundRow:
     count = f"{one.lines} {'line' if one.lines == 1 else 'lines'}"
     note = f"{one.relation} · {count}" if one.relation else count
     return FoundRow(f"{FACTS}?{urlencode({'person': one.name})}#lines-h", one.name, note, lasting=True)

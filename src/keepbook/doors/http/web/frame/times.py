@@ -60,7 +60,7 @@ def moment_in_words(moment: datetime, style: str, zone: Any, now: datetime) -> s
     return _STYLES[style](in_zone(moment, zone), now.astimezone(zone))
 
 
-def day_of(moment: datetime, zone: ZoneInfo) -> str:
+def form_day(moment: datetime, zone: ZoneInfo) -> str:
     """The day as a form has it: 2026-11-05."""
     return str(in_zone(moment, zone).date())
 

@@ -15,9 +15,9 @@ from fastapi.responses import Response
 
 from keepbook.book.ground.open_book import viewing
 from keepbook.book.memory import review
+from keepbook.book.memory.history.verbatim import SaidLine, verbatim_words
 from keepbook.book.memory.proposals import WAITING_DAYS
 from keepbook.book.memory.review import ReviewQuestion
-from keepbook.book.memory.verbatim import SaidLine, own_words
 from keepbook.book.text.quotation import shown_text
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.doors.http.web.memory.listing import done_to_many, teller_of
@@ -121,7 +121,7 @@ def _card(visit: Visit, deck: DeckVisit, asked: Sequence[ReviewQuestion], edit: 
         one=one,
         edit=edit and one is not None,
         teller=teller_of(visit, [], [one] if one else []),
-        words=own_words(visit.book, lines),
+        words=verbatim_words(visit.book, lines),
         left=len(set(waiting) - set(deck.cards)),
         did=_last_answer(visit, deck),
         why=_why_asked(one) if one else "",
@@ -134,7 +134,7 @@ def _list_all(visit: Visit, asked: Sequence[ReviewQuestion]) -> Response:
         "review_all.html",
         asked=asked,
         teller=teller_of(visit, [], asked),
-        words=own_words(visit.book, proposed),
+        words=verbatim_words(visit.book, proposed),
         days=WAITING_DAYS,
         sources=bulk_sources(visit, proposed),
         many=done_to_many(visit),

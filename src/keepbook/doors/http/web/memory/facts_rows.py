@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from keepbook.book.memory import review
-from keepbook.book.memory.people import Person, people
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.review import ReviewQuestion
+from keepbook.book.recall.people import KnownPerson, people
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.wording import GUESSED, SAID, WAITS, group_name
 from keepbook.presets import Preset
@@ -30,7 +30,7 @@ class Chip(NamedTuple):
 class PeopleCards(NamedTuple):
     """Those who have a card, how many people there are, and whether all of them are shown."""
 
-    shown: Sequence[Person]
+    shown: Sequence[KnownPerson]
     total: int
 
 

@@ -21,11 +21,11 @@ from keepbook.book.ground.when import in_zone
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory import review
 from keepbook.book.memory.history.traces import chats_named
+from keepbook.book.memory.history.verbatim import SaidLine, verbatim_words
 from keepbook.book.memory.listing import Brief, in_brief, in_full, overview
 from keepbook.book.memory.memories import Memory
-from keepbook.book.memory.people import lines_about
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.memory.verbatim import SaidLine, own_words
+from keepbook.book.recall.people import lines_about
 from keepbook.doors.http.web.frame.sidebar import write_to_undo
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.facts_rows import (
@@ -182,7 +182,7 @@ def listing_page(
         preset=preset,
         teller=teller,
         rows=RowCache(book.owner, teller, wanted.address(page=page), wanted.select),
-        words=own_words(book, asked),
+        words=verbatim_words(book, asked),
         groups=shown,
         page=page,
         pages=pages,

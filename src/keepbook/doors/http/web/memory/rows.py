@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from keepbook.book.memory.history.verbatim import Verbatim
 from keepbook.book.memory.memories import Memory
-from keepbook.book.memory.verbatim import Verbatim
 from keepbook.book.text.quotation import shown_text
 from keepbook.doors.http.web.memory.wording import Teller
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keepbook.book.memory.people import AboutSomebody, Person, lines_about, parse_subject, people, people_in
+from keepbook.book.recall.people import AboutSomebody, KnownPerson, lines_about, parse_subject, people, people_in
 
 
 @pytest.mark.parametrize(
@@ -34,14 +34,14 @@ def test_a_relation_is_shown_only_if_the_person_said_it() -> None:
         line("boss Ann", "Has a boss called Ann", said=False),
         line("Keepbook", "Keepbook is due in May", category="project"),
     ]
-    assert people_in(lines) == [Person("Kari", "wife", 3), Person("Ann", "", 1), Person("Sister", "", 1)]
+    assert people_in(lines) == [KnownPerson("Kari", "wife", 3), KnownPerson("Ann", "", 1), KnownPerson("Sister", "", 1)]
 
 
 def test_the_people_of_a_book_are_counted_anew_after_each_write(alice: Any) -> None:
     assert people(alice) == []
     kept = alice.remember("Nora is six", subject="My daughter Nora", category="fact")
     alice.remember("Fetches Nora at four", category="fact")
-    assert people(alice) == [Person("Nora", "daughter", 2)]
+    assert people(alice) == [KnownPerson("Nora", "daughter", 2)]
     assert len(lines_about(alice, "Nora")) == 2
     alice.forget(kept.id)
     assert people(alice) == []

@@ -53,7 +53,7 @@ class Verbatim(NamedTuple):
 # Rules
 
 
-def turns_of(memory: SaidLine) -> list[int]:
+def verbatim_turns(memory: SaidLine) -> list[int]:
     """The turns a line is made of, the newest first."""
     said = {span.turn for span in spans_of(memory.spans) if span.kind != "question"}
     named = {int(turn) for turn in memory.turn_ids if turn.isascii() and turn.isdecimal()}
@@ -86,9 +86,9 @@ def _blank_near(text: str, place: int) -> int:
 # Queries
 
 
-def own_words(book: OpenBook, lines: Sequence[SaidLine]) -> Mapping[str, Sequence[Verbatim]]:
+def verbatim_words(book: OpenBook, lines: Sequence[SaidLine]) -> Mapping[str, Sequence[Verbatim]]:
     """The words behind each of these lines, by its id."""
-    keys = {(one.thread_id, turn) for one in lines if one.thread_id for turn in turns_of(one)}
+    keys = {(one.thread_id, turn) for one in lines if one.thread_id for turn in verbatim_turns(one)}
     with book.reading() as (tx, _, _):
         rows = _THESE_TURNS.rows(tx.conn, sorted(keys), {"owner": tx.owner}) if keys else []
     said = {(row.thread_id, row.turn): row for row in rows}
@@ -97,7 +97,7 @@ def own_words(book: OpenBook, lines: Sequence[SaidLine]) -> Mapping[str, Sequenc
 
 def _words_of(memory: SaidLine, said: Mapping[tuple[str, int], Any]) -> list[Verbatim]:
     found = []
-    for turn in turns_of(memory):
+    for turn in verbatim_turns(memory):
         row = said.get((memory.thread_id or "", turn))
         if row is None or row.role != "user" or row.hidden:
             continue

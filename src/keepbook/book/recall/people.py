@@ -22,7 +22,7 @@ from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.memory import memories, versions
 
 MOST_OWNERS = 64
-_LAST: dict[str, tuple[str, Sequence["Person"]]] = {}
+_LAST: dict[str, tuple[str, Sequence["KnownPerson"]]] = {}
 """The people of the last showing by owner, with the hash of the ledger's end: nothing was written since."""
 
 RELATIONS = frozenset({
@@ -37,7 +37,7 @@ NOT_PEOPLE = frozenset({"project", "projects", "instruction", "procedure", "refe
 """Categories whose subjects are things."""
 
 
-class Person(NamedTuple):
+class KnownPerson(NamedTuple):
     """Somebody the book has lines about."""
 
     name: str
@@ -70,7 +70,7 @@ def parse_subject(subject: str) -> tuple[str, str]:
     return " ".join(words) if is_name else "", relation
 
 
-def people_in(lines: Sequence[AboutSomebody]) -> list[Person]:
+def people_in(lines: Sequence[AboutSomebody]) -> list[KnownPerson]:
     """The people of these lines, those with the most lines first."""
     named: dict[str, str] = {}
     relations: dict[str, Counter[str]] = defaultdict(Counter)
@@ -84,13 +84,13 @@ def people_in(lines: Sequence[AboutSomebody]) -> list[Person]:
             relations[fold_text(name)][relation] += 1
     counts = _count_lines(lines, named, called)
     found = [
-        Person(name, relations[key].most_common(1)[0][0] if relations[key] else "", counts[key])
+        KnownPerson(name, relations[key].most_common(1)[0][0] if relations[key] else "", counts[key])
         for key, name in named.items()
     ]
     return sorted(found, key=lambda one: (-one.lines, one.name))
 
 
-def is_about(line: AboutSomebody, name: str) -> bool:
+def names_person(line: AboutSomebody, name: str) -> bool:
     """Whether a line is about somebody, or has their name."""
     return _names_pattern([name]).search(f"{line.subject or ''} {line.content}") is not None
 
@@ -147,7 +147,7 @@ _CALLED = regex(
 # Queries
 
 
-def people(book: OpenBook) -> Sequence[Person]:
+def people(book: OpenBook) -> Sequence[KnownPerson]:
     """Everybody the active lines are about."""
     with book.reading() as (tx, _, _):
         written = ledger.chain_head(tx).hash
@@ -170,7 +170,7 @@ def lines_about(book: OpenBook, name: str) -> set[str]:
         rows = _LINES.tuples(tx.conn, {"owner": tx.owner})
     lines = [(row[4], AboutSomebody(row[0], row[1], row[2], bool(row[3]))) for row in rows]
     called = _names_of_relations([line for _, line in lines])
-    return {id for id, line in lines if name == _whom(line, called)[0] or is_about(line, name)}
+    return {id for id, line in lines if name == _whom(line, called)[0] or names_person(line, name)}
 
 
 _LINES = PreparedStatement(
