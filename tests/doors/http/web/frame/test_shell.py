@@ -169,7 +169,7 @@ def test_u_undoes_the_last_write_of_the_page(person: Page, talk: Any, alice: Any
 def test_the_keyboard_alone_reaches_the_page_past_the_sidebar(person: Page) -> None:
     person.goto("/search")
     person.locator("body").press("Tab")
-    person.get_by_role("searchbox", name="Words to look for").blur()
+    person.get_by_role("searchbox", name="What to find").blur()
     person.evaluate("document.activeElement.blur(); getSelection().removeAllRanges()")
     person.locator(".skip").focus()
     expect(person.locator(".skip")).to_be_in_viewport()
