@@ -58,5 +58,5 @@ def waiting_lines(visit: Visit, preset: Preset) -> dict[str, list[Proposal]]:
     return found
 
 
-def waiting_questions(visit: Visit) -> Sequence[ReviewQuestion]:
+def listed_questions(visit: Visit) -> Sequence[ReviewQuestion]:
     return review.first(visit.book, MOST_WAITING)

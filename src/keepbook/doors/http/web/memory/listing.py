@@ -31,9 +31,9 @@ from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.facts_rows import (
     OUT,
     cards_of_people,
+    listed_questions,
     state_chips,
     waiting_lines,
-    waiting_questions,
 )
 from keepbook.doors.http.web.memory.rows import RowCache
 from keepbook.doors.http.web.memory.wording import GUESSED, SAID, WAITS, Teller, group_name, kind_of
@@ -166,7 +166,7 @@ def listing_page(
     page, pages, chosen = page_of_groups(groups, wanted.page, draft.id if draft else "")
     shown = groups_with_memories(book, chosen)
     visit.waiting = review.count_waiting(book, len(all.unconfirmed))  # for the sidebar too, which would count them anew
-    waiting = waiting_questions(visit) if wanted.show == WAITS else []
+    waiting = listed_questions(visit) if wanted.show == WAITS else []
     if not wanted.filtered and page == pages:
         add_waiting(shown, waiting_lines(visit, preset))
     memories = [memory for group in shown for memory in group.rows]
