@@ -172,7 +172,7 @@ class Overview(NamedTuple):
     dropped: Mapping[str, int]
     """How many are archived, and how many in the trash."""
     unconfirmed: Sequence[str]
-    """The ids of what was read and never confirmed, newest first."""
+    """The ids of what somebody else worded and was never confirmed, newest first."""
 
 
 def overview(book: OpenBook) -> Overview:
@@ -189,7 +189,7 @@ def overview(book: OpenBook) -> Overview:
                 for row in rows
             ]
             dropped = zip(("archived", "trash"), _DROPPED.tuples(tx.conn, {"owner": tx.owner})[0], strict=True)
-            unconfirmed = [row for row in rows if row[6] == "inferred" and row[12] is None]
+            unconfirmed = [row for row in rows if row[6] == "inferred" and row[12] is None and not row[14]]
             unconfirmed.sort(key=itemgetter(10), reverse=True)
             newest = [row[0] for row in unconfirmed]
             known = Overview(kept, rendered.fates, len(rendered.shown), dict(dropped), newest)
@@ -207,7 +207,7 @@ def in_full(book: OpenBook, ids: Sequence[str]) -> list[Memory]:
         return [found[id] for id in ids]
 
 
-_NEWEST = and_(
+NEWEST = and_(
     versions.c.owner == memories.c.owner,
     versions.c.memory_id == memories.c.id,
     versions.c.version == memories.c.version,
@@ -225,7 +225,7 @@ _THESE = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids)))
 def _briefly(state: str, with_words: bool) -> PreparedStatement:
     mine = versions.c.owner == bindparam("owner")
     source, quoted = (
-        select(versions.c[name]).where(mine, _NEWEST).correlate(memories).scalar_subquery()
+        select(versions.c[name]).where(mine, NEWEST).correlate(memories).scalar_subquery()
         for name in ("source", "quoted")
     )
     guessed = memories.c.confidence == "inferred"  # most are asserted: no second look there
@@ -233,7 +233,7 @@ def _briefly(state: str, with_words: bool) -> PreparedStatement:
     found = case((and_(guessed, source == "extracted"), 1), else_=0).label("found")
     query = select(memories.c.id, memories.c.category, said, found)
     if with_words:
-        query = query.add_columns(*_SAID).join(versions, _NEWEST)
+        query = query.add_columns(*_SAID).join(versions, NEWEST)
     every = _conditions(_Kind(state, EVERY_SCOPE, category=False, subject=False, labels=0))
     return PreparedStatement(query.where(*every).order_by(memories.c.created_at, memories.c.id))
 
@@ -258,7 +258,7 @@ _holding = (
         versions.c.content, versions.c.source, versions.c.score, versions.c.valid_from, versions.c.quoted,
         versions.c.thread_id, versions.c.turn_ids, versions.c.recorded_at, memories.c.created_at,
     )
-    .join(versions, _NEWEST)
+    .join(versions, NEWEST)
     .where(
         memories.c.owner == bindparam("owner"), IS_ACTIVE, in_scope(EVERY_SCOPE),
         or_(versions.c.valid_until.is_(None), versions.c.valid_until > bindparam("now")),
@@ -319,7 +319,7 @@ def _page_saying(
 
 
 def _texts(kind: _Kind) -> Select[Any]:
-    return select(memories.c.created_at, memories.c.id, *_SAID).join(versions, _NEWEST).where(*_conditions(kind))
+    return select(memories.c.created_at, memories.c.id, *_SAID).join(versions, NEWEST).where(*_conditions(kind))
 
 
 @lru_cache(maxsize=256)
