@@ -296,8 +296,8 @@ def _html(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
             beside.append(beside_row(nth + 1, row, title))
     if not all_columns:
         raise Invalid(
-            f"this page has no table whose columns are known{_heads_in_words(page.rows)}. Take the export as CSV, "
-            "or with the program in English, or say which column is which", field="file",
+            f"this page has no table of trades whose columns are known{_heads_in_words(page.rows)}. Take the export "
+            "as CSV, or with the program in English, or say which column is which", field="file",
         )  # fmt: skip
     return FileTable(tuple(all_columns), tuple(lines), beside=tuple(beside))
 
