@@ -51,6 +51,15 @@ class AsyncKeepbook:
     def talk(self, chat: Any, **given: Any) -> Any:
         return self._kb.talk(unwrap(chat), **given)
 
+    @wraps(Keepbook.tools)
+    async def tools(self, preset: str | None = None, **given: Any) -> Any:
+        if self._elsewhere:
+            return await self._kb.tools(preset, **given)
+        # Loaded with the first use: a book alone needs no tools.
+        from keepbook.client.tool_sets import AsyncToolSet
+
+        return AsyncToolSet(await self.run(partial(self._kb.tools, preset, **given)), self._pool)
+
     async def run(self, work: Callable[..., Any], *args: Any) -> Any:
         """Run a function of your own beside the event loop, with the book itself: one transaction, many steps.
 

@@ -73,6 +73,8 @@ class Tool:
     parameters: JsonSchema
     handler: Callable[..., ToolAnswer]
     tags: tuple[str, ...] = ()
+    does: str | None = None
+    """The operation of the memory that a preset calls by this name."""
     risk_level: Risk = "low"
     requires_confirmation: bool = False
     annotations: Annotations = Annotations()
@@ -82,7 +84,7 @@ class Tool:
 
     def __call__(self, arguments: Mapping[str, Any] | str | None = None) -> ToolAnswer:
         """Call it with a model's arguments, as a mapping or as JSON; `Invalid` if they do not fit."""
-        return self.handler(**self.check(_parse_arguments(arguments)))
+        return self.handler(**self.check(parse_arguments(arguments)))
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The handler's arguments from a model's; `Invalid` says everything that is wrong with them."""
@@ -251,7 +253,7 @@ def _without_titles(schema: Any) -> Any:
 # Reading what a model gives
 
 
-def _parse_arguments(arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
+def parse_arguments(arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
     if isinstance(arguments, str):
         try:
             # Models send an empty text to a tool that needs nothing.

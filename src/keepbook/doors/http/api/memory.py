@@ -107,7 +107,7 @@ def remember(call: WriteMemoriesCall, new: NewMemory) -> Response:
 def recall_memories(
     call: ReadMemoriesCall,
     q: QuestionQuery,
-    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    limit: Annotated[int, Query(ge=1, le=200)] = 10,
     category: str | None = None,
     scope: str | None = None,
     known: MomentQuery = None,
