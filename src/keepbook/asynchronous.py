@@ -15,6 +15,8 @@ from keepbook.client.address import is_address
 from keepbook.client.off_loop import OffLoop, ThreadsBeside, unwrap
 
 THREADS = 8
+AsyncBook = AsyncChat = OffLoop
+"""Names for annotations, as `asynchronous.pyi` has them: what `AsyncKeepbook` gives, wherever the book is."""
 
 
 class AsyncKeepbook:
@@ -81,6 +83,15 @@ class AsyncKeepbook:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def __getattr__(name: str) -> Any:
+    if name != "AsyncToolSet":
+        raise AttributeError(name)
+    # Loaded when it is asked for, as with `tools`.
+    from keepbook.client.tool_sets import AsyncToolSet
+
+    return AsyncToolSet
 
 
 def _open_remote(address: str, given: dict[str, Any]) -> Any:

@@ -29,7 +29,11 @@ def create(
         str, typer.Option("--kind", help="person, agent, or service (a host application that serves many).")
     ] = "person",
     scopes: Annotated[
-        str, typer.Option("--scopes", help="Of read, write, admin; for a service person; or an extension's own.")
+        str,
+        typer.Option(
+            "--scopes",
+            help="Several, by commas: read, write, admin; for a service also person; for an agent resolve alone.",
+        ),
     ] = "read,write",
     name: Annotated[str | None, typer.Option("--name", help="To tell it from others: laptop.")] = None,
     expires: Annotated[str | None, typer.Option("--expires", metavar="WHEN", help="Until when it opens.")] = None,
