@@ -23,6 +23,9 @@ def register(app: typer.Typer) -> None:
     command(token, "revoke", revoke, writes=True)
 
 
+SCOPES_HELP = "Several, by commas: read, write, admin; for a service also person; for an agent resolve, alone."
+
+
 def create(
     call: Invocation,
     kind: Annotated[
@@ -32,7 +35,7 @@ def create(
         str,
         typer.Option(
             "--scopes",
-            help="Several, by commas: read, write, admin; for a service also person; for an agent resolve alone.",
+            help=SCOPES_HELP,
         ),
     ] = "read,write",
     name: Annotated[str | None, typer.Option("--name", help="To tell it from others: laptop.")] = None,
