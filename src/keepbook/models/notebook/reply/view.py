@@ -24,9 +24,13 @@ class View:
     meaning: bool = False
     never: tuple[str, ...] = ()
     """Topics never to be kept that the turn touches."""
+    topics: tuple[str, ...] = ()
+    """All topics never to be kept."""
     secret: bool = False
     remembers: bool = True
     introduced: bool = False
     """Whether an earlier reply has said what the notebook is."""
+    hinted: bool = False
+    """Whether the last day had a hint to a model, in this chat or another."""
     questions: int = 0
     """How many questions of the last reply were open when the turn was said."""
