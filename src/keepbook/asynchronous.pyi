@@ -114,8 +114,8 @@ class AsyncTexts:
     async def write(
         self, changes: collections.abc.Sequence[keepbook.book.texts.TextChange]
     ) -> collections.abc.Sequence[keepbook.book.memory.memories.Written]:
-        """Carry out these `changes`, all of them or none. `Conflict` with the code `version` says that a text is not the
-        one that a change is based on.
+        """Carry out these `changes`, all of them or none. `Conflict` with the code `version` says that a text is
+        not the one that a change is based on.
         """
 
 class AsyncTokens:

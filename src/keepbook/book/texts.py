@@ -58,8 +58,8 @@ class Texts:
         return named_texts.scopes_within(self._book, scope)
 
     def write(self, changes: Sequence[TextChange]) -> Sequence[Written]:
-        """Carry out these `changes`, all of them or none. `Conflict` with the code `version` says that a text is not the
-        one that a change is based on."""
+        """Carry out these `changes`, all of them or none. `Conflict` with the code `version` says that a text is
+        not the one that a change is based on."""
         written: list[Written] = []
         with self._book.writing(apart=True):
             self._refuse_taken(changes)
