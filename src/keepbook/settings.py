@@ -117,6 +117,9 @@ class Settings:
     max_memories: int | None = _setting("How many memories one owner may have, archive included.", None, least=0)
     max_chats: int | None = _setting("How many chats one owner may have.", None, least=0)
     max_bytes: int | None = _setting("How many characters one owner's memories and chats may have.", None, least=0)
+    server_seconds: float = _setting(
+        "How long a call to a server is tried again while it restarts or is busy, in seconds.", 30.0, least=0
+    )
     rate_per_minute: int = _setting(
         "Requests a token, or an address without one, may send in a minute; 0: any.", 1200, least=0
     )

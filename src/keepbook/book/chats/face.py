@@ -4,6 +4,7 @@ Thin like the book itself: each method opens the owner's transaction and calls t
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from keepbook.book.chats import learned_memories, notes, pencil, threads
@@ -20,8 +21,19 @@ from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
 from keepbook.book.recall.chats import ChatHit, Snippet, recall_chats, search
-from keepbook.errors import Invalid, NotAllowed
+from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """A turn to be recorded. `parts` is what a program notes with it."""
+
+    role: str
+    text: str
+    at: Any = None
+    speaker: str | None = None
+    parts: Any = None
 
 
 def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
@@ -72,6 +84,15 @@ class Chat:
                 tx, self.id, role, text, moment, speaker=speaker, hidden=hidden, parts=parts, close_after_hours=hours,
                 recorded_by=self.book.origin.writer(),
             )  # fmt: skip
+
+    def add_all(self, turns: Sequence[NewTurn], after: int | None = None) -> Sequence[Message]:
+        """Record several turns, all or none. `after` is how many you have seen of this chat: where others have come
+        meanwhile, a `Conflict` with the code `turns` says so."""
+        with self.book.writing(apart=True) as (tx, _):
+            now = threads.get_thread(tx, self.id).turns
+            if after is not None and after != now:
+                raise Conflict(f"chat {self.id} has {now} turns by now; read it again", code="turns", turns=now)
+            return [self.add(one.role, one.text, one.at, one.speaker, parts=one.parts) for one in turns]
 
     def take_out_of_view(self, turns: Sequence[int] | None = None) -> Thread:
         """Leave turns that others recorded out of what a model is sent; without numbers all of them. They stay

@@ -26,7 +26,7 @@ from keepbook.app import Keepbook
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER
 from keepbook.doors.http import problems
-from keepbook.doors.http.api import chat, feed, me, memory, ops, proposals, tools
+from keepbook.doors.http.api import chat, feed, me, memory, ops, proposals, stored_texts, tools
 from keepbook.doors.http.background_runs import BackgroundRuns
 from keepbook.doors.http.demo_by_cookie import DemoByCookie
 from keepbook.doors.http.document import join_document, openapi_document
@@ -47,7 +47,10 @@ from keepbook.models.outward import named_hosts
 log = get_logger(__name__)
 
 ABOUT = "The memory of an AI agent, kept like a ledger. Errors are problem documents with a stable `code`."
-FIRST, LAST = (proposals.router, memory.router, chat.router), (tools.router, me.router, feed.router, ops.router)
+FIRST, LAST = (
+    (proposals.router, memory.router, stored_texts.router, chat.router),
+    (tools.router, me.router, feed.router, ops.router),
+)
 """The API's, around those of extensions. What waits has a fixed path, so it stands before the memories, each of which
 has its id there."""
 ALIVE_EVERY = 60.0

@@ -23,6 +23,9 @@ def register(app: typer.Typer) -> None:
     command(token, "revoke", revoke, writes=True)
 
 
+SCOPES_HELP = "Several, by commas: read, write, admin; for a service also person; or one alone: metrics, resolve."
+
+
 def create(
     call: Invocation,
     kind: Annotated[
@@ -31,7 +34,8 @@ def create(
     scopes: Annotated[
         str,
         typer.Option(
-            "--scopes", help="Of read, write, admin; for a service person; or alone metrics, or an extension's own."
+            "--scopes",
+            help=SCOPES_HELP,
         ),
     ] = "read,write",
     name: Annotated[str | None, typer.Option("--name", help="To tell it from others: laptop.")] = None,
