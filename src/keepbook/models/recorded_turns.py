@@ -7,15 +7,10 @@ agent's and not as the person's.
 
 from collections.abc import Sequence
 
-from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.chats.threads import Message, Thread, in_view
 from keepbook.book.text.for_models.prompt_part import as_part_text
 
 SPEAKING = ("user", "assistant")
-
-
-def in_view(messages: Sequence[Message], thread: Thread) -> list[Message]:
-    """The messages without those that the person took out of view."""
-    return [one for one in messages if one.turn not in thread.out_of_view]
 
 
 def recorders_in_view(messages: Sequence[Message], thread: Thread) -> tuple[str, ...]:
