@@ -6,6 +6,7 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 from tests.conftest import DEEPER, ENGINES
+from tests.extensions.trading.contract.bodies import small_desk
 
 from keepbook import Keepbook
 from keepbook.doors.http.app import create_app
@@ -39,13 +40,10 @@ def pencilled(kb: Keepbook) -> dict[str, list[Any]]:
 
 
 def traded(book: Any) -> list[str]:
-    """A skill, a deployment that lost six times, and the lesson of it."""
+    """A skill, a deployment that lost seven times, and the lesson of it."""
     trading = book.trading
     if not trading.skills():
-        trading.create_deployment("Scalper main", trading.create_skill("Scalper").id, capital=1000)
-        rows = [f"Scalper main,BTC/USDT,long,1,2026-02-1{day},100,2026-02-1{day},9{day}" for day in range(6)]
-        trading.load("trades", ["deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price", *rows])
-        trading.reflect(skill="Scalper")
+        small_desk(book, "Scalper")
     found = [*trading.skills(), *trading.deployments(), *trading.lessons(state="all")]
     assert len(found) >= 3
     return [one.id for one in found]

@@ -20,6 +20,8 @@ from tests.models.wire import HANG, Wire
 
 from keepbook import Keepbook, ModelFailed, NotAllowed
 from keepbook.book.book import Book
+from keepbook.book.ground.when import stamp
+from keepbook.book.memory import proposals
 from keepbook.doors.telegram.bot import Bot
 from keepbook.doors.telegram.letter import BOLD, CODE, LONGEST, Letter, units
 from keepbook.errors import Invalid, KeepbookError
@@ -367,6 +369,49 @@ def test_with_a_model_a_missed_order_is_asked_apart_and_a_number_answers_it(
     assert api.ask(ALICE, "1") == "Done: “I like tea” — /undo_1"
     assert [(one.content, one.quoted) for one in alice.list()] == [("I like tea", True)]
     assert api.ask(ALICE, "1") == "You said: 1"  # nothing is asked any more
+
+
+@on_sqlite
+def test_what_waits_is_shown_five_at_a_time_what_touches_a_line_first(
+    kb: Keepbook, alice: Book, running: Running, api: BotApi
+) -> None:
+    assert api.ask(ALICE, "/review") == "Nothing waits for you."
+    tea = alice.remember("Drinks tea")
+    with alice.writing() as (tx, _):
+        for nth in range(5):
+            told = {"nature": "proposal", "op": "add", "turn_ids": []}
+            proposals.propose(tx, stamp(tx.clock()), content=f"Has a cat called Bo{nth}", **told)
+    with pytest.raises(NotAllowed):
+        kb.book(alice.owner, by="agent").update(tea.id, "Drinks coffee")
+    assert api.ask(ALICE, "/review").startswith("6 things wait for your word. Here are the first 5;")
+    asked = [api.answer(ALICE) for _ in range(5)]
+    assert [one.text for one in asked[:2]] == [
+        "“Drinks tea”: change it to “Drinks coffee”?",
+        "Keep this? “Has a cat called Bo0”",
+    ]
+    assert [list(one.buttons) for one in asked[:2]] == [["Yes", "Keep both", "No"], ["Yes", "No"]]
+    api.press(ALICE, asked[0], "Yes")
+    assert api.answer(ALICE).text.startswith("Done: 'Drinks coffee' — /undo_")
+    api.press(ALICE, asked[1], "No")
+    assert api.answer(ALICE).text == "All right, nothing was changed: 'Has a cat called Bo0'"
+    assert [one.content for one in alice.list()] == ["Drinks coffee"]
+    assert api.ask(ALICE, "/review") == "4 things wait for your word."
+    assert "keepbook" not in " ".join(one.text for one in asked)
+
+
+@on_sqlite
+def test_topics_never_kept_are_shown_and_allowed_again(alice: Book, running: Running, api: BotApi) -> None:
+    assert "nothing that I never keep" in api.ask(ALICE, "/never")
+    alice.choose(never=["health", "anything about my ex"])
+    api.write(ALICE, "/never")
+    told = api.answer(ALICE)
+    assert told.text == "I never keep anything about:\n• health\n• anything about my ex"
+    api.press(ALICE, told, "Allow again: health")
+    assert api.answer(ALICE).text == "Things about health may be kept again."
+    assert list(api.answer(ALICE).buttons) == ["Allow again: anything about my ex"]
+    assert alice.choices.never == ("anything about my ex",)
+    api.press(ALICE, told, "Allow again: health")
+    assert api.answer(ALICE).text == "That is not on your list any more."
 
 
 @on_sqlite

@@ -20,7 +20,6 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import pytest
-from tests.conftest import DEEPER
 
 from keepbook import Keepbook, jobs
 from keepbook.book.chats import threads
@@ -920,13 +919,19 @@ REPEATS = (
     "{own}, as always.",
     "Correct. {own}. And still so.",
 )
-CHATS = 50 if DEEPER > 1 else len(REPEATS)
 ECHOES = (
     "You told me: {fact}. Is that still right?",
     "{line}",
     "This is what I know:\n{block}",
     "Noted. {fact}.",
 )
+
+
+def count_chats() -> int:
+    """All ways to repeat, or more for `make test-deep`."""
+    from tests.conftest import DEEPER  # as a program this file knows no other test
+
+    return 50 if DEEPER > 1 else len(REPEATS)
 
 
 def repeat_the_block(kb: Any, number: int) -> ClosingResult:
@@ -958,7 +963,7 @@ def remembered(kb: Any) -> Any:
 def test_chats_that_only_repeat_the_block_teach_the_offline_reader_nothing(kb: Any) -> None:
     alice = remembered(kb)
     before = alice.ledger(limit=None)
-    for number in range(CHATS):
+    for number in range(count_chats()):
         closed = repeat_the_block(kb, number)
         assert (closed.status, closed.made_by) == ("closed", "offline")
         assert (closed.written, closed.proposed) == ((), ()), REPEATS[number % len(REPEATS)]
@@ -979,11 +984,11 @@ def test_chats_that_only_repeat_the_block_teach_an_eager_model_nothing(kb: Any) 
     alice = remembered(kb)
     reader = use(kb, Reader(eager))
     before = alice.ledger(limit=None)
-    for number in range(CHATS):
+    for number in range(count_chats()):
         closed = repeat_the_block(kb, number)
         assert (closed.status, closed.written, closed.proposed) == ("closed", (), ())
         assert len(closed.skipped) == 3 * len(REMEMBERED)
-    assert len(reader.seen) == CHATS
+    assert len(reader.seen) == count_chats()
     assert alice.ledger(limit=None) == before
     assert alice.proposals.list() == []
 

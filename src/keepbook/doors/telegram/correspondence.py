@@ -18,7 +18,13 @@ from keepbook.doors.telegram.letter import Letter
 from keepbook.errors import Conflict, KeepbookError, NotFound
 from keepbook.models.chat import Notice, ReplyStored
 from keepbook.models.model import ToolCalled
-from keepbook.models.notebook.open_questions import OpenQuestion, choice_of_number, last_asked, open_questions
+from keepbook.models.notebook.open_questions import (
+    OpenQuestion,
+    choice_of_number,
+    last_asked,
+    open_questions,
+    waiting_questions,
+)
 from keepbook.models.notebook.values import NOTEBOOK
 from keepbook.patterns import regex
 
@@ -63,9 +69,11 @@ class Correspondence:
             return replies.refusal_reply(error)
 
     async def press(self, data: str) -> Letter:
-        """Answer a question with the button that was tapped under it."""
+        """Do what the button says that was tapped: answer a question, or let a topic be kept again."""
         id, _, choice = data.partition(":")
         try:
+            if id == replies.ALLOW:
+                return await asyncio.to_thread(self._allow_topic, choice)
             return await asyncio.to_thread(self._answer, id, choice)
         except (Conflict, NotFound):
             return Letter(replies.ANSWERED_ALREADY)
@@ -85,6 +93,15 @@ class Correspondence:
         self._asked = [one for one in self._asked if one.id != id]
         return replies.answered_reply(answer)
 
+    def _allow_topic(self, key: str) -> Letter:
+        never = self._book.choices.never
+        topic = next((one for one in never if replies.topic_key(one) == key), None)
+        if topic is None:
+            return Letter(replies.NO_LONGER_BANNED)
+        left = [one for one in never if one != topic]
+        self._book.choose(never=left)
+        return replies.allowed_reply(topic, left)
+
     async def answer_forwarded(self, text: str) -> Letter:
         """Answer a message that the person forwarded. It is stored as a quotation of somebody else; orders in it are
         not carried out."""
@@ -97,6 +114,10 @@ class Correspondence:
                 return replies.help_(greeting=name == "start")
             case "memory":
                 return await asyncio.to_thread(self._memory, rest)
+            case "review":
+                return replies.waiting_reply(await asyncio.to_thread(waiting_questions, self._book))
+            case "never":
+                return replies.topics_reply(await asyncio.to_thread(lambda: self._book.choices.never))
             case "new":
                 return replies.closing_reply(await asyncio.to_thread(self._close))
             case "undo":

@@ -4,6 +4,7 @@ Pure: values of the engine in, a letter out. A command that stands bare in a tex
 written with an underline; an id is set in code, so that a tap copies it.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "memory": "What I know about you",
+    "review": "What waits for your yes or no",
+    "never": "What I never keep",
     "new": "End this chat, keep what matters, begin another",
     "undo": "Take back the last change",
     "again": "Ask again for a reply that failed",
@@ -42,8 +45,15 @@ NOTHING_SAID = "Nothing was said yet, so there is nothing to answer."
 NO_WORDS = "(The model answered without a word.)"
 NEXT = "Your next message begins a new chat."
 ANSWERED_ALREADY = "That was answered already."
+NOTHING_WAITS = "Nothing waits for you."
+NO_TOPICS = "There is nothing that I never keep. To name a topic, write: Never remember anything about my health."
+NO_LONGER_BANNED = "That is not on your list any more."
 LONGEST_LABEL = 60
 """What fits on a button."""
+SHOWN_AT_ONCE = 5
+"""So many of the questions that wait are put at a time."""
+ALLOW = "allow"
+"""What the data of a button begins with that takes a topic off the list of those never kept."""
 
 _WROTE = {
     "remember": "Memory saved",
@@ -138,6 +148,40 @@ def with_questions(letter: Letter, questions: Sequence["OpenQuestion"], *, in_re
     return letter
 
 
+def waiting_reply(questions: Sequence["OpenQuestion"]) -> Letter:
+    """What waits for the person, a letter with buttons for each of the first."""
+    if not questions:
+        return Letter(NOTHING_WAITS)
+    waits = "One thing waits" if len(questions) == 1 else f"{len(questions):,} things wait"
+    letter = Letter(f"{waits} for your word.")
+    if len(questions) > SHOWN_AT_ONCE:
+        letter.put(f" Here are the first {SHOWN_AT_ONCE}; /review shows the next.")
+    return with_questions(letter, questions[:SHOWN_AT_ONCE], in_reply=False)
+
+
+def topics_reply(topics: Sequence[str]) -> Letter:
+    """What is never kept, with a button for each topic that lets it be kept again."""
+    if not topics:
+        return Letter(NO_TOPICS)
+    letter = Letter("I never keep anything about:\n")
+    for topic in topics:
+        letter.put(f"• {topic}\n")
+        letter.buttons.append(Button(_short(f"Allow again: {topic}"), f"{ALLOW}:{topic_key(topic)}"))
+    return letter
+
+
+def topic_key(topic: str) -> str:
+    """A topic as a button names it, for whose data Telegram has little room."""
+    return hashlib.sha256(topic.encode()).hexdigest()[:16]
+
+
+def allowed_reply(topic: str, left: Sequence[str]) -> Letter:
+    letter = Letter(f"Things about {topic} may be kept again.")
+    if left:
+        letter.after.append(topics_reply(left))
+    return letter
+
+
 def buttons(question: "OpenQuestion") -> list[Button]:
     return [Button(_short(one.label), f"{question.id}:{one.choice}") for one in question.choices]
 
@@ -193,7 +237,7 @@ def closing_reply(answer: "ClosingResult | None") -> Letter:
         letter.put("Closed. Nothing new to remember.\n")
     if answer.proposed:
         waits = "thing waits" if len(answer.proposed) == 1 else "things wait"
-        letter.put(f"{len(answer.proposed):,} {waits} for your word: ").put("keepbook proposals list", CODE).put("\n")
+        letter.put(f"{len(answer.proposed):,} {waits} for your word: /review\n")
     if answer.notice:
         letter.put(f"{as_sentence(answer.notice)}\n")
     return letter.put(NEXT)

@@ -27,6 +27,8 @@ from keepbook.models.reader.moves import MoveBars
 MOST_QUESTIONS = 3
 """So many questions a chat puts; the rest wait in Review."""
 MOST_OPTIONS = 5
+MOST_OF_TOPIC = 20
+"""So many lines of a topic are listed when it is to be forgotten or banned."""
 EXPLICIT = ("withdraw", "never", "change", "undo")
 """Orders that the closed lists know for sure: each is undone in one step."""
 BEYOND_DOUBT = 0.95
@@ -198,8 +200,7 @@ class _Turn:
             return [ahead]
         named = lines_named(order, matter, self.scene.targets)
         if self.scene.topic_lines and topic_groups_of(matter) and not same_lines(named, self.scene.topic_lines):
-            lines = self.scene.topic_lines[:MOST_OPTIONS]
-            return [TurnStep("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
+            return [self._ask_topic(clause, matter)]
         meant = named or self.targets_of(clause, self.bars.point_sure)
         here = self.pointed_clauses(clause, self.bars.point_sure)
         if meant and (others := named_elsewhere(matter, meant, self.scene.targets)):
@@ -251,7 +252,13 @@ class _Turn:
         topics = topics_of(self._matter(self._order_in(clause)))
         if not topics or not judged.sure:
             return []
-        return [TurnStep("never", clause.start, clause.end, topics=topics)]
+        ban = TurnStep("never", clause.start, clause.end, topics=topics)
+        return [ban, self._ask_topic(clause)] if self.scene.topic_lines else [ban]
+
+    def _ask_topic(self, clause: Clause, matter: str = "") -> TurnStep:
+        """Whether what the book has of a topic is to go."""
+        lines = self.scene.topic_lines[:MOST_OF_TOPIC]
+        return TurnStep("which", clause.start, clause.end, targets=lines, question="which", matter=matter)
 
     def _keep_rest(self, clause: Clause, order: Order) -> list[TurnStep]:
         """ "Remember that my flight is on the 14th": what stands behind the order, on the person's word; where not

@@ -50,10 +50,10 @@ class OpenQuestion:
                 return f"Keep this? {_in_marks(self.words)}"
             case "over":
                 return f"{_in_marks(self.line or self.words)}: is that over?"
-            case "change":
-                return f"{_in_marks(self.line or '')}: change it to {_in_marks(self.words)}?"
             case "which":
                 return "Which one do you mean?"
+        if self.line is not None and self.op == "update":
+            return f"{_in_marks(self.line)}: change it to {_in_marks(self.words)}?"
         asked = {"forget": "Forget this?", "end": "Is this over?", "update": "Change it to this?"}
         return f"{asked.get(self.op, 'Keep this?')} {_in_marks(self.words)}"
 
@@ -139,6 +139,17 @@ def open_questions(book: Book, thread_id: str) -> list[OpenQuestion]:
         ids = [one.memory_id for one in found if one.memory_id]
         lines = {one.id: shown_text(one) for one in listing.memories_by_id(tx, preset, now, ids)}
     return [_open_question(one, lines) for one in found]
+
+
+def waiting_questions(book: Book) -> list[OpenQuestion]:
+    """Everything of the book that waits for an answer, whichever chat it came from: first what touches a line that is
+    there, then what is new, the oldest before the newest."""
+    with viewing(book), book.reading() as (tx, _, now):
+        waiting = proposals.list_proposals(tx)
+        ids = [one.memory_id for one in waiting if one.memory_id]
+        lines = {one.id: shown_text(one) for one in listing.memories_by_id(tx, book.preset(), now, ids)}
+    waiting = sorted(waiting, key=lambda one: one.memory_id is None)
+    return [_open_question(one, lines) for one in waiting]
 
 
 def _open_question(one: Proposal, lines: Mapping[str, str]) -> OpenQuestion:

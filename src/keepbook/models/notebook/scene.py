@@ -29,7 +29,7 @@ from keepbook.book.text.topics import find_topics
 from keepbook.book.text.words import content_words, fold_text, tokens, word_set
 from keepbook.models.notebook.apply import OFF
 from keepbook.models.notebook.lists.orders import Order, orders_of_turn
-from keepbook.models.notebook.lists.topics import topic_groups_of
+from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
 from keepbook.models.notebook.values import (
     ChatTurn,
     Deed,
@@ -236,12 +236,15 @@ def _asked_off(messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]])
 def _topic_lines(
     book: Book, tx: Tx, preset: Preset, now: str, text: str, orders: Sequence[Order]
 ) -> tuple[Target, ...]:
-    """The lines of a shipped topic that the turn asks to forget, looked up over the whole book."""
-    matters = [text[one.rest_start : one.rest_end] for one in orders if one.act == "withdraw"]
-    groups = [group for matter in matters for group in topic_groups_of(matter)]
-    if not groups:
+    """Of the whole book the lines of a shipped topic that the turn asks to forget, and of any topic that it bans."""
+    named = {"withdraw": topic_groups_of, "never": topics_of}
+    topics: list[str] = []
+    for one in orders:
+        if one.act in named:
+            topics += named[one.act](text[one.rest_start : one.rest_end])
+    if not topics:
         return ()
-    found = [row.id for row in listing.current_memories(tx) if find_topics(row.content, groups, book.meaning)]
+    found = [row.id for row in listing.current_memories(tx) if find_topics(row.content, topics, book.meaning)]
     return tuple(map(target_of, listing.memories_by_id(tx, preset, now, found)))
 
 

@@ -184,7 +184,7 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
         taken.deeds, loaded.hits, turns, loaded.latest, loaded.offered, asks=asks, language=taken.read.language,
         unread=taken.read.unread, meaning=meaning is not None,
         never=tuple(find_topics(text, loaded.chosen.never, meaning)) if loaded.chosen.never else (),
-        secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
+        topics=loaded.chosen.never, secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
         introduced=any(one.speaker == NOTEBOOK and SETTINGS in one.text for one in loaded.messages),
         questions=len(loaded.scene.questions),
     )  # fmt: skip

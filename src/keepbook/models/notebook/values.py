@@ -78,7 +78,7 @@ class Scene:
     switching_off: bool = False
     """Whether the last reply asked if memory is to be switched off."""
     topic_lines: tuple[Target, ...] = ()
-    """Where an order names a shipped topic: every line of the book that is about it."""
+    """Where an order bans a topic or asks to forget a shipped one: every line of the book that is about it."""
     editing: Target | None = None
     """The memory that the chat was opened to change."""
     extensions: tuple[Extension, ...] = ()

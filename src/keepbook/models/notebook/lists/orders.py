@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 from keepbook.book.text.own_words import own_words
 from keepbook.book.text.sentences import sentences
+from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
 from keepbook.patterns import regex
 
 OrderAct = Literal["keep", "withdraw", "never", "change", "undo", "off", "talk"]
@@ -91,6 +92,7 @@ class _Lists(NamedTuple):
     statement: _FormList
     no_order: _FormList
     of_memory: _FormList
+    about: _FormList
     standing: _FormList
 
 
@@ -194,6 +196,9 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
         return _pointing_order(place, act, lists) if place.at_head or act != "undo" else None
     if _starts(rest, lists.no_order) or (place.kind in _OF_MEMORY and not _starts(rest, lists.of_memory)):
         return None
+    topic = _topic_start(place, lists) if act == "off" else None
+    if topic is not None:
+        return _make_order(place, "never", topic) if place.at_head else None
     if act == "undo":
         return None
     if act == "change":
@@ -205,6 +210,17 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
     if not place.at_head:
         return None
     return _make_order(place, act, _past_linking(place, lists), ahead=place.kind == "hush" and _tells(rest, lists))
+
+
+def _topic_start(place: _Place, lists: _Lists) -> int | None:
+    """Where a topic begins for which alone memory is to stop: "stop remembering stuff about work" is a ban on work."""
+    first = place.at + place.size
+    words = [token.word for token in place.tokens]
+    for at in range(first, min(len(words), first + _LONGEST_FORM)):
+        size = _longest(place.tokens, at, lists.about)
+        if size:
+            return at + size if topics_of(" ".join(words[at + size :])) else None
+    return first if topic_groups_of(" ".join(words[first:])) else None
 
 
 def _pointing_order(place: _Place, act: OrderAct, lists: _Lists) -> Order | None:

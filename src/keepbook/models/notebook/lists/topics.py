@@ -9,6 +9,8 @@ _LEADS = word_set("""
     with that this stuff things thing what else said word words information info details related down again ever please
     über alles nichts etwas mein meine meinen sobre nada todo mi mis om noe alt min mitt mine sur rien tout mon ma mes
 """)
+_WHOSE = word_set("my our his her their the a an mein meine meinen mi mis min mitt mine mon ma mes")
+"""What a topic of the person's own keeps, so that it reads as it was said: "my ex"."""
 _TAILS = word_set("please ever again anymore at all thanks ok okay in any chat this now on from for good bitte igjen")
 _POINTS = word_set("it that this them those these everything anything all me")
 
@@ -18,8 +20,9 @@ def topics_of(matter: str) -> tuple[str, ...]:
     groups = tuple(dict.fromkeys(filter(None, [group_named(bare(matter)), *topics_named_in(matter)])))
     if groups:
         return groups
-    own = bare(matter)
-    return (own,) if 1 < len(own) <= LONGEST and own.lower() not in _POINTS else ()
+    own = bare(matter, leads=_LEADS - _WHOSE)
+    names = bare(own)
+    return (own,) if len(names) > 1 and len(own) <= LONGEST and names.lower() not in _POINTS else ()
 
 
 def topic_groups_of(matter: str) -> tuple[str, ...]:
@@ -28,10 +31,10 @@ def topic_groups_of(matter: str) -> tuple[str, ...]:
     return (group,) if group else ()
 
 
-def bare(matter: str) -> str:
+def bare(matter: str, leads: frozenset[str] = _LEADS) -> str:
     """A matter without its leading and trailing function words."""
     words = matter.strip(" .,!?:;\"“”'").split()
-    while words and _first_token(words[0]) in _LEADS:
+    while words and _first_token(words[0]) in leads:
         words.pop(0)
     while words and _first_token(words[-1]) in _TAILS:
         words.pop()

@@ -14,7 +14,7 @@ from keepbook.book.text.words import tokens
 from keepbook.extension import load_part
 from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
 from keepbook.models.notebook.lists.answers import whole_answer
-from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, find_answers
+from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, asks_topics, find_answers
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
 from keepbook.models.notebook.reply.talk import ReplyContext
 from keepbook.patterns import regex
@@ -91,10 +91,17 @@ def _book_answer(talk: ReplyContext) -> str | None:
     view = talk.view
     if not view.asks:
         return None
+    if asks_topics(talk.text):
+        return _topics_answer(talk)
     if asks_everything(talk.text):
         return describe_answer(LookupResult(view.latest, offered=view.offered, everything=True), talk.voice)
     found = find_answers(talk.text, view.hits, view.turns, view.offered, meaning=view.meaning)
     return describe_answer(found, talk.voice)
+
+
+def _topics_answer(talk: ReplyContext) -> str:
+    topics = talk.view.topics
+    return talk.say("never_set", topics=", ".join(topics)) if topics else talk.say("no_topics")
 
 
 def _unclear_answer(talk: ReplyContext) -> str | None:

@@ -35,6 +35,8 @@ _OF_THE_BOOK = frozenset(map(stem, word_set("""
 """)))  # fmt: skip
 """Of which one at least stands in it: "how old am I?" asks for something else."""
 
+_NEVER = frozenset(map(stem, word_set("never nie niemals nunca jamás aldri jamais")))
+
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
@@ -53,7 +55,17 @@ class LookupResult:
 
 def asks_everything(question: str) -> bool:
     """Whether a question names no matter: "what do you know about me?" """
+    return _names_no_matter([stem(word) for word in tokens(question)])
+
+
+def asks_topics(question: str) -> bool:
+    """Whether a question asks for what is never kept: "what do you never keep?" """
     asked = [stem(word) for word in tokens(question)]
+    others = [word for word in asked if word not in _NEVER]
+    return len(others) < len(asked) and _names_no_matter(others)
+
+
+def _names_no_matter(asked: Sequence[str]) -> bool:
     matter = [word for word in asked if word not in _FRAME and not _is_light(word)]
     return not matter and not _OF_THE_BOOK.isdisjoint(asked)
 

@@ -24,6 +24,8 @@ class View:
     meaning: bool = False
     never: tuple[str, ...] = ()
     """Topics never to be kept that the turn touches."""
+    topics: tuple[str, ...] = ()
+    """All topics never to be kept."""
     secret: bool = False
     remembers: bool = True
     introduced: bool = False

@@ -1,0 +1,77 @@
+"""Topics that are never to be kept, as a person forbids them in a chat: what is meant, what of it is there already, and
+what the notebook says of it."""
+
+from typing import Any
+
+import pytest
+from tests.models.notebook.scripted import Scripted
+from tests.models.notebook.talking import holding, moved_by, say
+
+from keepbook import Keepbook
+
+BOOK = ("Works at Equinor as an engineer", "Has a colleague called Anna", "Plays the cello")
+
+
+@pytest.fixture
+def talk(kb: Keepbook) -> Any:
+    def spoken(*texts: str, preset: str = "general") -> tuple[Any, list[str]]:
+        alice = kb.book("alice")
+        for line in BOOK:
+            alice.remember(line)
+        chat = alice.threads.start(preset=preset)
+        with moved_by(Scripted({"?": {"act": "ask"}, "stop": {"act": "off"}})):
+            return alice, [say(kb, chat, text) for text in texts]
+
+    return spoken
+
+
+@pytest.mark.parametrize(
+    ("text", "never"),
+    [
+        ("stop remembering stuff about work", ("work",)),
+        ("Please stop saving my health", ("health",)),
+        ("stop remembering what I tell you about my ex", ("my ex",)),
+        ("never remember anything about my ex", ("my ex",)),
+        ("hör auf dir alles zu merken über Arbeit", ("work",)),
+        ("stop remembering", ()),
+        ("stop remembering everything", ()),
+        ("stop remembering what I tell you", ()),
+        ("stop remembering things about me", ()),
+    ],
+)
+def test_to_stop_for_a_topic_is_a_ban_and_no_switch(talk: Any, text: str, never: tuple[str, ...]) -> None:
+    alice, (reply,) = talk(text)
+    assert alice.choices.never == never
+    assert ("Shall I switch memory off?" in reply) == (never == ())
+    assert alice.choices.memory
+
+
+@pytest.mark.parametrize(("answer", "left"), [("3", ("Plays the cello",)), ("1", BOOK[1:]), ("4", BOOK), ("no", BOOK)])
+def test_what_the_book_has_of_a_topic_is_listed_and_taken_out_if_told_to(
+    talk: Any, answer: str, left: tuple[str, ...]
+) -> None:
+    alice, replies = talk("never remember anything about work", answer)
+    assert replies[0].endswith(f"1. “{BOOK[0]}”\n2. “{BOOK[1]}”")
+    assert set(holding(alice)) == set(left)
+    assert alice.choices.never == ("work",)
+
+
+def test_what_was_taken_out_comes_back_with_its_own_undo(talk: Any) -> None:
+    alice, _ = talk("never remember anything about work", "3", "undo")
+    assert (set(holding(alice)), alice.choices.never) == (set(BOOK), ("work",))
+    assert alice.verify().ok
+
+
+def test_topics_are_told_when_asked_for(talk: Any) -> None:
+    asked = "what do you never keep?"
+    _, replies = talk(asked, "never remember anything about my ex", asked, "What topics do you never save?")
+    assert "nothing that I never keep" in replies[0]
+    assert "about my ex" in replies[2]
+    assert "about my ex" in replies[3]
+
+
+def test_a_word_that_is_spelt_almost_like_one_of_a_topic_is_not_of_it(kb: Keepbook) -> None:
+    alice = kb.book("alice")
+    alice.choose(never=["health"])
+    alice.remember("my mums birthday is on 3 May")
+    assert holding(alice) == ["my mums birthday is on 3 May"]
