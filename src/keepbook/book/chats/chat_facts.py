@@ -28,6 +28,24 @@ def being_closed(tx: Tx, now: str) -> int:
     return tx.conn.execute(query).scalar() or 0
 
 
+def said_since(tx: Tx, speaker: str, words: str, since: str) -> bool:
+    """Whether somebody has said words in any chat since an instant."""
+    asked = {"owner": tx.owner, "speaker": speaker, "words": words, "since": since}
+    return bool(_SAID_SINCE.tuples(tx.conn, asked))
+
+
+_SAID_SINCE = PreparedStatement(
+    select(messages.c.turn)
+    .join_from(threads, messages, (messages.c.owner == threads.c.owner) & (messages.c.thread_id == threads.c.id))
+    .where(
+        threads.c.owner == bindparam("owner"),
+        threads.c.touched_at >= bindparam("since"),
+        messages.c.at >= bindparam("since"),
+        messages.c.speaker == bindparam("speaker"),
+        messages.c.text.contains(bindparam("words")),
+    )
+    .limit(1)
+)
 _BY_PERSON = PreparedStatement(
     select(messages.c.turn)
     .where(

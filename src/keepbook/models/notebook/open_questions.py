@@ -52,8 +52,8 @@ class OpenQuestion:
                 return f"{_in_marks(self.line or self.words)}: is that over?"
             case "which":
                 return "Which one do you mean?"
-        if self.line is not None and self.op == "update":
-            return f"{_in_marks(self.line)}: change it to {_in_marks(self.words)}?"
+        if self.question == "change" or (self.op == "update" and self.line is not None):
+            return f"{_in_marks(self.line or '')}: change it to {_in_marks(self.words)}?"
         asked = {"forget": "Forget this?", "end": "Is this over?", "update": "Change it to this?"}
         return f"{asked.get(self.op, 'Keep this?')} {_in_marks(self.words)}"
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
-from keepbook.book.chats.chat_facts import being_closed
+from keepbook.book.chats.chat_facts import being_closed, said_since
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.open_book import viewing
-from keepbook.book.ground.when import parse_stamp
+from keepbook.book.ground.when import later, parse_stamp
 from keepbook.book.memory import listing, proposals
 from keepbook.book.memory.memories import Memory, is_protected
 from keepbook.book.memory.proposals import Proposal
@@ -30,7 +30,9 @@ from keepbook.book.text.words import content_words, fold_text, tokens, word_set
 from keepbook.models.notebook.apply import OFF
 from keepbook.models.notebook.lists.orders import Order, orders_of_turn
 from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
+from keepbook.models.notebook.reply.say import SETTINGS
 from keepbook.models.notebook.values import (
+    NOTEBOOK,
     ChatTurn,
     Deed,
     Scene,
@@ -79,6 +81,8 @@ class TurnContext:
     busy: bool = False
     """Another chat is being closed at this moment, and this one has not begun."""
     offered: tuple[Proposal, ...] = field(default=())
+    hinted: bool = False
+    """Whether the notebook has pointed to a model within a day."""
 
     @property
     def remembers(self) -> bool:
@@ -138,7 +142,11 @@ def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, 
         editing=editing,
     )
     latest = tuple(listing.latest(tx, loaded.preset, now, LATEST)) if asks else ()
-    return replace(loaded, scene=scene, hits=tuple(hits), chat_hits=tuple(found), latest=latest, offered=tuple(offered))
+    hinted = said_since(tx, NOTEBOOK, SETTINGS, later(now, days=-1))
+    return replace(
+        loaded, scene=scene, hits=tuple(hits), chat_hits=tuple(found), latest=latest, offered=tuple(offered),
+        hinted=hinted,
+    )  # fmt: skip
 
 
 def may_ask(text: str) -> bool:

@@ -23,7 +23,7 @@ from keepbook.models.notebook.brief.title import UNTITLED, chat_title
 from keepbook.models.notebook.decide import decide_steps
 from keepbook.models.notebook.quote import secrets_of_turn
 from keepbook.models.notebook.read import Understood, shared_moves, understand
-from keepbook.models.notebook.reply.say import SETTINGS
+from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.view import View
 from keepbook.models.notebook.scene import TurnContext, load_context, with_turn
 from keepbook.models.notebook.values import (
@@ -185,7 +185,8 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
         unread=taken.read.unread, meaning=meaning is not None,
         never=tuple(find_topics(text, loaded.chosen.never, meaning)) if loaded.chosen.never else (),
         topics=loaded.chosen.never, secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
-        introduced=any(one.speaker == NOTEBOOK and SETTINGS in one.text for one in loaded.messages),
+        introduced=any(one.speaker == NOTEBOOK and says(one.text, "intro") for one in loaded.messages),
+        hinted=loaded.hinted,
         questions=len(loaded.scene.questions),
     )  # fmt: skip
 

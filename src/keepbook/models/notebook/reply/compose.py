@@ -1,7 +1,8 @@
 """Composes a reply of the notebook: what the turn did, what it asked, and where a notebook cannot help.
 
 What was done comes first, then answers of extensions or from the book; small talk gets a small word. For everything
-else one line points to Settings → Model, not twice in a row. Once per chat it says that it is a notebook.
+else it says that nothing was kept, and at most once a day that a model can do more. Once per chat it says that it is a
+notebook.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from keepbook.extension import load_part
 from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
 from keepbook.models.notebook.lists.answers import whole_answer
 from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, asks_topics, find_answers
+from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
 from keepbook.models.notebook.reply.talk import ReplyContext
 from keepbook.patterns import regex
@@ -38,14 +40,23 @@ async def notebook_reply(conversation: Conversation, tools: Toolbox | None) -> A
 def compose_answer(talk: ReplyContext) -> str:
     """The whole reply. The first that is not about an order or a figure ends with what the notebook is."""
     text = _answer_parts(talk)
-    return f"{text}\n{talk.say('intro')}" if _introduces(talk, text) else text
+    if not _introduces(talk, text):
+        return text
+    lines = [text, talk.say("intro")]
+    if not (_hinted(talk) or SETTINGS in text):
+        lines.append(talk.say("intro_model"))
+    return "\n".join(lines)
 
 
 def _introduces(talk: ReplyContext, text: str) -> bool:
-    before = talk.view.introduced or any(SETTINGS in one.text for one in talk.earlier if one.role == "assistant")
+    before = talk.view.introduced or any(says(one.text, "intro") for one in talk.earlier if one.role == "assistant")
     orders = any(deed.act not in ("keep", "offer", "repeat") for deed in talk.view.deeds)
     asked = any(deed.asked for deed in talk.view.deeds)
-    return not (before or orders or asked or talk.tools.made) and SETTINGS not in text
+    return not (before or orders or asked or talk.tools.made or says(text, "intro"))
+
+
+def _hinted(talk: ReplyContext) -> bool:
+    return talk.view.hinted or any(SETTINGS in one.text for one in talk.earlier if one.role == "assistant")
 
 
 def _answer_parts(talk: ReplyContext) -> str:
@@ -130,6 +141,5 @@ def _foreign(talk: ReplyContext) -> str | None:
 
 
 def _beyond(talk: ReplyContext) -> str:
-    """One line that points to a model; not twice in a row, and not right after the introduction."""
-    pointed = talk.last is not None and SETTINGS in talk.last.text
-    return talk.say("nothing_here" if pointed else "beyond")
+    """Where a notebook has nothing to say; with a hint to a model, at most once a day."""
+    return talk.say("nothing_here" if _hinted(talk) else "beyond")

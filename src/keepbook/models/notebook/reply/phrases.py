@@ -28,3 +28,8 @@ def asks(text: str, key: str) -> bool:
     """Whether a reply ended with this question of ours, in whatever language."""
     ends = (_sayings()[tongue].get(key, "").rpartition("}")[2].strip() for tongue in LANGUAGES)
     return any(end and text.rstrip().endswith(end) for end in ends)
+
+
+def says(text: str, key: str) -> bool:
+    """Whether a reply holds this sentence of ours, in whatever language."""
+    return any(phrase(tongue, key) in text for tongue in LANGUAGES)

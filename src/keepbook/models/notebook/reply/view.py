@@ -30,5 +30,7 @@ class View:
     remembers: bool = True
     introduced: bool = False
     """Whether an earlier reply has said what the notebook is."""
+    hinted: bool = False
+    """Whether the last day had a hint to a model, in this chat or another."""
     questions: int = 0
     """How many questions of the last reply were open when the turn was said."""
