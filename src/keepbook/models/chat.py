@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
+from keepbook.book.chats.in_view import in_view
 from keepbook.book.chats.threads import Message, ModelUse, Thread
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
@@ -240,7 +241,7 @@ class Talk:
 
     def _for_notebook(self, taken: TurnTaken) -> Conversation:
         """What the notebook answers from: the last turns, what this one did, and what recall brought."""
-        told = threads.in_view(taken.loaded.messages, taken.loaded.thread)
+        told = in_view(taken.loaded.messages, taken.loaded.thread.out_of_view)
         earlier = [one for one in told if one.turn < taken.message.turn][-NOTEBOOK_TURNS:]
         said = plan_messages([*earlier, taken.message]).said
         view = view_of(taken, self.book.meaning)
@@ -250,7 +251,7 @@ class Talk:
 
     def _current_messages(self, through: int) -> list[Message]:
         """What holds of the chat and is in view, up to a turn."""
-        stands = threads.in_view(threads.current_messages(self.chat.messages()), self.chat.thread)
+        stands = in_view(threads.current_messages(self.chat.messages()), self.chat.thread.out_of_view)
         return [one for one in stands if one.turn <= through]
 
     def _conversation(self, taken: TurnTaken, system: str) -> Conversation:

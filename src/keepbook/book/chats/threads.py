@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, delete, insert, select, update
 
+from keepbook.book.chats.in_view import in_view
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text, clean_whole, sought
@@ -134,19 +135,6 @@ def current_messages(messages: Sequence[Message]) -> list[Message]:
             kept.pop()
         kept.append(message)
     return kept
-
-
-def in_view(messages: Sequence[Message], thread: Thread) -> list[Message]:
-    """The messages without those that the person took out of view, and without our replies to them."""
-    shown, answers_hidden = [], False
-    for message in messages:
-        hidden = message.turn in thread.out_of_view
-        if message.role == "user":
-            answers_hidden = hidden
-        is_reply = message.role == "assistant" and message.recorded_by is None
-        if not hidden and not (is_reply and answers_hidden):
-            shown.append(message)
-    return shown
 
 
 # Operations
@@ -316,7 +304,7 @@ def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> 
     token = secrets.token_hex(8)
     _set(tx, thread_id, closing_until=later(now, seconds=lease_seconds), closing_by=token)
     said = current_messages(messages_of(tx, thread_id, after=thread.extracted_through))
-    return Claim(thread, token, tuple(in_view(said, thread)))
+    return Claim(thread, token, tuple(in_view(said, thread.out_of_view)))
 
 
 def still_mine(tx: Tx, held: Claim) -> bool:
