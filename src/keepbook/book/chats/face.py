@@ -170,7 +170,9 @@ class Chats:
         focus: str | None = None,
         preset: str | None = None,
     ) -> Chat:
-        """Begin a chat of our own."""
+        """Begin a chat of our own. What stands on the person's screen, only they say."""
+        if focus is not None and not self._book.hand.is_person:
+            raise NotAllowed("what is on the person's screen only they say; record it as a turn", code="person_only")
         return self._open(preset=preset, agent=agent, incognito=incognito, mode=mode, focus=focus)
 
     def of_session(self, session: str, *, incognito: bool = False) -> Chat:

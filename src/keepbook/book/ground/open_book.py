@@ -180,8 +180,17 @@ class OpenBook:
 def beside_memory(book: Opened) -> Opened:
     """The same book for what is no memory, such as runs, trades and what models cost. There memory that is switched off
     keeps nobody out."""
+    return _about(book, memory=False)
+
+
+def about_memory(book: Opened) -> Opened:
+    """The same book for memories, such as an extension makes of its own figures."""
+    return _about(book, memory=True)
+
+
+def _about(book: Opened, *, memory: bool) -> Opened:
     other = book._copy(book, book.origin, book._presets)
-    other._about_memory = False
+    other._about_memory = memory
     return other
 
 

@@ -240,12 +240,14 @@ class Sqlite:
         with self._turn, ExitStack() as inside:
             conn = self._take_begun(mode, inside)
             driver = driver_of(conn)
+            check = driver.check_in_place if mode == "IMMEDIATE" and not self._in_memory else _stays
             try:
                 driver.failed = False
+                check()
                 yield conn
+                check()  # or it would write over what others find there
                 driver.commit()
-                if mode == "IMMEDIATE" and not self._in_memory:
-                    driver.check_in_place()  # before anybody is told that it was kept
+                check()  # before anybody is told that it was kept
             except BaseException:
                 try:
                     driver.rollback()
@@ -350,7 +352,7 @@ class Sqlite:
                 if conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                     self._switch_to_wal(conn)
                     conn.execute("SELECT count(*) FROM sqlite_master").fetchone()  # its first reader makes the log
-                conn.note_log()
+                conn.note_place()
             conn.execute("PRAGMA synchronous = FULL")
             conn.execute("PRAGMA foreign_keys = ON")
             conn.execute("PRAGMA secure_delete = ON")
@@ -379,6 +381,10 @@ class Sqlite:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
+
+
+def _stays() -> None:
+    """A book in memory is where it is, and who only reads leaves nothing behind."""
 
 
 def _stay_connected(context: Any) -> None:

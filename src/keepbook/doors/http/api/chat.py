@@ -54,7 +54,7 @@ class NewThread(RequestBody):
     agent: str | None = None
     incognito: bool = False
     mode: str | None = Field(None, description="authoring, coach or ops")
-    focus: str | None = Field(None, description="What was open on the screen.")
+    focus: str | None = Field(None, description="What was open on the screen; said by the person alone.")
     preset: str | None = None
 
 
