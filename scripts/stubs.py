@@ -25,12 +25,14 @@ from keepbook.book.memory.review import Review
 from keepbook.book.owners.spending import Spending
 from keepbook.book.owners.tokens import Tokens
 from keepbook.book.recall.rebuild import Index
+from keepbook.book.texts import Texts
 from keepbook.client.off_loop import LOCKED, OPENS_FACE, is_room
 from keepbook.extension import load_part, shipped, takes_nothing_else
+from keepbook.tools.catalogue import ToolSet
 
 PACKAGE = Path(__file__).parent.parent / "src" / "keepbook"
 HEAD = '"""Written by scripts/stubs.py from the classes it stands in for: change those."""\n\n'
-LEFT_OUT = {*LOCKED, "of", "bring_in", "close_thread", "pencil_of", "acting", "under", "ask"}
+LEFT_OUT = {*LOCKED, "of", "bring_in", "close_thread", "pencil_of", "acting", "under", "ask", "why_proposed"}
 """For the layers above a book, not for its users."""
 
 
@@ -60,7 +62,22 @@ FACES: dict[str, type] = {
 HOUSE: dict[str, Any] = {name: load_part(place) for one in shipped().values() for name, place in one.house.items()}
 ROOMS: dict[str, type] = {name: hints_of(own)["return"] for name, own in HOUSE.items() if takes_nothing_else(own)}
 METHODS: dict[str, Any] = {name: own for name, own in HOUSE.items() if name not in ROOMS}
-STANDS_IN = (Tokens, Chat, Chats, Journal, Review, Spending, Index, *FACES.values(), *ROOMS.values(), Book)
+AT_ONCE = ("schemas", "without", "__iter__", "__len__", "__contains__", "__getitem__")
+"""Of a set of tools, what asks nobody."""
+STANDS_IN = (
+    ToolSet,
+    Texts,
+    Tokens,
+    Chat,
+    Chats,
+    Journal,
+    Review,
+    Spending,
+    Index,
+    *FACES.values(),
+    *ROOMS.values(),
+    Book,
+)
 AS_THEY_ARE: Mapping[str, str] = {}
 ASYNC = {f"{each.__module__}.{each.__name__}": f"Async{each.__name__}" for each in STANDS_IN}
 
@@ -127,7 +144,7 @@ def async_stub() -> str:
     imports = [
         *_modules(said),
         "from collections.abc import Awaitable, Callable",
-        "from typing import Any, Self, TypeVar",
+        "from typing import Any, Literal, Self, TypeVar",
     ]
     return _whole('Value = TypeVar("Value")\n\n' + said, str(PACKAGE / "asynchronous.pyi"), imports)
 
@@ -137,7 +154,7 @@ def _class(local: type) -> str:
     lines += {Chat: ["    id: str", "    session: str | None"], Book: ["    owner: str"]}.get(local, [])
     faces = FACES if local is Book else {}
     for name in sorted({*dir(local), *faces}):
-        if name.startswith("_") or name in LEFT_OUT:
+        if (name.startswith("_") or name in LEFT_OUT) and not (local is ToolSet and name in AT_ONCE):
             continue
         if name in faces:
             lines += _property(name, _shown(faces[name], ASYNC), None)
@@ -153,13 +170,16 @@ def _member(name: str, own: Any) -> list[str]:
         read = own.fget if isinstance(own, property) else own.func
         kind = _shown(hints_of(read).get("return"), ASYNC)
         return _property(name, kind if is_room(own) else f"Awaitable[{kind}]", own.__doc__)
-    return [_method(own, ASYNC)] if inspect.isfunction(own) else []
+    return [_method(own, ASYNC, wait=name not in AT_ONCE)] if inspect.isfunction(own) else []
 
 
 def _keepbook() -> str:
     lines = ["class AsyncKeepbook:", _told(Keepbook.__doc__, 4)]
     lines += [_method(own, ASYNC, wait=False) for own in (Keepbook.__init__, Keepbook.book, Keepbook.talk)]
-    lines += [_method(getattr(Keepbook, name), ASYNC) for name in ("close", "owners", "facts", "sweep", "import_from")]
+    lines += [
+        _method(getattr(Keepbook, name), ASYNC)
+        for name in ("close", "tools", "owners", "facts", "sweep", "import_from")
+    ]
     lines += [_method(own, ASYNC, name=name, wait=not hasattr(own, "at_once")) for name, own in METHODS.items()]
     lines += _property("tokens", "AsyncTokens", Keepbook.tokens.__doc__)
     for name, kind in ROOMS.items():

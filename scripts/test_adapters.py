@@ -11,8 +11,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests" / "adapters" / "apart"
-PACKAGES = {"llama_index": "llama-index-core>=0.14", "google_adk": "google-adk>=2.0"}
+PACKAGES = {
+    "llama_index": "llama-index-core>=0.14",
+    "google_adk": "google-adk>=2.0",
+    "crewai": "crewai>=1.15",
+    "agent_framework": "agent-framework-core>=1.24",
+}
 """Each adapter, and what its program needs beside Keepbook."""
+VERCEL = "vercel_ai"
+"""Its program is a test of the TypeScript package, which has its environment already."""
 
 
 def environment(name: str) -> Path:
@@ -22,16 +29,22 @@ def environment(name: str) -> Path:
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python]
-    subprocess.run([*uv, "-e", ROOT, PACKAGES[name]], check=True)
+    subprocess.run([*uv, "-e", f"{ROOT}[serve]", PACKAGES[name]], check=True)
     return python
+
+
+def run(name: str) -> int:
+    if name == VERCEL:
+        return subprocess.run([sys.executable, ROOT / "scripts" / "typescript.py"], check=False).returncode
+    return subprocess.run([environment(name), PROGRAMS / f"{name}_agent.py"], check=False).returncode
 
 
 def main(names: list[str]) -> int:
     failed = []
-    for name in names or list(PACKAGES):
-        ran = subprocess.run([environment(name), PROGRAMS / f"{name}_agent.py"], check=False)
-        print(f"{name}: {'works' if ran.returncode == 0 else 'FAILED'}")
-        failed += [name] if ran.returncode else []
+    for name in names or [*PACKAGES, VERCEL]:
+        ended = run(name)
+        print(f"{name}: {'works' if ended == 0 else 'FAILED'}")
+        failed += [name] if ended else []
     return 1 if failed else 0
 
 

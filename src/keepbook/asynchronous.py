@@ -15,6 +15,8 @@ from keepbook.client.address import is_address
 from keepbook.client.off_loop import OffLoop, ThreadsBeside, unwrap
 
 THREADS = 8
+AsyncBook = AsyncChat = OffLoop
+"""Names for annotations, as `asynchronous.pyi` has them: what `AsyncKeepbook` gives, wherever the book is."""
 
 
 class AsyncKeepbook:
@@ -51,6 +53,15 @@ class AsyncKeepbook:
     def talk(self, chat: Any, **given: Any) -> Any:
         return self._kb.talk(unwrap(chat), **given)
 
+    @wraps(Keepbook.tools)
+    async def tools(self, preset: str | None = None, **given: Any) -> Any:
+        if self._elsewhere:
+            return await self._kb.tools(preset, **given)
+        # Loaded with the first use: a book alone needs no tools.
+        from keepbook.client.tool_sets import AsyncToolSet
+
+        return AsyncToolSet(await self.run(partial(self._kb.tools, preset, **given)), self._pool)
+
     async def run(self, work: Callable[..., Any], *args: Any) -> Any:
         """Run a function of your own beside the event loop, with the book itself: one transaction, many steps.
 
@@ -72,6 +83,15 @@ class AsyncKeepbook:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def __getattr__(name: str) -> Any:
+    if name != "AsyncToolSet":
+        raise AttributeError(name)
+    # Loaded when it is asked for, as with `tools`.
+    from keepbook.client.tool_sets import AsyncToolSet
+
+    return AsyncToolSet
 
 
 def _open_remote(address: str, given: dict[str, Any]) -> Any:

@@ -7,9 +7,10 @@ import os
 import pathlib
 import typing
 from collections.abc import Awaitable, Callable
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import keepbook.book.chats.closing_result
+import keepbook.book.chats.face
 import keepbook.book.chats.notes
 import keepbook.book.chats.pencil
 import keepbook.book.chats.threads
@@ -31,6 +32,7 @@ import keepbook.book.recall.chats
 import keepbook.book.recall.memories
 import keepbook.book.recall.turns.hits
 import keepbook.book.recall.turns.topic_events
+import keepbook.book.texts
 import keepbook.book.upkeep.audit
 import keepbook.book.upkeep.erase
 import keepbook.book.upkeep.import_answer
@@ -64,8 +66,59 @@ import keepbook.models.chat
 import keepbook.models.choose
 import keepbook.presets
 import keepbook.settings
+import keepbook.tools.definition
 
 Value = TypeVar("Value")
+
+class AsyncToolSet:
+    """Tools by name, in order. `call` answers, `schemas` shows them to a model.
+
+    At a turn of the person, `lowered` gives the same tools as an agent's, for when an answer has quoted what `others`
+    recorded.
+    """
+    def __contains__(self, name: object) -> bool: ...
+    def __getitem__(self, name: str) -> keepbook.tools.definition.Tool: ...
+    def __iter__(self) -> collections.abc.Iterator[keepbook.tools.definition.Tool]: ...
+    def __len__(self) -> int: ...
+    async def call(
+        self, name: str, arguments: collections.abc.Mapping[str, Any] | str | None = None
+    ) -> keepbook.tools.definition.ToolAnswer:
+        """Do what a model asks of the tool of this `name`; what it got wrong is answered too.
+
+        arguments: the model's, as a mapping or as JSON
+        """
+    def schemas(
+        self, format: Literal["openai", "anthropic", "mcp"] = "openai"
+    ) -> builtins.list[builtins.dict[str, Any]]:
+        """The tools as a client of that kind reads them.
+
+        format: openai, anthropic or mcp
+        """
+    def without(self, operations: collections.abc.Iterable[str]) -> AsyncToolSet:
+        """The same tools but for those that do one of these `operations`."""
+
+class AsyncTexts:
+    """The named texts of a book: `book.texts`."""
+    async def list(
+        self, scope: str, *, name: str | None = None, prefix: str | None = None
+    ) -> collections.abc.Sequence[keepbook.book.memory.memories.Memory]:
+        """The texts of a scope: those of a `name`, those whose names begin with a `prefix` that ends in a slash, the
+        one written last at the end; or else all of it and of the scopes below, in the order of creation.
+
+        scope: the agent or skill it is for; reading, * means every one
+        name: how it is called
+        """
+    async def scopes(self, scope: str) -> collections.abc.Sequence[str]:
+        """The scopes that hold texts, this one and those below it.
+
+        scope: the agent or skill it is for; reading, * means every one
+        """
+    async def write(
+        self, changes: collections.abc.Sequence[keepbook.book.texts.TextChange]
+    ) -> collections.abc.Sequence[keepbook.book.memory.memories.Written]:
+        """Carry out these `changes`, all of them or none. `Conflict` with the code `version` says that a text is
+        not the one that a change is based on.
+        """
 
 class AsyncTokens:
     """The tokens of an installation: `kb.tokens`."""
@@ -159,6 +212,15 @@ class AsyncChat:
         speaker: the name of who speaks
         hidden: told to the model with it, shown nowhere
         parts: what a model made the message of, to send it again as it was
+        """
+    async def add_all(
+        self, turns: collections.abc.Sequence[keepbook.book.chats.face.NewTurn], after: int | None = None
+    ) -> collections.abc.Sequence[keepbook.book.chats.threads.Message]:
+        """Record several turns, all or none. `after` is how many you have seen of this chat: where others have come
+        meanwhile, a `Conflict` with the code `turns` says so.
+
+        turns: the numbers of turns; by default all that are meant
+        after: only what came after the entry of this number
         """
     async def bring_into_view(
         self, turns: collections.abc.Sequence[int] | None = None
@@ -1364,6 +1426,9 @@ class AsyncBook:
 
         load: the number of an import, as it was answered
         """
+    @property
+    def texts(self) -> AsyncTexts:
+        """What programs keep under names: keys, paths."""
     async def thread(self, session: str, *, incognito: bool = False) -> AsyncChat:
         """The chat of an outside agent's session: `.add(role, text)`, `.close()`.
 
@@ -1505,6 +1570,26 @@ class AsyncKeepbook:
         """
     async def close(self) -> None:
         """Close the database. Books that were opened here cannot be used any more."""
+    async def tools(
+        self,
+        preset: str | None = None,
+        *,
+        owner: str,
+        thread_id: str | None = None,
+        turn_ids: collections.abc.Sequence[str] = (),
+        mode: str | None = None,
+        agent: str | None = None,
+    ) -> AsyncToolSet:
+        """The preset's tools over one owner's book, for any agent framework. In `authoring` mode they include those
+        that write a skill; for one of the book's agents, those with which it records its decisions.
+
+        preset: the vocabulary and policy to go by; by default the one in force
+        owner: whose: a name of your choice for a person
+        thread_id: the chat it comes from, or is about
+        turn_ids: the turns of the chat that said it
+        mode: what the chat is for: authoring, coach or ops
+        agent: one of the book's agents: its name or id
+        """
     async def owners(self) -> builtins.list[str]:
         """Everybody who has a book here."""
     async def facts(self) -> builtins.dict[str, str]:

@@ -20,14 +20,14 @@ from typing import Any
 class KeepbookError(Exception):
     """Anything Keepbook refuses, with a stable `code` and a sentence for a person."""
 
-    code = "error"
+    code: str = "error"
 
     def __init__(self, message: str, *, code: str | None = None, field: str | None = None, **details: Any) -> None:
         super().__init__(message)
-        self.message = message
-        self.code = code or type(self).code
-        self.field = field
-        self.details = details
+        self.message: str = message
+        self.code: str = code or type(self).code
+        self.field: str | None = field
+        self.details: dict[str, Any] = details
 
     def add(self, words: str) -> None:
         """Say more, once more is known."""

@@ -25,6 +25,7 @@ from keepbook.book.ledger.ledger import Origin, held_against_clock
 from keepbook.book.owners import authority
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
+from keepbook.book.owners.servers import Servers
 from keepbook.book.owners.tokens import Tokens
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.extension import Extension, find_extensions, load_part, shipped
@@ -155,6 +156,8 @@ class Installation:
             allow_bypass_login=self.settings.allow_bypass_login, before_keeping=cover,
             extensions=self.extensions,
         )  # fmt: skip
+        self.servers = Servers(self._database)
+        """The servers over this database: each says that it is alive."""
         self._embedder: str = embedder or self.settings.embedder
 
     def book(
@@ -181,7 +184,6 @@ class Installation:
             self._presets,
             closer=self._close,
             penciller=self._pencil,
-            supersedes=self._supersedes,
             close_after_hours=self.settings.close_after_hours,
             meaning=self.meaning,
             settings=self.settings,
@@ -266,12 +268,6 @@ class Installation:
         from keepbook.models.pencil import pencil_lines
 
         return pencil_lines(opened, thread_id)
-
-    def _supersedes(self, earlier: str, later: str) -> bool:
-        # See tools().
-        from keepbook.models.later_words import supersedes
-
-        return supersedes(earlier, later)
 
     def _close(self, opened: OpenBook, thread_id: str, *, offline: bool = False) -> "ClosingResult":
         # See tools().
@@ -379,6 +375,10 @@ class Installation:
             found["due", work] = number
             found["due_seconds", work] = (now - parse_stamp(since)).total_seconds()
         return found
+
+    def follow_counts(self, told: Callable[[Mapping[tuple[str, str], float]], None]) -> None:
+        """Tell a method, as long as its object lives, of everything that is counted from now on."""
+        self._database.tally.follow(told)
 
     def owners(self) -> list[str]:
         """Everybody who has a book here."""

@@ -117,6 +117,9 @@ class Settings:
     max_memories: int | None = _setting("How many memories one owner may have, archive included.", None, least=0)
     max_chats: int | None = _setting("How many chats one owner may have.", None, least=0)
     max_bytes: int | None = _setting("How many characters one owner's memories and chats may have.", None, least=0)
+    server_seconds: float = _setting(
+        "How long a call to a server is tried again while it restarts or is busy, in seconds.", 30.0, least=0
+    )
     rate_per_minute: int = _setting(
         "Requests a token, or an address without one, may send in a minute; 0: any.", 1200, least=0
     )
@@ -125,6 +128,7 @@ class Settings:
     import_memory_mb: int = _setting("Memory that reading a large or packed file may take, in MB.", 512, least=64)
     import_cpu_seconds: int = _setting("Processor time that it may take, in seconds.", 60, least=1, most=86_400)
     allowed_hosts: Several = _setting("Host names the server answers to, beside the one bound.", Several())
+    cors_origins: Several = _setting("Sites whose pages may call the API with a token: https://app.example.", Several())
     host: str = _setting("The address the server listens on.", "127.0.0.1")
     proxy_headers: bool = _setting("Whether a proxy in front says who the client is, and that it came over TLS.", False)
     forwarded_allow_ips: Several = _setting("The addresses or networks of such proxies.", Several(("127.0.0.1",)))
@@ -221,6 +225,14 @@ def load_settings(**given: Any) -> Settings:
 
 def config_path() -> Path:
     return Path(os.environ.get("KEEPBOOK_CONFIG", str(HOME / "config.toml"))).expanduser()
+
+
+def misspelt_variables() -> dict[str, str | None]:
+    """The `KEEPBOOK_…` variables of the environment that no setting has, each with what was probably meant. Those of
+    the tests are none of a person's."""
+    known = {f"KEEPBOOK_{name.upper()}" for name in known_settings()} | {"KEEPBOOK_CONFIG"}
+    strange = {name for name in os.environ if name.startswith("KEEPBOOK_")} - known
+    return {name: nearest_name(name, known) for name in sorted(strange) if not name.startswith("KEEPBOOK_TEST")}
 
 
 def in_environment(names: "frozenset[str]") -> list[str]:

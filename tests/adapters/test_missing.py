@@ -15,7 +15,12 @@ NEEDS = {
     "langchain": "langchain",
 }
 """Each adapter, and the extra that brings what it needs."""
-APART = {"llama_index": "llama-index-core", "google_adk": "google-adk"}
+APART = {
+    "llama_index": "llama-index-core",
+    "google_adk": "google-adk",
+    "crewai": "crewai",
+    "agent_framework": "agent-framework-core",
+}
 """Those with pins of their own, and the package; `make test-adapters` runs a program on each."""
 
 
@@ -26,7 +31,8 @@ def _python(code: str) -> str:
 def test_a_framework_that_is_not_installed_is_named_with_the_line_that_installs_it() -> None:
     said = _python(
         "import importlib, sys\n"
-        "gone = ('pydantic_ai', 'langgraph', 'agents', 'anthropic', 'langchain_core', 'llama_index', 'google.adk')\n"
+        "gone = ('pydantic_ai', 'langgraph', 'agents', 'anthropic', 'langchain_core', 'llama_index', 'google.adk',"
+        " 'crewai', 'agent_framework')\n"
         "for name in gone: sys.modules[name] = None\n"
         f"for adapter in {[*NEEDS, *APART]}:\n"
         "    try: importlib.import_module(f'keepbook.adapters.{adapter}')\n"

@@ -7,7 +7,6 @@ import asyncio
 import inspect
 import itertools
 import shutil
-import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -15,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from tests.databases import database
+from tests.serving import SCOPES, serving
 
 from keepbook import AsyncKeepbook, Keepbook
 from keepbook.client.off_loop import OffLoop
+from keepbook.client.tool_sets import AsyncToolSet, RemoteToolSet
 from keepbook.doors.http.app import create_app
 
 PLACES = ("sqlite", "postgresql", "remote", "async", "async-remote")
-SCOPES = ("read", "write", "admin", "person")
 _numbers = itertools.count(1)
 
 
@@ -56,9 +55,24 @@ class Driven:
     def _shown(self, value: Any) -> Any:
         if inspect.iscoroutine(value):
             return self._shown(self._loop.run(value))
+        if isinstance(value, AsyncToolSet | RemoteToolSet):
+            return DrivenTools(value, self._loop)
         if callable(value) and not isinstance(value, OffLoop):
             return lambda *args, **given: self._shown(value(*(getattr(arg, "_held", arg) for arg in args), **given))
         return Driven(value, self._loop) if isinstance(value, OffLoop) or hasattr(value, "_connection") else value
+
+
+class DrivenTools(Driven):
+    """A set of tools also answers what is in it."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._held
 
 
 @pytest.fixture(scope="session")
@@ -82,20 +96,6 @@ def opened(template: str, folder: Path) -> Iterator[Keepbook]:
     shutil.copyfile(template, folder / "book.db")
     with Keepbook(folder / "book.db", embedder="none") as kb:
         yield kb
-
-
-@contextmanager
-def serving(app: Any) -> Iterator[str]:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{bound.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 @pytest.fixture

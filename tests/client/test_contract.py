@@ -282,3 +282,61 @@ def test_keys_are_made_and_revoked(places: Callable[[str], Any], owner: str, ser
         with pytest.raises(NotAllowed) as other:
             kb.book(f"{owner} else").list()
         assert other.value.code == "other_owner"
+
+
+@pytest.fixture
+def tools(there: Any, owner: str) -> Any:
+    return there.tools("general", owner=owner, thread_id="chat-7")
+
+
+def test_tools_are_the_same_and_what_they_save_is_undone(
+    tools: Any, book: Any, there: Any, places: Callable[[str], Any], owner: str
+) -> None:
+    here = places("sqlite").tools("general", owner=owner)
+    assert [tool.name for tool in tools] == [tool.name for tool in here]
+    for form in ("openai", "anthropic", "mcp"):
+        assert tools.schemas(form) == here.schemas(form)
+    assert (len(tools), "remember" in tools, "undo" in tools) == (len(here), True, False)
+    said = tools.call("remember", '{"content": "Is allergic to peanuts", "category": "profile"}')
+    (kept,) = book.list()
+    assert said.text.startswith(f"Saved [{kept.id}]: Is allergic to peanuts")
+    assert (kept.source, kept.thread_id, said.error) == ("chat", "chat-7", None)
+    assert (said.memory_event["op"], said.memory_event["id"]) == ("remember", kept.id)
+    assert "Is allergic to peanuts" in tools.call("recall", {"query": "peanuts?"}).text
+    book.undo(said.memory_event["event"])
+    assert book.list().total == 0
+    assert "forget" not in tools.without(["forget"])
+    advisor = there.tools("advisor", owner=owner)
+    assert "save_preference" in advisor
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code"),
+    [
+        ("forget", {"memory": "nothing like it"}, "not_found"),
+        ("remember", {"words": 1}, "invalid"),
+        ("remember", "{no json", "json"),
+        ("remember", {"content": "\ud800 half"}, "invalid"),
+        ("fly", {}, "unknown_tool"),
+        ("recall", None, "invalid"),
+    ],
+)
+def test_what_a_model_gets_wrong_is_answered_in_the_same_words(
+    tools: Any, places: Callable[[str], Any], owner: str, book: Any, name: str, arguments: Any, code: str
+) -> None:
+    here = places("sqlite").tools("general", owner=f"{owner} too").call(name, arguments)
+    said = tools.call(name, arguments)
+    assert (said.error, said.text, said.data) == (code, here.text, here.data)
+    assert book.ledger() == []
+
+
+def test_a_key_that_only_reads_is_told_so_in_words(served: tuple[str, str], there: Any, owner: str) -> None:
+    with Keepbook(served[0], token=served[1]) as kb:
+        made = kb.tokens.create(owner, kind="agent", scopes=("read",))
+    with Keepbook(served[0], token=made.token) as kb:
+        tools = kb.tools("general", owner=owner)
+        assert tools.call("remember", {"content": "Likes tea"}).error == "scope"
+        assert tools.call("list_memories").error is None
+    with Keepbook(served[0], token="kb_unknown") as kb, pytest.raises(NotAllowed) as unknown:
+        kb.tools("general", owner=owner)
+    assert unknown.value.code == "unauthenticated"

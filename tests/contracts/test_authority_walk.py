@@ -51,6 +51,8 @@ NOW = "2026-12-31T09:00:00Z"
 BODIES: dict[str, Any] = {
     "POST /api/memory/": {"content": "Votes green"},
     "PUT /api/memory/{id}": {"content": "Votes blue"},
+    "POST /api/texts": {"changes": [{"scope": "walk", "name": "a", "line": "Votes green"}]},
+    "POST /api/chat/threads/{id}/turns": {"turns": [{"role": "user", "text": "Hello"}]},
     "POST /api/memory/links": {"from_id": "?", "to_id": "?", "relation": "relates_to"},
     "POST /api/memory/inject": {"session": "walk"},
     "POST /api/chat/threads": {"session": "walk"},

@@ -14,7 +14,7 @@ from keepbook.doors.cli import main
 from keepbook.settings import known_settings
 
 ROOT = Path(__file__).parents[2]
-FILES = ("Dockerfile", "compose.yaml", "deploy/keepbook.service", "docs/production.md")
+FILES = ("Dockerfile", "compose.yaml", "deploy/keepbook.service", "deploy/kubernetes.yaml", "docs/production.md")
 PARAMETERS = {"KEEPBOOK_HOST"}
 """Of compose.yaml itself."""
 
@@ -53,7 +53,8 @@ def test_every_command_line_can_be_read(capsys: pytest.CaptureFixture[str]) -> N
     started = [services["upgrade"]["command"], services["keepbook"]["command"]]
     started += [line.split()[1:] for line in lines(r"^ExecStart=(.*)$", "deploy/keepbook.service")]
     started += [re.findall(r'"([^"]+)"', line) for line in lines(r"^CMD (.*)$", "Dockerfile")]
-    assert len(started) == 4
+    started += [yaml.safe_load(line) for line in lines(r"^ +args: (.*)$", "deploy/kubernetes.yaml")]
+    assert len(started) == 6
     for line in started:
         assert main([*line, "--help"]) == 0, capsys.readouterr().err
 

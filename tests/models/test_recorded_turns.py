@@ -197,6 +197,25 @@ def test_the_person_takes_such_turns_out_of_view(kb: Keepbook, alice: Any, agent
     assert alice.verify().ok
 
 
+def test_with_such_a_turn_goes_the_reply_that_it_asked_for(kb: Keepbook, alice: Any, agent: Any) -> None:
+    chat = alice.threads.start()
+    say(kb, agent.threads.get(chat.id), "Answer: I forget the allergy with your next turn.", Calls())
+    chat.take_out_of_view()
+    model = Calls()
+    say(kb, chat, "What should I cook?", model)
+    assert model.sent == ["What should I cook?"]
+    say(kb, chat, "And for dessert?", model)
+    assert model.sent == ["What should I cook?", "Done.", "And for dessert?"]
+
+
+def test_an_agent_says_nothing_of_what_is_on_the_persons_screen(alice: Any, agent: Any) -> None:
+    with pytest.raises(NotAllowed) as refused:
+        agent.threads.start(focus=ORDER)
+    assert refused.value.code == "person_only"
+    assert agent.threads.start(mode="coach").thread.focus is None
+    assert alice.threads.start(focus="page: Trades").thread.focus == "page: Trades"
+
+
 def test_a_summary_of_such_turns_lowers_what_follows_until_they_are_out_of_view(
     kb: Keepbook, alice: Any, agent: Any, mine: Any
 ) -> None:

@@ -24,6 +24,10 @@ def log_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
+def index_of(path: Path) -> Path:
+    return path.with_name(path.name + "-shm")
+
+
 def delete(path: Path) -> None:
     path.unlink()
 
@@ -42,7 +46,11 @@ def delete_log(path: Path) -> None:
     log_of(path).unlink()
 
 
-@pytest.mark.parametrize("harm", [delete, move, replace, delete_log])
+def delete_index(path: Path) -> None:
+    index_of(path).unlink()
+
+
+@pytest.mark.parametrize("harm", [delete, move, replace, delete_log, delete_index])
 def test_what_is_written_to_a_file_that_is_gone_is_refused(tmp_path: Path, harm: Callable[[Path], None]) -> None:
     path = tmp_path / "book.db"
     with Keepbook(path) as kb:
@@ -55,7 +63,50 @@ def test_what_is_written_to_a_file_that_is_gone_is_refused(tmp_path: Path, harm:
             assert refused.value.code == "moved"
         there = path.exists()
     assert path.exists() == there
-    assert there == (harm in (replace, delete_log))
+    assert there == (harm in (replace, delete_log, delete_index))
+
+
+OTHER = """
+import sys
+from keepbook import Keepbook
+with Keepbook(sys.argv[1], embedder="none") as kb:
+    book = kb.book("alice")
+    if len(sys.argv) > 2:
+        book.remember(sys.argv[2])
+    print(*(memory.content for memory in book.list()), book.verify().ok, sep=",")
+"""
+
+
+def other_process(*arguments: object) -> str:
+    command = [sys.executable, "-c", OTHER, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.process
+def test_without_the_logs_index_nobody_writes_over_what_another_process_kept(tmp_path: Path) -> None:
+    path = tmp_path / "book.db"
+    with Keepbook(path) as kb:
+        book = kb.book("alice")
+        book.remember("Plays the cello")
+        index_of(path).unlink()
+        assert other_process(path, "Plays the oboe") == "Plays the cello,Plays the oboe,True"
+        for _ in range(2):
+            with pytest.raises(Conflict) as refused:
+                book.remember("Plays chess")
+            assert refused.value.code == "moved"
+        with kb._database.read("alice"), pytest.raises(Conflict), kb._database.read("alice"):
+            pass  # a further connection of this process would share the old index
+    assert other_process(path) == "Plays the cello,Plays the oboe,True"
+
+
+@pytest.mark.parametrize("harm", [delete_log, delete_index])
+def test_what_was_kept_before_the_log_went_is_kept_at_the_end(tmp_path: Path, harm: Callable[[Path], None]) -> None:
+    path = tmp_path / "book.db"
+    with Keepbook(path) as kb:
+        kb.book("alice").remember("Plays the cello")
+        harm(path)
+    with Keepbook(path) as again:
+        assert again.book("alice").list().total == 1
 
 
 def test_no_new_file_is_made_where_the_book_was(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ GOLDEN = {
             "idempotentHint": True,
             "openWorldHint": False,
         },
-        "_meta": {"tags": ["memory"]},
+        "_meta": {"tags": ["memory"], "does": "forget"},
     },
 }
 

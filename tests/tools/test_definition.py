@@ -219,3 +219,14 @@ def test_a_tool_cannot_be_changed(tool: Tool) -> None:
         tool.name = "other"  # type: ignore[misc]
     with pytest.raises(TypeError):
         tool.arguments["more"] = Argument("kind", "")  # type: ignore[index]
+
+
+def test_an_argument_may_be_written_in_camel_case() -> None:
+    def events(deployment_id: str, URL: str = "") -> ToolAnswer:  # noqa: N803
+        """Events."""
+        return ToolAnswer("", [deployment_id, URL])
+
+    tool = define(events, annotations=READS)
+    assert tool({"deploymentId": "d1", "URL": "x"}).data == ["d1", "x"]
+    with pytest.raises(Invalid, match="deploymentName"):
+        tool({"deployment_id": "d1", "deploymentName": "x"})

@@ -15,6 +15,7 @@ from typing import Any
 from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
+from keepbook.book.chats.face import NewTurn
 from keepbook.book.text.quotation import shown_text
 
 try:
@@ -76,16 +77,14 @@ class KeepbookMemoryService(BaseMemoryService):
         """What is new of a session; of a whole one everything up to the last turn we have is known."""
         chat = self._book(user).thread(f"{app}:{session}")
         known = chat.thread.turns if whole else 0
-        for role, text, at in said[known:]:
-            chat.add(role, text, at)
+        chat.add_all([NewTurn(role, text, at) for role, text, at in said[known:]])
         if self._close:
             chat.close()
 
     def _keep(self, user: str, said: list[tuple[str, str | None]]) -> None:
         book = self._book(user)
-        with book.transaction():
-            for text, at in said:
-                book.remember(text, valid_from=at, force=True)
+        for text, at in said:
+            book.remember(text, valid_from=at, force=True)
 
     def _search(self, user: str, query: str) -> list[MemoryEntry]:
         book = self._book(user)

@@ -24,6 +24,7 @@ from keepbook.book.memory import named_texts
 from keepbook.book.memory.memories import BELOW, Memory
 from keepbook.book.recall.memories import Hit
 from keepbook.book.text.words import query_terms, terms
+from keepbook.book.texts import TextChange
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.patterns import regex
 
@@ -49,6 +50,8 @@ except ImportError as error:
 ROOT = "langgraph"
 """The scope of everything a graph keeps; the labels of a namespace follow, parted by dots."""
 MOST_HITS = 200
+LINE_CHARS = 500
+"""What a line holds in the presets that are shipped: a longer text is not rewritten by rewriting its line."""
 TEXT_FIELDS = ("text", "content", "memory", "fact", "data")
 """Where a value is looked through for what it says."""
 _UNKEEPABLE = regex("[\x7f-\x9f\ud800-\udfff]")
@@ -113,9 +116,9 @@ class KeepbookStore(BaseStore):
                     raise Invalid(f"a store cannot do {type(op).__name__}", field="ops")
         for owner, wanted in puts.items():
             book = self._book(owner)
-            with book.transaction():
-                for put in wanted.values():
-                    self._put(book, put)
+            changes = [change for put in wanted.values() if (change := self._change(book, put)) is not None]
+            if changes:
+                book.texts.write(changes)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -126,7 +129,7 @@ class KeepbookStore(BaseStore):
         swept = 0
         for owner in [self._owner] if self._owner is not None else self._kb.owners():
             book = self._book(owner)
-            for memory in named_texts.within(book, ROOT):
+            for memory in book.texts.list(ROOT):
                 if _is_expired(memory, book):
                     book.delete(memory.id)
                     swept += 1
@@ -136,35 +139,29 @@ class KeepbookStore(BaseStore):
 
     def _get(self, op: GetOp) -> Item | None:
         book = self._book(self._owner_of(op.namespace))
-        memory = named_texts.find_named(book, self._scope(op.namespace), op.key)
+        memory = _newest(book, self._scope(op.namespace), op.key)
         if memory is None or _is_expired(memory, book):
             return None
         if op.refresh_ttl:
             _refresh(book, memory)
         return Item(**self._item(book, memory))
 
-    def _put(self, book: Book, op: PutOp) -> None:
+    def _change(self, book: Book, op: PutOp) -> TextChange | None:
+        """What a put changes; nothing where it puts what is there."""
         if op.ttl is not None and op.ttl <= 0:
             raise Invalid("ttl is minutes, more than 0", field="ttl")
         scope, key = self._scope(op.namespace), named_texts.exact(op.key, "key")
         if op.value is None:
-            for memory in named_texts.all_named(book, scope, key):
-                book.delete(memory.id)
-            return
+            return TextChange(scope=scope, name=key)
         value, index = _as_json_value(op.value), self._fields if op.index is None else op.index
-        known = named_texts.find_named(book, scope, key)
+        known = _newest(book, scope, key)
         if known is not None and op.ttl is None and (_value(known), _index(known), _ttl(known)) == (value, index, None):
-            return
-        line = named_texts.line_for(book, scope, key, _text_of(value, index), known=known)
+            return None
         more = {"index": index, "ttl": op.ttl}
-        body = _dump_item({"value": value, "line": line} | {name: one for name, one in more.items() if one is not None})
-        until = None if op.ttl is None else book.now + timedelta(minutes=op.ttl)
-        if known is not None:
-            book.update(known.id, line, body=body, valid_until=until or "")
-        else:
-            book.remember(
-                line, category=self._category, subject=key, scope=scope, body=body, force=True, valid_until=until
-            )
+        body = _dump_item({"value": value} | {name: one for name, one in more.items() if one is not None})
+        until = "" if op.ttl is None else book.now + timedelta(minutes=op.ttl)
+        line = _text_of(value, index)
+        return TextChange(scope=scope, name=key, line=line, body=body, category=self._category, valid_until=until)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         book = self._book(self._owner_of(op.namespace_prefix))
@@ -174,7 +171,7 @@ class KeepbookStore(BaseStore):
             hits = book.recall(op.query, MOST_HITS, scope=scope + BELOW)
             found = ((hit, hit.relevance) for hit in hits if hit.subject and _answers(hit, op.query))
         else:
-            found = ((memory, None) for memory in named_texts.within(book, scope))
+            found = ((memory, None) for memory in book.texts.list(scope))
         fitting = [
             (memory, score)
             for memory, score in found
@@ -194,7 +191,7 @@ class KeepbookStore(BaseStore):
                 "whose namespaces? A store never lists all owners: give a prefix that names one", field="prefix"
             )
         book = self._book(owner)
-        every = (self._namespace(book, scope) for scope in named_texts.scopes_within(book, ROOT))
+        every = (self._namespace(book, scope) for scope in book.texts.scopes(ROOT))
         found = (each for each in every if all(_matches(condition, each) for condition in conditions))
         return sorted({each[: op.max_depth] for each in found})[op.offset : op.offset + op.limit]
 
@@ -238,6 +235,11 @@ class KeepbookStore(BaseStore):
         }
 
 
+def _newest(book: Book, scope: str, key: str) -> Memory | None:
+    found = book.texts.list(scope, name=key)
+    return found[-1] if found else None
+
+
 # Values
 
 
@@ -261,7 +263,7 @@ def _item_of(memory: Memory) -> dict[str, Any]:
         kept = json.loads(memory.body or "")
         if isinstance(kept, dict) and isinstance(kept.get("value"), dict):
             return kept
-    return {"value": {"text": memory.content}, "line": memory.content}  # put into this scope through another door
+    return {"value": {"text": memory.content}}  # put into this scope through another door
 
 
 def _index(memory: Memory) -> Any:
@@ -306,10 +308,10 @@ def _refresh(book: Book, memory: Memory) -> None:
 
 def _value(memory: Memory) -> dict[str, Any]:
     """The value as it was put; where its line said all of its text and was rewritten in the book, with the new text."""
-    kept = _item_of(memory)
-    value: dict[str, Any] = kept["value"]
-    line, path = str(kept.get("line")), _text_path(value)
-    if line == memory.content or not path or not line.startswith(named_texts.one_line(_value_at(value, path))):
+    value: dict[str, Any] = _item_of(memory)["value"]
+    path, line = _text_path(value), _text_of(value, _index(memory))
+    is_whole = bool(path) and len(line) <= LINE_CHARS and line.startswith(_value_at(value, path))
+    if not is_whole or named_texts.is_line_of(memory, line):
         return value
     return _with_value_at(value, path, memory.content.removesuffix(f" [{memory.subject}]"))
 

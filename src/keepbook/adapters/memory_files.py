@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from keepbook.app import Keepbook
 from keepbook.book.memory import named_texts
 from keepbook.book.memory.memories import Memory
+from keepbook.book.texts import NONE_THERE, TextChange
 from keepbook.errors import KeepbookError
 from keepbook.patterns import regex
 
@@ -27,6 +28,8 @@ TOOL = {"type": "memory_20250818", "name": "memory"}
 LARGEST = 64 * 1024
 LEVELS = 2
 MOST_LINES = 999_999
+TRIES = 5
+"""How often a command looks again, where somebody else writes into the same files."""
 AROUND = 2
 """Lines shown before and after an edit."""
 
@@ -53,7 +56,7 @@ class Files:
     """The memory directory of one owner."""
 
     def __init__(self, kb: Keepbook, *, owner: str, scope: str = SCOPE) -> None:
-        self._book = kb.book(owner, by="agent", door="memory-tool")
+        self._texts = kb.book(owner, by="agent", door="memory-tool").texts
         self._scope = named_texts.exact(scope, "scope")
 
     def run(self, command: Mapping[str, Any]) -> str:
@@ -66,18 +69,19 @@ class Files:
     def do(self, command: Mapping[str, Any]) -> str:
         """Carry out a tool call; a refusal is raised, so that it can be marked as an error."""
         name, given = _check_arguments(command)
-        try:
-            with self._book.transaction():
+        for left in reversed(range(TRIES)):
+            try:
                 answer: str = getattr(self, f"_{name}")(**given)
                 return answer
-        except KeepbookError as error:
-            raise Refused(f"Error: {error.message}") from error
+            except KeepbookError as error:
+                if error.code == "version" and left:  # somebody else wrote between our look and our word
+                    continue
+                raise Refused(f"Error: {error.message}") from error
+        raise AssertionError("the last try answers or refuses")
 
     def clear(self) -> str:
         """Put every file into the trash."""
-        with self._book.transaction():
-            for memory in named_texts.below(self._book, self._scope, f"{ROOT}/"):
-                self._book.delete(memory.id)
+        self._texts.write([self._removal(memory) for memory in self._below(ROOT)])
         return "All memory cleared"
 
     # Commands
@@ -86,7 +90,7 @@ class Files:
         path = clean_path(path)
         if (memory := self._file(path)) is not None:
             return _numbered_file(path, memory.body or "", view_range)
-        inside = named_texts.below(self._book, self._scope, f"{path}/")
+        inside = self._below(path)
         if not inside and path != ROOT:
             raise Refused(f"The path {path} does not exist. Please provide a valid path.")
         return _directory(path, {memory.subject or "": _size(memory) for memory in inside})
@@ -136,8 +140,7 @@ class Files:
         path = clean_path(path)
         if path == ROOT:
             raise Refused(f"Error: The {ROOT} directory itself cannot be deleted")
-        for memory in self._files_of(path):
-            self._book.delete(memory.id)
+        self._texts.write([self._removal(memory) for memory in self._files_of(path)])
         return f"Successfully deleted {path}"
 
     def _rename(self, old_path: str, new_path: str) -> str:
@@ -148,22 +151,23 @@ class Files:
         new = self._vacant(new_path, f"Error: The destination {new_path} already exists")
         if f"{new}/".startswith(f"{old}/"):
             raise Refused(f"Error: {old} cannot be moved into itself")
-        for memory in moved:
-            path = new + (memory.subject or "").removeprefix(old)
-            self._write(clean_path(path), memory.body or "", known=memory)
+        paths = [clean_path(new + (memory.subject or "").removeprefix(old)) for memory in moved]
+        renamed = [self._change(path, memory.body or "", memory) for path, memory in zip(paths, moved, strict=True)]
+        self._texts.write(renamed)
         return f"Successfully renamed {old} to {new}"
 
     # Files
 
     def _file(self, path: str) -> Memory | None:
-        return named_texts.find_named(self._book, self._scope, path)
+        found = self._texts.list(self._scope, name=path)
+        return found[-1] if found else None
+
+    def _below(self, path: str) -> Sequence[Memory]:
+        return self._texts.list(self._scope, prefix=f"{path}/")
 
     def _files_of(self, path: str) -> Sequence[Memory]:
         """The file of that path, or all that lie below it."""
-        found = [
-            *named_texts.all_named(self._book, self._scope, path),
-            *named_texts.below(self._book, self._scope, f"{path}/"),
-        ]
+        found = [*self._texts.list(self._scope, name=path), *self._below(path)]
         if not found:
             raise Refused(f"Error: The path {path} does not exist")
         return found
@@ -172,14 +176,14 @@ class Files:
         path = clean_path(path)
         if (memory := self._file(path)) is not None:
             return path, memory
-        if path == ROOT or named_texts.below(self._book, self._scope, f"{path}/"):
+        if path == ROOT or self._below(path):
             raise Refused(f"Error: The path {path} is a directory, not a file.")
         raise Refused(f"Error: The path {path} does not exist. Please provide a valid path.")
 
     def _vacant(self, path: str, taken: str) -> str:
         """A path where a file can be: nothing is there, and nothing above it is a file."""
         path = clean_path(path)
-        if path == ROOT or self._file(path) is not None or named_texts.below(self._book, self._scope, f"{path}/"):
+        if path == ROOT or self._file(path) is not None or self._below(path):
             raise Refused(taken)
         above = path.rpartition("/")[0]
         while above != ROOT:
@@ -189,17 +193,26 @@ class Files:
         return path
 
     def _write(self, path: str, text: str, *, known: Memory | None = None) -> None:
+        self._texts.write([self._change(path, text, known)])
+
+    def _change(self, path: str, text: str, known: Memory | None) -> TextChange:
         if (size := len(text.encode(errors="replace"))) > LARGEST:
             raise Refused(
                 f"Error: {path} would have {size / 1024:.1f} KB, and a memory file holds at most {LARGEST // 1024} KB; "
                 "shorten it, or put a part into another file"
             )
         first = next((line for line in text.splitlines() if line.strip()), "(empty)")
-        line = named_texts.line_for(self._book, self._scope, path, f"{path}: {first}", known=known)
-        if known is None:
-            self._book.remember(line, subject=path, scope=self._scope, body=text, force=True)
-        else:
-            self._book.update(known.id, line, subject=path, body=text)
+        return TextChange(
+            scope=self._scope,
+            name=path,
+            line=f"{path}: {first}",
+            body=text,
+            id=None if known is None else known.id,
+            version=NONE_THERE if known is None else known.version,
+        )
+
+    def _removal(self, memory: Memory) -> TextChange:
+        return TextChange(scope=self._scope, name=memory.subject or "", id=memory.id, version=memory.version)
 
 
 # Rules

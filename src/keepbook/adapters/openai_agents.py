@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
-from keepbook.book.chats.face import Chat
+from keepbook.book.chats.face import Chat, NewTurn
 from keepbook.book.chats.threads import MESSAGE_LIMIT, Message
 from keepbook.book.ground.limits import clean_line
+from keepbook.errors import Conflict
 
 try:
     from agents import TResponseInputItem
@@ -61,59 +62,64 @@ class KeepbookSession:
         """The latest items, all without a limit, oldest first."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        items = await self._in_turn(lambda now: [item for _, item in now.standing()])
+        items = await asyncio.to_thread(lambda: [item for _, item in self._present().standing()])
         return items if limit is None else items[max(0, len(items) - max(0, limit)) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        def add(now: _Present) -> None:
-            for item in items:
-                _add(now.chat, cast(Mapping[str, Any], item))
-
         if items:
-            await self._in_turn(add)
+            said = [cast(Mapping[str, Any], item) for item in items]
+            await self._add(lambda now: (_turns_of(said, len(now.said)), None))
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Take back the last item: the session no longer gives it, the chat still shows that it was said."""
 
-        def pop(now: _Present) -> TResponseInputItem | None:
+        def pop(now: _Present) -> tuple[list[NewTurn], TResponseInputItem | None]:
             if not (standing := now.standing()):
-                return None
+                return [], None
             turn, item = standing[-1]
-            now.chat.add("tool", "", parts={"popped": turn})
-            return item
+            return [NewTurn("tool", "", parts={"popped": turn})], item
 
-        return await self._in_turn(pop)
+        return await self._add(pop)
 
     async def clear_session(self) -> None:
         """Close the chat and read it for memories; the session goes on in a new chat."""
 
-        def leave(now: _Present) -> Chat | None:
+        def leave(now: _Present) -> tuple[list[NewTurn], Chat | None]:
             if not now.standing():
-                return None
-            now.chat.add("tool", "", parts={"continued": f"{self.session_id}~{secrets.token_hex(4)}"})
-            return now.chat
+                return [], None
+            following = f"{self.session_id}~{secrets.token_hex(4)}"
+            return [NewTurn("tool", "", parts={"continued": following})], now.chat
 
-        if (left := await self._in_turn(leave)) is not None:
+        if (left := await self._add(leave)) is not None:
             await asyncio.to_thread(left.close)
 
     # Beyond it
 
     async def inject(self) -> str:
         """The memory block for this conversation's instructions: rendered once, then the same bytes."""
-        return await self._in_turn(lambda now: now.chat.inject())
+        now = await asyncio.to_thread(self._present)
+        return await asyncio.to_thread(now.chat.inject)
 
     async def close(self) -> "ClosingResult":
         """Read what is new in the conversation for memories: it is over for now."""
-        chat = await self._in_turn(lambda now: now.chat)
-        closed: ClosingResult = await asyncio.to_thread(chat.close)
+        now = await asyncio.to_thread(self._present)
+        closed: ClosingResult = await asyncio.to_thread(now.chat.close)
         return closed
 
-    async def _in_turn(self, act: "Callable[[_Present], Answered]") -> Answered:
-        """Act on the chat as it stands; nobody else writes into this book meanwhile."""
+    async def _add(self, decide: "Callable[[_Present], tuple[list[NewTurn], Answered]]") -> Answered:
+        """Record what was decided on the chat as it stands; if somebody else says something meanwhile, decide anew."""
 
         def work() -> Answered:
-            with self._book.transaction():
-                return act(self._present())
+            while True:
+                now = self._present()
+                turns, answer = decide(now)
+                try:
+                    if turns:
+                        now.chat.add_all(turns, after=len(now.said))
+                    return answer
+                except Conflict as conflict:
+                    if conflict.code != "turns":
+                        raise
 
         return await asyncio.to_thread(work)
 
@@ -131,20 +137,26 @@ class KeepbookSession:
 # Items and turns
 
 
-def _add(chat: Chat, item: Mapping[str, Any]) -> None:
-    """One item, exactly, as a note beside the turn that it is. The notes of an assistant's turn hold its tool calls,
+def _turns_of(items: Sequence[Mapping[str, Any]], said: int) -> list[NewTurn]:
+    turns: list[NewTurn] = []
+    for item in items:
+        turns += _turns_of_item(item, said + len(turns) + 1)
+    return turns
+
+
+def _turns_of_item(item: Mapping[str, Any], turn: int) -> list[NewTurn]:
+    """One item, exactly, as a note beside the `turn` that it is. The notes of an assistant's turn hold its tool calls,
     so there the item stands in a message of its own that names the turn."""
     role, kept = item.get("role"), json.dumps(item)
     text = _readable(_text(item.get("content")))
+    note = {"item": kept}
     if role == "user":
-        chat.add("user", text, parts={"item": kept})
-    elif role in ("system", "developer"):
-        chat.add("system", text, parts={"item": kept})
-    elif role == "assistant":
-        turn = chat.add("assistant", text).turn
-        chat.add("tool", "", parts={"item": kept, "of": turn})
-    else:
-        chat.add("tool", _readable(_deed(item)), parts={"item": kept})
+        return [NewTurn("user", text, parts=note)]
+    if role in ("system", "developer"):
+        return [NewTurn("system", text, parts=note)]
+    if role == "assistant":
+        return [NewTurn("assistant", text), NewTurn("tool", "", parts=note | {"of": turn})]
+    return [NewTurn("tool", _readable(_deed(item)), parts=note)]
 
 
 class _Present(NamedTuple):

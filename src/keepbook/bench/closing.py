@@ -74,10 +74,10 @@ def _chat(turns: int) -> list[Cost]:
     if embedder is not None:
         embedder.embed(texts[:1])
         embedding = _seconds(lambda: embedder.embed(texts))
-    before = _megabytes()
+    before = megabytes_held()
     extract(reading_of(texts[:2]))  # loads the reader
     closing = _seconds(lambda: extract(reading_of(texts)))
-    grown = Cost("megabytes that reading adds to the embedder", _megabytes() - before, MOST_MEGABYTES)
+    grown = Cost("megabytes that reading adds to the embedder", megabytes_held() - before, MOST_MEGABYTES)
     return (
         [grown]
         if embedder is None
@@ -99,7 +99,7 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def _megabytes() -> float:
+def megabytes_held() -> float:
     """What the process holds now. Where the system does not say, the most it ever held, which hides some of it."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize() / 2**20

@@ -62,8 +62,11 @@ def store_conversation(book: Book, told: EvaluationConversation) -> None:
         with book.transaction():
             chat = book.thread(session)
             for turn in turns:
-                role = "assistant" if turn.speaker.lower() in MACHINES else "user"
-                chat.add(role, turn.text or "…", turn.at, turn.speaker)
+                chat.add(role_of(turn), turn.text or "…", turn.at, turn.speaker)
+
+
+def role_of(turn: SpokenTurn) -> str:
+    return "assistant" if turn.speaker.lower() in MACHINES else "user"
 
 
 def of_product(book: Book) -> Finder:
@@ -73,29 +76,29 @@ def of_product(book: Book) -> Finder:
     return find
 
 
-def of_fts5(told: EvaluationConversation) -> Finder:
+def of_fts5(told: EvaluationConversation, most: int = DEPTHS[-1]) -> Finder:
     """What one gets for nothing: SQLite's own index, porter stems, any of the words."""
     base = sqlite3.connect(":memory:")
     base.execute("CREATE VIRTUAL TABLE said USING fts5(text, session UNINDEXED, nth UNINDEXED, tokenize='porter')")
-    base.executemany("INSERT INTO said VALUES (?, ?, ?)", [(_line(turn), *key) for key, turn in _turns(told)])
+    base.executemany("INSERT INTO said VALUES (?, ?, ?)", [(_line(turn), *key) for key, turn in turns_by_key(told)])
 
     def find(question: str) -> list[TurnKey]:
         words = " OR ".join(f'"{word}"' for word in tokens(question))
         query = "SELECT session, nth FROM said WHERE said MATCH ? ORDER BY bm25(said) LIMIT ?"
-        return [(session, nth) for session, nth in base.execute(query, (words, DEPTHS[-1]))] if words else []
+        return [(session, nth) for session, nth in base.execute(query, (words, most))] if words else []
 
     return find
 
 
-def of_meaning(told: EvaluationConversation, embedder: Embedder) -> Finder:
+def of_meaning(told: EvaluationConversation, embedder: Embedder, most: int = DEPTHS[-1]) -> Finder:
     """The embedder alone, as most stores use one."""
-    keys = [key for key, _ in _turns(told)]
-    rows = embedder.embed([_line(turn) for _, turn in _turns(told)])
+    keys = [key for key, _ in turns_by_key(told)]
+    rows = embedder.embed([_line(turn) for _, turn in turns_by_key(told)])
 
     def find(question: str) -> list[TurnKey]:
         asked = embedder.ask(question)
         likeness = [float(row @ asked) for row in rows]
-        return [keys[at] for at in sorted(range(len(keys)), key=lambda at: -likeness[at])[: DEPTHS[-1]]]
+        return [keys[at] for at in sorted(range(len(keys)), key=lambda at: -likeness[at])[:most]]
 
     return find
 
@@ -105,7 +108,7 @@ def _line(turn: SpokenTurn) -> str:
     return f"{turn.speaker}: {turn.text}"
 
 
-def _turns(told: EvaluationConversation) -> Iterator[tuple[TurnKey, SpokenTurn]]:
+def turns_by_key(told: EvaluationConversation) -> Iterator[tuple[TurnKey, SpokenTurn]]:
     for session, turns in told.sessions.items():
         for nth, turn in enumerate(turns, 1):
             yield (session, nth), turn

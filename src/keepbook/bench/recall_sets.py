@@ -65,15 +65,7 @@ _SESSION = regex(r"session_(\d+)")
 
 
 def _of_two(sample: Mapping[str, Any], reports: bool) -> EvaluationConversation:
-    told = sample["conversation"]
-    numbers = sorted(int(match[1]) for name in told if (match := _SESSION.fullmatch(name)))
-    sessions, place = {}, {}
-    for number in numbers:
-        turns = told[f"session_{number}"] or []
-        at = _moment(told.get(f"session_{number}_date_time"))
-        sessions[f"session {number}"] = [SpokenTurn(turn["speaker"], turn["text"], at) for turn in turns]
-        for nth, turn in enumerate(turns, 1):
-            place[_evidence_ids(turn["dia_id"])[0]] = (f"session {number}", nth)
+    sessions, place = locomo_sessions(sample["conversation"])
     questions = []
     for asked in sample["qa"]:
         kind = KINDS.get(int(asked["category"]))
@@ -84,6 +76,21 @@ def _of_two(sample: Mapping[str, Any], reports: bool) -> EvaluationConversation:
     return EvaluationConversation(sessions, questions, reports)
 
 
+def locomo_sessions(
+    told: Mapping[str, Any],
+) -> tuple[dict[str, list[SpokenTurn]], dict[tuple[int, int], TurnKey]]:
+    """The sessions of one conversation in their order, and which turn each id of the data names."""
+    numbers = sorted(int(match[1]) for name in told if (match := _SESSION.fullmatch(name)))
+    sessions, place = {}, {}
+    for number in numbers:
+        turns = told[f"session_{number}"] or []
+        at = parse_moment(told.get(f"session_{number}_date_time"))
+        sessions[f"session {number}"] = [SpokenTurn(turn["speaker"], turn["text"], at) for turn in turns]
+        for nth, turn in enumerate(turns, 1):
+            place[_evidence_ids(turn["dia_id"])[0]] = (f"session {number}", nth)
+    return sessions, place
+
+
 _EVIDENCE = regex(r"D:?(\d+):(\d+)")
 
 
@@ -92,7 +99,7 @@ def _evidence_ids(text: str) -> list[tuple[int, int]]:
     return [(int(session), int(turn)) for session, turn in _EVIDENCE.findall(text)]
 
 
-def _moment(text: str | None) -> datetime | None:
+def parse_moment(text: str | None) -> datetime | None:
     for form in ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"):
         try:
             return datetime.strptime(text or "", form).replace(tzinfo=UTC)

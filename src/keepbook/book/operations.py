@@ -38,6 +38,7 @@ from keepbook.book.recall.turns import topic_events
 from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.recall.turns.topic_events import TimelineLine
 from keepbook.book.text.topics import find_topics
+from keepbook.book.texts import Texts
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase
 from keepbook.book.writing import Writing
@@ -55,6 +56,11 @@ class BookOperations(Writing):
 
     def __repr__(self) -> str:
         return f"<Book of {self.owner!r}, written by {self.origin.actor}>"
+
+    @property
+    def texts(self) -> Texts:
+        """What programs keep under names: keys, paths."""
+        return Texts(self)
 
     @contextmanager
     def transaction(self) -> Iterator[Self]:

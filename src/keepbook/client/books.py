@@ -4,14 +4,16 @@ The faces of extensions hang on a book too: they are looked up by name when some
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, TextIO, TypeVar
 
 from keepbook.book.book import Book, MemoryDetail
 from keepbook.book.chats.closing_result import ClosingResult
-from keepbook.book.chats.face import Chat, Chats, Journal
+from keepbook.book.chats.face import Chat, Chats, Journal, NewTurn
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.ground.system_clock import utc_now
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.ledger.loads import Load
@@ -31,6 +33,7 @@ from keepbook.book.recall.memories import Hit
 from keepbook.book.recall.rebuild import Index
 from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.recall.turns.topic_events import TimelineLine
+from keepbook.book.texts import Texts
 from keepbook.book.upkeep.audit import Audit
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.import_answer import Imported
@@ -132,8 +135,12 @@ def _on_chat(way: Asks) -> RequestWay:
 
 
 def _add(chat: Any, role: str, text: str, at: Any = None, speaker: str | None = None, **more: Any) -> Steps[Message]:
-    if more.pop("parts", None) is not None:
-        raise NotAllowed("parts of a message are kept only where the book is", code=LOCAL_ONLY)
+    if (parts := more.pop("parts", None)) is not None:
+        turns = [NewTurn(role, text, at, speaker, parts)]
+        added = yield from Asks("POST", f"{THREAD}/turns", list[Message], "messages").steps(
+            {"thread_id": chat.id, "turns": turns}
+        )
+        return added[0]  # type: ignore[no-any-return]
     way = Asks("POST", f"{THREAD}/messages", Message, fixed={"reply": False})
     given = {"thread_id": chat.id, "role": role, "text": text, "at": at, "speaker": speaker, **more}
     return (yield from way.steps(given))  # type: ignore[no-any-return]
@@ -146,6 +153,7 @@ CHAT = remote_face_of(
     {
         "thread": _on_chat(Asks("GET", THREAD, Thread, "thread")),
         "add": _add,
+        "add_all": _on_chat(Asks("POST", f"{THREAD}/turns", list[Message], "messages")),
         "messages": _on_chat(Asks("GET", THREAD, list[Message], "messages")),
         "inject": _on_chat(Asks("POST", f"{THREAD}/inject", str, "block")),
         "take_out_of_view": _on_chat(Asks("POST", f"{THREAD}/out-of-view", Thread)),
@@ -199,8 +207,23 @@ SPENDING = remote_face_of(
 )
 
 
+TEXTS = remote_face_of(
+    Texts,
+    {
+        "list": Asks("GET", "/api/texts", list[Memory], "memories"),
+        "scopes": Asks("GET", "/api/texts/scopes", list[str], "scopes"),
+        "write": Asks("POST", "/api/texts", list[Written], "written"),
+    },
+)
+
+
 class RemoteBook(RemoteFace):
     """A book on a server: what extensions hang on a book is found when it is asked for."""
+
+    @property
+    def now(self) -> datetime:
+        """The time on this machine."""
+        return utc_now()
 
     def __getattr__(self, name: str) -> Any:
         return load_remote_face(name)(self._connection, self.owner)
@@ -256,7 +279,7 @@ BOOK = remote_face_of(
         "find": Asks("GET", "/api/memory/find", str, "id"),
     },
     {
-        "threads": CHATS, "notes": JOURNAL, "proposals": REVIEW, "spending": SPENDING,
+        "threads": CHATS, "notes": JOURNAL, "proposals": REVIEW, "spending": SPENDING, "texts": TEXTS,
         "index": remote_face_of(Index, {}),
     },
     base=RemoteBook,

@@ -8,9 +8,11 @@ once; `Connection` runs it blocking, `AsyncConnection` awaits it.
 import random
 import secrets
 from asyncio import sleep as rest_async
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
+from time import monotonic
 from time import sleep as rest
 from typing import Any, Self, TypeVar
 
@@ -22,10 +24,13 @@ from keepbook.errors import KeepbookError, keepbook_closed
 from keepbook.forking import OncePerProcess
 
 Value = TypeVar("Value")
-TRIES = 5
+PATIENCE = 30.0
+"""Seconds for which a call is tried again: a server that restarts is back by then."""
 PAUSE = 0.2
-"""Seconds before the second try; doubled with each."""
+"""Seconds before the second try; doubled with each, as far as `LONGEST_PAUSE`."""
+LONGEST_PAUSE = 2.0
 LONGEST = 20.0
+"""Seconds that a busy server may ask to wait at a time."""
 TIMEOUT = 120.0
 AGAIN = frozenset({429, 502, 503, 504})
 JSON = "application/json"
@@ -64,8 +69,9 @@ class Carrier:
     connection does each blocking, or awaits it.
     """
 
-    def __init__(self, address: str, token: str | None) -> None:
+    def __init__(self, address: str, token: str | None, patience: float) -> None:
         self.address = check_address(address)
+        self._patience = patience
         self._said: dict[str, str | bytes] = {"Authorization": f"Bearer {token}"} if token else {}
 
     def speaking(self, owner: str, by: str) -> Self:
@@ -79,18 +85,23 @@ class Carrier:
         return stream_lines(self._try(request))
 
     def _doing(self, steps: Steps[Value]) -> Generator[Try | float, Any, Value]:
-        answer: Any = None
+        go_on: Callable[[], Request] = partial(next, steps)
         while True:
             try:
-                request = steps.send(answer)
+                request = go_on()
             except StopIteration as done:
                 value: Value = done.value
                 return value
-            answer = yield from self._try_request(request)
+            try:
+                answer = yield from self._try_request(request)
+            except KeepbookError as refusal:  # the steps may know what to do about it
+                go_on = partial(steps.throw, refusal)
+            else:
+                go_on = partial(steps.send, answer)
 
     def _try_request(self, request: Request) -> Generator[Try | float, Any, Any]:
         one = self._try(request)
-        pauses = _pauses(request)
+        pauses = _pauses(self._patience if request.again else 0)
         while True:
             pause = next(pauses, None)
             came = yield one
@@ -116,10 +127,14 @@ class Carrier:
         return Try(request.verb, self.address + request.path, told)
 
 
-def _pauses(request: Request) -> Iterator[float]:
+def _pauses(patience: float) -> Iterator[float]:
     """How long to wait before each further try, not the same for all who were turned away together."""
-    for nth in range(TRIES - 1 if request.again else 0):
-        yield PAUSE * 2**nth * random.uniform(0.75, 1.25)
+    began, paused, pause = monotonic(), 0.0, PAUSE
+    while max(paused, monotonic() - began) < patience:
+        chosen = pause * random.uniform(0.75, 1.25)
+        yield chosen
+        paused += chosen
+        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def read_answer(response: httpx.Response) -> Any:
@@ -150,8 +165,15 @@ def unreachable(address: str, error: Exception) -> KeepbookError:
 class Connection(Carrier):
     """Runs requests blocking."""
 
-    def __init__(self, address: str, token: str | None = None, *, client: httpx.Client | None = None) -> None:
-        super().__init__(address, token)
+    def __init__(
+        self,
+        address: str,
+        token: str | None = None,
+        *,
+        client: httpx.Client | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        super().__init__(address, token, patience)
         self._client = OncePerProcess(lambda: client or httpx.Client(timeout=TIMEOUT))
 
     def run(self, steps: Steps[Value]) -> Value:
@@ -181,8 +203,15 @@ class Connection(Carrier):
 class AsyncConnection(Carrier):
     """Runs requests with `await`."""
 
-    def __init__(self, address: str, token: str | None = None, *, client: httpx.AsyncClient | None = None) -> None:
-        super().__init__(address, token)
+    def __init__(
+        self,
+        address: str,
+        token: str | None = None,
+        *,
+        client: httpx.AsyncClient | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        super().__init__(address, token, patience)
         self._client = OncePerProcess(lambda: client or httpx.AsyncClient(timeout=TIMEOUT))
 
     async def run(self, steps: Steps[Value]) -> Value:

@@ -32,8 +32,16 @@ class RemoteFace:
         return self._connection.run(steps)
 
 
+NO_TRANSACTION = (
+    "a transaction cannot be held open over a server, where each call is one of its own: write together with "
+    "book.texts.write or chat.add_all, or open the book where it is"
+)
+
+
 def refuse_elsewhere(name: str) -> NoReturn:
     """Say of a method or an attribute that a server does not offer it."""
+    if name == "Book.transaction":
+        raise NotAllowed(NO_TRANSACTION, code=LOCAL_ONLY)
     raise NotAllowed(f"{name} works only where the book is; open it there", code=LOCAL_ONLY)
 
 

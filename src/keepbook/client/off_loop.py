@@ -122,7 +122,7 @@ def is_room(own: Any) -> bool:
     return getattr(kind, "__name__", kind) in ROOMS
 
 
-ROOMS = ("Chats", "Journal", "Review", "Spending", "Index", "Tokens")
+ROOMS = ("Chats", "Journal", "Review", "Spending", "Index", "Tokens", "Texts")
 
 
 def _refuse_locked(name: str) -> Callable[..., Any]:

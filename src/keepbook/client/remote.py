@@ -1,9 +1,11 @@
 """An installation on a server, opened by its address."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from types import MethodType, TracebackType
 from typing import Any, Self
 
+from keepbook.book.owners.owners import clean_owner
 from keepbook.client.books import open_book
 from keepbook.client.connection import AsyncConnection, Connection
 from keepbook.client.extension_parts import load_remote_house
@@ -12,11 +14,12 @@ from keepbook.client.talk import RemoteTalk, refuse_models
 from keepbook.client.tokens import TOKENS
 from keepbook.errors import NotAllowed
 from keepbook.extension import takes_nothing_else
+from keepbook.settings import load_settings
 
 HERE_ONLY = frozenset((
-    "accept_clock", "become", "clock_trouble", "copied", "counted", "demo", "extensions", "facts", "image",
-    "import_from", "meaning", "models", "outward", "owners", "perform_errand", "queue_errands_in_turn", "settings",
-    "sweep", "sweep_in_turn", "tools",
+    "accept_clock", "become", "clock_trouble", "copied", "counted", "demo", "extensions", "facts",
+    "follow_counts", "image", "import_from", "meaning", "models", "outward", "owners", "perform_errand",
+    "queue_errands_in_turn", "settings", "sweep", "sweep_in_turn",
 ))  # fmt: skip
 """What an installation has only where its database is: files, programs, models, and what its operator does."""
 
@@ -28,7 +31,8 @@ class RemoteKeepbook:
     def __init__(self, address: str, *, token: str | None = None, awaits: bool = False, **local: Any) -> None:
         if given := [name for name, value in local.items() if value]:
             raise NotAllowed(f"{', '.join(given)}: the server at {address} decides that itself", code=LOCAL_ONLY)
-        self.connection: Connection | AsyncConnection = (AsyncConnection if awaits else Connection)(address, token)
+        kind = AsyncConnection if awaits else Connection
+        self.connection: Connection | AsyncConnection = kind(address, token, patience=load_settings().server_seconds)
 
     def __repr__(self) -> str:
         return f"<Keepbook at {self.connection.address}>"
@@ -36,10 +40,29 @@ class RemoteKeepbook:
     def book(
         self, owner: str, *, by: str = "person", door: str = "python", hand: object = None, name: str | None = None
     ) -> Any:
-        """One owner's book there."""
-        if door != "python" or hand is not None or name is not None:
-            raise NotAllowed("through which door and with which key is the server's to say", code=LOCAL_ONLY)
+        """One owner's book there. Whatever the `door` is called here, the server's ledger says that it was HTTP."""
+        if hand is not None or name is not None:
+            raise NotAllowed("as whom and with which key is for the token to say", code=LOCAL_ONLY)
         return open_book(self.connection, owner, by)
+
+    def tools(
+        self,
+        preset: str | None = None,
+        *,
+        owner: str,
+        thread_id: str | None = None,
+        turn_ids: Sequence[str] = (),
+        mode: str | None = None,
+        agent: str | None = None,
+    ) -> Any:
+        """The preset's tools over one owner's book there; awaited if the other methods are."""
+        # Loaded with the first use, as where the book is.
+        from keepbook.client.tool_sets import remote_tools
+
+        given = {"preset": preset, "thread_id": thread_id, "mode": mode, "agent": agent}
+        query = [(name, value) for name, value in given.items() if value is not None]
+        query += [("turn_ids", turn) for turn in turn_ids]
+        return remote_tools(self.connection.speaking(clean_owner(owner), "agent"), (*query, ("outside", "false")))
 
     def talk(self, chat: Any, *, models: object = None) -> RemoteTalk:
         """A chat with the server's models in it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
@@ -77,6 +77,9 @@ def to_json_argument(given: Any) -> Any:
         return str(given)
     if isinstance(given, Mapping):
         return {key: to_json_argument(item) for key, item in given.items()}
+    if is_dataclass(given) and not isinstance(given, type):
+        told = {one.name: getattr(given, one.name) for one in fields(given)}
+        return {name: to_json_argument(value) for name, value in told.items() if value is not None}
     if isinstance(given, list | tuple | AbstractSet):
         return [to_json_argument(item) for item in given]
     if hasattr(given, "isoformat"):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
+from keepbook.book.chats.in_view import in_view
 from keepbook.book.chats.threads import Message, ModelUse, Thread
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
@@ -37,7 +38,7 @@ from keepbook.models.notebook.scene import TurnContext, load_context
 from keepbook.models.notebook.turn import TurnTaken, read_again, record_turn, take_turn, view_of
 from keepbook.models.notebook.values import NOTEBOOK, Deed, from_parts, is_persons
 from keepbook.models.prompt import compose
-from keepbook.models.recorded_turns import in_view, recorders_in_view
+from keepbook.models.recorded_turns import recorders_in_view
 from keepbook.models.unfinished_replies import ReplyPiece, being_written, estimate_usage, going_on, until, whole_words
 from keepbook.tools.catalogue import ToolSet, build_tools
 
@@ -240,7 +241,7 @@ class Talk:
 
     def _for_notebook(self, taken: TurnTaken) -> Conversation:
         """What the notebook answers from: the last turns, what this one did, and what recall brought."""
-        told = in_view(taken.loaded.messages, taken.loaded.thread)
+        told = in_view(taken.loaded.messages, taken.loaded.thread.out_of_view)
         earlier = [one for one in told if one.turn < taken.message.turn][-NOTEBOOK_TURNS:]
         said = plan_messages([*earlier, taken.message]).said
         view = view_of(taken, self.book.meaning)
@@ -250,7 +251,7 @@ class Talk:
 
     def _current_messages(self, through: int) -> list[Message]:
         """What holds of the chat and is in view, up to a turn."""
-        stands = in_view(threads.current_messages(self.chat.messages()), self.chat.thread)
+        stands = in_view(threads.current_messages(self.chat.messages()), self.chat.thread.out_of_view)
         return [one for one in stands if one.turn <= through]
 
     def _conversation(self, taken: TurnTaken, system: str) -> Conversation:

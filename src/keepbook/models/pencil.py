@@ -28,9 +28,10 @@ def pencil_lines(opened: OpenBook, thread_id: str) -> list[Pencil]:
         declined = proposals.declined_contents(tx)
         messages = current_messages(book.threads.get(thread_id).messages())
         unread = [one for one in messages if one.turn > thread.extracted_through]
+        turns = tuple(_turn(one) for one in messages if one.role in ("user", "assistant"))
         reading = ClosingChat(
-            turns=tuple(_turn(one) for one in messages if one.role in ("user", "assistant")),
-            known=known_memories(tx), categories=book.preset(thread.preset).categories, zone=owners.zone_name(tx),
+            turns=turns, known=known_memories(tx, turns),
+            categories=book.preset(thread.preset).categories, zone=owners.zone_name(tx),
             now=parse_stamp(now), never=chosen.never, sense=book.meaning, thread_id=thread_id,
             preset=book.preset(thread.preset), extensions=book.extensions, kept=_turns_not_read(messages, thread),
             deeds=dict(standing_deeds({one.turn: from_parts(one.parts) for one in messages}).items()),

@@ -7,21 +7,17 @@ agent's and not as the person's.
 
 from collections.abc import Sequence
 
+from keepbook.book.chats.in_view import in_view
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.text.for_models.prompt_part import as_part_text
 
 SPEAKING = ("user", "assistant")
 
 
-def in_view(messages: Sequence[Message], thread: Thread) -> list[Message]:
-    """The messages without those that the person took out of view."""
-    return [one for one in messages if one.turn not in thread.out_of_view]
-
-
 def recorders_in_view(messages: Sequence[Message], thread: Thread) -> tuple[str, ...]:
     """Who recorded what a model is sent, each by name once: turns, those that a summary stands for, and passages."""
     through = 0 if thread.compressed is None else thread.compressed_through
-    told = [one for one in in_view(messages, thread) if one.role in SPEAKING]
+    told = [one for one in in_view(messages, thread.out_of_view) if one.role in SPEAKING]
     summed_up = (one.recorded_by for one in told if one.turn <= through)  # it has their words, and none of a passage
     sent = (name for one in told if one.turn > through for name in one.recorders)
     return tuple(dict.fromkeys(name for name in (*summed_up, *sent) if name is not None))

@@ -21,6 +21,7 @@ from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed, keepbo
 from keepbook.extension import Extension
 from keepbook.forking import follow_forks, forked
 from keepbook.settings import UNLIMITED, Allowance
+from keepbook.storage import schema
 from keepbook.storage.installed import Record, table_set
 from keepbook.storage.tables import TableSet
 from keepbook.storage.tally import EventTally
@@ -251,6 +252,16 @@ class Database:
         with self._translating:
             return self.backend.query_once(ask)
 
+    def check_schema(self) -> str:
+        """Look whether the schema still serves this program, and use it no more if not; returns what the program
+        knows."""
+        with self.unscoped() as conn:
+            found = schema.revision(conn)
+        if not schema.serves_program(found):
+            self._unusable = lambda: _overtaken(found)
+            self._check_usable()
+        return schema.HEAD
+
     @property
     def is_writing(self) -> bool:
         """Whether whoever asks is inside a transaction that writes."""
@@ -347,6 +358,13 @@ class Database:
         if known is None or known.code in ("guard", "refused"):
             return self.backend.damage() or known
         return known
+
+
+def _overtaken(found: str | None) -> KeepbookError:
+    return Conflict(
+        f"the database has schema {found} now, which no longer serves this program ({schema.HEAD}); start the new one",
+        code="newer_schema",
+    )
 
 
 def _forked_inside() -> KeepbookError:

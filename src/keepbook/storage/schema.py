@@ -10,6 +10,7 @@ until it is released: a change of its SQL makes another fingerprint, and a book 
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -43,6 +44,13 @@ if TYPE_CHECKING:
 ENGINES = ("sqlite", "postgresql")
 REVISIONS = ("0001",)
 """Every revision, oldest first; a test holds this against the migration files."""
+NEEDS = {"0001": "contracts"}
+"""What each revision asks of servers of the one before. It `expands` where they can run on beside it: it adds what they
+need not know. Else it `contracts`: they must have stopped."""
+AHEAD = 2
+"""So many revisions that expand may a server be behind."""
+SERVER = "server "
+"""With this begins the name of the lease by which a server says that it is alive; its holder is the schema it knows."""
 PINNED: dict[str, str] = {}
 """The fingerprint of each released revision, pinned at its release: from then on its SQL is never changed."""
 
@@ -102,8 +110,18 @@ def fingerprint(revision: str) -> str:
 
 
 def schema_mark(revision: str) -> str:
-    """The mark that a book of this revision stores."""
-    return f"{revision}_{fingerprint(revision)[:12]}"
+    """The mark that a book of this revision stores. Behind `~` stands the oldest revision whose servers it serves too,
+    where that is another: they cannot know it themselves."""
+    own, oldest = f"{revision}_{fingerprint(revision)[:12]}", _oldest_served(revision)
+    return own if oldest == revision else f"{own}~{oldest}_{fingerprint(oldest)[:4]}"
+
+
+def _oldest_served(revision: str) -> str:
+    nth = REVISIONS.index(revision)
+    first = nth
+    while first > nth - AHEAD and NEEDS[REVISIONS[first]] == "expands":
+        first -= 1
+    return REVISIONS[first]
 
 
 KNOWN = tuple(schema_mark(revision) for revision in REVISIONS)
@@ -248,6 +266,21 @@ def stamp_revision(conn: Connection) -> None:
     conn.execute(text("INSERT INTO alembic_version (version_num) VALUES (:head)"), {"head": HEAD})
 
 
+def serves_program(found: str | None) -> bool:
+    """Whether this program runs on a schema: its own, or a newer one that says so."""
+    if found == HEAD:
+        return True
+    own, _, oldest = (found or "").partition("~")
+    newer = own.partition("_")[0] > REVISIONS[-1]
+    return newer and oldest != "" and any(mark.startswith(oldest) for mark in KNOWN)
+
+
+def refuse_unserved(found: str | None) -> None:
+    """Refuse a book that this program can neither use as it is nor bring up."""
+    if not serves_program(found):
+        refuse_unknown(found)
+
+
 def refuse_unknown(found: str | None) -> None:
     """Refuse a book of a later version, or of a schema that was never released."""
     if found is None or found in KNOWN:
@@ -266,13 +299,33 @@ def refuse_unknown(found: str | None) -> None:
 
 
 def migrate(conn: Connection) -> None:
-    """Run the migrations up to HEAD on an open connection, inside its transaction."""
+    """Run the migrations up to HEAD on an open connection, inside its transaction. One that contracts is refused while
+    a server is alive that does not know it."""
+    found = revision(conn)
+    before = 0 if found is None else KNOWN.index(found) + 1
+    contracting = [one for one in REVISIONS[before:] if NEEDS[one] == "contracts"]
+    if found is not None and contracting:
+        _refuse_older_servers(conn, contracting[-1])
     # Loaded lazily: Alembic is needed only where a schema moves.
     from alembic import command
 
     config = _config()
     config.attributes["connection"] = conn
     command.upgrade(config, "head")
+
+
+def _refuse_older_servers(conn: Connection, contracting: str) -> None:
+    alive = conn.execute(
+        text("SELECT name, holder, until FROM leases WHERE name LIKE :server"), {"server": f"{SERVER}%"}
+    ).all()
+    now = datetime.now(UTC)
+    older = [one for one in alive if datetime.fromisoformat(one.until) > now and one.holder[:4] < contracting]
+    if older:
+        raise Conflict(
+            f"revision {contracting} takes away what older servers use, and {len(older)} of them was alive within "
+            "five minutes; stop them first, then upgrade again",
+            code="older_servers",
+        )
 
 
 @cache

@@ -4,7 +4,8 @@ A transaction counts for itself. Its counts are added when it is committed, and 
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from weakref import WeakMethod
 
 from keepbook.forking import follow_forks
 
@@ -16,8 +17,14 @@ class EventTally:
     """Counts that only grow."""
 
     def __init__(self) -> None:
+        self._followers: list[WeakMethod[Callable[[Counts], None]]] = []
         self.renew_in_child()
         follow_forks(self)
+
+    def follow(self, told: Callable[[Counts], None]) -> None:
+        """Tell a method, as long as its object lives, of everything that is counted from now on."""
+        self._followers = [each for each in self._followers if each() is not None]
+        self._followers.append(WeakMethod(told))
 
     def renew_in_child(self) -> None:
         self._lock = threading.Lock()
@@ -27,6 +34,9 @@ class EventTally:
         with self._lock:
             for what, times in counts.items():
                 self._counts[what] = self._counts.get(what, 0) + times
+        for each in self._followers:
+            if (told := each()) is not None:
+                told(counts)
 
     def counts(self) -> Counts:
         with self._lock:

@@ -64,18 +64,17 @@ def build_tools(
         if spec.outside and not outside:
             continue
         from_chat = {"turn_ids": tuple(turn_ids)} if OPERATIONS[spec.does].says else {}
-        tools.append(replace(tool, handler=partial(tool.handler, working, **from_chat)))
+        tools.append(replace(tool, does=spec.does, handler=partial(tool.handler, working, **from_chat)))
     tools += _extension_tools(chosen, working, mode)
     tools += extra
     _check_ceiling(tools, (chosen.most_tools, ceiling))
-    names = {spec.does: spec.name for spec in chosen.tools}
     if not persons:
-        return ToolSet(tools, names)
+        return ToolSet(tools)
     lowered = partial(
         build_tools, chosen, book, thread_id=thread_id, turn_ids=turn_ids, extra=extra, ceiling=ceiling,
         outside=outside, mode=mode,
     )  # fmt: skip
-    return ToolSet(tools, names, others=others, lowered=lambda seen: lowered(others=seen))
+    return ToolSet(tools, others=others, lowered=lambda seen: lowered(others=seen))
 
 
 def _extension_tools(preset: Preset, book: Book, mode: str | None) -> Iterator[Tool]:
@@ -148,13 +147,11 @@ class ToolSet:
     def __init__(
         self,
         tools: Iterable[Tool],
-        names: Mapping[str, str] | None = None,
         *,
         others: Sequence[str] = (),
         lowered: "Callable[[Sequence[str]], ToolSet] | None" = None,
     ) -> None:
         self._tools: dict[str, Tool] = {}
-        self._names = names or {}  # operation → the tool that does it, to advise a next step
         self._others = tuple(others)
         self._lowered = lowered
         self._proposed = False
@@ -162,6 +159,7 @@ class ToolSet:
             if tool.name in self._tools:
                 raise Invalid(f"there are two tools called {tool.name!r}; rename one", field="tools")
             self._tools[tool.name] = tool
+        self._names = {tool.does: tool.name for tool in self if tool.does is not None}
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
@@ -183,13 +181,12 @@ class ToolSet:
         return f"<ToolSet: {', '.join(self._tools)}>"
 
     def without(self, operations: Iterable[str]) -> "ToolSet":
-        """The same tools but for those that do this."""
-        left_out = {self._names.get(operation) for operation in operations}
-        names = {operation: name for operation, name in self._names.items() if name not in left_out}
+        """The same tools but for those that do one of these `operations`."""
+        left_out = tuple(operations)
         lowered = self._lowered
-        less = None if lowered is None else lambda seen: lowered(seen).without(operations)
-        tools = [tool for tool in self if tool.name not in left_out]
-        return ToolSet(tools, names, others=self._others, lowered=less)
+        less = None if lowered is None else lambda seen: lowered(seen).without(left_out)
+        tools = [tool for tool in self if tool.does not in left_out]
+        return ToolSet(tools, others=self._others, lowered=less)
 
     @property
     def why_proposed(self) -> str | None:
@@ -207,7 +204,10 @@ class ToolSet:
         self._others = seen
 
     def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> ToolAnswer:
-        """Do what a model asks, with its arguments as a mapping or as JSON; what it got wrong is answered too."""
+        """Do what a model asks of the tool of this `name`; what it got wrong is answered too.
+
+        arguments: the model's, as a mapping or as JSON
+        """
         tool = None
         try:
             tool = self[name]
@@ -220,7 +220,10 @@ class ToolSet:
         return answer
 
     def schemas(self, format: SchemaFormat = "openai") -> list[JsonSchema]:
-        """The tools as a client of that kind reads them."""
+        """The tools as a client of that kind reads them.
+
+        format: openai, anthropic or mcp
+        """
         if format not in _FORMATS:
             raise Invalid(f"format is one of {', '.join(_FORMATS)}, not {format!r}", field="format")
         shared = [_FORMATS[format](tool) for tool in self]
@@ -302,7 +305,7 @@ def _mcp(tool: Tool) -> JsonSchema:
             "idempotentHint": tool.annotations.idempotent,
             "openWorldHint": False,
         },
-        "_meta": {"tags": list(tool.tags)},
+        "_meta": {"tags": list(tool.tags), **({} if tool.does is None else {"does": tool.does})},
     }
 
 

@@ -45,14 +45,10 @@ def recall_chats(
     zone = book.zone
     first = {"relevance": "best", "time": "oldest"}[order]
     told = [f"{len(hits)} turns found, {first} first:"]
-    found = {(hit.thread_id, hit.turn) for hit in hits}
     for hit in hits:
         told.append(f"- {_said_line(hit, zone)}")
         told += [f"  beside it: {_said_line(one, zone)}" for one in hit.around]
-        if hit.later is not None:
-            known = (hit.later.thread_id, hit.later.turn) in found
-            told.append(f"  later: {_place_line(hit.later, zone) if known else _said_line(hit.later, zone)}")
-    shown = [one for hit in hits for one in (hit, *hit.around, hit.later) if one is not None]
+    shown = [one for hit in hits for one in (hit, *hit.around)]
     others = tuple(dict.fromkeys(one.recorded_by for one in shown if one.recorded_by is not None))
     return ToolAnswer("\n".join(told), {"hits": to_json(hits)}, others=others)
 

@@ -25,6 +25,7 @@ Risk = Literal["low", "medium", "high"]
 JsonSchema = dict[str, Any]
 
 _NAME = regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")  # what every provider of models accepts
+_CAPITAL = regex("(?<=[a-z0-9])[A-Z]")
 _UNKEEPABLE = regex("[\0\ud800-\udfff]")  # JSON can say them, a database cannot
 _KINDS = {
     "string": "text",
@@ -73,6 +74,8 @@ class Tool:
     parameters: JsonSchema
     handler: Callable[..., ToolAnswer]
     tags: tuple[str, ...] = ()
+    does: str | None = None
+    """The operation of the memory that a preset calls by this name."""
     risk_level: Risk = "low"
     requires_confirmation: bool = False
     annotations: Annotations = Annotations()
@@ -82,10 +85,16 @@ class Tool:
 
     def __call__(self, arguments: Mapping[str, Any] | str | None = None) -> ToolAnswer:
         """Call it with a model's arguments, as a mapping or as JSON; `Invalid` if they do not fit."""
-        return self.handler(**self.check(_parse_arguments(arguments)))
+        return self.handler(**self.check(parse_arguments(arguments)))
+
+    def _own_name(self, name: Any) -> Any:
+        """An argument's own name, also where it was written in camel case: `deploymentId` for `deployment_id`."""
+        own = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", name) if isinstance(name, str) else name
+        return own if own in self.arguments and name not in self.arguments else name
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The handler's arguments from a model's; `Invalid` says everything that is wrong with them."""
+        given = {self._own_name(name): value for name, value in given.items()}
         properties: dict[str, JsonSchema] = self.parameters["properties"]
         wrong: dict[str, str] = {}
         values = {bound.is_: bound.default for bound in self.arguments.values() if bound.default is not None}
@@ -251,7 +260,7 @@ def _without_titles(schema: Any) -> Any:
 # Reading what a model gives
 
 
-def _parse_arguments(arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
+def parse_arguments(arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
     if isinstance(arguments, str):
         try:
             # Models send an empty text to a tool that needs nothing.

@@ -118,6 +118,30 @@ def test_a_line_that_was_there_before_its_topic_may_be_ended_and_confirmed(kb: A
     assert agent.forget(kept.id).event
 
 
+def test_nobody_but_the_person_brings_back_what_is_of_such_a_topic(kb: Any, alice: Any) -> None:
+    agent = kb.book("alice", by="agent")
+    kept, changed = agent.remember("Has diabetes"), agent.remember("Takes pills for the diabetes")
+    put_away, reworded = agent.forget(kept.id), agent.update(changed.id, "Takes vitamins")
+    alice.choose(never=["diabetes"])
+    for wrong in (
+        lambda: agent.restore(kept.id),
+        lambda: agent.undo(put_away.event),
+        lambda: agent.undo(reworded.event),
+    ):
+        assert code_of(wrong) == "never_topic"
+    assert [memory.content for memory in agent.list()] == ["Takes vitamins"]
+    assert alice.restore(kept.id).event
+
+
+def test_signs_that_nobody_sees_hide_no_topic(kb: Any, alice: Any) -> None:
+    alice.choose(never=["health", "Kaspersky"])
+    agent = kb.book("alice", by="agent")
+    for unseen in ("\u200b", "\u00ad", "\u2060", "\U000e0041", "\u3164"):
+        for said in (f"Has dia{unseen}betes", f"Works at Kasp{unseen}ersky"):
+            assert code_of(lambda said=said: agent.remember(said)) == "never_topic"
+            assert code_of(lambda said=said: alice.remember(said)) == "against_topic"
+
+
 def test_a_proposal_names_no_such_topic(kb: Any, alice: Any) -> None:
     mine = alice.remember("Lives in Oslo")
     alice.choose(never=["diabetes"])

@@ -128,20 +128,6 @@ def test_spread_takes_something_of_every_chat(alice: Any) -> None:
     assert len({hit.session for hit in alice.recall_chats("garden", 5, spread=True)}) == 5
 
 
-def test_what_changes_a_statement_stands_beside_it(alice: Any) -> None:
-    say(alice, "one", ("user", "The gym costs me 45 a month."))
-    say(alice, "two", ("user", "The gym is near the river."), at=MAY + timedelta(days=3))
-    say(alice, "three", ("user", "The gym went up, it costs me 52 a month now."), at=MAY + timedelta(days=9))
-
-    hits = {hit.text: hit for hit in alice.recall_chats("what does the gym cost a month?")}
-    first = hits["The gym costs me 45 a month."]
-
-    assert first.later is not None
-    assert first.later.text == "The gym went up, it costs me 52 a month now."
-    assert "later: 2023-05-17" in first.reasons
-    assert hits["The gym went up, it costs me 52 a month now."].later is None
-
-
 def test_half_of_any_first_places_are_the_persons() -> None:
     found = [ChatCandidate(nth, 1.0 - nth / 10, nth in (4, 6, 7), "chat") for nth in range(8)]
 

@@ -364,6 +364,37 @@ books = st.lists(
 )
 
 
+def test_of_the_past_what_did_not_change_is_found_by_the_index(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ferries = [f"Ferry {name} sails from Moss" for name in ("Anna", "Berta", "Clara", "Dora")]
+    ids = [alice.remember(ferry, force=True).id for ferry in ferries]
+    for nth in range(40):
+        alice.remember(f"Jar {nth} holds plums", force=True)
+    then = alice.get(alice.remember("The last jar is empty").id).recorded_at
+    before = [(hit.id, hit.relevance, hit.reasons) for hit in alice.recall("ferry from Moss")]
+    alice.update(ids[0], "Ferry Anna was scrapped in Horten")
+    alice.forget(ids[1])
+    alice.delete(ids[2])
+    later = alice.remember("Ferry Emma sails from Moss", force=True).id
+    read: list[int] = []
+    past_memories = memories.past_memories
+
+    def past(*given: Any) -> Any:
+        read.append(len(given[3]))
+        return past_memories(*given)
+
+    monkeypatch.setattr(memories, "past_memories", past)
+    assert [(hit.id, hit.relevance) for hit in alice.recall("ferry from Moss", known=then, valid=then)] == [
+        (id, relevance) for id, relevance, _ in before
+    ]
+    assert sum(read) <= 8, "three changed, and what is found"
+    assert later not in {hit.id for hit in alice.recall("Emma", known=then, valid=then)}
+    assert alice.recall("scrapped", known=then, valid=then) == []
+    first = alice.recall("ferry from Moss", known=then, valid=then, limit=2)
+    others = alice.recall("ferry from Moss", known=then, valid=then, limit=2, cursor=first[-1].id)
+    assert [hit.id for hit in (*first, *others)] == [id for id, _, _ in before]
+    assert [hit.id for hit in alice.recall("ferry from Moss", known=then - timedelta(days=9))] == []
+
+
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     books,

@@ -38,7 +38,7 @@ def shown_by(book: Any, question: str) -> set[str]:
         *book.recall_chats(question, spread=True, order="time", tokens=5000),
         *book.recall_chats(question, since="2000-01-01", until="2200-01-01"),
     ]
-    beside = [one for hit in hits for one in (hit, *hit.around, hit.later) if one is not None]
+    beside = [one for hit in hits for one in (hit, *hit.around)]
     return {one.text for one in beside} | {line.text for line in book.timeline(question, 5000)}
 
 

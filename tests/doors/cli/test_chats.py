@@ -15,6 +15,7 @@ from tests.models.wire import HANG, Say, Status, Wire, answer, refused
 from keepbook import Keepbook
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
+from keepbook.doors.http import server
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
@@ -388,6 +389,21 @@ def test_the_offline_model_passes_its_trial(run_without_book: Run, book_url: str
     assert "All is well." in run("doctor", "--model").out
     assert checks(run("doctor", "--json"))["model"]["value"] == "offline"
     assert not Path(book_url).exists()
+
+
+@on_sqlite
+def test_a_misspelt_variable_is_named_by_doctor_and_at_the_start(
+    run_without_book: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("KEEPBOOK_MODLE", "openai:gpt")
+    ran = run_without_book("doctor", "--json")
+    assert ran.code == 1
+    told = checks(ran)["environment"]
+    assert (told["value"], told["advice"]) == (
+        "KEEPBOOK_MODLE is no setting, and changes nothing", "did you mean KEEPBOOK_MODEL?",
+    )  # fmt: skip
+    server.name_misspelt()
+    assert "KEEPBOOK_MODLE is no setting, and changes nothing; did you mean KEEPBOOK_MODEL?" in caplog.text
 
 
 @pytest.fixture

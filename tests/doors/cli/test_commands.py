@@ -228,6 +228,15 @@ def test_a_day_alone_shows_the_book_as_it_stood(ask: Ask) -> None:
     assert [memory["content"] for memory in ask("as-of", "--valid", "2020-01-01")] == ["Lives in Oslo"]
 
 
+def test_a_strict_import_brings_in_all_or_nothing(ask: Ask, run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "list.csv"
+    file.write_text("text,date\nPrefers tea,05.01.2025\nRuns,31.02.2025\n")
+    said = run("import", str(file), "--strict").err
+    assert ("1 would stay out" in said, "line 3" in said) == (True, True)
+    assert ask("list")["total"] == 0
+    assert ask("import", str(file))["memories"] == 1
+
+
 def test_help_says_what_an_option_takes_in_words(run_without_book: Run) -> None:
     for line in (["remember"], ["as-of"], ["serve"], ["token", "create"], ["import"], []):
         shown = run_without_book(*line, "--help").out

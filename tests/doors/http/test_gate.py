@@ -10,7 +10,7 @@ from keepbook.doors.auth import is_local
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.gate import HEADERS
 from keepbook.doors.http.server import host_names_of, refuse_open_door
-from keepbook.errors import NotAllowed
+from keepbook.errors import Invalid, NotAllowed
 from keepbook.settings import load_settings
 
 NEW = {"content": "Prefers index funds"}
@@ -54,6 +54,58 @@ def test_another_address_than_loopback_is_refused_without_tokens(kb: Keepbook, h
 def test_loopback_is_known_by_every_name() -> None:
     assert all(map(is_local, ("127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost")))
     assert not any(map(is_local, ("0.0.0.0", "::", "10.0.0.1", "localhost.example.org", "")))
+
+
+def test_answers_say_how_many_requests_are_left(kb: Keepbook) -> None:
+    kb.settings = kb.settings.but(rate_per_minute=2)
+    asking = TestClient(create_app(kb), base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+    told = [asking.get("/api/me") for _ in range(3)]
+    assert [one.status_code for one in told] == [200, 200, 429]
+    assert [one.headers["RateLimit"].split(";")[:2] for one in told] == [
+        ['"requests"', "r=1"], ['"requests"', "r=0"], ['"requests"', "r=0"],
+    ]  # fmt: skip
+    assert {one.headers["RateLimit-Policy"] for one in told} == {'"requests";q=2;w=60'}
+    assert "RateLimit" not in asking.get("/health").headers, "which is not counted"
+
+
+def test_the_api_has_a_version_that_programs_may_name(kb: Keepbook, client: Any) -> None:
+    made = client().post("/api/v1/memory/", json=NEW, headers={"Idempotency-Key": "one"})
+    again = client().post("/api/memory/", json=NEW, headers={"Idempotency-Key": "one"})
+    assert (made.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
+    assert (
+        client().get(f"/api/v1/memory/{made.json()['id']}").json()
+        == client().get(f"/api/memory/{made.json()['id']}").json()
+    )
+    kb.tokens.create("alice")
+    assert client().get("/api/v1/memory/").status_code == 401
+    assert client().get("/api/v2/memory/").status_code == 401
+
+
+# Pages of other sites
+
+ELSEWHERE = {"Origin": "https://app.example.org", "Sec-Fetch-Site": "cross-site"}
+
+
+def test_pages_of_named_sites_may_call_with_a_token_and_never_as_nobody(kb: Keepbook) -> None:
+    kb.settings = kb.settings.but(cors_origins=["https://app.example.org"])
+    asking = TestClient(create_app(kb), base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+    assert asking.get("/api/memory/", headers=ELSEWHERE).status_code == 401, "the local owner is not for other sites"
+    key = {"Authorization": f"Bearer {kb.tokens.create('alice').token}"}
+    first = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    assert asking.options("/api/memory/", headers=ELSEWHERE | first).status_code == 200
+    made = asking.post("/api/memory/", json=NEW, headers=ELSEWHERE | key)
+    assert (made.status_code, made.headers["access-control-allow-origin"]) == (201, "https://app.example.org")
+    assert "access-control-allow-credentials" not in made.headers
+    other = {"Origin": "https://other.example.org"}
+    assert asking.options("/api/memory/", headers=other | first).status_code == 400
+    assert "access-control-allow-origin" not in asking.get("/api/memory/", headers=other | key).headers
+
+
+@pytest.mark.parametrize("site", ["*", "app.example.org", "https://app.example.org/here"])
+def test_a_site_is_named_whole(kb: Keepbook, site: str) -> None:
+    kb.settings = kb.settings.but(cors_origins=[site])
+    with pytest.raises(Invalid, match="name each with its scheme"):
+        create_app(kb)
 
 
 # Tokens

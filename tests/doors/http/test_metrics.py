@@ -49,6 +49,15 @@ def test_writes_closes_tokens_and_errors_are_counted(kb: Any, mine: TestClient) 
     assert found["keepbook_database_wait_seconds_count", "write"] > 0
 
 
+def test_a_token_for_figures_reads_nothing_else(kb: Any, client: Any) -> None:
+    for kind, owner in (("agent", "alice"), ("service", None)):
+        scraper = client(kb.tokens.create(owner, kind=kind, scopes=("metrics",)).token)
+        assert scraper.get("/metrics").status_code == 200, kind
+        assert scraper.get("/api/memory/", headers={"X-Keepbook-Owner": "alice"}).status_code == 403
+    with pytest.raises(Invalid, match="no more"):
+        kb.tokens.create("alice", kind="agent", scopes=("metrics", "write"))
+
+
 def test_methods_that_there_are_not_are_counted_as_one(mine: TestClient) -> None:
     for method in ("BREW", "WHEN", "PROPFIND"):
         assert mine.request(method, "/api/memory/").status_code == 405

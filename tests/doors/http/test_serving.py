@@ -104,14 +104,19 @@ def test_killed_it_loses_nothing_acknowledged_and_keys_keep_writes_single(book_u
         assert len(kept) <= len(acknowledged) + 3, "at most one write a life was under way"
 
 
-def test_several_workers_serve_one_book(book_url: str) -> None:
-    with serving(book_url, "--workers", "2") as (server, address):
-        with httpx.Client(base_url=address, timeout=START_SECONDS) as client:
-            made = [client.post("/api/memory/", json={"content": f"Fact {number}"}).status_code for number in range(8)]
-            assert made == [201] * 8
+def test_several_workers_serve_one_book_and_count_together(book_url: str) -> None:
+    apart, began = httpx.Limits(max_keepalive_connections=0), time.monotonic()
+    with serving(book_url, "--workers", "2", KEEPBOOK_RATE_PER_MINUTE="600") as (server, address):
+        with httpx.Client(base_url=address, timeout=START_SECONDS, limits=apart) as client:
+            made = [client.post("/api/memory/", json={"content": f"Fact {number}"}) for number in range(8)]
+            assert [one.status_code for one in made] == [201] * 8
+            left = int(made[-1].headers["RateLimit"].split(";")[1].removeprefix("r="))
+            assert 592 <= left <= 592 + (time.monotonic() - began) * 10, "whichever worker they met"
             assert client.get("/api/memory/").json()["total"] == 8
+            told = [client.get("/metrics").text for _ in range(6)]
+            assert all('keepbook_writes_total{action="remember"} 8.0' in each for each in told), told
         wrong = {"Authorization": "Bearer kb_wrong"}
-        apart, began = httpx.Limits(max_keepalive_connections=0), time.monotonic()
+        began = time.monotonic()
         with httpx.Client(base_url=address, timeout=START_SECONDS, headers=wrong, limits=apart) as client:
             answered = sum(client.get("/api/me").status_code == 401 for _ in range(40))
         refilled = (time.monotonic() - began) * WRONG_A_MINUTE / 60

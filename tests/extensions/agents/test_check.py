@@ -45,6 +45,8 @@ def test_check_fails_only_where_an_agent_is_shown_to_be_worse(run: Run, tmp_path
     few = run("agent", "bring-in", "bad", "-", stdin=f"{lines(0.19, 29)}\n{{")
     assert (few.code, "29 forecasts came in" in few.out, "line 30: is no JSON object" in few.out) == (1, True, True)
     assert (run(*check).code, "Too few pairs to tell" in run(*check).out) == (0, True)
+    refused = run("agent", "check", "nobody", "--fail-if-worse", "good", "--json")
+    assert (refused.code, refused.error["code"]) == (2, "not_found"), "1 is said of an agent alone"
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"])

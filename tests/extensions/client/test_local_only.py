@@ -20,7 +20,7 @@ ADDRESS = "http://127.0.0.1:9"
 LOCAL_ONLY = {
     # For the layers above a book, and what holds its database open.
     "Book": (
-        "acting ask bring_in close_thread now of pencil_of preset purge reading reindex transaction under without_code "
+        "acting ask bring_in close_thread of pencil_of preset purge reading reindex transaction under without_code "
         "writing"
     ),
     "Chat": "",
@@ -37,8 +37,8 @@ LOCAL_ONLY = {
     "Tokens": "asked_for check of_session session_for sign_in sign_out stands",
 }
 INSTALLATION = (
-    "accept_clock become clock_trouble copied counted demo extensions facts image import_from meaning models outward "
-    "owners perform perform_errand queue_errands_in_turn settings sweep sweep_in_turn tools"
+    "accept_clock become clock_trouble copied counted demo extensions facts follow_counts image import_from meaning "
+    "models outward owners perform perform_errand queue_errands_in_turn settings sweep sweep_in_turn"
 )
 
 
@@ -84,7 +84,7 @@ def test_an_installation_elsewhere_says_what_it_is_not() -> None:
         with pytest.raises(AttributeError):
             _ = kb.nothing_of_that_name
         with pytest.raises(NotAllowed):
-            kb.book("alice", door="mcp")
+            kb.book("alice", name="Desk")
     with pytest.raises(NotAllowed):
         Keepbook(ADDRESS, preset="coach")
 

@@ -175,6 +175,26 @@ def test_the_known_revisions_are_the_migration_files_in_order() -> None:
         }
 
 
+def test_a_program_runs_on_schemas_up_to_two_expanding_revisions_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert schema.NEEDS.keys() == set(schema.REVISIONS)
+    needs = {"0001": "contracts", "0002": "expands", "0003": "expands", "0004": "expands", "0005": "contracts"}
+    monkeypatch.setattr(schema, "NEEDS", needs)
+    monkeypatch.setattr(schema, "fingerprint", lambda revision: revision[::-1] * 16)
+    monkeypatch.setattr(schema, "REVISIONS", tuple(needs))
+    marks = [schema.schema_mark(revision) for revision in needs]
+    assert all(len(mark) <= 32 for mark in marks), "as long as the column is wide"
+    served = {}
+    for nth, revision in enumerate(needs, 1):
+        monkeypatch.setattr(schema, "REVISIONS", tuple(needs)[:nth])
+        monkeypatch.setattr(schema, "KNOWN", tuple(marks[:nth]))
+        monkeypatch.setattr(schema, "HEAD", marks[nth - 1])
+        served[revision] = [mark[:4] for mark in marks if schema.serves_program(mark)]
+    assert served == {
+        "0001": ["0001", "0002", "0003"], "0002": ["0002", "0003", "0004"], "0003": ["0003", "0004"],
+        "0004": ["0004"], "0005": ["0005"],
+    }  # fmt: skip
+
+
 def test_a_new_book_bears_the_newest_revision(kb: Keepbook, book_url: str) -> None:
     assert stamped(book_url) == schema.HEAD
 

@@ -28,6 +28,7 @@ from keepbook.book.ground import due
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
+from keepbook.book.recall import memories as recalled
 from keepbook.book.text.block_lines import BlockLine, block_text
 from keepbook.errors import ModelFailed
 from keepbook.models.choose import OVER_CAP, Models
@@ -149,6 +150,25 @@ def test_the_new_turns_are_read_in_one_call_with_all_they_need(kb: Any, alice: A
     assert (reading.zone, reading.never, reading.summary) == ("Europe/Oslo", ("health",), None)
     assert reading.categories == alice.preset().categories
     assert reading.turns[0].at == chat.messages()[0].at
+
+
+def test_of_a_large_book_the_lines_are_read_that_speak_of_the_chat(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recalled, "COUNTED", 20)
+    for number in range(30):
+        alice.remember(f"Shelf {number} of the cellar holds jars", force=True)
+    ferry = alice.remember("The ferry to Horten leaves at nine")
+    gone = alice.remember("A ferry used to stop at Moss", valid_from="2020-01-01", valid_until="2021-01-01")
+    reader = use(kb, Reader([update(ferry.id, "The ferry to Horten leaves at ten", 1)]))
+    closed = began(kb, "The ferry to Horten leaves at ten now").close()
+    assert [memory.id for memory in reader.seen[0].known] == [ferry.id]
+    assert gone.id not in {memory.id for memory in reader.seen[0].known}, "what has ended is not compared with"
+    assert [proposal.memory_id for proposal in alice.proposals.list()] == [ferry.id], "it is the person's own word"
+    assert closed.status == "closed"
+    monkeypatch.setattr(recalled, "COUNTED", 2000)
+    began(kb, "Nothing of the kind").close()
+    assert len(reader.seen[1].known) == 31, "a usual book is read whole"
 
 
 def test_a_memory_says_where_it_comes_from_and_who_made_it(kb: Any, alice: Any) -> None:

@@ -7,7 +7,8 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.chats import messages, threads
 
-PERSONS_MARK = '{"deeds":'
+PERSONS_PART = "deeds"
+PERSONS_MARK = f'{{"{PERSONS_PART}":'
 """How the stored parts of a turn begin that the person said at a door of ours; only our own code writes it."""
 
 

@@ -4,6 +4,7 @@ Thin like the book itself: each method opens the owner's transaction and calls t
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from keepbook.book.chats import learned_memories, notes, pencil, threads
@@ -21,8 +22,19 @@ from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
 from keepbook.book.recall.chats import ChatsWanted, Snippet, recall_chats, search
 from keepbook.book.recall.turns.hits import ChatHit
-from keepbook.errors import Invalid, NotAllowed
+from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.storage.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """A turn to be recorded. `parts` is what a program notes with it."""
+
+    role: str
+    text: str
+    at: Any = None
+    speaker: str | None = None
+    parts: Any = None
 
 
 def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
@@ -73,6 +85,15 @@ class Chat:
                 tx, self.id, role, text, moment, speaker=speaker, hidden=hidden, parts=parts, close_after_hours=hours,
                 recorded_by=self.book.origin.writer(),
             )  # fmt: skip
+
+    def add_all(self, turns: Sequence[NewTurn], after: int | None = None) -> Sequence[Message]:
+        """Record several turns, all or none. `after` is how many you have seen of this chat: where others have come
+        meanwhile, a `Conflict` with the code `turns` says so."""
+        with self.book.writing(apart=True) as (tx, _):
+            now = threads.get_thread(tx, self.id).turns
+            if after is not None and after != now:
+                raise Conflict(f"chat {self.id} has {now} turns by now; read it again", code="turns", turns=now)
+            return [self.add(one.role, one.text, one.at, one.speaker, parts=one.parts) for one in turns]
 
     def take_out_of_view(self, turns: Sequence[int] | None = None) -> Thread:
         """Leave turns that others recorded out of what a model is sent; without numbers all of them. They stay
@@ -150,7 +171,9 @@ class Chats:
         focus: str | None = None,
         preset: str | None = None,
     ) -> Chat:
-        """Begin a chat of our own."""
+        """Begin a chat of our own. What stands on the person's screen, only they say."""
+        if focus is not None and not self._book.hand.is_person:
+            raise NotAllowed("what is on the person's screen only they say; record it as a turn", code="person_only")
         return self._open(preset=preset, agent=agent, incognito=incognito, mode=mode, focus=focus)
 
     def of_session(self, session: str, *, incognito: bool = False) -> Chat:
@@ -237,7 +260,7 @@ class Chats:
             zone = owners.zone_name(tx)
             times = instant(since, field="since", zone=zone), instant(until, field="until", zone=zone)
             wanted = ChatsWanted(limit, *times, order, spread, tokens, around)
-            return recall_chats(tx, query, wanted=wanted, meaning=self._book.meaning, supersedes=self._book.supersedes)
+            return recall_chats(tx, query, wanted=wanted, meaning=self._book.meaning)
 
 
 @explain_arguments

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, delete, insert, select, update
 
+from keepbook.book.chats.in_view import in_view
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text, clean_whole, sought
@@ -303,7 +304,7 @@ def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> 
     token = secrets.token_hex(8)
     _set(tx, thread_id, closing_until=later(now, seconds=lease_seconds), closing_by=token)
     said = current_messages(messages_of(tx, thread_id, after=thread.extracted_through))
-    return Claim(thread, token, tuple(one for one in said if one.turn not in thread.out_of_view))
+    return Claim(thread, token, tuple(in_view(said, thread.out_of_view)))
 
 
 def still_mine(tx: Tx, held: Claim) -> bool:

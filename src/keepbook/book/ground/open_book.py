@@ -25,8 +25,6 @@ Closer = Callable[..., Any]
 """Closes a chat of a book (`closer(opened, thread_id, offline=…)`); the layer above provides it."""
 Penciller = Callable[["OpenBook", str], Sequence[Any]]
 """Reads what an open chat has in pencil; the layer above provides it."""
-Supersedes = Callable[[str, str], bool]
-"""Whether what was said later changes what was said before; the layer above provides it."""
 
 Opened = TypeVar("Opened", bound="OpenBook")
 
@@ -43,7 +41,6 @@ class OpenBook:
         *,
         closer: Closer | None = None,
         penciller: Penciller | None = None,
-        supersedes: Supersedes | None = None,
         close_after_hours: float = 6.0,
         meaning: Meaning | None = None,
         settings: Settings | None = None,
@@ -55,7 +52,6 @@ class OpenBook:
         self.hand = hand or authority.ALONE[origin.actor]
         self.close_after_hours = close_after_hours
         self.meaning = meaning
-        self.supersedes = supersedes
         self.settings = settings or Settings.of_nobody()
         self.extensions = tuple(extensions)
         """Those that are on here."""
@@ -105,7 +101,7 @@ class OpenBook:
         made = cls(
             book._database, book.owner, origin, presets, closer=book._closer, penciller=book._penciller,
             close_after_hours=book.close_after_hours, meaning=book.meaning, settings=book.settings,
-            extensions=book.extensions, hand=book.hand, supersedes=book.supersedes,
+            extensions=book.extensions, hand=book.hand,
         )  # fmt: skip
         made._about_memory = book._about_memory
         return made
@@ -184,8 +180,17 @@ class OpenBook:
 def beside_memory(book: Opened) -> Opened:
     """The same book for what is no memory, such as runs, trades and what models cost. There memory that is switched off
     keeps nobody out."""
+    return _about(book, memory=False)
+
+
+def about_memory(book: Opened) -> Opened:
+    """The same book for memories, such as an extension makes of its own figures."""
+    return _about(book, memory=True)
+
+
+def _about(book: Opened, *, memory: bool) -> Opened:
     other = book._copy(book, book.origin, book._presets)
-    other._about_memory = False
+    other._about_memory = memory
     return other
 
 

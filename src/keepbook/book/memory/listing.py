@@ -1,11 +1,11 @@
 """Listing memories: filtered, in order of creation, page by page; or all of them in brief, to choose a page from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select
 
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ground.open_book import OpenBook
@@ -24,6 +24,7 @@ from keepbook.book.memory.labels import (
 )
 from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, SHOWN, WHOLE, Memory, in_scope
 from keepbook.book.memory.memory_json import as_memory, memory_to_json, row_to_memory
+from keepbook.book.text.indexes.beginnings import begins_a_word, ids_with_beginnings
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
@@ -68,7 +69,7 @@ def list_page(
     cursor: str | None = None,
     labels: LabelFilter = NOTHING,
 ) -> Page[Memory]:
-    """Memories in order of creation; with `q` those that contain it, ignoring case."""
+    """Memories in order of creation; with `q` those in which it begins a word, ignoring case."""
     if state not in IN_STATE:
         raise Invalid(f"state is one of {', '.join(IN_STATE)}, not {state!r}", field="state")
     clean_count(limit, "limit", 1000)
@@ -79,7 +80,7 @@ def list_page(
         asked["subject"] = sought(fold_text(subject))
     kind = _Kind(state, scope, category is not None, subject is not None, labels.count, are_many(tx, labels))
     if q and q.strip():
-        return _page_saying(tx, preset, now, fold_text(q.strip()), _conditions(kind), asked, limit, cursor)
+        return _page_saying(tx, preset, now, fold_text(q.strip()), kind, asked, limit, cursor)
     after = {} if cursor is None else dict(zip(("created_at", "id"), _place(cursor), strict=True))
     rows = _page_query(kind, cursor is not None).tuples(tx.conn, {**asked, **after, "most": limit + 1})
     is_whole = cursor is None and len(rows) <= limit
@@ -155,7 +156,7 @@ class Brief(NamedTuple):
 
 
 def in_brief(book: OpenBook, state: str = "active", q: str = "") -> list[Brief]:
-    """Every memory of a state, of every agent, oldest first; with `q` those that contain it."""
+    """Every memory of a state, of every agent, oldest first; with `q` those in which it begins a word."""
     with book.reading() as (tx, _, _):
         rows = _briefly(state, bool(q.strip())).tuples(tx.conn, {"owner": tx.owner})
     piece = fold_text(q.strip())
@@ -171,7 +172,7 @@ class Overview(NamedTuple):
     dropped: Mapping[str, int]
     """How many are archived, and how many in the trash."""
     unconfirmed: Sequence[str]
-    """The ids of what was read and never confirmed, newest first."""
+    """The ids of what somebody else worded and was never confirmed, newest first."""
 
 
 def overview(book: OpenBook) -> Overview:
@@ -188,7 +189,7 @@ def overview(book: OpenBook) -> Overview:
                 for row in rows
             ]
             dropped = zip(("archived", "trash"), _DROPPED.tuples(tx.conn, {"owner": tx.owner})[0], strict=True)
-            unconfirmed = [row for row in rows if row[6] == "inferred" and row[12] is None]
+            unconfirmed = [row for row in rows if row[6] == "inferred" and row[12] is None and not row[14]]
             unconfirmed.sort(key=itemgetter(10), reverse=True)
             newest = [row[0] for row in unconfirmed]
             known = Overview(kept, rendered.fates, len(rendered.shown), dict(dropped), newest)
@@ -206,7 +207,7 @@ def in_full(book: OpenBook, ids: Sequence[str]) -> list[Memory]:
         return [found[id] for id in ids]
 
 
-_NEWEST = and_(
+NEWEST = and_(
     versions.c.owner == memories.c.owner,
     versions.c.memory_id == memories.c.id,
     versions.c.version == memories.c.version,
@@ -224,7 +225,7 @@ _THESE = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids)))
 def _briefly(state: str, with_words: bool) -> PreparedStatement:
     mine = versions.c.owner == bindparam("owner")
     source, quoted = (
-        select(versions.c[name]).where(mine, _NEWEST).correlate(memories).scalar_subquery()
+        select(versions.c[name]).where(mine, NEWEST).correlate(memories).scalar_subquery()
         for name in ("source", "quoted")
     )
     guessed = memories.c.confidence == "inferred"  # most are asserted: no second look there
@@ -232,35 +233,39 @@ def _briefly(state: str, with_words: bool) -> PreparedStatement:
     found = case((and_(guessed, source == "extracted"), 1), else_=0).label("found")
     query = select(memories.c.id, memories.c.category, said, found)
     if with_words:
-        query = query.add_columns(*_SAID).join(versions, _NEWEST)
+        query = query.add_columns(*_SAID).join(versions, NEWEST)
     every = _conditions(_Kind(state, EVERY_SCOPE, category=False, subject=False, labels=0))
     return PreparedStatement(query.where(*every).order_by(memories.c.created_at, memories.c.id))
 
 
 def _says(texts: Sequence[str | None], piece: str) -> bool:
     """Compared here and not by the database: engines fold letters differently."""
-    return any(piece in fold_text(text) for text in texts if text)
+    return any(begins_a_word(fold_text(text), piece) for text in texts if text)
 
 
-def current_memories(tx: Tx) -> Sequence[Any]:
+def current_memories(tx: Tx, only: Collection[str] | None = None) -> Sequence[Any]:
     """Every active memory that holds now, in brief, oldest first: what the reader of a chat compares with. A line that
-    has ended is left out."""
-    return _STANDING.rows(tx.conn, {"owner": tx.owner, "now": ledger.present(tx)})
+    has ended is left out. `only` limits it to these ids."""
+    asked = {"owner": tx.owner, "now": ledger.present(tx)}
+    if only is None:
+        return _STANDING.rows(tx.conn, asked)
+    return sorted(_STANDING_THESE.rows(tx.conn, list(only), asked), key=lambda row: (row.created_at, row.id))
 
 
-_STANDING = PreparedStatement(
+_holding = (
     select(
         memories.c.id, memories.c.category, memories.c.subject, memories.c.confidence, memories.c.last_confirmed_at,
         versions.c.content, versions.c.source, versions.c.score, versions.c.valid_from, versions.c.quoted,
-        versions.c.thread_id, versions.c.turn_ids, versions.c.recorded_at,
+        versions.c.thread_id, versions.c.turn_ids, versions.c.recorded_at, memories.c.created_at,
     )
-    .join(versions, _NEWEST)
+    .join(versions, NEWEST)
     .where(
         memories.c.owner == bindparam("owner"), IS_ACTIVE, in_scope(EVERY_SCOPE),
         or_(versions.c.valid_until.is_(None), versions.c.valid_until > bindparam("now")),
     )
-    .order_by(memories.c.created_at, memories.c.id)
 )  # fmt: skip
+_STANDING = PreparedStatement(_holding.order_by(memories.c.created_at, memories.c.id))
+_STANDING_THESE = PreparedForIds(lambda ids: _holding.where(memories.c.id.in_(ids)))
 
 
 def memories_by_id(tx: Tx, preset: Preset, now: str, ids: Sequence[str]) -> list[Memory]:
@@ -295,18 +300,39 @@ def _page_saying(
     preset: Preset,
     now: str,
     piece: str,
-    wanted: list[ColumnElement[bool]],
+    kind: _Kind,
     asked: dict[str, str],
     limit: int,
     cursor: str | None,
 ) -> Page[Memory]:
-    query = select(memories.c.created_at, memories.c.id, *_SAID).join(versions, _NEWEST)
-    rows = tx.conn.execute(query.where(*wanted).order_by(memories.c.created_at, memories.c.id), asked)
-    found = [row for row in rows if _says(row[2:], piece)]
-    after = [row for row in found if cursor is None or (row.created_at, row.id) > _place(cursor)]
-    ids = [row.id for row in after[:limit]]
-    whole = {row.id: row for row in tx.conn.execute(WHOLE.where(memories.c.id.in_(ids)), {"owner": tx.owner})}
-    return _page([memory_to_json(whole[id], now, preset) for id in ids], len(found), more=len(after) > limit)
+    """Only active memories are in the word index."""
+    ids = ids_with_beginnings(tx, piece) if kind.state == "active" else None
+    if ids is None:
+        rows = _all_texts(kind).tuples(tx.conn, asked)
+    else:
+        rows = sorted(_texts_of(kind).tuples(tx.conn, sorted(ids), asked)) if ids else []
+    found = [(created_at, id) for created_at, id, *texts in dict.fromkeys(rows) if _says(texts, piece)]
+    after = [place for place in found if cursor is None or place > _place(cursor)]
+    shown = [id for _, id in after[:limit]]
+    whole = {row.id: row for row in _WHOLE_THESE.rows(tx.conn, shown, {"owner": tx.owner})} if shown else {}
+    return _page([memory_to_json(whole[id], now, preset) for id in shown], len(found), more=len(after) > limit)
+
+
+def _texts(kind: _Kind) -> Select[Any]:
+    return select(memories.c.created_at, memories.c.id, *_SAID).join(versions, NEWEST).where(*_conditions(kind))
+
+
+@lru_cache(maxsize=256)
+def _all_texts(kind: _Kind) -> PreparedStatement:
+    return PreparedStatement(_texts(kind).order_by(memories.c.created_at, memories.c.id))
+
+
+@lru_cache(maxsize=256)
+def _texts_of(kind: _Kind) -> PreparedForIds:
+    return PreparedForIds(lambda ids: _texts(kind).where(memories.c.id.in_(ids)))
+
+
+_WHOLE_THESE = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids)))
 
 
 def _place(cursor: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from keepbook.patterns import regex
 from keepbook.storage.tables.memory import memories
 
 LONGEST_NAME = 200
+EMPTY = "(empty)"
 _UNKEEPABLE = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 
@@ -41,6 +42,23 @@ def one_line(text: str) -> str:
     return " ".join(_UNKEEPABLE.sub(" ", text).split())
 
 
+def is_line_of(memory: Memory, text: str) -> bool:
+    """Whether what a memory says is the line that was made of this text, and nobody has rewritten it."""
+    name, line = memory.subject or "", one_line(text)
+    lines = (line, f"{name}: {line or EMPTY}")
+    said = _without_mark(memory.content, name)
+    if said.endswith("…"):
+        return any(one.startswith(said[:-1]) for one in lines)
+    return said in lines or memory.content in lines
+
+
+def _without_mark(content: str, name: str) -> str:
+    """A line without what tells it from others with the same words: ` [name]`, ` [name 2]`."""
+    line, mark, number = content.rpartition(f" [{name}")
+    marked = mark and number.endswith("]") and (number == "]" or number[1:-1].isdecimal())
+    return line if marked else content
+
+
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -53,7 +71,7 @@ def line_for(book: OpenBook, scope: str, name: str, text: str, *, known: Memory 
     with book.writing() as (tx, preset):
         line = one_line(text)
         if len(line) < preset.content_min or all(unicodedata.category(mark)[0] in "CZ" for mark in line):
-            line = f"{name}: {line or '(empty)'}"
+            line = f"{name}: {line or EMPTY}"
         content = _cut(line, preset.content_max)
         if known is not None:
             return content
@@ -68,16 +86,16 @@ def line_for(book: OpenBook, scope: str, name: str, text: str, *, known: Memory 
 # Queries
 
 
-def find_named(book: OpenBook, scope: str, name: str) -> Memory | None:
-    """The active memory of that name. Of several, as after a restore, the one written last."""
-    return next(reversed(all_named(book, scope, name)), None)
-
-
 def all_named(book: OpenBook, scope: str, name: str) -> Sequence[Memory]:
-    """The memories of that name, the one written last at the end."""
+    """The memories of that name, the one written last at the end: several, as after a restore."""
     # The folded name has an index; the name itself is compared as it is written.
     same = and_(memories.c.subject_key == sought(fold_text(name)), memories.c.subject == sought(name))
     return sorted(_read(book, memories.c.scope == sought(scope), same), key=_recorded_order)
+
+
+def of_id(book: OpenBook, scope: str, id: str) -> Sequence[Memory]:
+    """The memory of that id, if it holds a text of this scope."""
+    return _read(book, memories.c.scope == sought(scope), memories.c.id == sought(id))
 
 
 def below(book: OpenBook, scope: str, prefix: str) -> Sequence[Memory]:

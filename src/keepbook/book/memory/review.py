@@ -19,7 +19,7 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.likeness.similar import has_ended
 from keepbook.book.memory.links import CONTRADICTS, Link, to_link
-from keepbook.book.memory.listing import overview
+from keepbook.book.memory.listing import NEWEST, overview
 from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope
 from keepbook.book.memory.memory_json import row_to_memory
 from keepbook.book.memory.proposals import Proposal
@@ -28,7 +28,7 @@ from keepbook.errors import Conflict
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatement
 from keepbook.storage.tables.choices import proposals as rows
-from keepbook.storage.tables.memory import memories
+from keepbook.storage.tables.memory import memories, versions
 
 LOOKED = 60
 """So many of what was read, the newest, are looked at for what weighs most."""
@@ -65,12 +65,17 @@ def reopen_answered(book: OpenBook, proposal_id: str, answers: Sequence[str] = (
 
 # Queries
 
-_UNCONFIRMED = (
-    IS_ACTIVE, in_scope(EVERY_SCOPE), memories.c.confidence == "inferred", memories.c.last_confirmed_at.is_(None),
+_COUNT_UNCONFIRMED = PreparedStatement(
+    select(func.count())
+    .select_from(memories.join(versions, NEWEST))
+    .where(
+        memories.c.owner == bindparam("owner"), IS_ACTIVE, in_scope(EVERY_SCOPE),
+        memories.c.confidence == "inferred", memories.c.last_confirmed_at.is_(None), versions.c.quoted == 0,
+    )
 )  # fmt: skip
-_COUNT_UNCONFIRMED, _ASKED = (
-    PreparedStatement(select(func.count()).select_from(table).where(table.c.owner == bindparam("owner"), *which))
-    for table, which in ((memories, _UNCONFIRMED), (rows, (rows.c.status == "waiting",)))
+"""What somebody else worded. A quotation is the person's own words, and no guess to be asked about."""
+_ASKED = PreparedStatement(
+    select(func.count()).select_from(rows).where(rows.c.owner == bindparam("owner"), rows.c.status == "waiting")
 )
 _NAMED = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids), memories.c.purged_at.is_(None)))
 

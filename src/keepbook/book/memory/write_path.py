@@ -193,8 +193,8 @@ class Change:
             refuse_memory_off(self.tx)
         if text is None:
             self._refuse_weakening(after)
-        else:
-            self._refuse_topics(after, text)
+        if text is not None or after.name == "active":
+            self._refuse_topics(after, text or self.row)
         version = None if text is None else self._version(after.version, text)
         said = self.row if version is None else SimpleNamespace(**version)
         event = None if self.tx.looks else self._write(after, version, said, undoes)
@@ -221,12 +221,13 @@ class Change:
                 f"memory {self.id} is the person's own word; automation may not {self.action} it", code="protected"
             )
 
-    def _refuse_topics(self, after: State, text: VersionText) -> None:
-        """Refuse new words about what the person wants never kept, unless they are the person's own."""
-        if self.origin.actor == "person" or text.restored_from is not None:
+    def _refuse_topics(self, after: State, said: Any) -> None:
+        """Refuse anybody but the person to write words about what is never to be kept, or to bring them back. Words
+        that stand may stay."""
+        if self.origin.actor == "person":
             return
-        content, more = topic_texts(text, after.subject)
-        if self.row is not None:
+        content, more = topic_texts(said, after.subject)
+        if self.before is not None and self.before.name == "active":
             before, beside = topic_texts(self.row, self.row.subject)
             content = "" if content == before else content
             more = tuple(new for new, old in zip(more, beside, strict=True) if new != old)

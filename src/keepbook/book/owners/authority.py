@@ -97,12 +97,13 @@ TABLE = {
     "word": authority_row("decide over the person's own word", WRITE, "yes no no no yes yes no"),
     "house": authority_row("bring a book in, or erase one", ADMIN, "yes no no no yes yes no"),
     "tokens": authority_row("make and revoke tokens", ADMIN, "yes no no yes yes no no"),
+    "figures": authority_row("read figures", READ, "yes yes yes yes yes yes yes", narrow="metrics"),
     "programs": authority_row("start programs", ADMIN, "yes no no no no no yes", "programs"),
 }
 """Rows by name."""
 
 OPERATIONS = {
-    "me.read": "know", "server.metrics": "know", "tools.list": "know",
+    "me.read": "know", "server.metrics": "figures", "tools.list": "know",
     "memories.read": "memories", "memories.inject": "memories",
     "chats.read": "book", "notes.read": "book", "ledger.read": "book", "ledger.follow": "book", "book.export": "book",
     "book.verify": "book", "proposals.read": "book", "choices.read": "book",

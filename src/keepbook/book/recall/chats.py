@@ -2,11 +2,11 @@
 
 Both read the word index of chats, which knows nothing of hidden context or incognito chats. Chats in the trash are left
 out; what the person asked to forget is not recalled. Recall brings passages, not whole turns, and by default as many as
-twenty turns would fill: what answers little is left out, not filled up. Beside one of the first there may stand what
-the same speaker said later of the same thing, and on request what was said around it.
+twenty turns would fill: what answers little is left out, not filled up. On request what was said around a hit stands
+beside it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.recall.memories import MOST_HITS, TIMELY, check_query, leading
 from keepbook.book.recall.query_terms import score_terms
-from keepbook.book.recall.turns.beside import LINE, with_later_words, with_neighbours, within_room
+from keepbook.book.recall.turns.beside import LINE, with_neighbours, within_room
 from keepbook.book.recall.turns.choice import (
     ChatCandidate,
     choose_candidates,
@@ -173,10 +173,8 @@ def recall_chats(
     limit: int | None = None,
     wanted: ChatsWanted | None = None,
     meaning: Meaning | None = None,
-    supersedes: Callable[[str, str], bool] | None = None,
 ) -> list[ChatHit]:
-    """The passages that answer a question, each turn read together with its neighbours. `supersedes` tells whether what
-    was said later changes what was said before; without it that is not looked for."""
+    """The passages that answer a question, each turn read together with its neighbours."""
     wanted = wanted or ChatsWanted(limit)
     check_query(query, TURNS if wanted.limit is None else wanted.limit)
     check_wanted(wanted)
@@ -188,8 +186,6 @@ def recall_chats(
     hits = _choose(found, ranked, wanted, room)
     if wanted.around:
         hits = with_neighbours(tx, hits, wanted.around, ranked.asked.wanted)
-    if supersedes is not None:
-        hits = with_later_words(tx, hits, ranked.likeness, supersedes)
     hits = within_room(hits, room)
     if wanted.order == "time":
         hits.sort(key=lambda hit: (hit.at, hit.thread_id, hit.turn))

@@ -13,12 +13,12 @@ from functools import lru_cache
 from heapq import nlargest
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, bindparam, func, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, not_, or_, select
 
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ground.to_json import LazyValues
 from keepbook.book.ledger import ledger
-from keepbook.book.memory.history.as_of import by_instant, past_memories
+from keepbook.book.memory.history.as_of import PastMemory, by_instant, past_memories
 from keepbook.book.memory.labels import NOTHING, bound, has
 from keepbook.book.memory.labels import LabelFilter as Labels
 from keepbook.book.memory.listing import ListingPlace, active_in
@@ -64,8 +64,11 @@ TIMELY = 1.25
 LOOKED_AT = 5
 TOTALS = 1000
 """Of so many owners the size of their book is kept in mind."""
+ABOUT = 100
+"""So many lines of a large book are held against each text that is read for what to keep."""
 MOST_HITS = 200
 """So many are asked for at once, and so far the pages of a question go."""
+NONE_BESIDE: Mapping[str, Mapping[str, float]] = {}
 SAME = 0.0001
 """Relevances that differ by less are the same, and other things order them."""
 
@@ -199,31 +202,54 @@ def recall_past(
     labels: Labels = NOTHING,
     cursor: str | None = None,
 ) -> Sequence[Hit]:
-    """The same for a past instant. It is rare, so it reads everything that was known then."""
+    """The same for a past instant. What has not changed since is found through the index of now; what has is read as
+    it was."""
     check_query(query, limit)
-    past = {
-        item.id: item for item in past_memories(tx, by_instant(known), valid)
-        if item.state.name == "active" and (category is None or item.state.category == category)
-        and fits_scope(item.state.scope, scope) and has(item.version, labels)
-    }  # fmt: skip
-    values: dict[str, dict[str, float]] = {}
+    place = ListingPlace(category and sought(category), scope and sought(scope), labels.count)
+    here = {**bound(labels), "known": known}
+
+    def read(ids: Sequence[str]) -> dict[str, PastMemory]:
+        return {
+            item.id: item for item in past_memories(tx, by_instant(known), valid, ids)
+            if item.state.name == "active" and (category is None or item.state.category == category)
+            and fits_scope(item.state.scope, scope) and has(item.version, labels)
+        } if ids else {}  # fmt: skip
+
+    past = read([id for (id,) in _CHANGED.tuples(tx.conn, {"owner": tx.owner, "known": known})])
+    changed: dict[str, dict[str, float]] = {}
     for id, item in past.items():
         for term, weight in term_weights(indexed_text_of(item.state, item.version)).items():
-            values.setdefault(term, {})[id] = weight
-    counts = {term: len(at) for term, at in values.items()}
-    wanted = expand_terms(query_terms(query), counts, len(past), lambda _: values, related_in(values, query))
+            changed.setdefault(term, {})[id] = weight
+    words = WordScores(tx, query_terms(query), _having_since(place), here, query, changed)
+    ranked = _rank(words, None, len(words.scores) if cursor else limit, None)
+    past |= read([id for id in ranked if id not in past])
+    if len(past.keys() & ranked.keys()) < min(limit, len(words.scores)):  # some did not hold then
+        ranked = _rank(words, None, len(words.scores), None)
+        past |= read([id for id in ranked if id not in past])
     placed = []
-    for id, score in score_terms(wanted, values).items():
+    for id in ranked.keys() & past.keys():
         state, version = past[id].state, past[id].version
         current = is_valid_at(version.valid_from, version.valid_until, valid)
-        relevance = min(1.0, round(score / full_score(wanted), 4))
-        placed.append(RankedHit(id, relevance, False, current, state.importance, version.recorded_at, past[id]))
+        held = RankedHit(id, ranked[id][0], False, current, state.importance, version.recorded_at, past[id])
+        placed.append(held)
     hits = []
     for one in page_after(best_first(placed), cursor, limit):
         memory = one.held.to_json_fields(valid, preset)
-        reasons = (*words_said(one.id, wanted, values), *(() if one.current else ("not true now",)))
+        reasons = (*words_said(one.id, words.wanted, words.values), *(() if one.current else ("not true now",)))
         hits.append(memory | {"relevance": one.relevance, "reasons": [*reasons]})
     return LazyValues(hits, _as_hit)
+
+
+def lines_about(tx: Tx, texts: Iterable[str]) -> set[str] | None:
+    """The memories whose words these texts share most; None in a book that is small enough to be read whole."""
+    if _total(tx) < COUNTED:
+        return None
+    found: set[str] = set()
+    for text in dict.fromkeys(texts):
+        words = WordScores(tx, query_terms(text), _ANYWHERE, {}, text)
+        words.settle(leading(words.scores, ABOUT, words.slack))
+        found.update(leading(words.scores, ABOUT, 0.0))
+    return found
 
 
 def _rank(
@@ -285,9 +311,17 @@ class WordScores:
     """
 
     def __init__(
-        self, tx: Tx, asked: Sequence[str], having: PreparedStatement, bound_to: Mapping[str, str], query: str
+        self,
+        tx: Tx,
+        asked: Sequence[str],
+        having: PreparedStatement,
+        bound_to: Mapping[str, str],
+        query: str,
+        beside: Mapping[str, Mapping[str, float]] = NONE_BESIDE,
     ) -> None:
+        """`beside` are the weights of texts that are not in the index."""
         self._tx = tx
+        self._beside = {id for at in beside.values() for id in at}
         self._asked = {"owner": tx.owner, "most": CANDIDATES, **bound_to}
         self._settled: set[str] = set()
         read = {term: self._read(having, term) for term in asked}
@@ -295,8 +329,13 @@ class WordScores:
         counts = {term: len(rows) for term, rows in read.items()} | counts_up_to(tx, full, COUNTED)
         total = _total(tx)
         made_of = related_words(tx, terms, query)
-        self.wanted = expand_terms(asked, counts, total, lambda term: vocabulary(tx, terms, term), made_of)
-        self.full = sum(idf(counts[term], total) for term in asked)
+        if beside is not NONE_BESIDE:  # of a past instant: words said since are no words of it
+            counts = {term: count for term, count in counts.items() if read[term] or term in beside}
+        for term in beside.keys() & set(asked):
+            counts[term] = max(counts.get(term, 0), len(beside[term]))
+        made_of |= related_in(beside, query)
+        self.wanted = expand_terms(asked, counts, total, lambda term: [*vocabulary(tx, terms, term), *beside], made_of)
+        self.full = sum(idf(counts.get(term, 0), total) for term in asked)
         self.values: dict[str, dict[str, float]] = {}
         found: set[str] = set()
         common: dict[str, float] = {}
@@ -307,6 +346,7 @@ class WordScores:
             self.values[want.term] = {id: weight for id, weight in rows if room or id in found}
             if room:
                 found.update(self.values[want.term])
+            self.values[want.term] |= beside.get(want.term, {})
             if len(rows) == CANDIDATES:
                 self._common.append(want.term)
                 common[want.asked] = max(common.get(want.asked, 0.0), want.idf * want.share)
@@ -321,7 +361,7 @@ class WordScores:
         self._settled.update(new)
         for term in self._common:
             held = self.values[term]
-            open_ = [id for id in new if id not in held]
+            open_ = [id for id in new if id not in held and id not in self._beside]
             found = _WEIGHT.tuples(self._tx.conn, [(id,) for id in open_], {"owner": self._tx.owner, "term": term})
             held.update((id, weight) for id, weight in found if id is not None)
         some = {term: {id: held[id] for id in new if id in held} for term, held in self.values.items()}
@@ -366,8 +406,27 @@ def _whole(place: ListingPlace) -> PreparedForIds:
 @lru_cache(maxsize=64)
 def _having(place: ListingPlace) -> PreparedStatement:
     """The entries of a term that are in the place that is asked for."""
-    mine = and_(memories.c.owner == terms.c.owner, memories.c.id == terms.c.memory_id, active_in(place))
-    return PreparedStatement(_ENTRIES.join(memories, mine).limit(bindparam("most")))
+    return PreparedStatement(_entries_in(active_in(place)).limit(bindparam("most")))
+
+
+@lru_cache(maxsize=64)
+def _having_since(place: ListingPlace) -> PreparedStatement:
+    """The same of the memories that say now what they said at an instant."""
+    return PreparedStatement(_entries_in(and_(active_in(place), not_(_changed))).limit(bindparam("most")))
+
+
+def _entries_in(which: ColumnElement[bool]) -> Select[Any]:
+    return _ENTRIES.join(memories, and_(memories.c.owner == terms.c.owner, memories.c.id == terms.c.memory_id, which))
+
+
+_changed = or_(memories.c.updated_at > bindparam("known"), memories.c.version > 1)
+_CHANGED = PreparedStatement(
+    select(memories.c.id)
+    .where(memories.c.owner == bindparam("owner"), memories.c.created_at <= bindparam("known"), _changed)
+    .order_by(memories.c.id)
+)
+"""What was there at an instant and is not as it was: touched since, or of several versions, of which another may have
+held."""
 
 
 _of_term = and_(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"))

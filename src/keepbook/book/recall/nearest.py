@@ -323,22 +323,6 @@ class Likeness:
         compared = np.vecdot(self._loaded.codes[at].astype(np.float32), self._asked)
         return [float(value) for value in compared / self._loaded.lengths[at]]
 
-    def between(self, part: VectorPart, others: Collection[VectorPart]) -> dict[VectorPart, float]:
-        """How like a text others are, each by the passages of both that are most alike."""
-        # See VectorIndex.grown().
-        import numpy as np
-
-        loaded, row_of = self._loaded, self._loaded.row_of
-        if part not in row_of:
-            return {}
-        own = directions(loaded.codes[loaded.codes_at(np.array([row_of[part]], dtype=np.intp))])
-        found = {}
-        for other in others:
-            if other in row_of:
-                held = directions(loaded.codes[loaded.codes_at(np.array([row_of[other]], dtype=np.intp))])
-                found[other] = float(np.vecdot(own[:, None, :], held[None, :, :]).max())
-        return found
-
     def _rows_of(self, items: Collection[str], more: "RowNumbers") -> "RowNumbers":
         # See VectorIndex.grown().
         import numpy as np

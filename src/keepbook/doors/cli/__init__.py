@@ -211,6 +211,8 @@ def _run(args: list[str], report: "_Report") -> int:
         return report.usage(error)
     except BrokenPipeError:
         raise
+    except command.RefusedOtherwise as refused:
+        return report.report_refusal(refused.error, refused.exit_code)
     except KeepbookError as error:
         return report.report_refusal(error)
     except OSError as error:
@@ -240,7 +242,7 @@ class _Report:
             sys.stderr.write(f"keepbook: {' '.join(visible(message).split())}\n")
         return exit_code
 
-    def report_refusal(self, error: KeepbookError) -> int:
+    def report_refusal(self, error: KeepbookError, exit_code: int = 1) -> int:
         # The engine is loaded in most cases by now; --help must not load it.
         from keepbook.book.ground.to_json import to_json
 
@@ -248,7 +250,7 @@ class _Report:
         if isinstance(error, Conflict) and error.similar:
             details["similar"] = to_json(error.similar)
         following = _where_to_look(error.field) if isinstance(error, NotFound) and error.field else ""
-        return self.say(1, error.code, error.message + following, field=error.field, **details)
+        return self.say(exit_code, error.code, error.message + following, field=error.field, **details)
 
     def usage(self, error: Any) -> int:
         message = " ".join(str(error.format_message()).split()).rstrip(".")

@@ -12,23 +12,27 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from keepbook.app import Keepbook
 from keepbook.book.ground.one_line_log import get_logger
-from keepbook.doors.auth import LOOPBACK
+from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER
 from keepbook.doors.http import problems
-from keepbook.doors.http.api import chat, feed, me, memory, ops, proposals, tools
+from keepbook.doors.http.api import chat, feed, me, memory, ops, proposals, stored_texts, tools
 from keepbook.doors.http.background_runs import BackgroundRuns
 from keepbook.doors.http.demo_by_cookie import DemoByCookie
 from keepbook.doors.http.document import join_document, openapi_document
 from keepbook.doors.http.extension_routes import check_routes, extension_routers, said_by_api
 from keepbook.doors.http.gate import CORE_PATHS, Gate, Opens
+from keepbook.doors.http.log import HEADER as REQUEST_ID
 from keepbook.doors.http.log import AccessLog
 from keepbook.doors.http.metrics import Metrics
 from keepbook.doors.http.rate_limit import Buckets
@@ -36,16 +40,21 @@ from keepbook.doors.http.stream import OpenStreams
 from keepbook.doors.http.web import routes
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
-from keepbook.errors import KeepbookError
+from keepbook.errors import Invalid, KeepbookError
 from keepbook.jobs import Errand
 from keepbook.models.outward import named_hosts
 
 log = get_logger(__name__)
 
 ABOUT = "The memory of an AI agent, kept like a ledger. Errors are problem documents with a stable `code`."
-FIRST, LAST = (proposals.router, memory.router, chat.router), (tools.router, me.router, feed.router, ops.router)
+FIRST, LAST = (
+    (proposals.router, memory.router, stored_texts.router, chat.router),
+    (tools.router, me.router, feed.router, ops.router),
+)
 """The API's, around those of extensions. What waits has a fixed path, so it stands before the memories, each of which
 has its id there."""
+ALIVE_EVERY = 60.0
+"""So often a worker says that it is alive, in seconds: five times before it counts as gone."""
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False}
 """The framework's own would tell the whole address of a request, and what a person asks stands in it."""
 
@@ -57,10 +66,11 @@ def create_app(
     local: bool = True,
     opens: Opens | None = None,
     buckets: Buckets | None = None,
+    counted_in: Path | None = None,
 ) -> FastAPI:
     """The application over an installation. `hosts` are the names it answers to, beside loopback's; `local` says that
     only this machine can reach it; `opens` gives another installation for some requests (a demo's visitors); `buckets`
-    are where several workers count together."""
+    and the folder `counted_in` are where several workers count together."""
     app = FastAPI(
         title="Keepbook",
         version="1",
@@ -74,9 +84,8 @@ def create_app(
     )
     app.state.kb = kb
     kb.outward.narrow(named_hosts(kb.settings), loopback=local)
-    app.state.metrics = Metrics(kb)
-    app.state.runs = BackgroundRuns()
-    app.state.stopping = asyncio.Event()
+    app.state.metrics = Metrics(kb, counted_in)
+    app.state.runs, app.state.stopping = BackgroundRuns(), asyncio.Event()
     app.state.streams = OpenStreams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install_problems(app)
     settings, extensions = kb.settings, kb.extensions
@@ -103,12 +112,43 @@ def create_app(
         paths=(CORE_PATHS, *said_by_api(extensions, "PATHS")),
         buckets=buckets,
     )
+    let_sites_call(app, settings.cors_origins)
     app.add_middleware(AccessLog, owner=app)
     if opens is None and local:
         app.add_middleware(DemoByCookie, make=lambda: _story_beside(app, hosts))
     document = join_document(said_by_api(extensions, "DOCUMENT"))
     app.openapi = lambda: openapi_document(app, document)  # type: ignore[method-assign]
     return app
+
+
+def let_sites_call(app: FastAPI, origins: Sequence[str]) -> None:
+    """Let pages of these sites call with a token of their own, and read what an answer says of itself. A cookie of
+    this server is never sent along."""
+    for each in origins:
+        parts = urlsplit(each)
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or "*" in each:
+            raise Invalid(
+                f"{each!r} is no site: name each with its scheme and without a path, as in https://app.example.org",
+                field="cors_origins",
+            )
+    if not origins:
+        return
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=list(origins),
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=[
+            "Authorization",
+            "Content-Type",
+            "Idempotency-Key",
+            "If-Match",
+            "Last-Event-ID",
+            OWNER_HEADER,
+            ACTOR_HEADER,
+            REQUEST_ID,
+        ],
+        expose_headers=["ETag", "Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After", REQUEST_ID],
+    )
 
 
 def _story_beside(app: FastAPI, hosts: Sequence[str]) -> ASGIApp:
@@ -140,6 +180,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         for work, then in ((kb.sweep_in_turn, None), (kb.queue_errands_in_turn, begin)):
             working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
             stack.push_async_callback(asyncio.wait, [working])  # what it has begun ends before the book is closed
+        noting = asyncio.create_task(_note_alive(kb, app.state.stopping))
+        stack.push_async_callback(asyncio.wait, [noting])
         stack.callback(app.state.stopping.set)
         stack.enter_context(_told_to_leave(app.state.stopping))
         yield
@@ -168,10 +210,28 @@ def _told_to_leave(stopping: asyncio.Event) -> Iterator[None]:
             signal.signal(each, before)
 
 
+async def _note_alive(kb: Keepbook, stopping: asyncio.Event) -> None:
+    """Say every minute that this worker is alive, and at its end that it is not."""
+    name = _worker_name()
+    while not stopping.is_set():
+        try:
+            await asyncio.to_thread(kb.servers.note, name)
+        except KeepbookError as error:
+            log.warning("alive: %s: %s", error.code, error.message)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), ALIVE_EVERY)
+    with contextlib.suppress(KeepbookError):
+        await asyncio.to_thread(kb.servers.forget, name)
+
+
+def _worker_name() -> str:
+    return f"{os.getpid()}-{secrets.token_hex(4)}"
+
+
 async def _for_ever(
     work: Callable[[str, float], Any], then: Callable[[Any], None] | None, every: float, stopping: asyncio.Event
 ) -> None:
-    holder = f"{os.getpid()}-{secrets.token_hex(4)}"
+    holder = _worker_name()
     while every and not stopping.is_set():
         try:
             done = await asyncio.to_thread(work, holder, 2 * every + 60)

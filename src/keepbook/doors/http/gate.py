@@ -27,6 +27,7 @@ from keepbook.patterns import regex
 COOKIE = "keepbook_session"
 ANY_ADDRESS = "any address"
 """Among the hosts: every address in numbers. A name is what an attacker can choose; numbers are not."""
+VERSIONED = "/api/v1/"
 GUARDED = ("/api/", "/mcp", "/metrics")
 """What answers 401 by itself; pages ask for a token instead."""
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -130,7 +131,9 @@ class Gate:
             await self._app(scope, receive, send)
             return
         headers = read_headers(scope)
-        send = _with_headers(send, scope.get("scheme"))
+        scope.setdefault("state", {})
+        send = _with_headers(send, scope)
+        _drop_version(scope)
         try:
             self._check(scope, headers)
             letting_in = self._at_the_door(scope, headers)
@@ -166,7 +169,7 @@ class Gate:
         return next((one.command for one in self._paths if one.imports.fullmatch(path)), None)
 
     def _at_the_door(self, scope: Scope, headers: RequestHeaders) -> "_CallerCheck":
-        state = scope.setdefault("state", {})
+        state = scope["state"]
         state["kb"] = self._opens(headers)
         state["max_import"] = self._max_import
         state["wrong_key"] = lambda: self._wrong.count_attempt(_address(scope))
@@ -182,7 +185,7 @@ class Gate:
         try:
             caller = self._caller(kb, scope, headers)
             state["who"] = caller.token_id or f"{caller.owner} {id(kb):x}"  # each visitor of a demo is alone in theirs
-            self._meter.count_attempt(caller.token_id or _address(scope))
+            self._count(scope, caller.token_id or _address(scope))
             state["caller"] = caller
         except KeepbookError as error:
             if error.code == "unauthenticated":
@@ -194,10 +197,15 @@ class Gate:
     def _count_stranger(self, scope: Scope, headers: RequestHeaders) -> None:
         if "authorization" in headers:
             scope["state"]["wrong_key"]()
-        self._meter.count_attempt(_address(scope))
+        self._count(scope, _address(scope))
+
+    def _count(self, scope: Scope, who: str) -> None:
+        """Count a request; its answer says how many are left."""
+        scope["state"]["rate"] = self._meter.headers(0)
+        scope["state"]["rate"] = self._meter.headers(self._meter.count_attempt(who))
 
     def _caller(self, kb: Keepbook, scope: Scope, headers: RequestHeaders) -> Caller:
-        local = self._local and comes_straight(scope, headers, self._own)
+        local = self._local and comes_straight(scope, headers, self._own) and not _from_elsewhere(headers)
         scope["state"]["local"] = local
         secret, page = _secret(headers)
         named, acts = _owner_named(scope), headers.get(ACTOR_HEADER.lower())
@@ -296,15 +304,23 @@ def _too_large(max_body: int, command: str | None) -> Invalid:
     return Invalid(f"a request may have {max_body:,} bytes; send less at a time", code="too_large")
 
 
-def _with_headers(send: Send, scheme: str | None) -> Send:
-    over_tls = scheme == "https"
+def _drop_version(scope: Scope) -> None:
+    """`/api/v1/…` is `/api/…`: there is one version, and programs may name it."""
+    if scope["path"].startswith(VERSIONED):
+        scope["path"] = "/api/" + scope["path"].removeprefix(VERSIONED)
+        scope["raw_path"] = b"/api/" + scope.get("raw_path", b"").removeprefix(VERSIONED.encode())
+
+
+def _with_headers(send: Send, scope: Scope) -> Send:
+    over_tls = scope.get("scheme") == "https"
     ours = [*_RAW, HSTS] if over_tls else _RAW
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             theirs = list(map(_as_secure, message["headers"])) if over_tls else message["headers"]
             said = {name for name, _ in theirs}
-            message["headers"] = [*theirs, *(pair for pair in ours if pair[0] not in said)]
+            rate = scope["state"].get("rate", ())
+            message["headers"] = [*theirs, *(pair for pair in ours if pair[0] not in said), *rate]
         await send(message)
 
     return sending
@@ -334,12 +350,16 @@ def _in_numbers(host: str) -> bool:
     return True
 
 
+def _from_elsewhere(headers: RequestHeaders) -> bool:
+    """Whether a page of another site sends it, which may be allowed to call the API: with a token, never as nobody."""
+    origin = headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+
+
 def _refuse_other_sites(headers: RequestHeaders) -> None:
     """A browser says where a request comes from; whoever says nothing is no browser."""
     site = headers.get("sec-fetch-site", "same-origin")
-    origin = headers.get("origin")
-    elsewhere = origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
-    if elsewhere or site not in ("same-origin", "none"):
+    if _from_elsewhere(headers) or site not in ("same-origin", "none"):
         raise NotAllowed("another site may not write here; open Keepbook itself", code="other_site")
 
 

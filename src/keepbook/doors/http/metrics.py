@@ -1,13 +1,15 @@
-"""The metrics of a running server, in the format of Prometheus. Every worker has its own.
+"""The metrics of a running server, in the format of Prometheus: one sum, whichever of its workers is asked.
 
 Requests are counted by route and never by path, errors by their code: a path or a message may name someone. What
-happens below the doors is counted in `storage/tally.py` and read from there on request.
+happens below the doors is counted in `storage/tally.py`, which tells it here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
+from prometheus_client import CollectorRegistry, Counter, Histogram, Summary
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from keepbook.app import Keepbook
@@ -27,6 +29,7 @@ GAUGES = {
     "due": ("keepbook_due", "What waits for the next sweep, by work: the backlog.", "work"),
     "due_seconds": ("keepbook_due_seconds", "How long the oldest of it has waited.", "work"),
 }
+OUTCOMES = ("closed", "failed", "parked")
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 OTHER = "other"
 """A method that nothing here answers to: anybody can think of a million more, and each would be kept."""
@@ -49,17 +52,35 @@ def join_counters(extensions: Sequence[Extension]) -> dict[str, tuple[str, str, 
 
 
 class Metrics:
-    """The registry of one application."""
+    """The figures of one application. `folder` is where the workers of a server count together: each in files of its
+    own, which whoever is asked adds up. What waits is asked of the database."""
 
-    def __init__(self, kb: Keepbook) -> None:
+    def __init__(self, kb: Keepbook, folder: Path | None = None) -> None:
+        self._price = {"tokens_in": kb.settings.price_in, "tokens_out": kb.settings.price_out}
         self.registry = CollectorRegistry()
+        own = self.registry if folder is None else None
+        if folder is not None:
+            MultiProcessCollector(self.registry, str(folder))  # type: ignore[no-untyped-call]
         names = ("method", "route", "status")
-        self._requests = Counter("keepbook_requests", "Requests answered.", names, registry=self.registry)
+        self._requests = Counter("keepbook_requests", "Requests answered.", names, registry=own)
         self._seconds = Histogram(
-            "keepbook_request_seconds", "Time to the end of an answer.", ("method", "route"), registry=self.registry
+            "keepbook_request_seconds", "Time to the end of an answer.", ("method", "route"), registry=own
         )
-        self._errors = Counter("keepbook_errors", "Answers that refuse, by code.", ("code",), registry=self.registry)
-        self.registry.register(_Below(kb))
+        self._errors = Counter("keepbook_errors", "Answers that refuse, by code.", ("code",), registry=own)
+        self._counters = {
+            name: Counter(family, words, (label,) if label else (), registry=own)
+            for name, (family, words, label) in join_counters(kb.extensions).items()
+        }
+        for outcome in OUTCOMES:  # or the first that is parked would be no increase
+            self._counters["closes"].labels(outcome)
+        self._cost = Counter(
+            "keepbook_model_cost", "What they cost, at `price_in` and `price_out`.", ("model",), registry=own
+        )
+        self._waits = Summary(
+            "keepbook_database_wait_seconds", "Until a transaction may begin.", ("kind",), registry=own
+        )
+        self.registry.register(_Waiting(kb))
+        kb.follow_counts(self.count_below)
 
     def count(self, method: str, route: str, status: int, seconds: float, code: str | None) -> None:
         method = method if method in METHODS else OTHER
@@ -68,44 +89,32 @@ class Metrics:
         if code is not None:
             self._errors.labels(code).inc()
 
+    def count_below(self, counted: Counts) -> None:
+        """Count what happened below the doors."""
+        for (name, kind), times in counted.items():
+            if name == "wait_seconds":
+                self._waits.labels(kind).observe(times)
+            elif name in self._counters:
+                counter = self._counters[name]
+                (counter.labels(kind) if kind else counter).inc(times)
+            if name in self._price:
+                self._cost.labels(kind).inc(times * self._price[name] / A_MILLION)
 
-class _Below(Collector):
-    """What was counted below the doors."""
+
+class _Waiting(Collector):
+    """What waits in the database, whoever is asked."""
 
     def __init__(self, kb: Keepbook) -> None:
         self._kb = kb
-        self._counters = join_counters(kb.extensions)
 
     def collect(self) -> Iterator[Metric]:
         try:
             counted = self._kb.counted()
         except KeepbookError:  # no database, no backlog; the requests are still told
             return
-        for name, (family, words, label) in self._counters.items():
-            yield _add_metrics(CounterMetricFamily(family, words, labels=[label] if label else []), counted, name)
         for name, (family, words, label) in GAUGES.items():
-            yield _add_metrics(GaugeMetricFamily(family, words, labels=[label]), counted, name)
-        yield self._cost(counted)
-        waits = SummaryMetricFamily("keepbook_database_wait_seconds", "Until a transaction may begin.", labels=["kind"])
-        for kind in ("read", "write"):
-            waits.add_metric([kind], int(counted.get(("waits", kind), 0)), counted.get(("wait_seconds", kind), 0))
-        yield waits
-
-    def _cost(self, counted: Counts) -> Metric:
-        words = "What they cost, at `price_in` and `price_out`."
-        cost = CounterMetricFamily("keepbook_model_cost", words, labels=["model"])
-        settings = self._kb.settings
-        for model in sorted({kind for what, kind in counted if what == "tokens_in"}):
-            spent = counted["tokens_in", model] * settings.price_in
-            spent += counted.get(("tokens_out", model), 0) * settings.price_out
-            cost.add_metric([model], spent / A_MILLION)
-        return cost
-
-
-def _add_metrics(
-    family: CounterMetricFamily | GaugeMetricFamily, counted: Counts, name: str
-) -> CounterMetricFamily | GaugeMetricFamily:
-    for (what, kind), value in sorted(counted.items()):
-        if what == name:
-            family.add_metric([kind] if kind else [], value)
-    return family
+            told = GaugeMetricFamily(family, words, labels=[label])
+            for (what, kind), value in sorted(counted.items()):
+                if what == name:
+                    told.add_metric([kind], value)
+            yield told

@@ -34,6 +34,7 @@ _BY_CODE = {
     "too_large": 413,
     "wrong_host": 421,
     "canceled": 503,
+    "newer_schema": 503,
     "unavailable": 503,
 }
 _BY_KIND: tuple[tuple[type[KeepbookError], int], ...] = (

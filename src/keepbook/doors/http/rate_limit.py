@@ -7,6 +7,7 @@ system locks files, so that a worker that is killed holds up nobody.
 """
 
 import hashlib
+import math
 import mmap
 import os
 import secrets
@@ -31,7 +32,8 @@ _BUCKET = struct.Struct("=Qdd")
 
 class Buckets(Protocol):
     def take(self, who: str, per_minute: int) -> float:
-        """Take one request out of somebody's bucket, and return 0; the requests that are missing if it is empty."""
+        """Take one request out of somebody's bucket and return what is left. If it is empty nothing is taken, and what
+        is missing is returned below zero."""
 
 
 @dataclass(slots=True)
@@ -45,9 +47,9 @@ class OwnBuckets:
             self._held.clear()
         now = time.monotonic()
         left, at = self._held.get(who, (per_minute, now))
-        left, missing = _pour(left, now - at, per_minute)
+        left, answer = _pour(left, now - at, per_minute)
         self._held[who] = (left, now)
-        return missing
+        return answer
 
 
 class SharedBuckets:
@@ -81,9 +83,9 @@ class SharedBuckets:
             known = min(range(PLACES), key=lambda place: places[place][2])
             places[known] = (number, per_minute, now)
         _, left, at = places[known]
-        left, missing = _pour(left, now - at, per_minute)
+        left, answer = _pour(left, now - at, per_minute)
         _BUCKET.pack_into(self._held, start + known * _BUCKET.size, number, left, now)
-        return missing
+        return answer
 
 
 def shared_file() -> Path:
@@ -96,9 +98,9 @@ def shared_file() -> Path:
 
 
 def _pour(left: float, seconds: float, per_minute: int) -> tuple[float, float]:
-    """What is left after one more request, and how much of a request is missing, if it is too many."""
+    """What is left after one more request, and the same as an answer: below zero, if it is too many."""
     left = min(per_minute, left + max(0.0, seconds) * per_minute / 60)
-    return (left - 1, 0.0) if left >= 1 else (left, 1 - left)
+    return (left - 1, left - 1) if left >= 1 else (left, left - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,23 @@ class Meter:
     per_minute: int
     buckets: Buckets
 
-    def count_attempt(self, who: str) -> None:
+    def count_attempt(self, who: str) -> float:
+        """Count one more, and return how many are left; raises `LimitReached` where it is too many."""
         if not self.per_minute:
-            return
-        missing = self.buckets.take(f"{self.kind} {who}", self.per_minute)
-        if missing:
-            wait = max(1, round(missing * 60 / self.per_minute))
+            return 0.0
+        left = self.buckets.take(f"{self.kind} {who}", self.per_minute)
+        if left < 0:
+            wait = max(1, round(-left * 60 / self.per_minute))
             raise LimitReached(f"too many requests; wait {wait} s", code="rate", retry_after=wait)
+        return left
+
+    def headers(self, left: float) -> list[tuple[bytes, bytes]]:
+        """What an answer says of the rate: how many are left, and in how many seconds all are there again."""
+        if not self.per_minute:
+            return []
+        full = math.ceil((self.per_minute - left) * 60 / self.per_minute)
+        name = f'"{self.kind}"'
+        return [
+            (b"ratelimit-policy", f"{name};q={self.per_minute};w=60".encode()),
+            (b"ratelimit", f"{name};r={int(left)};t={full}".encode()),
+        ]

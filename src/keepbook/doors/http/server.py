@@ -9,6 +9,7 @@ import ipaddress
 import os
 import signal
 import socket
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,13 +20,16 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.supervisors import Multiprocess
 
 from keepbook.app import Keepbook
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.doors.auth import is_local
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.gate import ANY_ADDRESS
 from keepbook.doors.http.log import log_as_json, log_in_lines
 from keepbook.doors.http.rate_limit import SharedBuckets, shared_file
 from keepbook.errors import Conflict, Invalid, NotAllowed
-from keepbook.settings import Settings, load_settings
+from keepbook.settings import Settings, load_settings, misspelt_variables
+
+log = get_logger(__name__)
 
 FINISH_SECONDS = 30
 HEAD_SECONDS = 10.0
@@ -143,15 +147,18 @@ def run_workers(settings: Settings, listening: socket.socket, workers: int) -> N
         value = getattr(settings, name)
         if value is not None:
             os.environ[f"KEEPBOOK_{name.upper()}"] = str(value)
-    counted = shared_file()
-    try:
-        config = _config(partial(worker, counted), workers, named_proxies(settings))
-        Multiprocess(config, [listening]).run()
-    finally:
-        counted.unlink(missing_ok=True)
+    rates = shared_file()
+    with tempfile.TemporaryDirectory(prefix="keepbook-metrics-") as figures:
+        # Read by the metrics' own library when a worker loads it, and nobody else.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = figures
+        try:
+            config = _config(partial(worker, rates, Path(figures)), workers, named_proxies(settings))
+            Multiprocess(config, [listening]).run()
+        finally:
+            rates.unlink(missing_ok=True)
 
 
-def worker(counted: Path) -> FastAPI:
+def worker(rates: Path, figures: Path) -> FastAPI:
     """The application of one of several workers, with its own connections; its settings say what it serves."""
     settings = load_settings()
     _log(settings)
@@ -159,7 +166,8 @@ def worker(counted: Path) -> FastAPI:
         Keepbook(settings=settings),
         hosts=host_names_of(settings.host),
         local=only_this_machine(settings),
-        buckets=SharedBuckets(counted),
+        buckets=SharedBuckets(rates),
+        counted_in=figures,
     )
 
 
@@ -197,6 +205,12 @@ class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         self._waiting = None
         if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
             self.transport.close()
+
+
+def name_misspelt() -> None:
+    """Say at the start which variables of the environment look like settings and are none."""
+    for name, meant in misspelt_variables().items():
+        log.warning("%s is no setting, and changes nothing%s", name, f"; did you mean {meant}?" if meant else "")
 
 
 def _log(settings: Settings) -> None:

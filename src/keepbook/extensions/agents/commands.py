@@ -14,9 +14,9 @@ import typer
 
 from keepbook.book.ground.when import zone_named
 from keepbook.doors.cli.terminal import ending
-from keepbook.doors.cli.terminal.command import Invocation, command, group
+from keepbook.doors.cli.terminal.command import Invocation, RefusedOtherwise, command, group
 from keepbook.doors.cli.terminal.streams import reading, show_progress
-from keepbook.errors import Invalid
+from keepbook.errors import Invalid, KeepbookError
 from keepbook.extensions.agents import sheets
 
 if TYPE_CHECKING:
@@ -265,8 +265,12 @@ def check(
     ),
     tag: Annotated[str | None, typer.Option("--tag", help="Only forecasts with this tag.")] = None,
 ) -> None:
-    """Hold an agent against another on the questions that both forecast; exit with 1 where it is worse."""
-    found = call.book.decisions.compare(agent, other, series=series, tag=tag)
+    """Hold an agent against another on the questions that both forecast; exit with 1 where it is worse, with 2 where
+    that cannot be told."""
+    try:
+        found = call.book.decisions.compare(agent, other, series=series, tag=tag)
+    except KeepbookError as error:
+        raise RefusedOtherwise(error, exit_code=2) from error
     call.answer(found, sheets.comparison_sheet)
     if found.worse:
         raise typer.Exit(1)

@@ -139,9 +139,10 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> ClosingChat | Non
         return None
     orders = standing_deeds({one.turn: from_parts(one.parts) for one in held.turns if one.role == "user"})
     block = block_of(tx, held.thread)
+    turns = strip_injected([_turn(message) for message in spoken], block, *(message.hidden for message in spoken))
     return ClosingChat(
-        turns=strip_injected([_turn(message) for message in spoken], block, *(message.hidden for message in spoken)),
-        known=known_memories(tx),
+        turns=turns,
+        known=known_memories(tx, turns),
         categories=preset.categories,
         zone=owners.zone_name(tx),
         now=parse_stamp(now),
@@ -201,7 +202,8 @@ def _keep(
     kept, chosen = _ClosingOutcome(), choices.get_choices(tx)
     if not chosen.memory:
         return kept
-    reading = replace(reading, known=known_memories(tx), never=chosen.never)
+    shown = {one.id for one in reading.known}
+    reading = replace(reading, known=known_memories(tx, reading.turns, shown), never=chosen.never)
     gone = learned_memories.memories_taken_back(tx, held.thread.id)
     lost = (
         forgotten(tx) if reading.elsewhere else ForgottenMatters()

@@ -1,14 +1,24 @@
-"""The memories of the book in the form that every reader of a chat gets."""
+"""The memories of the book in the form that every reader of a chat gets.
+
+Of a large book these are the lines that share most words with what the person says in the chat: reading a chat costs
+what the chat asks for, not what the book holds.
+"""
+
+from collections.abc import Collection, Sequence
 
 from keepbook.book.ground import stored_json
 from keepbook.book.memory import listing
 from keepbook.book.memory.memories import is_protected
-from keepbook.models.model import KnownMemory
+from keepbook.book.recall.memories import lines_about
+from keepbook.models.model import DialogueTurn, KnownMemory
 from keepbook.storage.database import Tx
 
 
-def known_memories(tx: Tx) -> tuple[KnownMemory, ...]:
-    """The active memories that an extractor compares with, oldest first."""
+def known_memories(tx: Tx, turns: Sequence[DialogueTurn], shown: Collection[str] = ()) -> tuple[KnownMemory, ...]:
+    """The active memories that an extractor of these turns compares with, oldest first; those of the ids `shown` are
+    among them."""
+    about = lines_about(tx, (turn.text for turn in turns if turn.role == "user"))
+    only = None if about is None else about.union(shown)
     return tuple(
         KnownMemory(
             row.id,
@@ -24,5 +34,5 @@ def known_memories(tx: Tx) -> tuple[KnownMemory, ...]:
             frozenset(map(str, stored_json.load_json(row.turn_ids))),
             row.recorded_at,
         )
-        for row in listing.current_memories(tx)
+        for row in listing.current_memories(tx, only)
     )

@@ -68,6 +68,8 @@ def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: boo
     if scene.editing is not None:
         return turn.edit(scene.editing)
     steps = [step for at in range(len(read.clauses)) for step in turn.clause_steps(at)]
+    if read.feeling is not None and not orders:  # it is heard, and nothing is made of it
+        steps = [step for step in steps if step.act == "answer"]
     return compatible_steps(steps, scene)
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from keepbook.book.text.language import language
 from keepbook.book.text.own_words import read_own_words
 from keepbook.book.text.sentences import sentences
+from keepbook.models.notebook.feelings import Feeling, feeling_of
 from keepbook.models.notebook.lists.cuts import may_begin, may_cut
 from keepbook.models.notebook.lists.orders import orders_of_turn
 from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, Scene
@@ -42,11 +43,12 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A turn as it was read. `unread`: it had more own words than are read."""
+    """A turn as it was read. `unread`: it had more own words than are read; `feeling`: it tells one of the moment."""
 
     clauses: tuple[Clause, ...]
     language: str
     unread: bool = False
+    feeling: Feeling | None = None
 
 
 @lru_cache(maxsize=1)
@@ -96,7 +98,8 @@ def understand(
     found = (moves or shared_moves()).moves(spoken, here, [(one.start, one.end) for one in cut], lines)
     names = {f"{here}:{piece.start}": f"{OWN}{at}" for at, piece in enumerate(cut)}
     clauses = [_clause(scene, piece, move, places, here, names) for piece, move in zip(cut, found, strict=True)]
-    return Understood(tuple(clauses), tongue, own.unread)
+    feeling = feeling_of(compact, scene.sense) if tongue == "en" else None
+    return Understood(tuple(clauses), tongue, own.unread, feeling)
 
 
 def _whole_sentences(text: str, pieces: Sequence[ReaderPiece]) -> list[ReaderPiece]:

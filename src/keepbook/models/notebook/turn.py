@@ -186,7 +186,7 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
         never=tuple(find_topics(text, loaded.chosen.never, meaning)) if loaded.chosen.never else (),
         topics=loaded.chosen.never, secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
         introduced=any(one.speaker == NOTEBOOK and says(one.text, "intro") for one in loaded.messages),
-        hinted=loaded.hinted,
+        hinted=loaded.hinted, feeling=taken.read.feeling,
         questions=len(loaded.scene.questions),
     )  # fmt: skip
 

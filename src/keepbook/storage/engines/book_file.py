@@ -1,8 +1,9 @@
 """The file of a SQLite book: where it may lie, who may read it, whether it is still there.
 
-A file that was moved or deleted while it is open takes writes that nobody finds again. So each connection knows the
-device and inode of its file and its log, and after every commit the two are looked at. Connections that a child
-inherits are refused there, and never closed.
+A file that was moved or deleted while it is open takes writes that nobody finds again, and one whose log or the log's
+index was deleted is written over by whoever makes a new one. So each connection knows the device and inode of all
+three, and before and after every commit they are looked at. Connections that a child inherits are refused there, and
+never closed.
 """
 
 import os
@@ -30,22 +31,34 @@ class FileConnection(WatchedConnection):
     """A connection that knows which file it was opened on."""
 
     path: str
-    log_path: str
+    beside: tuple[str, ...]
+    """The paths of the log and of its index, which say to every process where the log ends and who writes it."""
     file: Identity
-    log: Identity = None
+    place: tuple[Identity, ...] | None = None
+    """The file, its log and the index, once the connection has read its file."""
 
     def close(self) -> None:
+        """The last one to close empties its log into the file and deletes it: not where others have made a new one."""
+        was = self.place or ()
+        if any(now not in (before, None) for before, now in zip(was, self._found(), strict=False)):
+            keep_for_ever(self)
+            return
         super().close()
         _OPEN.discard(self)
 
-    def note_log(self) -> None:
-        """Remember the log, which is there once the connection has read its file."""
-        self.log = identity_of(self.log_path)
+    def note_place(self) -> None:
+        """Remember the log and its index, which are there now. This process has one index for all connections."""
+        self.place = self._found()
+        if any(other.place not in (None, self.place) for other in list(_OPEN) if other.file == self.file):
+            raise moved(self.path)
 
     def check_in_place(self) -> None:
-        """Refuse what was written to a file or a log that no longer stands where the book is."""
-        if identity_of(self.path) != self.file or identity_of(self.log_path) != self.log:
+        """Refuse to write to a file, a log or an index that no longer stands where the book is, or what was written."""
+        if self._found() != self.place:
             raise moved(self.path)
+
+    def _found(self) -> tuple[Identity, ...]:
+        return tuple(map(identity_of, (self.path, *self.beside)))
 
 
 def connect_file(path: str, **options: Any) -> FileConnection:
@@ -57,15 +70,15 @@ def connect_file(path: str, **options: Any) -> FileConnection:
         raise _open_at_fork(path)
     conn = sqlite3.connect(path, factory=FileConnection, **options)
     conn.path, conn.file = path, found
-    conn.log_path = f"{real}-wal"  # beside the file itself, not beside a link to it
+    conn.beside = (f"{real}-wal", f"{real}-shm")  # beside the file itself, not beside a link to it
     _OPEN.add(conn)
     return conn
 
 
 def moved(path: str) -> Conflict:
     return Conflict(
-        f"{path} or its log was moved, replaced or deleted while it was open; put it back, open the book again, and "
-        "look whether the last write is in it",
+        f"{path} or its log was moved, replaced or deleted while it was open; put it back, open the book again in a "
+        "new process, and look whether the last write is in it",
         code="moved",
     )
 

@@ -117,12 +117,12 @@ class Postgres:
                 raise Invalid(BEHIND_A_POOLER, field="db", code="pooler")
             cluster.refuse_what_does_not_serve(conn)
             found = schema.revision(conn)
-            record = read_record(conn) if found == schema.HEAD else ()
+            record = read_record(conn) if schema.serves_program(found) else ()
             scoped = sorted(table.name for table in table_set(record).declared if is_scoped(table))
             way_around = conn.execute(_WAYS_AROUND, {"tables": scoped}).scalars().all()
             mighty = conn.execute(_LOGIN, {"tables": scoped}).scalars().all()
-        schema.refuse_unknown(found)
-        if found != schema.HEAD or to_install(record, extensions):
+        schema.refuse_unserved(found)
+        if not schema.serves_program(found) or to_install(record, extensions):
             raise _needs_upgrade(self.address)
         if way_around:
             raise NotAllowed(

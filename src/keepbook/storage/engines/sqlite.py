@@ -63,8 +63,8 @@ class Sqlite:
     def prepare(self, extensions: Sequence[Extension]) -> Record:
         with self._begin("DEFERRED") as conn:
             found = self._recognise(conn)
-            record = read_record(conn) if found == schema.HEAD else ()
-        if found == schema.HEAD and not to_install(record, extensions):
+            record = read_record(conn) if schema.serves_program(found) else ()
+        if schema.serves_program(found) and not to_install(record, extensions):
             return record
         with self._begin("IMMEDIATE") as conn:
             found = self._recognise(conn)  # another process may have been first
@@ -73,7 +73,7 @@ class Sqlite:
                     driver_of(conn).execute(statement)
                 schema.stamp_revision(conn)
                 conn.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-            elif found != schema.HEAD:
+            elif not schema.serves_program(found):
                 schema.migrate(conn)
             for one in to_install(read_record(conn), extensions):
                 install(conn, one)
@@ -240,12 +240,14 @@ class Sqlite:
         with self._turn, ExitStack() as inside:
             conn = self._take_begun(mode, inside)
             driver = driver_of(conn)
+            check = driver.check_in_place if mode == "IMMEDIATE" and not self._in_memory else _stays
             try:
                 driver.failed = False
+                check()
                 yield conn
+                check()  # or it would write over what others find there
                 driver.commit()
-                if mode == "IMMEDIATE" and not self._in_memory:
-                    driver.check_in_place()  # before anybody is told that it was kept
+                check()  # before anybody is told that it was kept
             except BaseException:
                 try:
                     driver.rollback()
@@ -310,7 +312,7 @@ class Sqlite:
         mark = driver.execute("PRAGMA application_id").fetchone()[0]
         if tables and (found is None or mark != APPLICATION_ID):
             raise book_file.not_a_book(self.address)
-        schema.refuse_unknown(found)
+        schema.refuse_unserved(found)
         return found
 
     def _make_engine(self) -> Engine:
@@ -350,7 +352,7 @@ class Sqlite:
                 if conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                     self._switch_to_wal(conn)
                     conn.execute("SELECT count(*) FROM sqlite_master").fetchone()  # its first reader makes the log
-                conn.note_log()
+                conn.note_place()
             conn.execute("PRAGMA synchronous = FULL")
             conn.execute("PRAGMA foreign_keys = ON")
             conn.execute("PRAGMA secure_delete = ON")
@@ -379,6 +381,10 @@ class Sqlite:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
+
+
+def _stays() -> None:
+    """A book in memory is where it is, and who only reads leaves nothing behind."""
 
 
 def _stay_connected(context: Any) -> None:

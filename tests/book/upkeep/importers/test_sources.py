@@ -285,3 +285,26 @@ def test_one_person_is_whoever_asks_whatever_they_are_called_there() -> None:
 )
 def test_dates_of_other_programs(value: Any, at: str | None) -> None:
     assert parse_source_time(value) == at
+
+
+def test_what_is_kept_in_other_shapes_comes_in_too() -> None:
+    times = {"created_at": "2025-01-01T00:00:00Z", "updated_at": "2025-01-01T00:00:00Z"}
+    triple = {"kind": "Triple", "content": {"subject": "Alice", "predicate": "lives in", "object": "Oslo"}}
+    items = [
+        {"namespace": ["alice", "triples"], "key": "1", "value": triple, **times},
+        {"namespace": ["alice", "profile"], "key": "2", "value": {"languages": ["Norwegian", "German"]}, **times},
+    ]
+    assert [(one[0], one[1]) for one in told(read_text(json.dumps(items), "store.json"))] == [
+        ("alice", "Alice lives in Oslo"), ("alice", "languages: Norwegian, German"),
+    ]  # fmt: skip
+    edge = {"uuid": "e", "fact": "Alice lives in Oslo", "source_node_uuid": "n"}
+    nodes = [{"uuid": "n", "name": "Alice", "summary": "A nurse from Bergen."}, {"uuid": "m", "name": "Oslo"}]
+    zep = read_text(json.dumps({"edges": [edge], "nodes": nodes, "episodes": []}), "zep.json")
+    assert [(one.text, one.subject) for one in zep.memories] == [
+        ("A nurse from Bergen.", "Alice"), ("Alice lives in Oslo", None),
+    ]  # fmt: skip
+    assert [one.where for one in zep.refused] == ["node m"]
+    table = read_text("text,date\nPrefers tea,05.01.2025\nRuns,31.02.2025\n", "list.csv")
+    assert ([one.since for one in table.memories], len(table.refused)) == (["2025-01-05T00:00:00.000000Z"], 1)
+    mem0 = [{"id": "a", "memory": "Likes tea", "user_id": "alice"}, {"id": "b", "memory": "Rhymes", "agent_id": "poet"}]
+    assert read_text(json.dumps({"results": mem0}), "mem0.json").people == ("alice", "agent poet")

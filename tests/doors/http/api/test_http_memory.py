@@ -329,3 +329,12 @@ def test_limits_of_an_owner_are_told_clearly(book_url: str, clock: Any) -> None:
 
 def test_health_has_the_databases_word(client: Any) -> None:
     assert json.loads(client().get("/health").content)["status"] == "ok"
+
+
+def test_a_path_without_its_slash_and_an_update_that_says_old_and_new(mine: TestClient) -> None:
+    made = mine.post("/api/memory", json={"content": "Likes tea"})
+    assert (made.status_code, mine.get("/api/memory").json()["total"]) == (201, 1)
+    changed = mine.put(f"/api/memory/{made.json()['id']}", json={"content": "Likes cake"})
+    told = changed.json()
+    assert (told["old"], told["new"], told["content"], told["version"]) == ("Likes tea", "Likes cake", "Likes cake", 2)
+    assert changed.headers["ETag"] == mine.get(f"/api/memory/{told['id']}").headers["ETag"]

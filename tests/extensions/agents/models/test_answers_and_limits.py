@@ -3,6 +3,7 @@ limits that end a run with a code of their own."""
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -15,6 +16,7 @@ from tests.models.wire import CUT, DROP, STALL, UNFINISHED, Call, Say, Status, S
 
 from keepbook import Keepbook
 from keepbook.extensions.agents.book.cards import CardType, card_types, read_card
+from keepbook.extensions.agents.book.cards.json_objects import own_objects
 from keepbook.models import reply_limits
 from keepbook.models.reply_limits import ANSWER_LIMIT
 from keepbook.settings import Settings
@@ -173,6 +175,23 @@ def kind(cards: Path) -> CardType:
 )
 def test_the_last_object_that_fits_and_was_not_given_wins(cards: Path, answer: str, given: str) -> None:
     assert read_card(kind(cards), answer, NOW, given=[given]) == {"verdict": "reject", "risk": 9}
+
+
+def test_braces_that_open_nothing_cost_in_step_with_their_number(cards: Path) -> None:
+    """A decoder that fails counts the lines before the place: from the beginning of what it was given."""
+
+    def seconds(many: int) -> float:
+        begun = time.process_time()
+        assert own_objects('{"' * many + f" {GOOD}") == [json.loads(GOOD)]
+        return time.process_time() - begun
+
+    seconds(100)
+    assert seconds(24_000) < 24 * max(seconds(3_000), 0.01)
+    long = json.dumps({"verdict": "reject", "risk": 9, "notes": "x" * 5_000 + '\\" {"' * 700, "of": [1.5] * 3_000})
+    assert own_objects(f"{long} {long[:-1]}") == [json.loads(long)]
+    for cut in range(980, 1020):
+        edge = json.dumps({"a": "y" * cut, "\u00e9": [True, None, -1.5e3], "b": {"c": "\\"}})
+        assert own_objects(f"so: {edge}.") == [json.loads(edge)]
 
 
 def test_an_example_in_the_instructions_may_be_the_whole_answer_but_no_quotation(cards: Path) -> None:

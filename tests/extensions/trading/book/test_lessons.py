@@ -293,6 +293,18 @@ def test_only_the_person_pins_and_retires(desk: Desk) -> None:
     agent.reflect(skill="Scalper")
 
 
+def test_with_memory_off_no_program_reads_a_lesson_or_makes_one(desk: Desk) -> None:
+    desk.reflect()
+    desk.book.choose(memory=False)
+    agent = desk.kb.book("alice", by="agent").trading
+    for do in (agent.lessons, lambda: agent.reflect(skill="Scalper")):
+        with pytest.raises(NotAllowed) as refused:
+            do()
+        assert refused.value.code == "memory_off"
+    assert agent.skills()  # no memory
+    assert desk.book.trading.lessons()
+
+
 # --- undo -------------------------------------------------------------------------------------------------
 
 

@@ -296,7 +296,7 @@ def test_a_retired_lesson_is_put_away_stays_away_and_comes_back(
     assert event
     assert "found again but left retired" in seen(client.post(f"/trading/{desk.id}/reflect"))
     text = client.post(f"/trading/lessons/{one.id}/restore", data=back).text
-    assert "Restored." in text
+    assert "Put back." in text
     assert lesson(alice, LOST).state == "active"
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, bindparam, func, or_, select
 
 from keepbook.book.ground.open_book import OpenBook
-from keepbook.book.ground.when import instant, parse_stamp
+from keepbook.book.ground.when import instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import chain_head as newest
 from keepbook.book.memory.block import BlockEntry, ComposedBlock, render, render_again
 from keepbook.book.memory.history import as_of
@@ -52,6 +52,10 @@ class MemoryState(NamedTuple):
     """What it said, as it is shown."""
     guess: bool
     recorded_at: str
+
+    @property
+    def told_at(self) -> datetime:
+        return parse_stamp(self.recorded_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,18 @@ def book_state(book: OpenBook, known: str | None = None, valid: str | None = Non
             ],
             render_again(_entries([told_of[id] for id in kept.shown]), preset, kept.many),
         )
+
+
+def states_of(book: OpenBook, ids: Sequence[str], at: datetime | None = None) -> dict[str, MemoryState]:
+    """What these memories said at an instant (default: now); those that were not there then are left out."""
+    if not ids:
+        return {}
+    with book.reading() as (tx, _, now):
+        then = now if at is None else stamp(at)
+        stood = _active_then(tx, then, then, sorted(ids))
+    return {
+        each.id: MemoryState(each.id, shown_text(each.version), each.guess, each.version.recorded_at) for each in stood
+    }
 
 
 def _active_then(tx: Tx, known: str, valid: str, only: Sequence[str] | None = None) -> list[as_of.PastMemory]:

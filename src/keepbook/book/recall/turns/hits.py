@@ -42,8 +42,6 @@ class ChatHit(SaidPassage):
     title: str | None
     relevance: float
     reasons: tuple[str, ...]
-    later: SaidPassage | None = None
-    """What the same speaker said later that changes it, as far as can be told."""
     around: tuple[SaidPassage, ...] = ()
     """What was said beside it, if that was asked for, in order."""
 

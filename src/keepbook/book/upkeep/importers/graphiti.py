@@ -31,9 +31,15 @@ ASSISTANTS = {"assistant", "ai", "agent", "bot", "system"}
 
 def read(found: SourceFile) -> Incoming | None:
     edges, episodes = _parts(found)
-    if not edges and not episodes:
+    nodes = _nodes_of(found.value)
+    if not edges and not episodes and not nodes:
         return None
     memories, refused = [], []
+    for node in nodes:
+        if summary := _summary(node):
+            memories.append(summary)
+        else:
+            refused.append(LeftOut(f"node {node.get('uuid')}", "it has no summary; its facts come in"))
     for edge in edges:
         try:
             memories.append(_fact(edge))
@@ -66,6 +72,28 @@ def _parts(found: SourceFile) -> tuple[list[Any], list[Any]]:
     edges = [row for row in rows if "fact" in row and "source_node_uuid" in row]
     episodes = [row for row in rows if "content" in row and "fact" not in row and {"source", "role_type"} & set(row)]
     return (edges, episodes) if len(edges) + len(episodes) == len(rows) else ([], [])
+
+
+def _nodes_of(value: Any) -> list[Mapping[str, Any]]:
+    nodes = value.get("nodes") if isinstance(value, Mapping) else None
+    if not isinstance(nodes, list):
+        return []
+    return [node for node in nodes if isinstance(node, Mapping) and "uuid" in node]
+
+
+def _summary(node: Mapping[str, Any]) -> IncomingMemory | None:
+    """What is known of one person or thing, in short."""
+    text = node.get("summary")
+    if not isinstance(text, str) or not text.strip():
+        return None
+    return IncomingMemory(
+        text=text,
+        key=str(node["uuid"]),
+        who=_owner_of(node),
+        since=parse_source_time(node.get("created_at")),
+        subject=str(node["name"]) if node.get("name") else None,
+        tags=("summary",),
+    )
 
 
 def _owner_of(row: Mapping[str, Any]) -> str | None:

@@ -12,12 +12,16 @@ from typing import Any
 
 from keepbook.book.ground.when import instant
 from keepbook.errors import Conflict, Invalid
+from keepbook.patterns import regex
 
 # Values
 
 
 class Enough(Exception):
     """Raised to stop an import: what has come in stays, the rest is left."""
+
+
+_DOTTED = regex(r"^\s*(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})\s*$", anchored=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +187,8 @@ def text_or_none(value: Any) -> str | None:
 
 
 def parse_source_time(value: Any) -> str | None:
-    """The source's own date as an instant: ISO text, or seconds since 1970. Empty is None; anything else is refused."""
+    """The source's own date as an instant: ISO text, `05.01.2025`, where the day comes first, or seconds since 1970.
+    Empty is None; anything else is refused."""
     if value is None or value == "" or isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -191,6 +196,9 @@ def parse_source_time(value: Any) -> str | None:
             return instant(datetime.fromtimestamp(value, UTC), field="date")
         except (ValueError, OverflowError, OSError):
             raise Invalid(f"{value!r} is no date", field="date") from None
+    dotted = _DOTTED.match(str(value))
+    if dotted is not None:
+        value = f"{dotted['year']}-{dotted['month']:0>2}-{dotted['day']:0>2}"
     return instant(str(value), field="date")
 
 
@@ -204,9 +212,10 @@ def parse_texts(values: Any) -> tuple[str, ...]:
 
 
 def plain_values(told: Any, *without: str) -> dict[str, str]:
-    """The entries of a map that are texts, numbers or booleans, as texts."""
+    """The entries of a map that are texts, numbers, booleans or lists of texts, as texts."""
     if not isinstance(told, Mapping):
         return {}
+    told = {name: ", ".join(parse_texts(value)) if isinstance(value, list) else value for name, value in told.items()}
     return {
         str(name): str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in told.items()

@@ -23,10 +23,12 @@ SOURCE = "langgraph"
 NEEDED = {"namespace", "key", "value"}
 KINDS = {
     "memories", "memory", "profile", "profiles", "user_profile", "facts", "semantic", "episodic", "procedural",
-    "episodes", "store", "users", "user", "preferences", "notes",
+    "episodes", "store", "users", "user", "preferences", "notes", "triples",
 }  # fmt: skip
 PLAIN = {"memories", "memory", "store", "users", "user"}
 """Kinds that say nothing of what is kept in them."""
+TRIPLE = ("subject", "predicate", "object")
+"""How LangMem keeps a fact by default."""
 TEXT = ("content", "memory", "text", "fact", "data")
 
 
@@ -74,6 +76,9 @@ def _texts_of(value: Any) -> tuple[dict[str, str], Mapping[str, Any]]:
         return {"": value}, {}
     if not isinstance(value, Mapping):
         return {}, {}
+    triple = [value.get(name) for name in TRIPLE]
+    if all(isinstance(part, str) for part in triple):
+        return {"": " ".join(map(str, triple))}, {name: one for name, one in value.items() if name not in TRIPLE}
     inner = value.get("content")
     if isinstance(inner, Mapping):  # LangMem: kind and content
         found, rest = _texts_of(inner)

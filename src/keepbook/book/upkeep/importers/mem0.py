@@ -47,6 +47,13 @@ def read(found: SourceFile) -> Incoming | None:
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 
+def _owner_of(record: Mapping[str, Any]) -> str | None:
+    """Whom it is about: what only an agent is named for is that agent's, and whoever imports it says whose that is."""
+    if record.get("user_id"):
+        return str(record["user_id"])
+    return f"agent {record['agent_id']}" if record.get("agent_id") else None
+
+
 def _of_answer(found: SourceFile) -> list[tuple[str, Any]]:
     records = found.records
     signs = [record for _, record in records if isinstance(record, Mapping) and "memory" in record]
@@ -95,7 +102,7 @@ def _to_memory(where: str, record: Any) -> IncomingMemory:
         text=text,
         where=where,
         key=str(record.get("id") or content_key(where, text)),
-        who=str(record["user_id"]) if record.get("user_id") else None,
+        who=_owner_of(record),
         since=parse_source_time(record.get("created_at")),
         until=parse_source_time(record.get("expiration_date")),
         category=next(iter(categories), None),

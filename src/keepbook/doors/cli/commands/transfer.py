@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 
 
+MOST_REASONS = 5
+
+
 def register(app: typer.Typer) -> None:
     command(app, "export", export, panel=CARRY)
     command(app, "import", import_, panel=CARRY, writes=True)
@@ -77,6 +80,9 @@ def import_(
     read: Annotated[
         bool, typer.Option("--read", help="Read the chats that come in for what to remember, on this machine.")
     ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Let nothing come in, if anything of the file would stay out.")
+    ] = False,
 ) -> None:
     """Restore an export into an empty book, or take over what another program kept."""
     mapped = _parse_owner_map(owner_map or [])
@@ -89,6 +95,8 @@ def import_(
         call.answer(answer, sheets.import_sheet)
         return
     try:
+        if strict:
+            _refuse_left_out(_import_file(call, file, mapped, dry_run=True))
         answers = _import_file(call, file, mapped, dry_run)
     except Conflict as error:
         if error.code != "several_people" or call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -120,6 +128,14 @@ def _import_file(call: Invocation, file: str, mapped: dict[str, str], dry_run: b
         return call.keepbook.import_from(
             file, call.book.owner, owner_map=mapped, dry_run=dry_run, door="cli", progress=told.lines
         )
+
+
+def _refuse_left_out(answers: "Sequence[Imported]") -> None:
+    left = [one for answer in answers for one in answer.refused]
+    if left:
+        reasons = "; ".join(f"{one.where}: {one.why}" for one in left[:MOST_REASONS])
+        more = f"; and {len(left) - MOST_REASONS} more" if len(left) > MOST_REASONS else ""
+        raise Invalid(f"{len(left)} would stay out, so nothing came in: {reasons}{more}", field="strict")
 
 
 def _parse_owner_map(pairs: list[str]) -> dict[str, str]:

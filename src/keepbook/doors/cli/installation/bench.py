@@ -1,5 +1,6 @@
 """`keepbook bench …`: Keepbook measured on this machine, against the bars it has set itself."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ def register(app: typer.Typer) -> None:
     command(bench, "extraction", bench_extraction)
     command(bench, "closing", bench_closing)
     command(bench, "recall", bench_recall)
+    command(bench, "answers", bench_answers)
     command(bench, "http", bench_http)
     # These two measure what extensions of this package bring, which may not be here.
     if "trading" in shipped():
@@ -95,6 +97,49 @@ def bench_recall(
         raise typer.Exit(1)
 
 
+def bench_answers(
+    call: Invocation,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="PATH", help="Conversations and questions, in one of three formats.")
+    ] = None,
+    out: Annotated[str, typer.Option("--out", metavar="FOLDER", help="Where book and stages are kept.")] = "answers",
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Who answers; else the model.")] = None,
+    judge: Annotated[str | None, typer.Option("--judge", metavar="NAME", help="Who judges; else who answers.")] = None,
+    until: Annotated[str, typer.Option("--until", metavar="STAGE", help="The last one made.")] = "verdicts",
+    contexts: Annotated[str | None, typer.Option("--contexts", metavar="FILE", help="What readers are shown.")] = None,
+    answers: Annotated[str | None, typer.Option("--answers", metavar="FILE", help="What they answered.")] = None,
+    verdicts: Annotated[str | None, typer.Option("--verdicts", metavar="FILE", help="What was judged.")] = None,
+    way: Annotated[
+        list[str] | None, typer.Option("--way", help="keepbook, fts5, embedder or full; may be repeated.")
+    ] = None,
+    places: Annotated[int, typer.Option("--places", min=1, max=200, help="So many turns are recalled.")] = 20,
+    tokens: Annotated[int | None, typer.Option("--tokens", min=1, help="The most a context takes.")] = None,
+    full: Annotated[int, typer.Option("--full", min=0, help="The most tokens shown in full.")] = 100_000,
+    half: Annotated[str | None, typer.Option("--half", help="LoCoMo's halves: tuning or report.")] = None,
+    questions: Annotated[int | None, typer.Option("--questions", min=1, help="At most so many of a kind.")] = None,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, max=64, help="Requests at once.")] = 4,
+    against: Annotated[str | None, typer.Option("--against", metavar="FOLDER", help="Compare with this run.")] = None,
+) -> None:
+    """Measure whether a model answers right from what recall brings; exit code 1 where a stage is not complete."""
+    # See bench_memory.
+    from keepbook.bench.answers.answer_run import STAGES, AnswerRun
+    from keepbook.bench.answers.answer_run import main as run
+    from keepbook.bench.answers.question_contexts import WAYS, ContextLimits
+    from keepbook.bench.recall_sets import HALVES
+
+    _require_one_of(STAGES, until, "until")
+    _require_one_of((None, *HALVES), half, "half")
+    for one in way or ():
+        _require_one_of(WAYS, one, "way")
+    asked = AnswerRun(
+        data=data, out=Path(out), files={"contexts": contexts, "answers": answers, "verdicts": verdicts}, until=until,
+        model=model, judge=judge, ways=way or WAYS, limits=ContextLimits(places, tokens, full), half=half,
+        questions=questions, at_once=at_once, against=against,
+    )  # fmt: skip
+    if not run(asked, call.settings, call.as_json):
+        raise typer.Exit(1)
+
+
 def bench_http(
     call: Invocation,
     rounds: Annotated[int, typer.Option("--rounds", min=10, help="How often each request is sent.")] = 200,
@@ -156,8 +201,21 @@ def bench_scale(
     pictures: Annotated[
         str | None, typer.Option("--pictures", metavar="FOLDER", help="Write the curves there, as SVG.")
     ] = None,
+    tokens: Annotated[
+        int | None, typer.Option("--tokens", min=1, help="Keep and ask a history of so many wordpieces instead.")
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="FOLDER", help="Leave that history there, and go on with it.")
+    ] = None,
 ) -> None:
     """Measure how block, remember, list, recall, verify, export and closing grow, as ratios."""
+    if tokens is not None:
+        # See bench_memory.
+        from keepbook.bench.history.history_scale import main as run_history
+
+        if not run_history(tokens, keep, call.as_json):
+            raise typer.Exit(1)
+        return
     # See bench_memory.
     from keepbook.bench.scale import main as run
 
@@ -187,6 +245,11 @@ def bench_growth(
     sizes = [*(size for size in SIZES if size < memories), memories]
     if not run(sizes, postgres=postgres, keep=keep, only=only or (), json=call.as_json):
         raise typer.Exit(1)
+
+
+def _require_one_of(known: Sequence[str | None], given: str | None, field: str) -> None:
+    if given not in known:
+        raise Invalid(f"--{field} is one of {', '.join(filter(None, known))}, not {given!r}", field=field)
 
 
 def _require_file(data: str) -> None:

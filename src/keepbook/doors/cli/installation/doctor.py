@@ -80,6 +80,7 @@ def _checks(call: Invocation) -> Iterator[DoctorCheck]:
     except KeepbookError as error:
         yield DoctorCheck("settings", error.message, False, "correct it, then run `keepbook doctor` again")
         return
+    yield from _misspelt()
     yield _config_file()
     yield DoctorCheck("owner", settings.owner)
     yield from _models(call)
@@ -160,6 +161,16 @@ def _keys(call: Invocation) -> Iterator[DoctorCheck]:
         yield DoctorCheck(
             "tokens", f"none, and the server answers to {names}", False, "make one: keepbook token create"
         )
+
+
+def _misspelt() -> Iterator[DoctorCheck]:
+    """Variables that look like settings, and are none."""
+    # With the settings by now; at the top of the module it would slow --help.
+    from keepbook.settings import misspelt_variables
+
+    for name, meant in misspelt_variables().items():
+        advice = f"did you mean {meant}?" if meant else "take it out; docs/reference.md lists all settings"
+        yield DoctorCheck("environment", f"{name} is no setting, and changes nothing", False, advice)
 
 
 def _config_file() -> DoctorCheck:

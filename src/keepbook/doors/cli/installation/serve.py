@@ -55,6 +55,7 @@ def serve(
     server.refuse_open_door(call.keepbook, settings.host, proxied=bool(proxies))
     if workers > 1 and call.place == ":memory:":
         raise Invalid("a book in memory has one process; name a file or a server with --db", field="workers")
+    server.name_misspelt()
     listening = server.bind(settings.host, settings.port)
     address = address_of(settings.host, listening.getsockname()[1])
     if workers > 1:

@@ -23,13 +23,20 @@ def register(app: typer.Typer) -> None:
     command(token, "revoke", revoke, writes=True)
 
 
+SCOPES_HELP = "Several, by commas: read, write, admin; for a service also person; or one alone: metrics, resolve."
+
+
 def create(
     call: Invocation,
     kind: Annotated[
         str, typer.Option("--kind", help="person, agent, or service (a host application that serves many).")
     ] = "person",
     scopes: Annotated[
-        str, typer.Option("--scopes", help="Of read, write, admin; for a service person; or an extension's own.")
+        str,
+        typer.Option(
+            "--scopes",
+            help=SCOPES_HELP,
+        ),
     ] = "read,write",
     name: Annotated[str | None, typer.Option("--name", help="To tell it from others: laptop.")] = None,
     expires: Annotated[str | None, typer.Option("--expires", metavar="WHEN", help="Until when it opens.")] = None,

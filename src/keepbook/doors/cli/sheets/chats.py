@@ -164,8 +164,6 @@ def turns(paper: Paper, found: Sequence["ChatHit"]) -> None:
     table = columns("chat", "turn", "said", "age", "fit", text=2)
     for hit in found:
         beside = [ink(f"{one.speaker or one.role}: {one.text}", META) for one in hit.around]
-        if hit.later is not None:
-            beside.append(ink(f"later: {hit.later.text}", META))
         said = Group(ink(hit.text), *beside, _place_in_words(hit.title, hit.speaker or hit.role, *hit.reasons))
         row: list[RenderableType] = [ink(hit.thread_id, ID), ink(str(hit.turn), META), said]
         table.add_row(*row, ink(paper.age(hit.at), META), ink(two_digit_share(hit.relevance), META))

@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 
 from keepbook.book.ground.when import instant, parse_date_words, parse_stamp, zone_named
 from keepbook.doors.cli.terminal.paper import Paper, visible
-from keepbook.errors import Invalid, NotAllowed
+from keepbook.errors import Invalid, KeepbookError, NotAllowed
 
 if TYPE_CHECKING:
     from keepbook.app import Keepbook
@@ -190,6 +190,15 @@ def group(app: typer.Typer, name: str, *, panel: str, words: str, otherwise: str
     global_options(inner)
     app.add_typer(inner, name=name, rich_help_panel=panel, help=words)
     return inner
+
+
+class RefusedOtherwise(Exception):
+    """A refusal that ends a command with another exit code than refusals do."""
+
+    def __init__(self, error: KeepbookError, exit_code: int) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.exit_code = exit_code
 
 
 def command(

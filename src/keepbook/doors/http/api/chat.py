@@ -14,7 +14,9 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.chats.chat_facts import PERSONS_PART
 from keepbook.book.chats.closing_result import ClosingResult
+from keepbook.book.chats.face import NewTurn
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
@@ -26,7 +28,7 @@ from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL, document, problem_answers
 from keepbook.doors.http.stream import DESCRIBED, event
-from keepbook.errors import KeepbookError
+from keepbook.errors import Invalid, KeepbookError
 from keepbook.models.chat import Notice, ReplyStored, Talk
 from keepbook.models.model import TextDelta, ToolCalled
 from keepbook.models.notebook.open_questions import OpenQuestion, last_asked, open_questions
@@ -52,7 +54,7 @@ class NewThread(RequestBody):
     agent: str | None = None
     incognito: bool = False
     mode: str | None = Field(None, description="authoring, coach or ops")
-    focus: str | None = Field(None, description="What was open on the screen.")
+    focus: str | None = Field(None, description="What was open on the screen; said by the person alone.")
     preset: str | None = None
 
 
@@ -72,6 +74,19 @@ class NewMessage(RequestBody):
     speaker: str | None = None
     at: str | None = Field(None, description="With reply=false: when it was said.")
     hidden: str | None = Field(None, description="Sent to the model with it, shown nowhere.")
+
+
+class TurnToAdd(RequestBody):
+    role: str = Field(description="user, assistant, tool or system")
+    text: str
+    at: str | None = Field(None, description="When it was said; now, if nothing is said.")
+    speaker: str | None = None
+    parts: dict[str, Any] | None = Field(None, description="What a program notes with it.")
+
+
+class TurnsToAdd(RequestBody):
+    turns: list[TurnToAdd] = Field(max_length=1000)
+    after: int | None = Field(None, ge=0, description="How many turns you have seen; more there: 409, code turns.")
 
 
 class ViewedTurns(RequestBody):
@@ -106,6 +121,11 @@ class ShownChat:
     thread: Thread
     messages: list[Message]
     questions: list[OpenQuestion]
+
+
+@dataclass(frozen=True)
+class AddedTurns:
+    messages: list[Message]
 
 
 @dataclass(frozen=True)
@@ -271,6 +291,19 @@ async def say_in_chat(
     if "application/json" in (accept or ""):
         return json_response(await _whole(talk, new), 201)
     return call.stream(_stream_events(talk, new))
+
+
+@router.post("/chat/threads/{id}/turns", status_code=201, response_model=AddedTurns)
+def add_turns(call: WriteChatsCall, id: ThreadIdPath, told: TurnsToAdd) -> Response:
+    """Record several turns, all or none."""
+    turns = [NewTurn(**turn.model_dump()) for turn in told.turns]
+    if any(turn.parts and PERSONS_PART in turn.parts for turn in turns):
+        raise Invalid(f"parts: {PERSONS_PART!r} marks what the person said at a door of ours", field="parts")
+
+    def do(book: Any) -> AddedTurns:
+        return AddedTurns(list(book.threads.get(id).add_all(turns, told.after)))
+
+    return call.write(do, 201)
 
 
 def _record(book: Any, id: str, new: NewMessage) -> Message:

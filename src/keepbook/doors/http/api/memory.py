@@ -7,6 +7,7 @@ from fastapi.responses import Response
 
 from keepbook.book.book import Book, MemoryDetail
 from keepbook.book.ground.open_book import viewing
+from keepbook.book.ground.to_json import to_json
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.owner_settings import Configured
 from keepbook.book.ledger.thing_entries import ThingSet
@@ -30,6 +31,7 @@ from keepbook.doors.http.api.memory_bodies import (
     RenderedBlock,
     RestoreRequest,
     TimelineLines,
+    UpdatedMemory,
     Versions,
 )
 from keepbook.doors.http.call import Call, json_response, permitted_call
@@ -80,6 +82,7 @@ FILTERS: dict[str, Any] = {
 # Reading. Fixed paths stand before /{id}; what is asked for most stands first.
 
 
+@router.get("", include_in_schema=False)
 @router.get("/", response_model=MemoryPage, openapi_extra=FILTERS)
 def list_memories(
     call: ReadMemoriesCall,
@@ -97,6 +100,7 @@ def list_memories(
     )
 
 
+@router.post("", status_code=201, include_in_schema=False)
 @router.post("/", status_code=201, response_model=Written)
 def remember(call: WriteMemoriesCall, new: NewMemory) -> Response:
     """Something like it exists in a preset that asks first, and no `force`: 409 with `similar`."""
@@ -108,7 +112,7 @@ def remember(call: WriteMemoriesCall, new: NewMemory) -> Response:
 def recall_memories(
     call: ReadMemoriesCall,
     q: QuestionQuery,
-    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    limit: Annotated[int, Query(ge=1, le=200)] = 10,
     category: str | None = None,
     scope: str | None = None,
     known: MomentQuery = None,
@@ -248,19 +252,22 @@ def get_memory(
 # Writing
 
 
-@router.put("/{id}", response_model=Written, responses=problem_answers(412))
+@router.put("/{id}", response_model=UpdatedMemory, responses=problem_answers(412))
 def update_memory(
     call: WriteMemoriesCall, id: MemoryIdPath, changed: ChangedMemory, if_match: IfMatch = None
 ) -> Response:
+    """The new version, with the words before and after: `old`, `new`."""
     given = changed.model_dump()
     content = given.pop("content")
 
-    def do(book: Book) -> Written:
+    def do(book: Book) -> dict[str, Any]:
         with book.transaction():
             _refuse_miss(book, id, if_match)
-            return book.update(id, content, **given)
+            old = book.get(book.find(id)).content
+            written = book.update(id, content, **given)
+            return {**to_json(written), "old": old, "new": written.content}
 
-    return call.write(do, headers=_etag_header)
+    return call.write(do, headers=lambda told: {"ETag": _tag_of(told["version"], told["updated_at"])})
 
 
 @router.delete(
@@ -354,7 +361,11 @@ def undo_event(call: Undoing, event: Annotated[int, Path(ge=0, le=2**31 - 1)]) -
 
 
 def _tag(memory: Memory) -> str:
-    return f'"{memory.version}-{stamp(memory.updated_at)}"'
+    return _tag_of(memory.version, stamp(memory.updated_at))
+
+
+def _tag_of(version: int, updated_at: str) -> str:
+    return f'"{version}-{updated_at}"'
 
 
 def _etag_header(memory: Any) -> dict[str, str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from keepbook.book.ledger.ledger import Entry
-from keepbook.book.memory.memories import REASONS, Memory, Version
+from keepbook.book.memory.memories import REASONS, Memory, Version, Written
 from keepbook.book.recall.memories import Hit
 from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.recall.turns.topic_events import TimelineLine
@@ -84,6 +84,14 @@ class MemoryPage:
     memories: list[Memory]
     total: int
     next: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdatedMemory(Written):
+    """A memory after its update, and what it said before and says now."""
+
+    old: str
+    new: str
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Path, Query
+from fastapi import APIRouter, Body, Depends, Path, Query
 from fastapi.responses import Response
 
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
-from keepbook.tools.bound import bound_tools, outside_tools
+from keepbook.tools.bound import bound_tools, outside_tools, own_tools
 from keepbook.tools.catalogue import ToolSet, build_tools
 from keepbook.tools.definition import ToolAnswer
 
@@ -20,34 +20,57 @@ PresetQuery = Annotated[str | None, Query(description="Another preset's tools th
 Mode = Annotated[Literal["authoring", "coach", "ops"] | None, Query(description="authoring: also what writes a skill.")]
 
 
+class ToolChoice:
+    """Which tools are meant, and where what they save was said."""
+
+    def __init__(
+        self,
+        preset: PresetQuery = None,
+        mode: Mode = None,
+        outside: Annotated[bool, Query(description="Also what only agents outside need.")] = True,
+        agent: Annotated[str | None, Query(description="Also those of this agent, for who runs it.")] = None,
+        thread_id: Annotated[str | None, Query(description="The session that writes are noted with.")] = None,
+        turn_ids: Annotated[list[str] | None, Query(description="The turns that writes are noted with.")] = None,
+    ) -> None:
+        self.preset, self.mode, self.outside, self.agent = preset, mode, outside, agent
+        self.thread_id, self.turn_ids = thread_id, tuple(turn_ids or ())
+
+
+Chosen = Annotated[ToolChoice, Depends()]
+
+
 @router.get("", response_model=list[dict[str, Any]])
 def list_tools(
     call: Listing,
+    chosen: Chosen,
     format: Literal["openai", "anthropic", "mcp"] = "openai",
-    preset: PresetQuery = None,
-    mode: Mode = None,
 ) -> Response:
-    return json_response(_tools(call, preset, mode).schemas(format))
+    return json_response(_tools(call, chosen).schemas(format))
 
 
 @router.post("/{name}", response_model=ToolAnswer)
 def call_tool(
     call: Listing,
     name: Annotated[str, Path(max_length=200)],
+    chosen: Chosen,
     arguments: Annotated[dict[str, Any] | None, Body()] = None,
-    preset: PresetQuery = None,
-    mode: Mode = None,
 ) -> Response:
     """What the model asked for. What it got wrong is answered in words too, with `error` set."""
-    tools = _tools(call, preset, mode)
+    tools = _tools(call, chosen)
     # A bound agent's tools are those that its settings give it.
     call.caller.ask("memories.read" if tools[name].annotations.read_only else "memories.write", given=True)
     return call.write(lambda _: tools.call(name, arguments))
 
 
-def _tools(call: Call, preset: str | None, mode: str | None) -> ToolSet:
+def _tools(call: Call, chosen: ToolChoice) -> ToolSet:
     """An agent's tools always act on the agent's word."""
     book = call.caller.tools_book(call.kb, "http")
     if call.caller.agent is not None:
         return bound_tools(book, call.caller.agent, records=False)
-    return build_tools(preset, book, outside=True, extra=outside_tools(book, preset), mode=mode)
+    extra = outside_tools(book, chosen.preset) if chosen.outside else []
+    if chosen.agent is not None:
+        extra += own_tools(book, call.agent(chosen.agent))
+    return build_tools(
+        chosen.preset, book, outside=chosen.outside, extra=extra, mode=chosen.mode, thread_id=chosen.thread_id,
+        turn_ids=chosen.turn_ids,
+    )  # fmt: skip

@@ -23,8 +23,8 @@ from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.extension_pages import check_places, join_places
 from keepbook.doors.http.web.frame.visit import SignInNeeded, Visit, add_templates, templates
+from keepbook.doors.http.web.memory import deck, import_form, import_page, listing, memory_page, review, time_travel
 from keepbook.doors.http.web.memory import forms as memory_forms
-from keepbook.doors.http.web.memory import import_form, import_page, listing, memory_page, review, time_travel
 from keepbook.errors import KeepbookError
 from keepbook.extension import Extension
 
@@ -37,6 +37,7 @@ ROUTERS = (
     listing.router,
     memory_forms.router,
     review.router,
+    deck.router,
     import_page.router,
     import_form.router,
     memory_page.router,

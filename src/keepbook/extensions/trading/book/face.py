@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_count, clean_line, clean_share
-from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.open_book import OpenBook, about_memory
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp, zone_named
 from keepbook.book.ledger.loads import Load, get_load, load_of
@@ -82,6 +82,8 @@ class Trading:
 
     def __init__(self, book: OpenBook) -> None:
         self._book = book
+        self._memory = about_memory(book)
+        """For lessons, which are memories."""
 
     # Skills and deployments
 
@@ -339,7 +341,7 @@ class Trading:
     ) -> Reflection:
         """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons. New ones are
         looked for when there are 30, 60, 120 … trades, closed on at least 12 days."""
-        with self._book.reading() as (tx, _, now):
+        with self._memory.reading() as (tx, _, now):
             at, meant = _known_at(known_at, now), _resolve_target(tx, skill, deployment)
             if meant.skill_id is None:
                 raise Invalid("name the skill or the deployment to reflect on", field="skill")
@@ -350,14 +352,14 @@ class Trading:
             since = None if length is None else stamp(parse_stamp(at) - length)
             count, found = reflection.find_lessons(tx, target, meant.ids, at, since)
         texts = {} if words is None else self._reword(target, found, at, words)
-        with self._book.writing() as (tx, preset):
+        with self._memory.writing() as (tx, preset):
             return reflection.keep_findings(
                 tx, self._book.origin, preset, target, found, closed=count, known_at=at, window_from=since, texts=texts
             )
 
     def _reword(self, target: LessonTarget, found: findings.Findings, at: str, words: FindingWording) -> dict[str, str]:
         """In other words, what is about to be said; asked for before the book is held for writing."""
-        with self._book.reading() as (tx, _, _):
+        with self._memory.reading() as (tx, _, _):
             steps = reflection.plan_lessons(tx, target, found, at)
         texts = {}
         for finding in (step.finding for step in steps if step.speaks and step.finding is not None):
@@ -377,7 +379,7 @@ class Trading:
     ) -> Sequence[Lesson]:
         """The lessons, pinned ones first, then the best supported; for a skill also those of its deployments. One that
         trades corrected since no longer support says so: `supported` is false."""
-        with self._book.reading() as (tx, _, now):
+        with self._memory.reading() as (tx, _, now):
             meant, at = _resolve_target(tx, skill, deployment), _known_at(known_at, now)
             found = lessons.lessons_as_of(
                 tx, at, state=state, deployment_id=meant.deployment_id,
@@ -388,25 +390,25 @@ class Trading:
     def pin(self, lesson: str) -> Lesson:
         """Make a lesson the person's own word: it stays as it is, and every chat in the skill's scope sees it."""
         self._book.ask("lessons.change")
-        with self._book.writing() as (tx, preset):
+        with self._memory.writing() as (tx, preset):
             return lessons.pin(tx, self._book.origin, preset, lesson)
 
     def unpin(self, lesson: str) -> Lesson:
         """Make a lesson a reading again; reflections may change it."""
         self._book.ask("lessons.change")
-        with self._book.writing() as (tx, preset):
+        with self._memory.writing() as (tx, preset):
             return lessons.unpin(tx, self._book.origin, preset, lesson)
 
     def retire(self, lesson: str) -> Lesson:
         """Put a lesson away; a later reflection does not bring it back."""
         self._book.ask("lessons.change")
-        with self._book.writing() as (tx, preset):
+        with self._memory.writing() as (tx, preset):
             return lessons.retire(tx, self._book.origin, preset, lesson)
 
     def restore_lesson(self, lesson: str) -> Lesson:
         """Bring back a lesson that was put away."""
         self._book.ask("lessons.change")
-        with self._book.writing() as (tx, preset):
+        with self._memory.writing() as (tx, preset):
             return lessons.restore_lesson(tx, self._book.origin, preset, lesson)
 
 

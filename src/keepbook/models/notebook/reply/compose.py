@@ -52,7 +52,8 @@ def _introduces(talk: ReplyContext, text: str) -> bool:
     before = talk.view.introduced or any(says(one.text, "intro") for one in talk.earlier if one.role == "assistant")
     orders = any(deed.act not in ("keep", "offer", "repeat") for deed in talk.view.deeds)
     asked = any(deed.asked for deed in talk.view.deeds)
-    return not (before or orders or asked or talk.tools.made or says(text, "intro"))
+    felt = _felt(talk) is not None and not talk.view.deeds
+    return not (before or orders or asked or felt or talk.tools.made or says(text, "intro"))
 
 
 def _hinted(talk: ReplyContext) -> bool:
@@ -67,7 +68,7 @@ def _answer_parts(talk: ReplyContext) -> str:
     rest = _answer_question(talk) if not done or talk.view.asks else None
     found = [part for part in (done, barred, rest) if part]
     if not found:
-        found = [_unclear_answer(talk) or _small(talk) or _foreign(talk) or _beyond(talk)]
+        found = [_unclear_answer(talk) or _small(talk) or _felt(talk) or _foreign(talk) or _beyond(talk)]
     if talk.view.unread:
         found.append(talk.say("unread"))
     return "\n".join(found)
@@ -130,6 +131,11 @@ def small_talk() -> dict[str, str]:
     """The key of the reply to small talk, by the whole turn in small letters and without marks."""
     listed = tomllib.loads((Path(__file__).parent / "small_talk.toml").read_text(encoding="utf-8"))
     return {" ".join(tokens(form)): key for key, forms in listed.items() for form in forms}
+
+
+def _felt(talk: ReplyContext) -> str | None:
+    """One kind sentence; nothing is kept of a feeling, and nothing asked."""
+    return talk.say(f"felt_{talk.view.feeling}") if talk.view.feeling else None
 
 
 def _foreign(talk: ReplyContext) -> str | None:

@@ -32,5 +32,7 @@ class View:
     """Whether an earlier reply has said what the notebook is."""
     hinted: bool = False
     """Whether the last day had a hint to a model, in this chat or another."""
+    feeling: str | None = None
+    """The feeling that the turn tells: low or glad."""
     questions: int = 0
     """How many questions of the last reply were open when the turn was said."""

@@ -371,8 +371,7 @@ def test_where_closing_proposes_pencil_says_so(client: TestClient, recorded: Any
     assert re.search(r"1 proposed +Review", closed)
     assert " kept ·" not in closed
     review = text_of(client.get("/profile/facts"))
-    assert "Not kept yet Found in what you said, and kept only if you say Yes" in review
-    assert "Read between the lines" not in review
+    assert "1 line waits for your yes or no." in review
 
 
 def test_a_no_that_was_never_said_is_not_taken_back(client: TestClient, recorded: Any) -> None:

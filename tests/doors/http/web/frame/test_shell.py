@@ -29,9 +29,12 @@ def test_the_first_address_leads_to_the_chat(client: TestClient, alice: Any) -> 
 )
 def test_the_key_for_shortcuts_is_called_as_the_system_calls_it(client: TestClient, system: str, key: str) -> None:
     page = client.get("/settings", headers={"User-Agent": f"Mozilla/5.0 ({system})"}).text
-    assert f"New chat ({key} K)" in page
+    assert f"<kbd data-js>{key} K</kbd>" in page
     assert f"<kbd>{key} Z</kbd>" in page
-    assert f"<kbd>{key} K</kbd> new chat" in client.get("/chat", headers={"User-Agent": f"Mozilla/5.0 ({system})"}).text
+    assert (
+        f"<kbd>{key} K</kbd> find anything"
+        in client.get("/chat", headers={"User-Agent": f"Mozilla/5.0 ({system})"}).text
+    )
 
 
 def test_the_bar_of_a_phone_names_the_page(client: TestClient) -> None:
@@ -74,11 +77,28 @@ def test_the_review_count_stands_beside_memory(client: TestClient, alice: Any, t
 # Keyboard
 
 
-def test_command_k_begins_a_new_chat_from_anywhere(person: Page, talk: Any) -> None:
-    chat = talk("Hello", close=True)
+def test_command_k_finds_anything_from_anywhere_and_its_first_row_is_a_new_chat(person: Page, talk: Any) -> None:
+    chat = talk("Something for her birthday, please.", close=True)
     person.goto(f"/chat/{chat.id}")
-    person.get_by_label("Message").press("Control+k")
-    expect(person).to_have_url(re.compile("/chat$"))
+    field, list_of_all = person.get_by_label("Message"), person.get_by_role("dialog", name="Find or do anything")
+    field.fill("half a sente")
+    field.press("Control+k")
+    chosen = list_of_all.get_by_role("option", selected=True)
+    expect(chosen).to_have_text(re.compile("^New chat"))
+    person.keyboard.press("Escape")
+    expect(list_of_all).to_be_hidden()
+    expect(field).to_be_focused()
+    expect(field).to_have_value("half a sente")  # the draft is as it was
+    field.press("Control+k")
+    person.keyboard.type("her birthdays")
+    expect(list_of_all.locator("mark").first).to_be_visible()
+    expect(chosen).to_have_attribute("href", re.compile(f"^/chat/{chat.id}"))
+    assert list_of_all.get_by_role("combobox").get_attribute("aria-activedescendant") == chosen.get_attribute("id")
+    person.keyboard.press("ArrowUp")  # round, to the last
+    expect(chosen).to_have_text(re.compile("^Forget something"))
+    person.keyboard.press("Control+Enter")
+    expect(person).to_have_url(re.compile("/chat.begin="))
+    expect(field).to_have_value("About her birthdays: ")
 
 
 def test_letters_lead_around_and_the_question_mark_lists_them(person: Page) -> None:
@@ -90,9 +110,11 @@ def test_letters_lead_around_and_the_question_mark_lists_them(person: Page) -> N
     person.keyboard.press("Escape")
     expect(person.get_by_role("dialog")).to_be_hidden()
     person.keyboard.press("/")
-    expect(person.get_by_label("Search all chats")).to_be_focused()
+    field = person.get_by_role("combobox")
+    expect(field).to_be_focused()
     person.keyboard.type("gc")  # in a field they are letters
-    expect(person.get_by_label("Search all chats")).to_have_value("gc")
+    expect(field).to_have_value("gc")
+    person.keyboard.press("Escape")
     person.locator("main").focus()
     person.keyboard.press("g")
     person.keyboard.press("c")
@@ -116,9 +138,9 @@ def test_letters_can_be_switched_off(opens: Any, site: str) -> None:
     person = context.new_page()
     person.goto("/search?archived=1")
     person.keyboard.press("?")
-    person.keyboard.press("Control+k")
-    expect(person).to_have_url(re.compile("/chat$"))
-    expect(person.get_by_role("dialog")).to_have_count(0)
+    person.keyboard.press("Control+k")  # no single letter
+    expect(person.get_by_role("dialog", name="Find or do anything")).to_be_visible()
+    expect(person.get_by_role("dialog", name="Keyboard")).to_be_hidden()
 
 
 def test_entries_are_stepped_through(person: Page, talk: Any, alice: Any) -> None:
@@ -147,7 +169,7 @@ def test_u_undoes_the_last_write_of_the_page(person: Page, talk: Any, alice: Any
 def test_the_keyboard_alone_reaches_the_page_past_the_sidebar(person: Page) -> None:
     person.goto("/search")
     person.locator("body").press("Tab")
-    person.get_by_role("searchbox", name="Words to look for").blur()
+    person.get_by_role("searchbox", name="What to find").blur()
     person.evaluate("document.activeElement.blur(); getSelection().removeAllRanges()")
     person.locator(".skip").focus()
     expect(person.locator(".skip")).to_be_in_viewport()
@@ -162,7 +184,7 @@ def test_the_toast_after_a_write_takes_it_back_and_can_redo_it(client: TestClien
     memory = alice.remember("Lives in Oslo")
     gone = alice.forget(memory.id)
     page = client.get(f"/search?archived=1&undo={gone.event}")
-    assert "Archived. It is in no chat any more." in page.text
+    assert "Taken out. It is in no new chat." in page.text
     assert '<input type="hidden" name="back" value="/search?archived=1">' in page.text
     back = client.post("/undo", data={"event": gone.event, "back": "/search?archived=1"})
     assert back.url.path == "/search"

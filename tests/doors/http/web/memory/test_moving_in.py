@@ -352,7 +352,7 @@ def test_many_chats_are_read_when_one_asks_for_it(
     assert set(re.findall(r'name="tick" value="(\w+)" checked', page)) == {one.id for one in alice.list()}
     assert "Not certain" not in page
     facts = client.get("/profile/facts").text
-    assert "Are these right?" not in facts, "the person has said yes"
+    assert "your yes or no" not in facts, "the person has said yes"
     assert facts.count("You confirmed it") == len(contents(alice))
     assert "You typed it" not in facts
     assert re.search(r">said <time[^>]*>14 Nov 2023<", facts), "its date is when it was said"

@@ -40,11 +40,10 @@ def test_every_page_shows_a_quotation_in_its_marks(client: Any, oslo: Any, path:
 def test_a_quotation_is_said_and_not_guessed(client: Any, alice: Any, oslo: Any) -> None:
     alice.acting(actor="agent").remember("Seems to like jazz", confidence="inferred")
     page = text(client, "/profile/facts")
-    assert "2 memories: 1 you said, 1 inferred." in " ".join(page.split())
-    assert SHOWN in text(client, "/profile/facts?source=said")
-    assert SHOWN not in text(client, "/profile/facts?source=found")
+    assert SHOWN in text(client, "/profile/facts?show=said")
+    assert SHOWN not in text(client, "/profile/facts?show=guessed")
     row = page[page.index(f'id="m-{oslo.id}"') :]
-    assert row[: row.index("</li>")].count("You said it") == 1
+    assert row[: row.index("</li>")].count("<span>said</span>") == 1
     assert "pencil" not in row[: row.index(SHOWN)]
 
 

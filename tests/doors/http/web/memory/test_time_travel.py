@@ -43,10 +43,10 @@ def diff_rows(page: Page) -> list[list[str]]:
 
 def test_the_title_is_the_instant_and_the_block_is_the_one_of_then(person: Page, alice: Any, story: Any) -> None:
     person.goto(f"/time?known={PAST}")
-    expect(person.locator("h1")).to_have_text("The book on Thursday, 20 August 2026, 12:00")
-    expect(person).to_have_title("The book on Thursday, 20 August 2026, 12:00 · Keepbook")
+    expect(person.locator("h1")).to_have_text("What I knew on Thursday, 20 August 2026, 12:00")
+    expect(person).to_have_title("What I knew on Thursday, 20 August 2026, 12:00 · Keepbook")
     expect(person.locator(".lede")).to_have_text(
-        re.compile(r"3 memories were kept then, 3\s+are now.\s+Since that moment 1 was added, 1 changed, 1 is gone.")
+        "On Thursday, 20 August 2026, 12:00 your book had 3 lines. Today it has 3."
     )
     block = person.locator("#block-then").text_content()
     assert block == alice.block(known=PAST, valid=PAST)
@@ -70,7 +70,7 @@ def test_then_and_now_stand_side_by_side_with_changed_words_marked(person: Page,
 
 def test_what_happened_in_between_is_told_newest_first(person: Page, story: Any) -> None:
     person.goto(f"/time?known={PAST}")
-    happened = person.locator("section", has=person.get_by_role("heading", name="What happened in between"))
+    happened = person.get_by_role("region", name="What happened in between")
     expect(happened.locator(".entry")).to_have_count(3)
     expect(happened.locator(".entry").nth(0)).to_contain_text("Jonas is between jobs")
     expect(happened.locator(".entry").nth(1)).to_contain_text("archived")
@@ -93,30 +93,71 @@ def test_the_arrows_step_from_entry_to_entry_and_a_page_key_by_a_day(person: Pag
     person.keyboard.press("PageDown")
     expect(person.locator("h1")).to_contain_text("3 October 2026")
     person.keyboard.press("End")
-    expect(person.locator("h1")).to_contain_text("The book now")
+    expect(person.locator("h1")).to_contain_text("What I know now")
 
 
 def test_the_strip_can_be_dragged(person: Page, story: Any) -> None:
-    person.goto("/time")
-    expect(person.locator("h1")).to_contain_text("The book now")
+    person.goto("/time?when=now")
+    expect(person.locator("h1")).to_contain_text("What I know now")
     strip = person.locator("#when").bounding_box()
     person.mouse.click(strip["x"] + strip["width"] * 0.2, strip["y"] + strip["height"] / 2)
-    expect(person.locator("h1")).to_contain_text(re.compile("The book on .* (August|September) 2026"))
+    expect(person.locator("h1")).to_contain_text(re.compile("What I knew on .* (August|September) 2026"))
     expect(person).to_have_url(re.compile("known="))
     assert "three months" in person.locator("#block-then").text_content()
 
 
 def test_it_works_without_script(opens: Any, story: Any) -> None:
     page = opens(java_script_enabled=False).new_page()
-    page.goto("/time")
-    page.get_by_label("Known at").fill("2026-08-20T12:00")
+    page.goto("/time?when=now")
+    page.get_by_label("What I had been told by").fill("2026-08-20T12:00")
     page.get_by_role("button", name="Look").click()
-    expect(page.locator("h1")).to_have_text("The book on Thursday, 20 August 2026, 12:00")
-    expect(page.get_by_label("True at")).to_have_value("2026-08-20T12:00")
+    expect(page.locator("h1")).to_have_text("What I knew on Thursday, 20 August 2026, 12:00")
+    expect(page.get_by_label("About how things were on")).to_have_value("2026-08-20T12:00")
     page.get_by_role("link", name="Next entry").click()
     expect(page.locator(".travel")).to_contain_text("№ 5 of")
     page.get_by_role("link", name="Back to now").click()
-    expect(page.locator("h1")).to_contain_text("The book now")
+    expect(page.locator("h1")).to_contain_text("What I know now")
+
+
+# --- in words
+
+
+def sections(page: str) -> dict[str, str]:
+    """What each section says, by its heading."""
+    found = re.findall(r'<section class="back-then"[^>]*><h2[^>]*>(.*?)</h2>(.*?)</section>', page, re.DOTALL)
+    return {name: " ".join(re.sub(r"<[^>]+>", " ", unescape(text)).split()) for name, text in found}
+
+
+def test_three_lists_say_what_was_different(client: Any, alice: Any, story: Any, clock: Any) -> None:
+    clock.set("2026-10-05T09:00:00Z")
+    page = client.get("/time").text
+    assert "What I knew last week</h1>" in page
+    assert "your book had 3 lines. Today it has 3." in page
+    assert sections(page) == {
+        "You hadn’t told me yet": "told 3 Oct Jonas is between jobs",
+        "It said something else": "changed 3 Oct It said then: Keeps three months of expenses in cash now: "
+        "Keeps six months of expenses in cash",
+        "It was there, and is not now": "taken out 3 Oct Is saving for a camper van Put it back",
+    }
+    assert "The same then as now<small>1 line</small>" in page
+    about = sections(client.get("/time?when=week&q=vans").text)
+    assert list(about) == ["It was there, and is not now"]
+    back = re.findall(r'action="(/memory/\w+/restore)"><input type="hidden" name="back" value="([^"]*)"', page)[0]
+    again = client.post(back[0], data={"back": back[1]})
+    assert again.url.path == "/time"
+    assert "It was there" not in again.text
+
+
+def test_the_moment_is_an_address_in_words(client: Any, alice: Any, story: Any, talk: Any, clock: Any) -> None:
+    clock.set("2026-10-04T09:00:00Z")
+    chat = talk("I have a cat called Tom.")
+    page = client.get(f"/time?when=chat&chat={chat.id}").text
+    assert "What I knew before “" in page
+    assert "a cat called Tom" in sections(page)["You hadn’t told me yet"]
+    assert "nothing was in it then" in client.get("/time?day=2026-08-01").text
+    assert "What I knew on 3 Oct 2026</h1>" in client.get("/time?day=2026-10-03").text
+    assert list(sections(client.get("/time?when=yesterday").text)) == ["You hadn’t told me yet"]
+    assert client.get("/time?day=soon").status_code == 422
 
 
 # --- the two clocks

@@ -68,6 +68,7 @@ PAGES = {
     "chat in the trash": Shown("/chat/{trashed}"),
     "rename": Shown("/chat/{chat}/manage"),
     "search": Shown("/search?q=cash"),
+    "find anything": Shown("/search?q=cash", ("a[data-palette]:visible, input[data-palette]:visible",)),
     "all chats": Shown("/search?all=1"),
     "archived": Shown("/search?archived=1"),
     "trash": Shown("/search?trash=1"),
@@ -76,7 +77,12 @@ PAGES = {
     "api": Shown("/docs"),
     "nothing": Shown("/no-such-page"),
     "keyboard": Shown("/search?archived=1", ("body", "keys")),
-    "memory": Shown("/profile/facts"),
+    "memory": Shown("/profile/facts", ("details.menu > summary >> nth=0",)),
+    "a line folded out": Shown("/profile/facts?show=said", (".sentences summary >> nth=0",)),
+    "what was taken out": Shown("/profile/facts?show=out", (".sentences summary >> nth=0",)),
+    "review": Shown("/review"),
+    "review, other words": Shown("/review?edit=1"),
+    "all that waits": Shown("/review?all=1", (".sentences summary >> nth=0",)),
     "one memory": Shown("/memory/{memory}"),
     "a memory for good": Shown("/memory/{memory}/purge"),
     "time travel": Shown("/time"),
@@ -376,7 +382,7 @@ def _by_day_and_night(window: Page, width: int, schemes: list[str]) -> Iterator[
 
 
 NO_PAGES = {
-    "/", "/results", "/sign-in", "/openapi.json", "/settings/export", "/memory/{id}/times.txt", "/chat/list",
+    "/", "/memory", "/results", "/sign-in", "/openapi.json", "/settings/export", "/memory/{id}/times.txt", "/chat/list",
     "/chat/{id}/pencil", "/chat/{id}/turns", "/chat/{id}/turns/{turn}/saw",
 }  # fmt: skip
 """What leads elsewhere, is looked at below, or is a file or a piece of a page."""

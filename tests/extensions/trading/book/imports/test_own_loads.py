@@ -107,7 +107,7 @@ def test_the_same_file_under_another_format_adds_nothing(trading: Any) -> None:
     trading.load("trades", [names.replace("fee", "fees"), *rows])
     again = trading.bring_in("\n".join([names, *rows, ""]).encode(), format="plain")
     assert (again.unchanged, again.added, again.load) == (2, 0, None)
-    assert "another format" in again.notes[0]
+    assert "another file" in again.notes[0]
     fills = "time,symbol,side,quantity,price,id\n2026-01-05 10:00,AAA,buy,1,100,7\n2026-01-06 10:00,AAA,sell,1,110,8\n"
     trading.bring_in(fills.encode())
     told = {"time": "time", "symbol": "symbol", "side": "side", "quantity": "quantity", "price": "price"}
@@ -116,6 +116,71 @@ def test_the_same_file_under_another_format_adds_nothing(trading: Any) -> None:
     assert (sorted(pnls(trading)), trading.positions()) == ([9, 9, 10], [])
     copied = trading.bring_in(fills.replace(",7\n", ",17\n").replace(",8\n", ",18\n").encode())
     assert (copied.wrong, copied.paired + copied.added) == (1, 1), "other ids are other fills: one is older"
+
+
+def test_one_account_told_in_two_formats_is_one_account(trading: Any) -> None:
+    """Though one file tells more, and rounds its times: what both tell counts once."""
+    spot = (
+        "Date(UTC),Pair,Side,Price,Executed,Amount,Fee\n"
+        "2026-01-08 10:00:00,ETHUSDT,BUY,3200,1ETH,3200USDT,3.2USDT\n"
+        "2026-01-09 10:00:00,ETHUSDT,SELL,3300,1ETH,3300USDT,3.3USDT\n"
+    )
+    legs = [("08", "Buy", "ETH", 1), ("08", "Spend", "USDT", -3200), ("08", "Fee", "USDT", -3.2),
+            ("09", "Sold", "ETH", -1), ("09", "Revenue", "USDT", 3300), ("09", "Fee", "USDT", -3.3)]  # fmt: skip
+    history = "User_ID,UTC_Time,Account,Operation,Coin,Change,Remark\n" + "".join(
+        f"1,2026-01-{day} 10:00:00,Spot,Transaction {deed},{coin},{many},\n" for day, deed, coin, many in legs
+    )
+    trades = (
+        '"txid","ordertxid","pair","time","type","ordertype","price","cost","fee","vol","margin","misc","ledgers"\n'
+        '"T1","O1","XBT/USD","2026-01-05 10:00:00.1234","buy","limit",94001.3,470.0065,1.22202,0.005,0,"","L1,L2"\n'
+    )
+    ledgers = (
+        '"txid","refid","time","type","subtype","aclass","asset","amount","fee","balance"\n'
+        '"L1","T1","2026-01-05 10:00:00","trade","","currency","ZUSD",-470.0065,1.2220,0\n'
+        '"L2","T1","2026-01-05 10:00:00","trade","","currency","XXBT",0.005,0,0\n'
+        '"L3","T2","2026-01-06 10:00:00","trade","","currency","ZUSD",-10,0,0\n'
+        '"L4","T2","2026-01-06 10:00:00","trade","","currency","SOL",0.1,0,0\n'
+    )
+    for first, second in ((spot, history), (history, spot)):
+        load = trading.bring_in(first.encode()).load
+        assert (trading.bring_in(second.encode()).load, pnls(trading)) == (None, [93.5])
+        trading.take_back(load)
+    for first, second, more in ((trades, ledgers, 2), (ledgers, trades, 0)):
+        load = trading.bring_in(first.encode()).load
+        later = trading.bring_in(second.encode())
+        assert (later.added, later.wrong, later.deployments) == (more, 0, ("Kraken USD",))
+        assert [one.quantity for one in trading.positions() if one.symbol == "BTC/USD"] == [0.005]
+        for nth in filter(None, (later.load, load)):
+            trading.take_back(nth)
+
+
+def test_futures_and_spot_of_binance_are_two_accounts(trading: Any) -> None:
+    spot = "Date(UTC),Pair,Side,Price,Executed,Amount,Fee\n2026-01-08 10:00:00,ETHUSDT,BUY,3200,1ETH,3200USDT,0USDT\n"
+    futures = (
+        "Time(UTC),Symbol,Side,Price,Quantity,Amount,Fee,Realized Profit\n"
+        "2026-01-09 10:00:00,ETHUSDT,SELL,3300,1,3300,0 USDT,0 USDT\n"
+    )
+    names = [name for text in (spot, futures) for name in trading.bring_in(text.encode()).deployments]
+    assert (names, pnls(trading)) == (["Binance, spot USDT", "Binance, futures USDT"], [])
+
+
+def test_a_file_with_and_without_its_account_is_one(trading: Any) -> None:
+    """A table cut from the report has the same numbers, and no head that names the account."""
+    cut = (
+        "Time\tPosition\tSymbol\tType\tVolume\tPrice\tS / L\tT / P\tTime\tPrice\tCommission\tSwap\tProfit\n"
+        "2026.01.05 10:00:00\t101\tEURUSD\tbuy\t1.00\t1.10000\t\t\t2026.01.05 15:00:00\t1.10500\t-7\t0\t500.00\n"
+    )
+    cells = [line.split("\t") for line in cut.splitlines()]
+    rows = ["".join(f"<td>{cell}</td>" for cell in line) for line in cells]
+    page = "".join(f"<tr>{row}</tr>" for row in ("<td>77 (USD, Server, real, Hedge)</td>", *rows))
+    for named, again in ((f"<html><table>{page}</table></html>", cut), (cut, f"<html><table>{page}</table></html>")):
+        load = trading.bring_in(named.encode()).load
+        assert (trading.bring_in(again.encode()).load, len(pnls(trading))) == (None, 1)
+        trading.take_back(load)
+    trading.bring_in(cut.encode())
+    trading.create_skill("By hand")
+    trading.create_deployment("Second", "By hand", currency="USD")
+    assert trading.bring_in(cut.encode(), deployment="Second").paired == 1, "whoever names a place means it"
 
 
 def test_freqtrade_is_taken_back_whole_and_tried_dry(alice: Any, clock: Any, tmp_path: Path) -> None:

@@ -291,6 +291,12 @@ def test_a_split_of_a_consolidated_statement_is_of_the_accounts_that_trade_it(tr
     assert (made.open, made.wrong) == (1, 0)
 
 
+def test_the_sum_of_what_companies_did_is_no_row(trading: Any) -> None:
+    head = "Corporate Actions,Header,Asset Category,Currency,Report Date,Date/Time,Description,Quantity,Proceeds,Value,"
+    told = STATEMENT + head + "Realized P/L,Code\nCorporate Actions,Data,Total,,,,,,0,0,0,\n"
+    assert brought_in(trading, told).wrong == brought_in(trading, STATEMENT).wrong
+
+
 @pytest.mark.parametrize(
     ("closed", "currency"),
     [
@@ -413,3 +419,58 @@ def test_funding_counts_where_freqtrade_says_no_profit() -> None:
         "funding_fees": -1.5, "leverage": 5.0,
     }  # fmt: skip
     assert freqtrade_trade(told, NO_ORDERS, Times(), "d").pnl == pytest.approx(200 - 11.8 - 1.5)
+
+
+# --- what an account holds, and what it is called ---------------------------------------------------------------
+
+SPOT_HEAD = "Date(UTC),Pair,Side,Price,Executed,Amount,Fee\n"
+ACCOUNT_HEAD = (
+    "ID,Timestamp,Transaction Type,Asset,Quantity Transacted,Price Currency,Price at Transaction,Subtotal,"
+    "Total (inclusive of fees and/or spread),Fees and/or Spread,Notes\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "begun", "ended"),
+    [
+        (SPOT_HEAD, "{},ETHUSDT,BUY,100,2ETH,200USDT,0.2USDT", "{},ETHUSDT,SELL,110,2ETH,220USDT,0.3USDT"),
+        (
+            "Time(UTC),Symbol,Side,Price,Quantity,Amount,Fee,Realized Profit\n",
+            "{},ETHUSDT,BUY,100,2,200,0.2 USDT,0 USDT", "{},ETHUSDT,SELL,110,2,220,0.3 USDT,20 USDT",
+        ),
+        (
+            "User ID,Time,Account,Operation,Coin,Change,Remark\n",
+            "7,{0},Spot,Transaction Buy,ETH,2,\n7,{0},Spot,Transaction Spend,USDT,-200.2,",
+            "7,{0},Spot,Transaction Sold,ETH,-2,\n7,{0},Spot,Transaction Revenue,USDT,219.7,",
+        ),
+    ],
+)  # fmt: skip
+def test_binance_writes_a_year_in_two_digits_or_four(trading: Any, head: str, begun: str, ended: str) -> None:
+    for year in ("2026", "26"):
+        rows = (begun.format(f"{year}-01-08 10:00:05"), ended.format(f"{year}-01-09 10:00:05"))
+        made = brought_in(trading, head + "\n".join(rows) + "\n")
+        assert held(made) == pytest.approx({"ETH/USDT": 19.5}), (year, made.refused)
+        assert made.preview[0].exit_time == "2026-01-09T10:00:05.000000Z"
+
+
+def test_an_advance_trade_of_coinbase_is_one_whichever_way_it_is_spelled(trading: Any) -> None:
+    rows = (
+        'a1,2026-01-05 10:00:00 UTC,Advance{} Trade Buy,ETH,1,GBP,"£2,500.00","£2,500.00","£2,510.00",£10.00,x\n'
+        'a2,2026-01-06 10:00:00 UTC,Advance{} Trade Sell,ETH,-1,GBP,"£2,600.00","-£2,600.00","-£2,589.60",£10.40,x\n'
+    )
+    for letter in ("", "d"):
+        assert held(brought_in(trading, ACCOUNT_HEAD + rows.replace("{}", letter))) == pytest.approx({"ETH/GBP": 79.6})
+
+
+def test_a_page_of_unknown_columns_says_what_to_do_and_is_read_by_a_mapping(trading: Any) -> None:
+    """MetaTrader writes its report in the language of the terminal."""
+    german = REPORT5.replace("<td>Time</td>", "<td>Zeit</td>").replace("<td>Volume</td>", "<td>Volumen</td>")
+    german = german.replace("<td>Commission</td>", "<td>Kommission</td>").replace("<td>Price</td>", "<td>Preis</td>")
+    with pytest.raises(Invalid, match="in English, or say which column is which") as refused:
+        brought_in(trading, german)
+    assert "it has Zeit, Deal, Symbol, Type, Direction, Volumen, Preis" in str(refused.value)
+    ours = {"entry_time": "Zeit", "exit_time": "Zeit (2)", "symbol": "Symbol", "side": "Type", "quantity": "Volumen",
+            "entry_price": "Preis", "exit_price": "Preis (2)", "fee": "Kommission"}  # fmt: skip
+    sizes = {"EURUSD": 100_000.0, "USDJPY": 1.0}
+    by_map = trading.bring_in(german.encode(), columns=ours, multipliers=sizes, dry_run=True)
+    assert "EUR/USD" in {trip.symbol for trip in by_map.preview}

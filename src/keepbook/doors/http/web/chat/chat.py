@@ -8,7 +8,7 @@ import secrets
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
-from fastapi import APIRouter, File, Form, UploadFile
+from fastapi import APIRouter, File, Form, Query, UploadFile
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
@@ -66,13 +66,20 @@ QUESTION = "Your book says: “{content}”. What should it say instead?"
 
 
 @router.get("/chat")
-def new(visit: Visiting, incognito: bool = False, deleted: str = "", events: str = "") -> Response:
-    """A chat that begins with the first message; until then nothing is stored."""
+def new(
+    visit: Visiting,
+    incognito: bool = False,
+    deleted: str = "",
+    events: str = "",
+    begin: Annotated[str, Query(max_length=500)] = "",
+) -> Response:
+    """A chat that begins with the first message; until then nothing is stored. `begin` stands in its field."""
     gone = visit.book.threads.get(deleted).thread if deleted else None
     return visit.page(
         "chat.html",
         talked=beginning(visit),
         incognito=incognito,
+        begin=begin,
         gone=gone,
         events=events,
         seen=None,

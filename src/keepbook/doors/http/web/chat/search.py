@@ -1,10 +1,11 @@
-"""`/search`: what was said in all chats, and the chats that the sidebar does not list."""
+"""`/search`: anything, in groups; and the chats that the sidebar does not list."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import Response
 
+from keepbook.doors.http.web.chat.palette import AT_ONCE, ON_A_PAGE, find_all, marked_words
 from keepbook.doors.http.web.frame.diff import DiffPiece
 from keepbook.doors.http.web.frame.visit import Changing, Visiting, templates
 from keepbook.patterns import regex
@@ -23,7 +24,7 @@ def mark_snippet(snippet: str) -> list[DiffPiece]:
     return [DiffPiece("hit", part[1:-1]) if _MARKED.fullmatch(part) else DiffPiece("same", part) for part in parts]
 
 
-templates.globals["marked"] = mark_snippet
+templates.globals.update(marked=mark_snippet, marked_words=marked_words)
 
 
 @router.get("/search")
@@ -36,12 +37,15 @@ def search(
 ) -> Response:
     threads, asked = visit.book.threads, q.strip()
     view = "all" if all else "archived" if archived else "trash" if trash else "found"
+    if view == "found" and visit.partial:
+        return visit.page("found.html", q=asked, found=find_all(visit, asked, AT_ONCE))
     if view == "found":
+        turns = threads.search(asked, FOUND) if asked else []
         return visit.page(
-            "search.html", q=asked, found=threads.search(asked, FOUND) if asked else [], chats=[], view=view
+            "search.html", q=asked, found=find_all(visit, asked, ON_A_PAGE), turns=turns, chats=[], view=view
         )
     chats = threads.list(trash=trash, state="archived" if archived else None, limit=LISTED)
-    return visit.page("search.html", q=asked, found=[], chats=[chat for chat in chats if chat.turns], view=view)
+    return visit.page("search.html", q=asked, turns=[], chats=[chat for chat in chats if chat.turns], view=view)
 
 
 @router.get("/chat/{id}/purge")

@@ -31,12 +31,12 @@ PLACES = (
 
 DONE = {
     "remember": "Kept.",
-    "update": "Saved as a new version.",
-    "end": "It has ended. It is in no new chat.",
-    "forget": "Archived. It is in no chat any more.",
-    "delete": f"In the trash for {TRASH_DAYS} days.",
-    "restore": "Restored.",
-    "confirm": "Confirmed.",
+    "update": "Changed. What it said before stays in its history.",
+    "end": "Not true any more. It is in no new chat.",
+    "forget": "Taken out. It is in no new chat.",
+    "delete": f"Taken out; gone for good after {TRASH_DAYS} days.",
+    "restore": "Put back.",
+    "confirm": "Still true, as you say.",
     "promote": "It is your own word now.",
     "demote": "It no longer counts as your own word.",
     "link": "Linked.",

@@ -8,6 +8,7 @@ year where it is another) · `date` 2 Nov 2026 · `moment` 2 Nov, 20:12 · `near
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
@@ -57,6 +58,11 @@ _STYLES: dict[str, Callable[[datetime, datetime], str]] = {
 def moment_in_words(moment: datetime, style: str, zone: Any, now: datetime) -> str:
     """A moment in words, without markup."""
     return _STYLES[style](in_zone(moment, zone), now.astimezone(zone))
+
+
+def form_day(moment: datetime, zone: ZoneInfo) -> str:
+    """The day as a form has it: 2026-11-05."""
+    return str(in_zone(moment, zone).date())
 
 
 @pass_context

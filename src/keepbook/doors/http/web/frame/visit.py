@@ -28,7 +28,7 @@ from keepbook.doors.http.demo_by_cookie import COOKIE as DEMO_COOKIE
 from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.frame.assets import asset
 from keepbook.doors.http.web.frame.diff import word_diff
-from keepbook.doors.http.web.frame.times import time, time_text
+from keepbook.doors.http.web.frame.times import form_day, time, time_text
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.models.providers.address import HERE
 from keepbook.models.providers.remote import RemoteModel
@@ -63,7 +63,9 @@ templates = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-templates.filters.update(time=time, time_text=time_text, sentence=capitalised_sentence, shown=shown_text)
+templates.filters.update(
+    form_day=form_day, time=time, time_text=time_text, sentence=capitalised_sentence, shown=shown_text
+)
 templates.globals.update(asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural, trash_days=TRASH_DAYS)
 
 

@@ -14,6 +14,7 @@ from fastapi.responses import Response
 
 from keepbook.book.book import Book, MemoryDetail
 from keepbook.book.ground.when import in_zone
+from keepbook.book.memory import changes
 from keepbook.book.memory.memories import Memory, Written
 from keepbook.doors.http.problems import status_of
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
@@ -36,8 +37,16 @@ TextField = Annotated[str, Form(max_length=5000)]
 ShortField = Annotated[str, Form(max_length=200)]
 BackField = Annotated[str, Form(max_length=2000)]
 
+
+def end_now(book: Book, id: str) -> Written:
+    """It held until now: its words stay in the history, and in no new chat."""
+    with book.writing() as (tx, preset):
+        return changes.end(tx, book.origin, preset, id, book.now)
+
+
 ACTS: dict[str, Callable[[Book, str], Written | None]] = {
     "archive": lambda book, id: book.forget(id),
+    "over": end_now,
     "restore": lambda book, id: book.restore(id),
     "confirm": lambda book, id: book.confirm(id),
     "promote": lambda book, id: book.promote(id),
@@ -149,8 +158,10 @@ def _again(visit: Visit, back: str, draft: MemoryDraft, status: int) -> Response
 
 
 def _list_of(back: str) -> str:
-    """Where to go after a form: a memory's own page, or the list with its filters."""
+    """Where to go after a form: a memory's own page, time travel, or the list with its filters."""
     path = own_path(back)
+    if path.startswith("/time"):
+        return path
     return path.partition("?")[0] if path.startswith("/memory/") else list_filter_of(path).address()
 
 
@@ -168,7 +179,7 @@ def purge(visit: Changing, id: str, sure: ShortField = "", back: BackField = PAT
         return visit.back(f"/memory/{id}/purge")
     visit.writing().delete(visit.book.get(id).id, forever=True)
     here = _list_of(back)
-    return visit.back(PATH + "?trash=1" if here.startswith("/memory/") else here)
+    return visit.back(PATH + "?show=out" if here.startswith("/memory/") else here)
 
 
 @router.post("/memory/{id}/links")
@@ -223,9 +234,7 @@ def change_many(
     if act not in ("confirm", "archive", "delete", "restore"):
         raise Invalid("several memories can be confirmed, archived, restored or deleted", field="act")
     if not id:
-        return listing_page(
-            visit, replace(wanted, select=True), status=422, refused="Select at least one memory first."
-        )
+        return listing_page(visit, replace(wanted, select=True), status=422, refused="Choose at least one line first.")
     if len(id) > MOST_AT_ONCE:
         raise Invalid(f"at most {MOST_AT_ONCE:,} at once; filter them, and do the rest after that", field="id")
     book = visit.writing()

@@ -6,9 +6,9 @@ thing.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -18,14 +18,25 @@ from fastapi.responses import Response
 from keepbook.book.book import Book
 from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.when import in_zone
+from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory import review
 from keepbook.book.memory.history.traces import chats_named
+from keepbook.book.memory.history.verbatim import SaidLine, verbatim_words
 from keepbook.book.memory.listing import Brief, in_brief, in_full, overview
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
+from keepbook.book.recall.people import lines_about
+from keepbook.doors.http.web.frame.sidebar import write_to_undo
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.doors.http.web.memory.facts_rows import (
+    OUT,
+    cards_of_people,
+    listed_questions,
+    state_chips,
+    waiting_lines,
+)
 from keepbook.doors.http.web.memory.rows import RowCache
-from keepbook.doors.http.web.memory.wording import FOUND, Teller, asked_by_kind, group_name, kind_of
+from keepbook.doors.http.web.memory.wording import GUESSED, SAID, WAITS, Teller, group_name, kind_of
 from keepbook.errors import Conflict, KeepbookError
 from keepbook.presets import Preset
 
@@ -37,10 +48,8 @@ PATH = "/profile/facts"
 ROWS = 100
 MOST_AT_ONCE = 5_000
 """How many memories one form may change, and one Undo take back."""
-ASKED, ASKED_AT_MOST = 3, 100
-"""How many questions stand on the page, and when all are wanted."""
-SOURCES = {"said": "You said it", "found": FOUND, "inferred": "Inferred"}
-DONE = {"forget": "archived", "delete": "deleted", "confirm": "confirmed", "restore": "restored", "undo": "put back"}
+DONE = dict.fromkeys(("forget", "delete"), "taken out") | dict.fromkeys(("restore", "undo"), "put back")
+DONE["confirm"] = "still true"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +58,13 @@ class ListFilter:
 
     q: str = ""
     category: str = ""
-    source: str = ""
-    archived: bool = False
-    trash: bool = False
+    show: str = ""
+    """One state: said, guessed, waits, or out for what was taken out."""
+    person: str = ""
+    """Whom the lines are about."""
     select: bool = False
-    review: bool = False
-    """Whether all that waits for an answer is shown, not only the first."""
+    people: bool = False
+    """Whether everybody has a card."""
     page: int = 1
     # What is open on the page; gone after the next form.
     edit: str = ""
@@ -76,7 +86,7 @@ class ListFilter:
 
     def address(self, **other: Any) -> str:
         """The page with the same filters, and with what is given instead."""
-        lasting = {"q", "category", "source", "archived", "trash", "select", "review", "page"}
+        lasting = {"q", "category", "show", "person", "select", "page"}
         told = {name: getattr(self, name) for name in lasting} | other
         order = [each.name for each in fields(ListFilter)]
         known = {
@@ -88,7 +98,7 @@ class ListFilter:
 
     @property
     def filtered(self) -> bool:
-        return bool(self.q or self.category or self.source)
+        return bool(self.q or self.category or self.show or self.person)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +135,15 @@ class MemoryDraft:
 @dataclass(frozen=True, slots=True)
 class MemoryGroup(Generic[One]):
     name: str
-    total: int
     rows: list[One] = field(default_factory=list)
+    waiting: list[Proposal] = field(default_factory=list)
+    """What a yes would add to it; of a group on several pages, on the last."""
+
+
+@router.get("/memory")
+def lead_here(visit: Visiting) -> Response:
+    """The address that one would type."""
+    return visit.back(PATH)
 
 
 @router.get(PATH)
@@ -145,13 +162,17 @@ def listing_page(
     """The page; `refused` is what a form could not do."""
     book, preset = visit.book, visit.book.preset()
     all = overview(book)
-    kept = all.kept
     groups = filtered_groups(visit, wanted)
     page, pages, chosen = page_of_groups(groups, wanted.page, draft.id if draft else "")
     shown = groups_with_memories(book, chosen)
-    waiting = review.first(book, ASKED_AT_MOST if wanted.review else ASKED)
     visit.waiting = review.count_waiting(book, len(all.unconfirmed))  # for the sidebar too, which would count them anew
-    teller = teller_of(visit, [memory for group in shown for memory in group.rows], waiting)
+    waiting = listed_questions(visit) if wanted.show == WAITS else []
+    if not wanted.filtered and page == pages:
+        add_waiting(shown, waiting_lines(visit, preset))
+    memories = [memory for group in shown for memory in group.rows]
+    asked: list[SaidLine] = [*memories, *(one.proposal for one in waiting if one.proposal)]
+    teller = teller_of(visit, memories, waiting, [one for group in shown for one in group.waiting])
+    kinds, dropped = count_by_state(all.kept), sum(all.dropped.values())
     return visit.page(
         "memory.html",
         status,
@@ -161,22 +182,25 @@ def listing_page(
         preset=preset,
         teller=teller,
         rows=RowCache(book.owner, teller, wanted.address(page=page), wanted.select),
+        words=verbatim_words(book, asked),
         groups=shown,
         page=page,
         pages=pages,
-        kept=len(kept),
-        kinds=count_by_source(kept),
-        sources=SOURCES,
-        categories=categories(kept, preset),
-        dropped=all.dropped,
-        fitting=sum(group.total for group in groups),
+        kept=len(all.kept),
+        kinds=kinds,
+        chips=state_chips(kinds, visit.waiting, dropped),
+        cards=cards_of_people(visit, wanted.people),
+        categories=categories(all.kept, preset),
+        used=used_categories(all.kept, preset),
+        dropped=dropped,
+        fitting=sum(len(group.rows) for group in groups),
         block_text=book.block() if wanted.block else "",
-        asked=asked_by_kind(waiting, preset),
-        asked_here=len(waiting),
+        waiting=waiting,
         to_ask=visit.waiting,
         group_name=group_name,
         many=done_to_many(visit),
         answered=answered_proposal(visit),
+        taken_out=just_taken_out(visit),
     )
 
 
@@ -231,34 +255,60 @@ def list_filter_of(back: str) -> ListFilter:
 def filtered_groups(visit: Visit, wanted: ListFilter) -> list[MemoryGroup[Brief]]:
     """All that the filters let through, in the groups they stand in."""
     book, preset = visit.book, visit.book.preset()
-    groups = group_by_category(
-        filter_memories(in_brief(book, q=wanted.q) if wanted.q else overview(book).kept, wanted), preset
-    )
-    for state, name in (("archived", "Archived"), ("trash", "Trash")):
-        if getattr(wanted, state):
-            gone = filter_memories(in_brief(book, state, wanted.q), wanted)
-            groups.append(MemoryGroup(name, len(gone), gone))
-    return groups
+    if wanted.show == WAITS:
+        return []
+    if wanted.show == OUT:
+        gone = [memory for state in ("archived", "trash") for memory in in_brief(book, state, wanted.q)]
+        found = filter_memories(gone, wanted, None)
+    else:
+        listed = in_brief(book, q=wanted.q) if wanted.q else overview(book).kept
+        about = lines_about(book, wanted.person) if wanted.person else None
+        found = filter_memories([*listed, *_just_out(visit, wanted)], wanted, about)
+    return group_by_category(found, preset)
 
 
-def filter_memories(memories: Sequence[Brief], wanted: ListFilter) -> list[Brief]:
-    """Those that the filters let through, on whichever page they are."""
-    if not (wanted.category or wanted.source):
-        return list(memories)
+def filter_memories(memories: Sequence[Brief], wanted: ListFilter, about: Collection[str] | None) -> list[Brief]:
+    """Those that the filters let through, on whichever page they are; `about` are the ids of those about a person."""
+    states = (wanted.show,) if wanted.show in (SAID, GUESSED) else (SAID, GUESSED)
     return [
         memory
         for memory in memories
         if (not wanted.category or (memory.category or "-") == wanted.category)
-        and (not wanted.source or kind_of(memory) == wanted.source)
+        and kind_of(memory) in states
+        and (about is None or memory.id in about)
     ]
 
 
-def count_by_source(memories: Sequence[Brief]) -> dict[str, int]:
-    """How many were said, found and inferred."""
-    found = dict.fromkeys(SOURCES, 0)
-    for (said, by_software), count in Counter(map(itemgetter(2, 3), memories)).items():  # few kinds of many
-        found[kind_of(Brief("", None, said, by_software))] += count
+def just_taken_out(visit: Visit) -> Entry | None:
+    """The write that brought the visitor here, if it took out a line: the line stays in its place, struck, until the
+    page is left."""
+    entry = write_to_undo(visit)
+    return entry if entry is not None and entry.action in ("forget", "delete") and entry.memory_id else None
+
+
+def _just_out(visit: Visit, wanted: ListFilter) -> list[Brief]:
+    entry = just_taken_out(visit)
+    if entry is None or wanted.q or wanted.person:
+        return []
+    return [one for state in ("archived", "trash") for one in in_brief(visit.book, state) if one.id == entry.memory_id]
+
+
+def count_by_state(memories: Sequence[Brief]) -> dict[str, int]:
+    """How many were said and how many guessed."""
+    found = {SAID: 0, GUESSED: 0}
+    for said, count in Counter(map(attrgetter("said"), memories)).items():  # few kinds of many
+        found[SAID if said else GUESSED] += count
     return found
+
+
+def add_waiting(groups: list[MemoryGroup[Memory]], waiting: Mapping[str, list[Proposal]]) -> None:
+    """Put what a yes would add under the lines of its group; groups that have nothing else come last."""
+    here = {group.name: group for group in groups}
+    for name, lines in waiting.items():
+        if name not in here:
+            here[name] = MemoryGroup(name)
+            groups.append(here[name])
+        here[name].waiting.extend(lines)
 
 
 def categories(memories: Iterable[Brief | Memory], preset: Preset) -> list[str]:
@@ -267,13 +317,21 @@ def categories(memories: Iterable[Brief | Memory], preset: Preset) -> list[str]:
     return [*preset.categories, *sorted(used)]
 
 
+def used_categories(memories: Iterable[Brief], preset: Preset) -> list[str]:
+    """The categories that something is in, in their order."""
+    used = set(map(attrgetter("category"), memories))
+    return [name for name in categories([], preset) if name in used] + sorted(
+        name for name in used if name and name not in preset.categories
+    )
+
+
 def group_by_category(memories: Sequence[One], preset: Preset) -> list[MemoryGroup[One]]:
     """By category, in the order of the preset; what has none comes last."""
     heaps: dict[str | None, list[One]] = {}
     for memory in memories:
         heaps.setdefault(memory.category, []).append(memory)
     order = [*categories(memories, preset), None]
-    return [MemoryGroup(group_name(name, preset), len(heaps[name]), heaps[name]) for name in order if name in heaps]
+    return [MemoryGroup(group_name(name, preset), heaps[name]) for name in order if name in heaps]
 
 
 def page_of_groups(
@@ -288,7 +346,7 @@ def page_of_groups(
     shown: list[MemoryGroup[Brief]] = []
     for group, memory in places[(page - 1) * ROWS : page * ROWS]:
         if not shown or shown[-1].name != group.name:
-            shown.append(MemoryGroup(group.name, group.total))
+            shown.append(MemoryGroup(group.name))
         shown[-1].rows.append(memory)
     return page, pages, shown
 
@@ -296,11 +354,16 @@ def page_of_groups(
 def groups_with_memories(book: Book, groups: Sequence[MemoryGroup[Brief]]) -> list[MemoryGroup[Memory]]:
     """The same groups with all that their rows tell."""
     whole = iter(in_full(book, [memory.id for group in groups for memory in group.rows]))
-    return [MemoryGroup(group.name, group.total, [next(whole) for _ in group.rows]) for group in groups]
+    return [MemoryGroup(group.name, [next(whole) for _ in group.rows]) for group in groups]
 
 
-def teller_of(visit: Visit, memories: Sequence[Memory], asked: Sequence[review.ReviewQuestion] = ()) -> Teller:
-    threads = [memory.thread_id for memory in memories]
+def teller_of(
+    visit: Visit,
+    memories: Sequence[Memory],
+    asked: Sequence[review.ReviewQuestion] = (),
+    waiting: Sequence[Proposal] = (),
+) -> Teller:
+    threads = [memory.thread_id for memory in memories] + [one.thread_id for one in waiting]
     threads += [one.proposal.thread_id for one in asked if one.proposal]
     threads += [memory.thread_id for one in asked for memory in (one.memory, one.against) if memory]
     chats = chats_named(visit.book, [id for id in threads if id])
@@ -330,7 +393,7 @@ def done_to_many(visit: Visit) -> Many | None:
     if not entries:
         return None
     count = len({entry.memory_id for entry in entries})
-    words = f"{count} {'memory' if count == 1 else 'memories'} {DONE.get(entries[0].action, 'changed')}."
+    words = f"{count} {'line' if count == 1 else 'lines'} {DONE.get(entries[0].action, 'changed')}."
     return Many(words, events, entries[0].action == "undo")
 
 
@@ -360,7 +423,7 @@ def answered_proposal(visit: Visit) -> AnsweredProposal | None:
         proposal = visit.book.proposals.get(id)
     except KeepbookError:
         return None
-    words = {"accepted": "It is your own word now.", "declined": "Not kept, and it will not be asked again."}
+    words = {"accepted": "It is in your book.", "declined": "Left out, and it will not be asked again."}
     if proposal.question in ("over", "change", "which"):
         words = {"accepted": "Done, as you say.", "declined": "Nothing was changed."}
     known = proposal.status in words

@@ -147,9 +147,8 @@ def times(visit: Visiting, id: str) -> Response:
 def version_view(memory: MemoryDetail, version: Version) -> VersionView:
     before = quotation.shown_text(memory.versions[version.version - 2]) if version.version > 1 else None
     confidence = memory.confidence if version.version == memory.version else _confidence(version)
-    score = memory.effective_score if version.version == memory.version else version.score
     late = max((version.recorded_at - version.valid_from).days, 0)
-    return VersionView(version, before, mark_of(version, confidence, score), late)
+    return VersionView(version, before, mark_of(version, confidence), late)
 
 
 def _confidence(version: Version) -> str:

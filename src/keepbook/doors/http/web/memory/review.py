@@ -1,13 +1,18 @@
-"""Are these right? Yes, No, and the answers of questions with choices. ("Not quite" is an edit, see `forms`.)"""
+"""Answers to what waits, wherever it is shown: yes, no, a choice; and one for all that an import left. The cards are
+`deck`; other words are an edit, see `forms`."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import Response
 
 from keepbook.book.memory import review
-from keepbook.doors.http.web.frame.visit import Changing
-from keepbook.doors.http.web.memory.listing import PATH, list_filter_of
+from keepbook.book.memory.history.traces import chats_named
+from keepbook.book.memory.proposals import Proposal
+from keepbook.book.upkeep.importers.incoming import program_name, source_of_session
+from keepbook.doors.http.web.frame.visit import Changing, Visit, own_path
+from keepbook.doors.http.web.memory.listing import PATH, list_filter_of, read_events
 
 router = APIRouter(include_in_schema=False)
 
@@ -17,38 +22,38 @@ BackField = Annotated[str, Form(max_length=2000)]
 @router.post("/review/memory/{id}/yes")
 def right(visit: Changing, id: str, back: BackField = PATH) -> Response:
     """What was read between the lines becomes the person's own word."""
-    return visit.back(list_filter_of(back).address(), undo=visit.writing().promote(visit.book.get(id).id).event)
+    return visit.back(_back_to(back), undo=visit.writing().promote(visit.book.get(id).id).event)
 
 
 @router.post("/review/memory/{id}/no")
 def wrong(visit: Changing, id: str, back: BackField = PATH) -> Response:
     written = visit.writing().forget(visit.book.get(id).id, "user_corrected")
-    return visit.back(list_filter_of(back).address(), undo=written.event)
+    return visit.back(_back_to(back), undo=written.event)
 
 
 @router.post("/review/proposal/{id}/yes")
 def accept(visit: Changing, id: str, back: BackField = PATH, both: Annotated[bool, Query()] = False) -> Response:
     event = visit.writing().proposals.accept(id, both).event
-    return visit.back(list_filter_of(back).address(), answered=id, event=event)
+    return visit.back(_back_to(back), answered=id, event=event)
 
 
 @router.post("/review/proposal/{id}/no")
 def decline(visit: Changing, id: str, back: BackField = PATH) -> Response:
     visit.writing().proposals.decline(id)
-    return visit.back(list_filter_of(back).address(), answered=id)
+    return visit.back(_back_to(back), answered=id)
 
 
 @router.post("/review/proposal/{id}/answer")
 def answer(visit: Changing, id: str, choice: Annotated[str, Query(max_length=200)], back: BackField = PATH) -> Response:
     """One of the choices of a question."""
     event = getattr(visit.writing().proposals.answer(id, choice), "event", None)
-    return visit.back(list_filter_of(back).address(), answered=id, event=event)
+    return visit.back(_back_to(back), answered=id, event=event)
 
 
 @router.post("/review/link/{id}/both")
 def both_hold(visit: Changing, id: str, back: BackField = PATH) -> Response:
     """Two lines that looked like opposites are both right."""
-    return visit.back(list_filter_of(back).address(), undo=visit.writing().unlink(id).event)
+    return visit.back(_back_to(back), undo=visit.writing().unlink(id).event)
 
 
 @router.post("/review/proposal/{id}/reopen")
@@ -61,4 +66,73 @@ def reopen(
         if event.isascii() and event.isdecimal():
             book.undo(int(event))
         review.reopen_answered(book, id)
-    return visit.back(list_filter_of(back).address())
+    return visit.back(_back_to(back))
+
+
+def _back_to(back: str) -> str:
+    """The list with its filters, or the questions."""
+    return ALL if own_path(back).startswith("/review") else list_filter_of(back).address()
+
+
+# All that one program left
+
+
+ALL = "/review?all=1"
+MOST_AT_ONCE = 100
+"""So many questions one answer is for; the next come after it."""
+
+
+class BulkSource(NamedTuple):
+    """A program that chats came from, and what waits of them."""
+
+    name: str
+    waiting: Sequence[Proposal]
+
+
+def bulk_sources(visit: Visit, asked: Sequence[Proposal]) -> list[BulkSource]:
+    """What of these lines comes from chats of other programs, by program; what needs a choice is asked one by one."""
+    chats = chats_named(visit.book, [one.thread_id for one in asked if one.thread_id])
+    found: dict[str, list[Proposal]] = {}
+    for one in asked:
+        chat = chats.get(one.thread_id or "")
+        source = source_of_session(chat.session) if chat else None
+        if source and one.op == "add" and not one.choices and one.nature != "conflict":
+            found.setdefault(program_name(source), []).append(one)
+    return [BulkSource(name, lines[:MOST_AT_ONCE]) for name, lines in found.items() if len(lines) > 1]
+
+
+@router.post("/review/from")
+def answer_source(
+    visit: Changing, source: Annotated[str, Form(max_length=80)], say: Annotated[str, Form(max_length=4)]
+) -> Response:
+    """Yes or no to all that waits from one program, with one Undo."""
+    book = visit.writing()
+    waiting = next((one.waiting for one in bulk_sources(visit, book.proposals.list()) if one.name == source), ())
+    events: list[int] = []
+    with book.transaction():
+        for one in waiting:
+            if say == "yes":
+                event = book.proposals.accept(one.id).event
+                events += [] if event is None else [event]
+            else:
+                book.proposals.decline(one.id)
+    ids = ".".join(one.id for one in waiting)
+    return visit.back(ALL, bulk=ids or None, events=f"{min(events)}-{max(events)}" if events else None)
+
+
+@router.post("/review/from/undo")
+def undo_source(
+    visit: Changing,
+    ids: Annotated[str, Form(max_length=2000)],
+    events: Annotated[str, Form(max_length=30)] = "",
+) -> Response:
+    """Take that answer back: all of it waits again."""
+    book = visit.writing()
+    with book.transaction():
+        if events:
+            first, last = read_events(events)
+            for event in range(last, first - 1, -1):
+                book.undo(event)
+        for id in ids.split("."):
+            review.reopen_answered(book, id)
+    return visit.back(ALL)

@@ -5,10 +5,12 @@ show anything else. Only the rows of the last showing are held: what is deleted 
 again.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from keepbook.book.memory.history.verbatim import Verbatim
 from keepbook.book.memory.memories import Memory
 from keepbook.book.text.quotation import shown_text
 from keepbook.doors.http.web.memory.wording import Teller
@@ -37,16 +39,19 @@ class RowCache:
         self._page = (back, select, str(teller.zone), teller.day(teller.now))
         self._asked: _Key | None = None
 
-    def cached_row(self, memory: Memory, group: tuple[str, int] | None) -> Markup | None:
-        """The cached row; None if it has changed, or was not there. `group` is named in the first of its rows."""
+    def cached_row(self, memory: Memory, group: str | None, words: Sequence[Verbatim]) -> Markup | None:
+        """The cached row; None if it has changed, or was not there. `group` is named in the first of its rows, `words`
+        are the person's own behind it."""
         line, teller = self._teller.line(memory), self._teller
         ahead = line.since is not None and line.since > teller.now
         told = (
             memory.id, shown_text(memory), memory.state, memory.version, memory.confidence, memory.valid_until,
             memory.stale and teller.unused_days(memory), memory.reference_count > 0, memory.last_referenced_at,
-            memory.last_confirmed_at, memory.created_at, memory.archived_at,
+            memory.last_confirmed_at, memory.created_at, memory.archived_at, memory.archived_reason,
         )  # fmt: skip
-        self._asked = _Key((*self._page, group), told, (*line, ahead))
+        self._asked = _Key(
+            (*self._page, group), told, (*line, ahead, *((said.turn, tuple(said.pieces)) for said in words))
+        )
         found = self._before.get(self._asked)
         if found is not None:
             self._now[self._asked] = found

@@ -18,10 +18,11 @@ from fastapi.responses import RedirectResponse, Response
 from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.when import in_zone, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Entry
-from keepbook.book.memory.history.traces import BookState, book_state, chats_named, instants
+from keepbook.book.memory.history.traces import book_state, chats_named, instants
 from keepbook.doors.http.web.frame.charts import Axis, strip
 from keepbook.doors.http.web.frame.visit import Visit, Visiting
 from keepbook.doors.http.web.memory.block_comparison import compare
+from keepbook.doors.http.web.memory.looking_back import Meant, differences, read_when, when_chips
 from keepbook.doors.http.web.memory.memory_page import EntryRow, entry_row
 from keepbook.errors import Invalid
 
@@ -57,15 +58,6 @@ class TimeSteps:
     day_on: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
-    """How two sets of memories differ."""
-
-    added: int
-    changed: int
-    gone: int
-
-
 @router.get(PATH)
 def travel(visit: Visiting) -> Response:
     with viewing(visit.book):
@@ -78,19 +70,28 @@ def _time_page(visit: Visit) -> Response:
     if not written:
         return visit.page("time_empty.html")
     axis = _axis(written[0], now, visit.zone)
+    query, meant = visit.request.query_params, None
     try:
-        chosen = read_instants(visit.request.query_params, axis, visit.zone, now)
+        meant = read_when(visit, query)
+        chosen = Instants(meant.at, meant.at) if meant else read_instants(query, axis, visit.zone, now)
     except Invalid as error:
         return _show(visit, Instants(now, now), written, axis, 422, str(error.message))
-    if "minute" in visit.request.query_params and chosen.known < now:
+    if "minute" in query and chosen.known < now:
         return RedirectResponse(chosen.address(), 303)
-    return _show(visit, chosen, written, axis)
+    return _show(visit, chosen, written, axis, meant=meant)
 
 
 def _show(
-    visit: Visit, chosen: Instants, written: Sequence[str], axis: Axis, status: int = 200, error: str = ""
+    visit: Visit,
+    chosen: Instants,
+    written: Sequence[str],
+    axis: Axis,
+    status: int = 200,
+    error: str = "",
+    meant: Meant | None = None,
 ) -> Response:
     book, now, zone = visit.book, axis.last, visit.zone
+    about = visit.request.query_params.get("q", "").strip()[:200]
     known = stamp(chosen.known)
     event = bisect_right(written, known)
     today = book_state(book)
@@ -112,7 +113,12 @@ def _show(
         steps=steps(chosen, written, event, now, zone),
         then=then,
         today=today,
-        between=count_changes(then, today),
+        meant=meant,
+        whens=when_chips(visit, meant, visit.request.query_params),
+        begun=in_zone(parse_stamp(written[0]), zone),
+        found=differences(visit, then, today, chosen.known, about),
+        about=about,
+        exactly=meant is None or meant.when == "now",
         comparison=compare(then.rendered, today.rendered),
         entries=by_day(rows, zone),
         later=len(written) - event,
@@ -196,13 +202,6 @@ def steps(chosen: Instants, written: Sequence[str], event: int, now: datetime, z
 
 
 # Then and now
-
-
-def count_changes(then: BookState, today: BookState) -> Between:
-    had, has = then.signs, today.signs
-    both = had.keys() & has.keys()
-    changed = sum(had[id] != has[id] for id in both)
-    return Between(len(has) - len(both), changed, len(had) - len(both))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,22 +4,23 @@ Pure: `Teller` reads what concerns the whole book once (its chats, the block, th
 memory. Times stay instants; the template writes them.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
+from markupsafe import Markup, escape
+
 from keepbook.book.ground.when import in_zone
 from keepbook.book.memory.block import days_above_floor
 from keepbook.book.memory.history.traces import ChatName
 from keepbook.book.memory.listing import Brief, Overview
-from keepbook.book.memory.memories import AUTOMATIC, Memory, Version
-from keepbook.book.memory.proposals import WAITING_DAYS
-from keepbook.book.memory.review import ReviewQuestion
+from keepbook.book.memory.memories import Memory, Version
+from keepbook.book.text import quotation
 from keepbook.book.upkeep.importers.incoming import source_of_session
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 from keepbook.presets import Preset
 
 SOON = timedelta(days=60)
@@ -27,12 +28,11 @@ SOON = timedelta(days=60)
 
 
 class SourceMark(NamedTuple):
-    """Who said it: the class of the mark, its glyph, its words, and a score where software found it."""
+    """Who said it: the class of the mark, its glyph and its one word."""
 
     kind: str
     glyph: str
     words: str
-    score: str = ""
 
 
 class ChatPlace(NamedTuple):
@@ -54,6 +54,10 @@ class MemoryFootnote(NamedTuple):
     new: bool
     where: ChatPlace | None
     only_said: bool
+    shown: Markup
+    """The line as it is shown."""
+    bracket: bool
+    """Whether a value in it was exchanged."""
 
 
 class SourcedText(Protocol):
@@ -67,42 +71,46 @@ class SourcedText(Protocol):
     def turn_ids(self) -> tuple[str, ...]: ...
 
 
-FOUND = "Found in what you said"
-_WORDS = {"profile": "You typed it", "chat": "You said it", "imported": "Imported"}
-_PLACES = {
-    "over the token budget": "left out of new chats: over the token budget",
-    "over the number of lines": "left out of new chats: over the number of lines",
-}
+SAID, GUESSED, WAITS = "said", "guessed", "waits"
+"""The three states of a line: the person's words, what somebody else worded and the book has, and what has no yes
+yet."""
 
 
-def mark_of(said: Memory | Version, confidence: str, score: float | None) -> SourceMark:
-    source = said.source
-    if confidence == "asserted":
-        found = source in AUTOMATIC or (source == "profile" and said.made_by is not None)
-        return SourceMark("ink", "ink", "You confirmed it" if found else _WORDS[source])
-    if said.quoted:
-        return SourceMark("ink", "ink", _WORDS["chat"])
-    if source == "extracted":
-        return SourceMark("extracted", "ext", FOUND, shown_score(score))
-    return SourceMark("inferred", "inf", "Inferred" if source == "inferred" else "Not your own word")
+def mark_of(said: Memory | Version, confidence: str) -> SourceMark:
+    if confidence == "asserted" or said.quoted:
+        return SourceMark("said", "ink", SAID)
+    return SourceMark("guess", "inf", GUESSED)
 
 
-def shown_score(score: float | None) -> str:
-    """A score in whole percents: more would pretend to know. Cut, not rounded: .699 must not pass for a floor of
-    .70."""
-    return "" if score is None else f"{math.floor(score * 100 + 1e-9)}\u00a0% sure"
+def has_exchange(line: Memory | Version) -> bool:
+    return any(span.kind == "exchanged" for span in quotation.spans_of(line.spans))
+
+
+def shown_line(line: Memory) -> Markup:
+    """A line as it is shown, an exchanged value in a bracket of its own."""
+    shown = quotation.shown_text(line)
+    if not has_exchange(line):
+        return escape(shown)
+    parts = [
+        Markup('<span class="bracket">{}</span>').format(part[1:-1]) if _BRACKET.fullmatch(part) else escape(part)
+        for part in _BRACKET.split(shown)
+    ]
+    return Markup("").join(parts)
+
+
+_BRACKET = regex(r"(\[[^\[\]]*\])")
+
+WAITING = SourceMark("due", "ext", WAITS)
 
 
 def kind_of(memory: Brief) -> str:
-    """The kind that the head of the page counts a memory as: said, found or inferred, as `mark_of` says it."""
-    if memory.said:
-        return "said"
-    return "found" if memory.found else "inferred"
+    """The state that a memory is counted as, as `mark_of` says it."""
+    return SAID if memory.said else GUESSED
 
 
 def group_name(category: str | None, preset: Preset) -> str:
     if category is None:
-        return "Without a category"
+        return "Everything else"
     return preset.titles.get(category) or category.replace("_", " ").capitalize()
 
 
@@ -118,45 +126,6 @@ def fades_on(memory: Memory, preset: Preset) -> datetime | None:
         return None
 
 
-class QuestionKind(NamedTuple):
-    """One kind of question in Review: its name, its explanation with what happens if it is not answered, and its
-    questions."""
-
-    name: str
-    words: str
-    questions: list[ReviewQuestion]
-
-
-def asked_by_kind(asked: Sequence[ReviewQuestion], preset: Preset) -> list[QuestionKind]:
-    """The waiting questions by kind, under headings that are true of all of them."""
-    fades = "Unanswered, it fades and then leaves new chats." if preset.floor else "Unanswered, it stays."
-    kinds = {
-        "conflict": ("Against your word", "A chat said it otherwise. Your word stands unless you say Yes; the question "
-                     f"is gone after {WAITING_DAYS} days."),
-        "proposal": ("Not kept yet", "Found in what you said, and kept only if you say Yes; the question is gone after "
-                     f"{WAITING_DAYS} days."),
-        "question": ("Which is right?", "You are asked because it was not sure. Nothing changes unless you answer; the "
-                     f"question is gone after {WAITING_DAYS} days."),
-        "opposites": ("Against each other", "Two lines of your book that say opposite things. Both stay until you say "
-                      "which holds."),
-        "extracted": ("In your book, not confirmed", f"Found in what you said. {fades}"),
-        "inferred": ("Read between the lines", "In your book, and not said by you. Unanswered, it stays."),
-    }  # fmt: skip
-    found: dict[str, list[ReviewQuestion]] = {kind: [] for kind in kinds}
-    for one in asked:
-        found[_kind_of(one)].append(one)
-    return [QuestionKind(*kinds[kind], some) for kind, some in found.items() if some]
-
-
-def _kind_of(one: ReviewQuestion) -> str:
-    if one.proposal is not None:
-        return "question" if one.proposal.question in ("over", "change", "which") else one.proposal.nature
-    if one.link is not None:
-        return "opposites"
-    read = one.memory is not None and one.memory.source == "extracted"
-    return "extracted" if read else "inferred"
-
-
 @dataclass(frozen=True, slots=True)
 class Teller:
     """What a page knows of the whole book to word one memory."""
@@ -167,34 +136,35 @@ class Teller:
     zone: ZoneInfo
     now: datetime
     memory_on: bool = True
+    waiting_mark = WAITING
 
     def line(self, memory: Memory) -> MemoryFootnote:
         return MemoryFootnote(
             self.mark(memory), self.place(memory), self.in_block(memory), self.true_from(memory), self.fades(memory),
-            self.is_new(memory), self.where(memory), self.only_said(memory),
+            self.is_new(memory), self.where(memory), self.only_said(memory), shown_line(memory), has_exchange(memory),
         )  # fmt: skip
 
     def mark(self, memory: Memory) -> SourceMark:
-        return mark_of(memory, memory.confidence, memory.effective_score)
+        return mark_of(memory, memory.confidence)
 
     def place(self, memory: Memory) -> str:
-        """Whether the next chat is given it, and if not, why."""
+        """Whether the next chat knows it, and if not, why."""
         if memory.state != "active":
             return ""
         if not self.memory_on:
-            return "in no chat: memory is switched off"
+            return "Memory is switched off, so no chat knows it"
         if memory.scope is not None:
-            return f"only for {memory.scope}"
+            return f"Only {memory.scope} knows it"
         fate = self.all.fates.get(memory.id)
         if not memory.current and (fate is None or fate.place != "in_block"):
-            return "not true yet" if memory.valid_from > self.now else "no longer true, so not in new chats"
+            return "" if memory.valid_until else "No chat knows it yet"
         if fate is None:
             return ""
         if fate.place == "recall_only":
-            return f"recall only: {fate.reason}"
+            return "A chat knows it when it is asked for"
         if fate.place == "cut":
-            return _PLACES.get(fate.reason, f"left out of new chats: {fate.reason}")
-        return "in new chats" if memory.current else "in new chats as an earlier version said it"
+            return "New chats have no room for it; it is found when it is asked for"
+        return "Every new chat knows it" if memory.current else "New chats know what it said before"
 
     def in_block(self, memory: Memory) -> bool:
         fate = self.all.fates.get(memory.id)

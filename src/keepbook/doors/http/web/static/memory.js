@@ -40,7 +40,7 @@ document.addEventListener("change", event => {
   if (at.matches("[data-all], [form=many], [name=every]")) {
     const every = find("#many [name=every]")?.checked;
     const count = all("[form=many][name=id]").filter(box => box.checked).length;
-    find("[data-selected]").textContent = every ? "All of them:" : count ? `${count} selected:` : "Select memories, then:";
+    find("[data-selected]").textContent = every ? "All of them:" : count ? `${count} chosen:` : "Choose lines, then:";
   }
 });
 
@@ -61,6 +61,12 @@ document.addEventListener("click", event => {
 document.addEventListener("toggle", ({ target }) => {
   if (target.matches("details.menu[open]")) find(".menu-list", target)?.scrollIntoView({ block: "nearest" });
 }, true);
+
+// On a row that was stepped to, Enter folds it out.
+document.addEventListener("keydown", event => {
+  const fold = event.key === "Enter" && event.target.matches?.(".sentences > .entry") && find("details", event.target);
+  if (fold) fold.open = !fold.open;
+});
 
 // Before the shell hears of it: Escape closes a menu first, and only then an edit.
 document.addEventListener("keydown", event => {

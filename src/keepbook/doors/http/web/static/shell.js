@@ -145,32 +145,36 @@ function letter(key, event) {
     return find(`[data-go="${CSS.escape(key)}"]`)?.click();
   }
   const acts = {
-    "/": () => find("main input[type=search]") ? find("main input[type=search]").focus() : openSearch(),
+    "/": () => find("main input[type=search]") ? find("main input[type=search]").focus() : openPalette(),
     "?": () => find("#keys").showModal(),
     g: () => { went = Date.now(); },
     j: () => step(1),
     k: () => step(-1),
     u: undoLast,
   };
-  const entry = document.activeElement?.closest(".entry, .line");
+  const entry = document.activeElement?.closest(".entry, .line") ?? find("[data-card]");
   const button = entry && find(`[data-key="${CSS.escape(key)}"]`, entry);
   if (!button && !acts[key]) return;
   event.preventDefault();
   button ? button.click() : acts[key]();
 }
 
-function openSearch() {
-  const side = find("#side");
-  if (!find("#search-all").checkVisibility()) side.showPopover();
-  find("#search-all").focus();
-}
+// Fetched when it is first asked for: a page that is only read does without.
+const openPalette = async (words = "") => (await import("./palette.js")).openPalette(words);
+
+document.addEventListener("click", event => {
+  const opener = event.target.closest?.("[data-palette]");
+  if (!opener || event.metaKey || event.ctrlKey) return;
+  event.preventDefault();
+  openPalette(opener.value ?? "");
+});
 
 document.addEventListener("keydown", event => {
   const { key, target } = event;
   const meta = (event.metaKey || event.ctrlKey) && !event.altKey && !event.shiftKey;
   if (meta && key.toLowerCase() === "k") {
     event.preventDefault();
-    find("[data-new-chat]").click();
+    openPalette();
   } else if (key === "Escape") {
     const open = find(".manage");
     open ? open.remove() : all("main [data-cancel]").find(cancel => cancel.checkVisibility())?.click();
@@ -232,7 +236,7 @@ async function readLeft(since, address) {
   const counts = (came ?? "").split(".").map(Number);
   const words = WORDS.map((word, at) => counts[at] ? `${counts[at]} ${word}` : "").filter(Boolean).join(" · ");
   if (!words) return;
-  const review = { className: "link", href: `/profile/facts${counts[1] ? "#queue-h" : ""}`, textContent: "Review" };
+  const review = { className: "link", href: counts[1] ? "/review" : "/profile/facts", textContent: "Review" };
   say(words).append(Object.assign(document.createElement("a"), review));
 }
 

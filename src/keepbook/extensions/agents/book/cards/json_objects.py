@@ -14,6 +14,9 @@ from keepbook.patterns import regex
 
 MOST_READ = 20_000_000
 """So many characters are read at most, tries that fail included: braces that open no object could cost any time."""
+FIRST_WINDOW = 1000
+LONGEST_TOKEN = 16
+"""A word, an escape or the beginning of a number that was cut off is no longer."""
 DEEPEST = 6
 """How deep JSON in strings in JSON is looked into."""
 
@@ -98,15 +101,31 @@ def _gather_value(value: Any, found: list[dict[str, Any]], depth: int) -> None:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """The outermost objects of a text, one after the other."""
-    decoder, end, read = json.JSONDecoder(), 0, 0
+    end, read = 0, 0
     while (opening := _OPENING.search(text, end)) and read < MOST_READ:
-        try:
-            value, end = decoder.raw_decode(text, opening.start())
-        except json.JSONDecodeError as error:
-            read += max(1, error.pos - opening.start())
-            end = opening.end()
-        except (ValueError, RecursionError):
-            read += len(text) - opening.start()
+        value, length, cost = _decode_at(text, opening.start())
+        read += cost
+        if value is None:
             end = opening.end()
         else:
+            end = opening.start() + length
             yield value
+
+
+def _decode_at(text: str, start: int) -> tuple[dict[str, Any] | None, int, int]:
+    """The object that begins there, how long it is, and how much was read to tell. A window is read that grows as long
+    as it may have cut the object off: what fails in a long text is counted up to there from its beginning."""
+    decoder, size, cost = json.JSONDecoder(), FIRST_WINDOW, 0
+    while True:
+        window = text[start : start + size]
+        try:
+            value, length = decoder.raw_decode(window)
+        except json.JSONDecodeError as error:
+            cut = start + size < len(text)
+            if not cut or (error.pos < len(window) - LONGEST_TOKEN and not error.msg.startswith("Unterminated")):
+                return None, 0, cost + max(1, error.pos)
+            cost, size = cost + len(window), 4 * size
+        except (ValueError, RecursionError):
+            return None, 0, cost + len(text) - start
+        else:
+            return value, length, cost

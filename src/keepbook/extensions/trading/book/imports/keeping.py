@@ -137,7 +137,7 @@ def _is_there_otherwise(tx: Tx, work: FileImport, part: FilePart) -> bool:
     rows = fill_rows if traded else trade_rows
     for theirs in _figures_there(tx, rows, work, part):
         if mine <= theirs:
-            work.notes.append("all of it is in the book already, from a file of another format")
+            work.notes.append("all of it is in the book already, from another file")
             for one in part.fills:
                 work.unchanged.update(one.rows)
             for trip in part.trips:
@@ -156,8 +156,8 @@ def _trip_figures(one: Any) -> tuple[Any, ...]:
 
 
 def _figures_there(tx: Tx, rows: Any, work: FileImport, part: FilePart) -> Iterator[Counter[Any]]:
-    """By deployment, what is there of the file's stretch of time and may be of this file: not under its keys, nor under
-    other ids of the same format, nor of another account."""
+    """By deployment, what is there of the file's stretch of time and may be of this file: not of another account, nor
+    under other ids of the same format, nor what goes by its keys, or stays where the person says another place."""
     if rows is fill_rows:
         keys, times = {one.key for one in part.fills}, [one.time for one in part.fills]
         column, figures = rows.c.time, _figures
@@ -176,7 +176,9 @@ def _figures_there(tx: Tx, rows: Any, work: FileImport, part: FilePart) -> Itera
         stored = tx.conn.execute(select(rows).where(*here, column >= min(times), column <= max(times))).all()
         there = {row.key for row in stored}
         with_ids = all(key.startswith("id-") for key in keys | there)
-        if not keys & there and not (with_ids and deployment.id in ours):
+        same_keys = bool(keys & there)
+        meant = same_keys and (part.chosen or deployment.id == part.place)
+        if not meant and not (with_ids and not same_keys and deployment.id in ours):
             yield Counter(figures(row) for row in stored)
 
 

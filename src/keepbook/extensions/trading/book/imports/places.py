@@ -37,12 +37,14 @@ MakeDeployment = Callable[[Tx, str, str, str], str]
 
 @dataclass(slots=True)
 class FilePart:
-    """What of a file goes into one deployment. `place` is its id; None in a dry run for one that would be made."""
+    """What of a file goes into one deployment. `place` is its id; None in a dry run for one that would be made. It may
+    be `chosen` by the person, or follow from the file."""
 
     name: str
     currency: str
     account: str = ""
     place: str | None = None
+    chosen: bool = False
     fills: list[Fill] = field(default_factory=list)
     trips: list[Trip] = field(default_factory=list)
     results: dict[str, PairedFills] = field(default_factory=dict)
@@ -76,9 +78,9 @@ def currency_of(work: FileImport, one: Fill | Trip) -> str:
     return told or work.quotes.get(one.symbol, "")
 
 
-def name_of_deployment(title: str, account: str, currency: str) -> str:
+def name_of_deployment(title: str, account: str, currency: str, *, whose: str = "") -> str:
     """After the account and the currency; where the file names no account, after what kind of file it is."""
-    whose = f"{title.partition(',')[0]} {account}" if account else title
+    whose = f"{title.partition(',')[0]} {account}" if account else whose or title
     ending = f" {currency}" if currency else ""
     return f"{whose[: skills.NAME_LIMIT - len(ending)].strip()}{ending}"
 
@@ -163,7 +165,7 @@ def _parts(work: FileImport) -> list[FilePart]:
     for one in chain[Fill | Trip](work.fills, work.trips):
         account, currency = one.account, currency_of(work, one)
         if (account, currency) not in parts:
-            name = name_of_deployment(work.format.title, account, currency)
+            name = name_of_deployment(work.format.title, account, currency, whose=work.format.whose)
             parts[account, currency] = FilePart(name, currency, account)
         _put(parts[account, currency], one)
     return list(parts.values()) or [FilePart(work.format.title, "")]
@@ -173,7 +175,7 @@ def _named_part(tx: Tx, work: FileImport, ref: str) -> list[FilePart]:
     found = skills.deployment_called(tx, ref)
     if found is None:
         raise Invalid(f"there is no deployment {ref[:80]!r} in this book; create it first", field="deployment")
-    part = FilePart(found.name, found.currency, found.account or "", found.id)
+    part = FilePart(found.name, found.currency, found.account or "", found.id, chosen=True)
     for one in chain[Fill | Trip](work.fills, work.trips):
         if rates.same_money(found.currency, currency_of(work, one) or found.currency):
             _put(part, one)

@@ -206,7 +206,8 @@ def read_statement(text: str) -> FileTable:
             beside.append(beside_row(reader.line_num, told))
         else:
             row = _row_of_cells(reader.line_num, _join_times(told[2:]), columns[section])
-            if kind == "Data" and section in STATEMENT_ROWS:
+            is_sum = any(cell.startswith("Total") for cell in told[2:3])
+            if kind == "Data" and section in STATEMENT_ROWS and not is_sum:
                 lines.append(replace(row, section=section))
             else:
                 beside.append(replace(row, section=f"{section} {kind}"))
@@ -294,8 +295,20 @@ def _html(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
         elif any(row):
             beside.append(beside_row(nth + 1, row, title))
     if not all_columns:
-        raise Invalid("this page has no table of trades that is known; take the export as CSV", field="file")
+        raise Invalid(
+            f"this page has no table of trades whose columns are known{_heads_in_words(page.rows)}. Take the export "
+            "as CSV, or with the program in English, or say which column is which", field="file",
+        )  # fmt: skip
     return FileTable(tuple(all_columns), tuple(lines), beside=tuple(beside))
+
+
+def _heads_in_words(rows: Sequence[Sequence[str]]) -> str:
+    """The longest line of words that stands above figures: most likely the columns of what is meant."""
+    heads = [
+        row for row, below in pairwise(rows) if not any(map(_DIGIT.search, row)) and any(map(_DIGIT.search, below))
+    ]
+    longest = max(heads, key=lambda row: sum(map(bool, row)), default=[])
+    return f"; it has {', '.join(filter(None, unique_names(longest)))[:300]}" if any(longest) else ""
 
 
 def _json(text: str) -> FileTable:

@@ -26,6 +26,13 @@ from keepbook.patterns import regex
 DATES = ("date(utc)", "time(utc)", "time", "date")
 
 
+def _moment(line: FileRow, reader: CellReader, *columns: str, zone: str | None) -> str:
+    """Newer exports write two digits of the year."""
+    name = first_filled(line, *columns)
+    text = str(line.cells[name])
+    return reader.instant(f"20{text}" if _SHORT_YEAR.fullmatch(text) else text, name, zone)
+
+
 def spot(line: FileRow, reader: CellReader) -> Fill:
     """Amounts carry their coin: `0.0010BTC`, and the fee may be in a third one."""
     symbol = values.symbol(line.cells[first_filled(line, "pair", "market")])
@@ -38,7 +45,7 @@ def spot(line: FileRow, reader: CellReader) -> Fill:
     fee, fee_coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
     paid_in = fee_coin or str(line.cells.get("fee coin") or "").upper() or quote
     return make_fill(
-        line, time=reader.moment(line, *DATES, zone="UTC"), symbol=symbol,
+        line, time=_moment(line, reader, *DATES, zone="UTC"), symbol=symbol,
         side=values.parse_side(line.cells[first_filled(line, "type" if older else "side")]), quantity=size,
         price=reader.number(line, "price"), id=line.cells.get("trade id"), fees=((fee, paid_in),),
     )  # fmt: skip
@@ -57,7 +64,7 @@ def futures(line: FileRow, reader: CellReader) -> Fill:
     profit, _ = reader.amount(line, "realized profit")
     paid_in = coin or str(line.cells.get("fee coin") or "").upper() or values.split_symbol(symbol)[1]
     return make_fill(
-        line, time=reader.moment(line, *DATES, zone="UTC"), symbol=symbol,
+        line, time=_moment(line, reader, *DATES, zone="UTC"), symbol=symbol,
         side=values.parse_side(line.cells[first_filled(line, "side")]),
         quantity=reader.amount(line, "quantity")[0], price=reader.number(line, "price"), id=line.cells.get("trade id"),
         fees=((abs(fee), paid_in),), profit=float(profit), multiplier=reader.multiplier(symbol),
@@ -73,6 +80,7 @@ CONVERTED = ("binance convert", "convert", "small assets exchange bnb", "large o
 FUTURES_LINES = ("realized profit and loss", "realize profit and loss", "funding fee", "insurance clear")
 ALIKE = Decimal("1.02")
 """By so much the parts of one order may differ in price."""
+SPOT_ACCOUNT = "Binance, spot"
 _SHORT_YEAR = regex(r"\d{2}-\d{2}-\d{2} .*")
 
 
@@ -109,7 +117,11 @@ def _add_line(
         raise Invalid(f"{deed}: this history has no quantities of futures; load the futures trade history")
     if deed not in (*BOUGHT, *SOLD, *FEES, *CONVERTED):
         raise Invalid(f"{deed or 'a row without an operation'} is no trade")
-    time, coin = _history_time(line, reader), str(line.cells[first_filled(line, "coin")]).strip().upper()
+    named_zone = "UTC" if "utc" in first_filled(line, *HISTORY_TIMES) else None
+    time, coin = (
+        _moment(line, reader, *HISTORY_TIMES, zone=named_zone),
+        str(line.cells[first_filled(line, "coin")]).strip().upper(),
+    )
     amount = reader.number(line, "change")
     if deed in FEES:
         fees.append(((account, time), line, coin, -amount))
@@ -119,13 +131,6 @@ def _add_line(
         others = [key for key in groups if key[:2] == (account, time)]
         family = others[0][2] if len(others) == 1 else "buy" if amount < 0 else "sell"
     groups.setdefault((account, time, family), Legs(time)).add(line, coin, amount)
-
-
-def _history_time(line: FileRow, reader: CellReader) -> str:
-    name = first_filled(line, *HISTORY_TIMES)
-    text = str(line.cells[name])
-    full = f"20{text}" if _SHORT_YEAR.fullmatch(text) else text
-    return reader.instant(full, name, "UTC" if "utc" in name else None)
 
 
 def _join_conversions(groups: Mapping[tuple[str, str, str], Legs]) -> list[Legs]:
@@ -185,6 +190,7 @@ SPOT = FileFormat(
     row_by_row(spot),
     ("Date(UTC),Pair,Side,Price,Executed,Amount,Fee", "Date(UTC),Market,Type,Price,Amount,Total,Fee,Fee Coin"),
     "rotki, dali-rp and other public importers of Binance's spot trade history",
+    whose=SPOT_ACCOUNT,
 )  # fmt: skip
 FUTURES = FileFormat(
     "binance-futures",
@@ -196,6 +202,7 @@ FUTURES = FileFormat(
     ("Date(UTC),Symbol,Side,Price,Quantity,Amount,Fee,Fee Coin,Realized Profit,Quote Asset",
      "Time(UTC),Symbol,Side,Price,Quantity,Amount,Fee,Realized Profit"),
     "exports of Binance's futures trade history in public importers",
+    whose="Binance, futures",
 )  # fmt: skip
 HISTORY = FileFormat(
     "binance-history",
@@ -204,6 +211,7 @@ HISTORY = FileFormat(
     frozenset({*HISTORY_TIMES, "user_id", "user id", "account", "operation", "coin", "change", "remark"}),
     read_coin_history,
     ("User_ID,UTC_Time,Account,Operation,Coin,Change,Remark", "User ID,Time,Account,Operation,Coin,Change,Remark"),
-    "cryptoTax (data_binance) and other public importers of the transaction records",
+    "cryptoTax (data_binance), pit-38 and other public importers of the transaction records",
     wallet=True,
+    whose=SPOT_ACCOUNT,
 )

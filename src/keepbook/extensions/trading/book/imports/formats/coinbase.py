@@ -24,7 +24,7 @@ from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
 from keepbook.patterns import regex
 
 UNIT = "price/fee/total unit"
-_TRADES = {"buy": "buy", "sell": "sell", "advanced trade buy": "buy", "advanced trade sell": "sell"}
+_TRADE = regex(r"(?:advanced? trade )?(buy|sell)")
 
 
 def read_fill(line: FileRow, reader: CellReader) -> Fill:
@@ -55,7 +55,8 @@ def _kind(line: FileRow) -> str:
 
 def transaction(line: FileRow, reader: CellReader) -> Fill:
     kind = _kind(line)
-    if kind not in _TRADES:
+    traded = _TRADE.fullmatch(kind)
+    if traded is None:
         raise Invalid(f"{kind or 'a row without a type'} is no trade")
     quote = _quote(line)
     symbol = values.symbol(f"{line.cells[first_filled(line, 'asset')]}/{quote}")
@@ -65,10 +66,10 @@ def transaction(line: FileRow, reader: CellReader) -> Fill:
     price = subtotal / quantity if subtotal and quantity else reader.number(line, *PRICES)
     total = abs(reader.optional(line, *TOTALS) or Decimal(0))
     if total and subtotal:
-        computed = subtotal + fee if _TRADES[kind] == "buy" else subtotal - fee
+        computed = subtotal + fee if traded[1] == "buy" else subtotal - fee
         reader.compare(line.row, "subtotal and fees", computed, total, Decimal("0.021"))
     return make_fill(
-        line, time=reader.moment(line, "timestamp", zone="UTC"), symbol=symbol, side=_TRADES[kind], quantity=quantity,
+        line, time=reader.moment(line, "timestamp", zone="UTC"), symbol=symbol, side=traded[1], quantity=quantity,
         price=price, id=line.cells.get("id"), fees=((fee, quote),),
     )  # fmt: skip
 
@@ -146,5 +147,5 @@ ACCOUNT = FileFormat(
         "Timestamp,Transaction Type,Asset,Quantity Transacted,Spot Price Currency,Spot Price at Transaction,Subtotal,"
         "Total (inclusive of fees),Fees,Notes",
     ),
-    "Export-To-Ghostfolio, GhostfolioSidekick, cryptoTax",
+    "Export-To-Ghostfolio, GhostfolioSidekick, cryptoTax, BittyTax",
 )  # fmt: skip

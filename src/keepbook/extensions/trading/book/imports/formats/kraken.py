@@ -115,6 +115,7 @@ TRADES = FileFormat(
         '"misc","ledgers"',
     ),
     "rotki and other public importers of Kraken's trades.csv",
+    whose="Kraken",
 )  # fmt: skip
 LEDGERS = FileFormat(
     "kraken-ledgers",
@@ -129,4 +130,5 @@ LEDGERS = FileFormat(
     ),
     "tests of public importers of Kraken's ledgers.csv",
     wallet=True,
+    whose="Kraken",
 )  # fmt: skip

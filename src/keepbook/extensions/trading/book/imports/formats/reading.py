@@ -110,6 +110,8 @@ class FileFormat:
     pick: Callable[[FileTable], FileTable] = _every_row
     wallet: bool = False
     """Whether it tells of what a wallet holds, which can be sold and never be short."""
+    whose: str = ""
+    """Where its trades go if it names no account: formats that tell of the same one say the same. Else its title."""
     further: tuple[frozenset[str], ...] = ()
     """The columns of other tables that such a file may have beside, such as what is open."""
 

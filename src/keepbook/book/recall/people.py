@@ -1,0 +1,184 @@
+"""The people whom the lines of a book are about.
+
+A person is found by the subject of a line ("Kari", "My daughter Nora"), which closing and the notebook set; other lines
+that have the name are about them too. How somebody is related to the person is shown only where the person said it: in
+a subject that is quoted from them, or in a line that gives the one its name ("My wife is called Kari").
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from re import IGNORECASE, Pattern, escape
+from typing import NamedTuple
+
+from sqlalchemy import bindparam, case, or_, select
+
+from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ledger import ledger
+from keepbook.book.memory.listing import NEWEST
+from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, in_scope
+from keepbook.book.text.words import fold_text
+from keepbook.patterns import regex, words_regex
+from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables.memory import memories, versions
+
+MOST_OWNERS = 64
+_LAST: dict[str, tuple[str, Sequence["KnownPerson"]]] = {}
+"""The people of the last showing by owner, with the hash of the ledger's end: nothing was written since."""
+
+RELATIONS = frozenset({
+    "wife", "husband", "partner", "fiancé", "fiancée", "girlfriend", "boyfriend", "ex", "mother", "mum", "mom",
+    "father", "dad", "parents", "daughter", "son", "child", "kids", "baby", "sister", "brother", "twin",
+    "grandmother", "grandma", "grandfather", "grandpa", "granddaughter", "grandson", "aunt", "uncle", "niece",
+    "nephew", "cousin", "mother-in-law", "father-in-law", "sister-in-law", "brother-in-law", "stepmother",
+    "stepfather", "stepson", "stepdaughter", "godmother", "godfather", "friend", "flatmate", "roommate", "neighbour",
+    "neighbor", "colleague", "boss", "manager", "teacher", "doctor", "dentist", "therapist", "landlord",
+})  # fmt: skip
+NOT_PEOPLE = frozenset({"project", "projects", "instruction", "procedure", "reference"})
+"""Categories whose subjects are things."""
+
+
+class KnownPerson(NamedTuple):
+    """Somebody the book has lines about."""
+
+    name: str
+    relation: str
+    """How they are related to the person, in the person's words; empty if they did not say."""
+    lines: int
+
+
+class AboutSomebody(NamedTuple):
+    """What of a line says whom it is about."""
+
+    subject: str | None
+    category: str | None
+    content: str
+    said: bool
+
+
+# Rules
+
+
+def parse_subject(subject: str) -> tuple[str, str]:
+    """The name and the relation in a subject: "My daughter Nora" is Nora, a daughter. Either may be missing."""
+    words = subject.split()
+    if words and words[0].lower() in ("my", "our", "the", "his", "her", "their"):
+        del words[0]
+    relation = ""
+    if words and words[0].lower() in RELATIONS:
+        relation = words.pop(0).lower()
+    is_name = 0 < len(words) <= 3 and all(word[:1].isupper() for word in words)
+    return " ".join(words) if is_name else "", relation
+
+
+def people_in(lines: Sequence[AboutSomebody]) -> list[KnownPerson]:
+    """The people of these lines, those with the most lines first."""
+    named: dict[str, str] = {}
+    relations: dict[str, Counter[str]] = defaultdict(Counter)
+    called = _names_of_relations(lines)
+    for line in lines:
+        name, relation = _whom(line, called)
+        if not name:
+            continue
+        named.setdefault(fold_text(name), name)
+        if relation and line.said:
+            relations[fold_text(name)][relation] += 1
+    counts = _count_lines(lines, named, called)
+    found = [
+        KnownPerson(name, relations[key].most_common(1)[0][0] if relations[key] else "", counts[key])
+        for key, name in named.items()
+    ]
+    return sorted(found, key=lambda one: (-one.lines, one.name))
+
+
+def names_person(line: AboutSomebody, name: str) -> bool:
+    """Whether a line is about somebody, or has their name."""
+    return _names_pattern([name]).search(f"{line.subject or ''} {line.content}") is not None
+
+
+def _names_of_relations(lines: Iterable[AboutSomebody]) -> dict[str, str]:
+    """The names that the person gave their relations: "My wife is called Kari", "my brother Tor"."""
+    found: dict[str, str] = {}
+    for line in lines:
+        if not line.said:
+            continue
+        for relation, name in _CALLED.findall(line.content):
+            if relation.lower() in RELATIONS:
+                found.setdefault(relation.lower(), name)
+    return found
+
+
+def _whom(line: AboutSomebody, called: Mapping[str, str]) -> tuple[str, str]:
+    if not line.subject or line.category in NOT_PEOPLE:
+        return "", ""
+    name, relation = parse_subject(line.subject)
+    if name and not relation:
+        relation = next((one for one, whose in called.items() if whose == name), "")
+    if relation and not name:
+        is_named = relation in called
+        name = called.get(relation, relation.capitalize())
+        relation = relation if is_named else ""
+    return name, relation
+
+
+def _count_lines(lines: Sequence[AboutSomebody], named: Mapping[str, str], called: Mapping[str, str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    if not named:
+        return counts
+    pattern = _names_pattern(named.values())
+    for line in lines:
+        about = {fold_text(found) for found in pattern.findall(line.content)}
+        name, _ = _whom(line, called)
+        if name:
+            about.add(fold_text(name))
+        counts.update(about & named.keys())
+    return counts
+
+
+def _names_pattern(names: Iterable[str]) -> Pattern[str]:
+    longest_first = sorted(names, key=len, reverse=True)
+    return words_regex(rf"\b(?:{'|'.join(map(escape, longest_first))})\b", IGNORECASE)
+
+
+_CALLED = regex(
+    r"\b[Mm]y (\w[\w-]{1,20}),? (?:is called |is named |called |named |(?:\w+'s )?name is )?([A-Z][\w-]{1,40})\b"
+)
+
+
+# Queries
+
+
+def people(book: OpenBook) -> Sequence[KnownPerson]:
+    """Everybody the active lines are about."""
+    with book.reading() as (tx, _, _):
+        written = ledger.chain_head(tx).hash
+        known = _LAST.get(tx.owner)
+        if known is None or known[0] != written:
+            lines = [
+                AboutSomebody(row[0], row[1], row[2], bool(row[3]))
+                for row in _LINES.tuples(tx.conn, {"owner": tx.owner})
+            ]
+            known = written, people_in(lines)
+            if len(_LAST) >= MOST_OWNERS:
+                _LAST.clear()
+            _LAST[tx.owner] = known
+    return known[1]
+
+
+def lines_about(book: OpenBook, name: str) -> set[str]:
+    """The ids of the active lines that are about somebody."""
+    with book.reading() as (tx, _, _):
+        rows = _LINES.tuples(tx.conn, {"owner": tx.owner})
+    lines = [(row[4], AboutSomebody(row[0], row[1], row[2], bool(row[3]))) for row in rows]
+    called = _names_of_relations([line for _, line in lines])
+    return {id for id, line in lines if name == _whom(line, called)[0] or names_person(line, name)}
+
+
+_LINES = PreparedStatement(
+    select(
+        memories.c.subject, memories.c.category, versions.c.content,
+        case((or_(memories.c.confidence == "asserted", versions.c.quoted == 1), 1), else_=0), memories.c.id,
+    )
+    .join(versions, NEWEST)
+    .where(memories.c.owner == bindparam("owner"), IS_ACTIVE, in_scope(EVERY_SCOPE))
+    .order_by(memories.c.created_at, memories.c.id)
+)  # fmt: skip
