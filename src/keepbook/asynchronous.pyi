@@ -345,7 +345,7 @@ class AsyncChats:
         focus: str | None = None,
         preset: str | None = None,
     ) -> AsyncChat:
-        """Begin a chat of our own.
+        """Begin a chat of our own. What stands on the person's screen, only they say.
 
         agent: one of the book's agents: its name or id
         incognito: nothing of it is remembered, and no memory is told in it

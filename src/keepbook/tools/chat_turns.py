@@ -9,8 +9,8 @@ from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.recall.turns import topic_events
 from keepbook.book.recall.turns.hits import ChatHit, SaidPassage
-from keepbook.tools.days import day_of, moment_of
 from keepbook.tools.definition import ToolAnswer
+from keepbook.tools.spoken_days import moment_of, zoned_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,9 @@ def _said_line(one: SaidPassage, zone: str) -> str:
 
 
 def _place_line(one: SaidPassage, zone: str) -> str:
-    return f"{day_of(one.at, zone)}, {one.speaker or one.role} (chat {one.thread_id}, turn {one.turn}{_recorded(one)})"
+    return (
+        f"{zoned_day(one.at, zone)}, {one.speaker or one.role} (chat {one.thread_id}, turn {one.turn}{_recorded(one)})"
+    )
 
 
 def _recorded(hit: SaidPassage) -> str:

@@ -19,8 +19,8 @@ from keepbook.book.recall.memories import Hit
 from keepbook.book.text.quotation import is_guess, shown_text
 from keepbook.presets import Argument
 from keepbook.tools.chat_turns import FoundChatTurns, FoundEvents, recall_chats, timeline
-from keepbook.tools.days import day_of, moment_of
 from keepbook.tools.definition import READS, Annotations, ToolAnswer
+from keepbook.tools.spoken_days import moment_of, zoned_day
 
 LIST_CHARS = 24_000
 """How much a listing says in words, some 6,000 tokens: the newest come in, the oldest are counted."""
@@ -325,16 +325,16 @@ def _since_in_words(written: Written, zone: str) -> str:
     if written.current:
         return "It counts from the next chat on."
     if written.valid_until is not None and written.valid_until <= written.updated_at:
-        return f"It is kept as past: it held until {day_of(written.valid_until, zone)}."
-    return f"It counts in chats from {day_of(written.valid_from, zone)} on."
+        return f"It is kept as past: it held until {zoned_day(written.valid_until, zone)}."
+    return f"It counts in chats from {zoned_day(written.valid_from, zone)} on."
 
 
 def _version_line(version: Version, zone: str) -> str:
-    true = f"true from {day_of(version.valid_from, zone)}"
+    true = f"true from {zoned_day(version.valid_from, zone)}"
     if version.valid_until is not None:
-        true += f" until {day_of(version.valid_until, zone)}"
+        true += f" until {zoned_day(version.valid_until, zone)}"
     how = ", a correction" if version.correction else ", restored" if version.restored_from else ""
-    noted = f"noted {day_of(version.recorded_at, zone)}, {version.source}{how}"
+    noted = f"noted {zoned_day(version.recorded_at, zone)}, {version.source}{how}"
     return f"{version.version}. {shown_text(version)} ({true}; {noted})"
 
 

@@ -10,8 +10,8 @@ from keepbook import Invalid
 from keepbook.book.recall.chats import LEAST_ROOM, LINE, TURNS
 from keepbook.book.recall.query_terms import QueryTerm
 from keepbook.book.recall.turns.beside import size_of
-from keepbook.book.recall.turns.choice import ChatCandidate, dropped_last, persons_half
-from keepbook.book.recall.turns.passages import PASSAGE, find_passage
+from keepbook.book.recall.turns.passage_search import PASSAGE, find_passage
+from keepbook.book.recall.turns.selection import ChatCandidate, dropped_last, persons_half
 
 MAY = datetime(2023, 5, 8, 13, 0, tzinfo=UTC)
 FILLER = "The weather was mild and the road went on between the fields. "

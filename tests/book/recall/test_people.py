@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keepbook.book.recall.people import AboutSomebody, KnownPerson, lines_about, parse_subject, people, people_in
+from keepbook.book.recall.people import AboutSomebody, KnownPerson, lines_of_person, parse_subject, people, people_in
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_the_people_of_a_book_are_counted_anew_after_each_write(alice: Any) -> N
     kept = alice.remember("Nora is six", subject="My daughter Nora", category="fact")
     alice.remember("Fetches Nora at four", category="fact")
     assert people(alice) == [KnownPerson("Nora", "daughter", 2)]
-    assert len(lines_about(alice, "Nora")) == 2
+    assert len(lines_of_person(alice, "Nora")) == 2
     alice.forget(kept.id)
     assert people(alice) == []

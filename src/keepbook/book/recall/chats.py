@@ -17,15 +17,9 @@ from keepbook.book.ledger.ledger import present
 from keepbook.book.recall.memories import MOST_HITS, TIMELY, check_query, leading
 from keepbook.book.recall.query_terms import score_terms
 from keepbook.book.recall.turns.beside import LINE, with_neighbours, within_room
-from keepbook.book.recall.turns.choice import (
-    ChatCandidate,
-    choose_candidates,
-    one_of_each_chat,
-    persons_half,
-    worth_showing,
-)
+from keepbook.book.recall.turns.chat_wording import is_acknowledgement, snippet_of
 from keepbook.book.recall.turns.hits import ChatHit, passage_fields, turn_rows
-from keepbook.book.recall.turns.passages import PASSAGE, Stretch, find_passage
+from keepbook.book.recall.turns.passage_search import PASSAGE, Stretch, find_passage
 from keepbook.book.recall.turns.ranking import (
     FINALISTS,
     ChatQuery,
@@ -40,7 +34,13 @@ from keepbook.book.recall.turns.ranking import (
     turns_within,
     weights_at,
 )
-from keepbook.book.recall.turns.wording import is_acknowledgement, snippet_of
+from keepbook.book.recall.turns.selection import (
+    ChatCandidate,
+    choose_candidates,
+    one_of_each_chat,
+    persons_half,
+    worth_showing,
+)
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.indexes.turn_index import ASSISTANT
 from keepbook.book.text.time_hints import NamedTime, asked_days, asked_stretch

@@ -164,7 +164,7 @@ def people(book: OpenBook) -> Sequence[KnownPerson]:
     return known[1]
 
 
-def lines_about(book: OpenBook, name: str) -> set[str]:
+def lines_of_person(book: OpenBook, name: str) -> set[str]:
     """The ids of the active lines that are about somebody."""
     with book.reading() as (tx, _, _):
         rows = _LINES.tuples(tx.conn, {"owner": tx.owner})

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from keepbook.book.recall.query_terms import QueryTerm
-from keepbook.book.recall.turns.choice import dropped_last
 from keepbook.book.recall.turns.hits import ChatHit, SaidPassage, passage_fields, recalled_rows
-from keepbook.book.recall.turns.passages import find_passage
+from keepbook.book.recall.turns.passage_search import find_passage
+from keepbook.book.recall.turns.selection import dropped_last
 from keepbook.storage.database import Tx
 
 LINE = 50

@@ -10,7 +10,7 @@ from sqlalchemy import and_, select, tuple_
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.owners.choices import get_choices
 from keepbook.book.recall.forgotten import turns_not_recalled
-from keepbook.book.recall.turns.passages import Stretch
+from keepbook.book.recall.turns.passage_search import Stretch
 from keepbook.book.recall.turns.ranking import TurnPlace
 from keepbook.book.text.topics import find_topics
 from keepbook.storage.database import Tx

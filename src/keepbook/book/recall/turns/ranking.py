@@ -18,7 +18,7 @@ from keepbook.book.recall.forgotten import turns_not_recalled
 from keepbook.book.recall.memories import SAYS_MUCH
 from keepbook.book.recall.nearest import Likeness
 from keepbook.book.recall.query_terms import QueryTerm, expand_terms, idf, related_words, score_terms, vocabulary
-from keepbook.book.recall.turns.wording import in_first_person, speaker_names
+from keepbook.book.recall.turns.chat_wording import in_first_person, speaker_names
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.indexes.turn_index import ASKS, SAYS, SPEAKER, STANDS, USER
 from keepbook.book.text.time_hints import DAY, asked_days

@@ -14,11 +14,11 @@ from keepbook.book.ledger.ledger import present
 from keepbook.book.owners.owners import zone_name
 from keepbook.book.recall.memories import Hit, check_query, leading, recall
 from keepbook.book.recall.turns.beside import LINE
+from keepbook.book.recall.turns.chat_wording import is_acknowledgement
 from keepbook.book.recall.turns.hits import recalled_rows
-from keepbook.book.recall.turns.passages import find_passage
+from keepbook.book.recall.turns.passage_search import find_passage
 from keepbook.book.recall.turns.ranking import RankedTurns, rank_turns, turns_within
 from keepbook.book.recall.turns.told_days import told_days
-from keepbook.book.recall.turns.wording import is_acknowledgement
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.quotation import shown_text
 from keepbook.presets import Preset

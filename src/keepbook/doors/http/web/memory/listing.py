@@ -25,7 +25,7 @@ from keepbook.book.memory.history.verbatim import SaidLine, verbatim_words
 from keepbook.book.memory.listing import Brief, in_brief, in_full, overview
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.recall.people import lines_about
+from keepbook.book.recall.people import lines_of_person
 from keepbook.doors.http.web.frame.sidebar import write_to_undo
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.facts_rows import (
@@ -262,7 +262,7 @@ def filtered_groups(visit: Visit, wanted: ListFilter) -> list[MemoryGroup[Brief]
         found = filter_memories(gone, wanted, None)
     else:
         listed = in_brief(book, q=wanted.q) if wanted.q else overview(book).kept
-        about = lines_about(book, wanted.person) if wanted.person else None
+        about = lines_of_person(book, wanted.person) if wanted.person else None
         found = filter_memories([*listed, *_just_out(visit, wanted)], wanted, about)
     return group_by_category(found, preset)
 

@@ -13,5 +13,5 @@ def moment_of(book: Book, said: str | None, field: str) -> str | None:
     return parse_date_words(said, moment=book.now, zone=book.zone, end=field == "until", field=field)
 
 
-def day_of(moment: datetime, zone: str) -> str:
+def zoned_day(moment: datetime, zone: str) -> str:
     return f"{moment.astimezone(zone_named(zone)):%Y-%m-%d}"
