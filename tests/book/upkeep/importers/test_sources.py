@@ -307,4 +307,4 @@ def test_what_is_kept_in_other_shapes_comes_in_too() -> None:
     table = read_text("text,date\nPrefers tea,05.01.2025\nRuns,31.02.2025\n", "list.csv")
     assert ([one.since for one in table.memories], len(table.refused)) == (["2025-01-05T00:00:00.000000Z"], 1)
     mem0 = [{"id": "a", "memory": "Likes tea", "user_id": "alice"}, {"id": "b", "memory": "Rhymes", "agent_id": "poet"}]
-    assert read_text(json.dumps({"results": mem0}), "mem0.json").people == ("alice", "agent poet")
+    assert read_text(json.dumps({"results": mem0}), "mem0.json").people == ("agent poet", "alice")
