@@ -35,6 +35,8 @@ from keepbook.book.recall.turns.ranking import (
     weights_at,
 )
 from keepbook.book.recall.turns.selection import (
+    FLOOR,
+    FLOOR_OF_WORDS,
     ChatCandidate,
     choose_candidates,
     one_of_each_chat,
@@ -199,7 +201,7 @@ def _choose(found: Sequence[FoundTurn], ranked: RankedTurns, wanted: ChatsWanted
         for nth, one in enumerate(found)
         if ranked.answers_question(one.key) or not is_acknowledgement(one.row.text)
     ]
-    worth = worth_showing(candidates)
+    worth = worth_showing(candidates, FLOOR_OF_WORDS if ranked.likeness is None else FLOOR)
     ordered = one_of_each_chat(worth) if wanted.spread else worth
     if not asks_for_replies(ranked.asked):
         ordered = persons_half(ordered)
