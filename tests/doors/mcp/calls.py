@@ -27,6 +27,7 @@ async def general(call: Call) -> None:
     turns = [{"role": "user", "text": "I keep bees in Oslo"}, {"role": "assistant", "text": "How many hives?"}]
     assert len((await call("record_turns", session="chat-1", turns=turns))["turns"]) == 2
     assert (await call("recall_chats", query="bees"))["hits"][0]["text"] == "I keep bees in Oslo"
+    assert [line["text"] for line in (await call("timeline", topic="bees"))["lines"]] == ["I keep bees in Oslo"]
     assert [version["version"] for version in (await call("history", memory=id))["versions"]] == [1, 2]
     assert (await call("forget", memory=cause, reason="user_corrected"))["state"] == "archived"
 
@@ -41,6 +42,7 @@ async def advisor(call: Call) -> None:
     assert (await call("confirm_preference", id_or_substring=id))["last_confirmed_at"] is None
     await call("link_preferences", from_id=id, to_id=style, relation="relates_to")
     assert (await call("list_preferences", category="response_style"))["total"] == 1
+    assert (await call("recall_chats", query="flat"))["hits"] == []
     assert (await call("recall_preferences", query="flat", limit=5))["hits"][0]["id"] == id
     assert (await call("forget_preference", id_or_substring=style))["state"] == "archived"
 
@@ -50,6 +52,7 @@ async def assistant(call: Call) -> None:
     assert (saved["subject"], saved["memory_event"]["id"]) == ("Sarah", saved["id"])
     changed = await call("update_memory", memory_id=saved["id"], content="Sarah leads the whole studio")
     assert changed["version"] == 2
+    assert (await call("recall_chats", query="studio"))["hits"] == []
     assert (await call("recall_memory", query="Who leads the studio?"))["hits"][0]["id"] == saved["id"]
 
 

@@ -176,7 +176,7 @@ def test_a_token_that_may_only_read_sees_and_uses_only_reads(kb: Keepbook, url: 
 
     async def read(client: Client) -> None:
         tools = (await client.list_tools()).tools
-        reads = {"list_memories", "recall", "recall_chats", "history", "memory_stats"}
+        reads = {"list_memories", "recall", "recall_chats", "timeline", "history", "memory_stats"}
         assert {tool.name for tool in tools} == reads
         assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
         assert (await client.call_tool("recall", {"query": "tea"})).structured_content["hits"]
