@@ -319,6 +319,10 @@ class AsyncChats:
         limit: how many at most
         since: from this instant on: a datetime or a text in ISO 8601
         until: up to this instant
+        order: relevance, best first, or time, the oldest first
+        spread: whether something of each chat that answers is brought
+        tokens: how much is brought, in tokens
+        around: so many turns before and after each hit
         """
     async def rename(self, thread_id: str, title: str, *, by: str = "person") -> keepbook.book.chats.threads.Thread:
         """thread_id: the chat it comes from, or is about
@@ -1352,6 +1356,10 @@ class AsyncBook:
         limit: how many at most
         since: from this instant on: a datetime or a text in ISO 8601
         until: up to this instant
+        order: relevance, best first, or time, the oldest first
+        spread: whether something of each chat that answers is brought
+        tokens: how much is brought, in tokens
+        around: so many turns before and after each hit
         """
     async def reindex(self, progress: collections.abc.Callable[[int], None] | None = None) -> int:
         """Embed now what waits for the embedder in force; it goes on where it was stopped. Returns how many.
@@ -1442,6 +1450,8 @@ class AsyncBook:
     ) -> collections.abc.Sequence[keepbook.book.recall.turns.topic_events.TimelineLine]:
         """What happened on a topic, a dated line for each event, in the order in which it happened.
 
+        topic: the matter in a few words, such as the kitchen renovation
+        tokens: how much is brought, in tokens
         since: from this instant on: a datetime or a text in ISO 8601
         until: up to this instant
         """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 from keepbook.book.chats.chat_facts import is_incognito
 from keepbook.book.chats.face import Chat, Chats, Journal
 from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.limits import clean_line
+from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_line
 from keepbook.book.ground.open_book import beside_memory
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, stamp
@@ -34,11 +34,7 @@ from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.spending import Spending
 from keepbook.book.recall.memories import Hit, recall, recall_past
 from keepbook.book.recall.rebuild import Index
-from keepbook.book.recall.turns import topic_events
-from keepbook.book.recall.turns.hits import ChatHit
-from keepbook.book.recall.turns.topic_events import TimelineLine
 from keepbook.book.text.topics import find_topics
-from keepbook.book.texts import Texts
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase
 from keepbook.book.writing import Writing
@@ -46,6 +42,9 @@ from keepbook.errors import NotAllowed
 from keepbook.storage.installed import rows_without_code
 
 if TYPE_CHECKING:
+    from keepbook.book.recall.turns.hits import ChatHit
+    from keepbook.book.recall.turns.topic_events import TimelineLine
+    from keepbook.book.texts import Texts
     from keepbook.book.upkeep.import_answer import Imported
     from keepbook.book.upkeep.importers.incoming import Incoming
 
@@ -58,8 +57,10 @@ class BookOperations(Writing):
         return f"<Book of {self.owner!r}, written by {self.origin.actor}>"
 
     @property
-    def texts(self) -> Texts:
+    def texts(self) -> "Texts":
         """What programs keep under names: keys, paths."""
+        from keepbook.book.texts import Texts  # with the first call: most programs keep none
+
         return Texts(self)
 
     @contextmanager
@@ -327,7 +328,7 @@ class BookOperations(Writing):
         spread: bool = False,
         tokens: int | None = None,
         around: int = 0,
-    ) -> Sequence[ChatHit]:
+    ) -> "Sequence[ChatHit]":
         """The passages of earlier chats that answer a question, best first: as many as twenty turns would fill, or
         fewer."""
         return self.threads.recall(
@@ -335,9 +336,11 @@ class BookOperations(Writing):
         )
 
     def timeline(
-        self, topic: str, tokens: int = topic_events.TOKENS, *, since: Moment = None, until: Moment = None
-    ) -> Sequence[TimelineLine]:
+        self, topic: str, tokens: int = TIMELINE_TOKENS, *, since: Moment = None, until: Moment = None
+    ) -> "Sequence[TimelineLine]":
         """What happened on a topic, a dated line for each event, in the order in which it happened."""
+        from keepbook.book.recall.turns import topic_events  # with the first call: few programs ask for it
+
         with self.reading() as (tx, preset, _):
             zone = owners.zone_name(tx)
             return topic_events.timeline(

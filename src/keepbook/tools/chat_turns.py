@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from keepbook.book.book import Book
+from keepbook.book.ground.limits import TIMELINE_TOKENS
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.recall.turns import topic_events
 from keepbook.book.recall.turns.hits import ChatHit, SaidPassage
@@ -57,7 +58,7 @@ def timeline(
     book: Book,
     /,
     topic: str,
-    tokens: Annotated[int, Field(ge=1, le=20_000)] = topic_events.TOKENS,
+    tokens: Annotated[int, Field(ge=1, le=20_000)] = TIMELINE_TOKENS,
     since: str | None = None,
     until: str | None = None,
 ) -> ToolAnswer:

@@ -5,7 +5,7 @@ Thin like the book itself: each method opens the owner's transaction and calls t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keepbook.book.chats import learned_memories, notes, pencil, threads
 from keepbook.book.chats.chat_facts import person_spoke
@@ -20,10 +20,12 @@ from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
-from keepbook.book.recall.chats import ChatsWanted, Snippet, recall_chats, search
-from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.storage.database import Tx
+
+if TYPE_CHECKING:
+    from keepbook.book.recall.chats import Snippet
+    from keepbook.book.recall.turns.hits import ChatHit
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +240,10 @@ class Chats:
         with self._book.reading() as (tx, _, _):
             return learned_memories.learned_from(tx, thread_id)
 
-    def search(self, query: str, limit: int = 20) -> Sequence[Snippet]:
+    def search(self, query: str, limit: int = 20) -> "Sequence[Snippet]":
         """The turns that contain the words, which are marked; never hidden context."""
+        from keepbook.book.recall.chats import search  # with the first question: most programs ask none
+
         with self._book.reading() as (tx, _, _):
             return search(tx, query, limit=limit)
 
@@ -254,8 +258,10 @@ class Chats:
         spread: bool = False,
         tokens: int | None = None,
         around: int = 0,
-    ) -> Sequence[ChatHit]:
+    ) -> "Sequence[ChatHit]":
         """The passages that answer a question, best first: as many as twenty turns would fill, or fewer."""
+        from keepbook.book.recall.chats import ChatsWanted, recall_chats  # as above
+
         with self._book.reading() as (tx, _, _):
             zone = owners.zone_name(tx)
             times = instant(since, field="since", zone=zone), instant(until, field="until", zone=zone)

@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
 
+TIMELINE_TOKENS = 2000
+"""How much a timeline brings, if nothing else is asked for."""
 TRASH_DAYS = 30
 """How long what was deleted waits, memories and chats alike."""
 

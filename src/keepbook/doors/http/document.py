@@ -21,6 +21,7 @@ TAGS = {
     "memory": "Memories: kept, changed, found, put into a prompt; the ledger and undo.",
     "chat": "Chats that end in memory, and notes.",
     "tools": "A preset's tools for any agent.",
+    "texts": "Named texts, as stores and files are made of: written together or not at all.",
     "me": "The owner: choices, tokens, and the whole book.",
     "events": "What changed, as a page or a stream.",
     "operation": "Health and metrics.",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from keepbook.book.ground.limits import clean_count
+from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_count
 from keepbook.book.ground.when import parse_stamp, zone_named
 from keepbook.book.ledger.ledger import present
 from keepbook.book.owners.owners import zone_name
@@ -24,7 +24,6 @@ from keepbook.book.text.quotation import shown_text
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 
-TOKENS = 2000
 MOST_TOKENS = 20_000
 EVENT = 150
 """So many letters are shown of an event."""
@@ -72,7 +71,7 @@ def timeline(
     preset: Preset,
     topic: str,
     *,
-    tokens: int = TOKENS,
+    tokens: int = TIMELINE_TOKENS,
     since: str | None = None,
     until: str | None = None,
     meaning: Meaning | None = None,

@@ -31,7 +31,7 @@ DONE = {
     "promote": "Pinned. It stays as it is, and chats about this skill are told it.",
     "demote": "Unpinned. The next reflection may say it anew.",
     "forget": "Retired. A later reflection does not bring it back.",
-    "restore": "Restored.",
+    "restore": "Put back.",
 }
 """What the toast says after what a person did to a lesson, by the action in the ledger."""
 WORDS: dict[str, Any] = {

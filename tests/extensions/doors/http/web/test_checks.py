@@ -382,8 +382,8 @@ def _by_day_and_night(window: Page, width: int, schemes: list[str]) -> Iterator[
 
 
 NO_PAGES = {
-    "/", "/memory", "/results", "/sign-in", "/openapi.json", "/settings/export", "/memory/{id}/times.txt", "/chat/list",
-    "/chat/{id}/pencil", "/chat/{id}/turns", "/chat/{id}/turns/{turn}/saw",
+    "/", "/api/memory", "/memory", "/results", "/sign-in", "/openapi.json", "/settings/export",
+    "/memory/{id}/times.txt", "/chat/list", "/chat/{id}/pencil", "/chat/{id}/turns", "/chat/{id}/turns/{turn}/saw",
 }  # fmt: skip
 """What leads elsewhere, is looked at below, or is a file or a piece of a page."""
 
