@@ -32,7 +32,8 @@ THEN = "2026-10-20T09:00:00Z"
 OWN = """
 list | show {memory} | recall tea | block | inject walked | history {memory} | as-of --known 2026-10-21 | ledger
 recall-chats reed | timeline reed | export - | audit | verify | threads list | threads show {thread}
-threads search reed | notes list | notes show {note} | proposals list | agent list | agent show {agent} | agent decisions {agent} | agent calibration
+threads search reed | notes list | notes show {note} | proposals list
+agent list | agent show {agent} | agent decisions {agent} | agent calibration
 agent cards | run list | run due | run show {run} | trading skills | trading deployments | trading trades
 trading performance --deployment {deployment} | trading events | trading lessons
 agent create Walker --card drift-trade | agent create Seer --card forecast | agent create Sage --card forecast
