@@ -29,6 +29,7 @@ MOST_QUESTIONS = 3
 MOST_OPTIONS = 5
 MOST_OF_TOPIC = 20
 """So many lines of a topic are listed when it is to be forgotten or banned."""
+STATEMENTS = ("say", "change", "end", "talk")
 EXPLICIT = ("withdraw", "never", "change", "undo")
 """Orders that the closed lists know for sure: each is undone in one step."""
 BEYOND_DOUBT = 0.95
@@ -67,9 +68,9 @@ def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: boo
     turn = _Turn(scene, read.clauses, bars, orders, changes=changes and learned, learned=learned)
     if scene.editing is not None:
         return turn.edit(scene.editing)
-    steps = [step for at in range(len(read.clauses)) for step in turn.clause_steps(at)]
-    if read.feeling is not None and not orders:  # it is heard, and nothing is made of it
-        steps = [step for step in steps if step.act == "answer"]
+    # Of a feeling nothing is made; what is ordered or answered beside it holds.
+    heard = [at for at in range(len(read.clauses)) if read.feeling is None or not turn.only_tells(at)]
+    steps = [step for at in heard for step in turn.clause_steps(at)]
     return compatible_steps(steps, scene)
 
 
@@ -118,6 +119,10 @@ class _Turn:
         if order is not None and not self.learned and order.act != "talk":
             return ActJudgement(order.act, sure=True, likely=True)
         return judge_act(clause, self.bars)
+
+    def only_tells(self, at: int) -> bool:
+        """Whether a clause is a statement, which orders and answers nothing."""
+        return self.judged[at].act in STATEMENTS and self._order_in(self.clauses[at]) is None
 
     def clause_steps(self, at: int) -> list[TurnStep]:
         clause, judged = self.clauses[at], self.judged[at]

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from tests.embedding import meant
-from tests.models.notebook.talking import holding, say
+from tests.models.notebook.scripted import Scripted
+from tests.models.notebook.talking import holding, moved_by, say
 
 from keepbook import Keepbook
 from keepbook.models.embedders.bundled import BundledEmbedder, find_bundled
@@ -39,11 +40,23 @@ def test_to_a_feeling_it_says_one_kind_sentence_keeps_nothing_and_asks_nothing(
     assert (holding(alice), alice.proposals.list()) == ([], [])
 
 
-def test_an_order_beside_a_feeling_is_carried_out(kb: Keepbook, embedder: BundledEmbedder) -> None:
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("I feel so sad and lonely. Forget that I live in Oslo.", []),
+        ("I feel so sad and lonely, take Oslo out of there.", []),
+        ("I feel so sad and lonely, I have left Oslo.", ["Lives in Oslo"]),
+    ],
+)
+def test_an_order_beside_a_feeling_is_carried_out(
+    kb: Keepbook, embedder: BundledEmbedder, text: str, held: list[str]
+) -> None:
     alice = meant(kb, embedder=embedder)
     alice.remember("Lives in Oslo")
-    say(kb, alice.threads.start(), "I feel so sad and lonely. Forget that I live in Oslo.")
-    assert holding(alice) == []
+    script = {"take Oslo": {"act": "withdraw", "points": "Oslo"}, "left Oslo": {"act": "end", "points": "Oslo"}}
+    with moved_by(Scripted(script)):
+        say(kb, alice.threads.start(), text)
+    assert (holding(alice), alice.proposals.list()) == (held, [])
 
 
 @pytest.mark.parametrize(

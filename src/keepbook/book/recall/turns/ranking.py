@@ -255,12 +255,6 @@ def turn_total(tx: Tx) -> int:
     return int(tx.conn.execute(select(func.sum(threads.c.turns)).where(threads.c.owner == tx.owner)).scalar() or 0)
 
 
-def term_places(tx: Tx, term: str) -> list[TurnPlace]:
-    """The turns that say a term, under a cap."""
-    rows = _WHERE.rows(tx.conn, {"owner": tx.owner, "term": term, "most": POSTINGS})
-    return [(row.thread_id, row.turn) for row in rows]
-
-
 def trashed_threads(tx: Tx) -> set[str]:
     query = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.deleted_at.isnot(None))
     return set(tx.conn.execute(query).scalars())
