@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
-from weakref import WeakSet
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -23,7 +22,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.extension import Extension
-from keepbook.forking import follow_forks, keep_for_ever
+from keepbook.forking import LivingSet, follow_forks, keep_for_ever
 from keepbook.storage import schema
 from keepbook.storage.engines import cluster
 from keepbook.storage.engines.postgres_cursor import WatchedCursor, changes_of
@@ -106,7 +105,7 @@ class Postgres:
             isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
         )
         self._closed = False
-        self._drivers: WeakSet[Any] = WeakSet()
+        self._drivers = LivingSet[Any]()
         event.listen(self._engine, "checkin", self._close_late_one)
         event.listen(self._engine, "connect", lambda driver, _: self._drivers.add(driver))
         follow_forks(self)
@@ -258,9 +257,9 @@ class Postgres:
     def renew_in_child(self) -> None:
         """Set the parent's connections aside. Their sockets are let go without a word: the server would take a parent
         that was killed for alive, and leave it its locks, for as long as a child has them."""
-        keep_for_ever((self._engine.pool, list(self._drivers)))
+        keep_for_ever((self._engine.pool, self._drivers.living()))
         nothing = os.open(os.devnull, os.O_RDWR)
-        for driver in self._drivers:
+        for driver in self._drivers.living():
             if not driver.closed:
                 os.dup2(nothing, driver.fileno(), inheritable=False)
         os.close(nothing)

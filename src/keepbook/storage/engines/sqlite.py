@@ -213,9 +213,6 @@ class Sqlite:
         if not self._in_memory:
             self._close_idle()
 
-    def after_fork(self) -> None:
-        FORK_GATE.reopen()
-
     def renew_in_child(self) -> None:
         FORK_GATE.renew()
         book_file.set_open_files_aside()
