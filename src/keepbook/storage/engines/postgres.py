@@ -103,6 +103,7 @@ class Postgres:
             max_overflow=20,
             pool_timeout=busy_seconds,
             isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
+            hide_parameters=True,  # what was said stands in no error and no log
         )
         self._closed = False
         self._drivers = LivingSet[Any]()
@@ -228,6 +229,17 @@ class Postgres:
         if state in ("57014", "25P03", "25P04"):
             why = str(driver).splitlines()[0]
             return KeepbookError(f"the server ended it: {why}; nothing was written; try again", code="canceled")
+        if state == "25006":
+            return NotAllowed(
+                f"{self.address} takes no writes now, as a standby does; nothing was written; name the server that "
+                "takes them",
+                code="read_only",
+            )
+        if state in ("XX001", "XX002"):
+            return KeepbookError(
+                f"the disk of {self.address} gave an error: {str(driver).splitlines()[0]}; nothing was written",
+                code="disk_error",
+            )
         if state == "42501":
             return NotAllowed("the database refuses: this owner's scope does not cover that", code="guard")
         if isinstance(driver, psycopg.IntegrityError | psycopg.DataError):
