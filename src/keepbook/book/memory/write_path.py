@@ -30,7 +30,7 @@ from keepbook.book.memory.memories import (
     to_state,
 )
 from keepbook.book.memory.memory_json import json_to_fields, memory_to_json, told_memory
-from keepbook.book.owners.switches import refuse_memory_off, refuse_topics
+from keepbook.book.owners.switches import refuse_incognito, refuse_memory_off, refuse_topics
 from keepbook.book.text.indexes.word_index import (
     IndexedText,
     mark_put_away,
@@ -197,6 +197,8 @@ class Change:
         """Carry out the change: the state becomes `after`, and `text` (if given) the next version."""
         if self.origin.actor == "agent":  # also by way of an extension
             refuse_memory_off(self.tx)
+        if text is not None and self.origin.is_agent:
+            refuse_incognito(self.tx, text.thread_id)
         if text is None:
             self._refuse_weakening(after)
         if text is not None or after.name == "active":
