@@ -10,6 +10,7 @@ from tests.embedding import StandIn, meant
 from keepbook.book.chats import threads
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
+from keepbook.book.owners.authority import Actor
 from keepbook.errors import Conflict, KeepbookError, NotAllowed
 
 READS: dict[str, Callable[[Any], Any]] = {
@@ -92,7 +93,7 @@ def test_with_memory_off_the_person_goes_on_and_later_an_agent_too(kb: Any, alic
 
 def test_nobody_but_the_person_writes_of_a_topic_that_is_never_to_be_kept(kb: Any, alice: Any) -> None:
     agent = kb.book("alice", by="agent")
-    kept = agent.remember("Lives in Oslo")
+    kept, other = agent.remember("Lives in Oslo"), agent.remember("Plays the cello")
     alice.choose(never=["diabetes"])
     before = exported(alice)
     for wrong in (
@@ -102,12 +103,21 @@ def test_nobody_but_the_person_writes_of_a_topic_that_is_never_to_be_kept(kb: An
         lambda: agent.remember("Sees a doctor", tags=["diabetes"]),
         lambda: agent.remember("Sees a doctor", metadata={"why": "diabetes"}),
         lambda: agent.remember("Sees a doctor", subject="Diabetes"),
+        lambda: agent.remember("Sees a doctor", scope="diabetes-desk"),
+        lambda: agent.link(kept.id, other.id, "because_of_diabetes"),
+        lambda: agent.threads.start(agent="Diabetes helper"),
         lambda: agent.update(kept.id, "Lives in Oslo with diabetes"),
         lambda: agent.notes.write("Asked about diabetes"),
     ):
         assert code_of(wrong) == "never_topic"
     assert exported(alice) == before
     assert agent.remember("Drinks green tea").event
+
+
+def test_an_agent_whose_name_is_of_such_a_topic_still_writes_in_its_own_scope(kb: Any, alice: Any) -> None:
+    alice.choose(never=["diabetes"])
+    helper = kb.book("alice", by="agent", hand=Actor("bound", agent="diabetes-desk"))
+    assert helper.remember("Lives in Oslo", scope="diabetes-desk").event
 
 
 def test_a_line_that_was_there_before_its_topic_may_be_ended_and_confirmed(kb: Any, alice: Any) -> None:
