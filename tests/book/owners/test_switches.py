@@ -152,6 +152,32 @@ def test_signs_that_nobody_sees_hide_no_topic(kb: Any, alice: Any) -> None:
             assert code_of(lambda said=said: alice.remember(said)) == "against_topic"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Has di\u0430b\u0435t\u0435s",  # Cyrillic а and е
+        "Has d\u0456\u0430betes",
+        "Has diabete\u0455 of the second kind",
+        "Has di\u03b1betes",  # Greek alpha
+        "Has D\u0399ABETES",  # a capital iota
+        "Has \uff44\uff49\uff41\uff42\uff45\uff54\uff45\uff53",  # wide
+        "Has \U0001d5f1\U0001d5f6\U0001d5ee\U0001d5ef\U0001d5f2\U0001d601\U0001d5f2\U0001d600",  # mathematical
+        "Works at K\u0430spersk\u0443",
+    ],
+)
+def test_letters_of_another_script_hide_no_topic(kb: Any, alice: Any, said: str) -> None:
+    alice.choose(never=["health", "Kaspersky"])
+    assert code_of(lambda: kb.book("alice", by="agent").remember(said)) == "never_topic"
+    assert code_of(lambda: alice.remember(said)) == "against_topic"
+
+
+def test_words_of_another_script_are_read_as_such(kb: Any, alice: Any) -> None:
+    alice.choose(never=["\u0440\u0430\u043a", "pack"])  # Russian, and one that looks nearly like it
+    agent = kb.book("alice", by="agent")
+    assert code_of(lambda: agent.remember("\u0423 \u043d\u0435\u0433\u043e \u0440\u0430\u043a")) == "never_topic"
+    assert agent.remember("\u0416\u0438\u0432\u0451\u0442 \u0441 \u0436\u0435\u043d\u043e\u0439").event
+
+
 def test_a_proposal_names_no_such_topic(kb: Any, alice: Any) -> None:
     mine = alice.remember("Lives in Oslo")
     alice.choose(never=["diabetes"])
