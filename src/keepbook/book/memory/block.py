@@ -88,7 +88,7 @@ class Filling(NamedTuple):
     is_full: bool
 
 
-class Choice(NamedTuple):
+class ChosenLines(NamedTuple):
     """What of some memories fills the block, taken in another order than they stand in."""
 
     order: Sequence[BlockEntry]
@@ -295,7 +295,7 @@ def render_first(entries: Sequence[BlockEntry], preset: BlockRules, now: str, co
     return _compose(choice, preset, count) if choice.is_decided else None
 
 
-def _choose(entries: Sequence[BlockEntry], preset: BlockRules, now: str) -> Choice:
+def _choose(entries: Sequence[BlockEntry], preset: BlockRules, now: str) -> ChosenLines:
     faded = _faded_ids(entries, preset, now)
     rest = [entry for entry in entries if entry.id not in faded] if faded else entries
     order = _by_recency(rest) if preset.selection.kind == "recent" else _by_priority(rest)
@@ -303,10 +303,10 @@ def _choose(entries: Sequence[BlockEntry], preset: BlockRules, now: str) -> Choi
     mixed = len(persons) < len(order)
     taken, half_is_full = _persons_half_first(order, persons, preset) if mixed else (order, True)
     filling = _fill(taken[: preset.selection.limit], preset)
-    return Choice(order, taken, filling, faded, mixed, half_is_full and filling.is_full)
+    return ChosenLines(order, taken, filling, faded, mixed, half_is_full and filling.is_full)
 
 
-def _compose(choice: Choice, preset: BlockRules, count: int) -> ComposedBlock:
+def _compose(choice: ChosenLines, preset: BlockRules, count: int) -> ComposedBlock:
     selection = preset.selection
     fates = dict.fromkeys(choice.faded, Fate("recall_only", f"its score is under {preset.floor}"))
     fates |= dict.fromkeys([entry.id for entry in choice.order], OVER_BUDGET)
