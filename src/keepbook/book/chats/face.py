@@ -200,6 +200,8 @@ class Chats:
 
     def _open(self, *, preset: str | None = None, **told: Any) -> Chat:
         with self._book.writing(preset) as (tx, chosen):
+            if not self._book.hand.is_person:
+                switches.refuse_topics(tx, "", (told.get("agent"),))
             owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
             return Chat(self._book, threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told))
 

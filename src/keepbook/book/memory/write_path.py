@@ -234,9 +234,9 @@ class Change:
         that stand may stay."""
         if self.origin.actor == "person":
             return
-        content, more = topic_texts(said, after.subject)
+        content, more = topic_texts(said, after, own=self.tx.reach)
         if self.before is not None and self.before.name == "active":
-            before, beside = topic_texts(self.row, self.row.subject)
+            before, beside = topic_texts(self.row, self.before, own=self.tx.reach)
             content = "" if content == before else content
             more = tuple(new for new, old in zip(more, beside, strict=True) if new != old)
         refuse_topics(self.tx, content, more)
@@ -306,9 +306,11 @@ def refuse_guarded(tx: Tx, origin: Origin, id: str) -> None:
             raise NotAllowed(f"memory {id} is a {called}; only the person changes it", code="person_only")
 
 
-def topic_texts(said: Any, subject: str | None) -> tuple[str, tuple[str | None, ...]]:
-    """What is looked at for topics never to be kept: the words, and what stands beside them."""
-    return said.content, (subject, said.summary, said.body, said.tags, said.metadata)
+def topic_texts(said: Any, state: State, *, own: str | None = None) -> tuple[str, tuple[str | None, ...]]:
+    """What is looked at for topics never to be kept: the words, and what stands beside them. A token that speaks for
+    one agent did not choose its `own` scope."""
+    scope = None if state.scope == own else state.scope
+    return said.content, (state.subject, scope, said.summary, said.body, said.tags, said.metadata)
 
 
 def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:

@@ -2,8 +2,8 @@
 
 A file that was moved or deleted while it is open takes writes that nobody finds again, and one whose log or the log's
 index was deleted is written over by whoever makes a new one. So each connection knows the device and inode of all
-three, and before and after every commit they are looked at. Connections that a child inherits are refused there, and
-never closed.
+three, and before and after every commit they are looked at; the index also before anything is written. Connections that
+a child inherits are refused there, and never closed.
 """
 
 import os
@@ -51,13 +51,18 @@ class FileConnection(WatchedConnection):
         if any(other.place not in (None, self.place) for other in _OPEN.living() if other.file == self.file):
             raise moved(self.path)
 
+    def check_index(self) -> None:
+        """Refuse to write where others have made an index of their own: they would be written over."""
+        if self.place is not None and identity_of(self.beside[1]) != self.place[2]:
+            raise moved(self.path)
+
     def check_in_place(self) -> None:
         """Refuse to write to a file, a log or an index that no longer stands where the book is, or what was written."""
         if self._found() != self.place:
             raise moved(self.path)
 
     def _found(self) -> tuple[Identity, ...]:
-        return tuple(map(identity_of, (self.path, *self.beside)))
+        return identity_of(self.path), identity_of(self.beside[0]), identity_of(self.beside[1])
 
 
 def connect_file(path: str, **options: Any) -> FileConnection:
