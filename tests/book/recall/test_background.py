@@ -1,11 +1,11 @@
 """The thread behind the writers: it waits for quiet, serves one after the other, and never holds up an end."""
 
 import subprocess
-import sys
 import threading
 from typing import Any
 
 import pytest
+from tests.warm_python import program
 
 from keepbook import ModelFailed
 from keepbook.book.recall import background
@@ -83,5 +83,5 @@ time.sleep(0.2)
 @pytest.mark.process
 def test_a_program_that_ends_waits_for_what_is_under_way() -> None:
     """A thread inside an embedder's own code at the end of the interpreter is an abort."""
-    done = subprocess.run([sys.executable, "-c", ENDS], capture_output=True, text=True, check=False)
+    done = subprocess.run(program(ENDS), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["begun", "ended"], "")

@@ -112,13 +112,14 @@ def test_a_sweep_that_cannot_embed_says_so_and_does_the_rest(
 # --- what a command may cost -----------------------------------------------------------------------------
 
 PROGRAM = """
-import sys
+import json, sys
 from keepbook.book.recall import background
 background.QUIET = background.LATEST = 3600.0  # so that no slow machine makes this a race
 from keepbook.doors.cli import main
-code = main(sys.argv[1:])
-sys.stderr.write(" ".join(sorted({"numpy", "onnxruntime", "tokenizers"} & set(sys.modules))))
-sys.exit(code)
+for command in json.loads(sys.argv[1]):
+    code = main([*command, *sys.argv[2:]])
+    loaded = {"numpy", "onnxruntime", "tokenizers"} & set(sys.modules)
+    print(command[0], code, *sorted(loaded), file=sys.stderr)
 """
 
 
@@ -126,15 +127,16 @@ sys.exit(code)
 def test_only_a_question_loads_the_model(book_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "auto")
 
-    def loaded(*args: str) -> str:
-        line = [sys.executable, "-c", PROGRAM, *args, "--db", book_url, "--json"]
-        done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return done.stderr
-
-    for command in (["remember", "The dog is called Bamse"], ["list"], ["block"], ["update", "dog", "The cat is Mons"]):
-        assert loaded(*command) == ""
-    assert loaded("recall", "which pet is it?") == "numpy onnxruntime tokenizers"
+    commands = [
+        ["remember", "The dog is called Bamse"], ["list"], ["block"], ["update", "dog", "The cat is Mons"],
+        ["recall", "which pet is it?"],
+    ]  # fmt: skip
+    line = [sys.executable, "-c", PROGRAM, json.dumps(commands), "--db", book_url, "--json"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [
+        "remember 0", "list 0", "block 0", "update 0", "recall 0 numpy onnxruntime tokenizers",
+    ]  # fmt: skip
 
 
 def test_a_question_embeds_a_small_backlog_first(ask: Any, stand_in: StandIn) -> None:
