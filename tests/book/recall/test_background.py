@@ -67,16 +67,18 @@ def test_a_program_that_ends_in_the_quiet_leaves_it_undone(monkeypatch: pytest.M
 
 
 ENDS = """
-import time
+import threading, time
 from keepbook.book.recall import background
 background.QUIET = 0.0
+begun = threading.Event()
 def work(owner):
     print("begun", flush=True)
-    time.sleep(0.5)
+    begun.set()
+    time.sleep(0.3)  # the program ends meanwhile
     print("ended", flush=True)
 filler = background.Filler(work)
 filler.nudge("alice")
-time.sleep(0.2)
+begun.wait()
 """
 
 

@@ -22,6 +22,7 @@ from tests.embedding import StandIn
 
 from keepbook import Keepbook
 from keepbook.models.embedders import install as installing
+from keepbook.models.embedders import remote
 from keepbook.models.minilm.weight_files import WEIGHTS, WORDS
 from keepbook.storage.tables.memory import terms
 
@@ -167,11 +168,12 @@ def test_with_a_large_backlog_words_answer_and_a_note_says_so(
 class Endpoint(BaseHTTPRequestHandler):
     how = "well"
     stand_in = StandIn()
+    given_up = threading.Event()
 
     def do_POST(self) -> None:
         given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if type(self).how == "late":
-            time.sleep(2)
+            self.given_up.wait(60)
         self.send_response(500 if type(self).how == "failing" else 200)
         self.end_headers()
         rows = self.stand_in.embed(given["input"])
@@ -203,7 +205,7 @@ def served() -> Iterator[Callable[[type[BaseHTTPRequestHandler]], str]]:
 def test_when_the_endpoint_fails_or_dawdles_words_answer_and_say_so(
     run: Any, ask: Any, served: Any, monkeypatch: pytest.MonkeyPatch, book_url: str, how: str
 ) -> None:
-    handler = type("Handler", (Endpoint,), {})
+    handler = type("Handler", (Endpoint,), {"given_up": threading.Event()})
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "openai:small")
     monkeypatch.setenv("KEEPBOOK_OPENAI_BASE_URL", served(handler) + "/v1")
     ask("remember", "The dog of the mill is old")
@@ -214,6 +216,8 @@ def test_when_the_endpoint_fails_or_dawdles_words_answer_and_say_so(
     assert ask("recall-chats", "pet")[0]["text"] == "The puppy barked at night"
 
     handler.how = how
+    waits = remote.ANSWER_WITHIN
+    monkeypatch.setattr(remote, "ANSWER_WITHIN", 0.1)  # nobody will answer: nobody need wait for it long
     for command, question in (("recall", "mill"), ("recall-chats", "night")):
         asked = run(command, question, "--json")
         assert asked.json[0]["reasons"][-1].startswith("words alone: the embedder ")
@@ -230,6 +234,8 @@ def test_when_the_endpoint_fails_or_dawdles_words_answer_and_say_so(
     ask("remember", "The tea of the tower is cold")
     assert contents(ask("recall", "tower")) == ["The tea of the tower is cold"]
     handler.how = "well"
+    handler.given_up.set()
+    monkeypatch.setattr(remote, "ANSWER_WITHIN", waits)
     assert contents(ask("recall", "drink")) == ["The tea of the tower is cold"]
 
 
