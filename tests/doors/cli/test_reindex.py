@@ -1,14 +1,12 @@
 """`keepbook reindex` and `keepbook embedder`: what an embedder is to somebody at a terminal. No wait, no surprise."""
 
 import json
-import os
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import partial
@@ -19,6 +17,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert
 from tests.embedding import StandIn
+from tests.warm_python import program
 
 from keepbook import Keepbook
 from keepbook.models.embedders import install as installing
@@ -344,21 +343,33 @@ def test_an_installed_model_that_rots_is_not_used_and_words_answer(
 # --- killed in the middle --------------------------------------------------------------------------------
 
 
+KILLED = """
+import os, signal, sys
+from keepbook.book.recall.vectors import Meaning
+from keepbook.doors.cli import main
+embed, batches = Meaning._embed, []
+def until_killed(self, *given):
+    batches.append(given)
+    if len(batches) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return embed(self, *given)
+Meaning._embed = until_killed
+main(sys.argv[1:])
+"""
+
+
 @on_sqlite
 def test_a_reindex_that_is_killed_goes_on_when_it_is_run_again(
     ask: Any, book_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    total = 400
+    total = 200
     with closing(Keepbook(book_url)) as kb, kb.book("alice").transaction() as alice:
         for number in range(total):
             alice.remember(f"Thing {number} lies in the attic of house {number % 7}", force=True)
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "auto")
-    process = subprocess.Popen([sys.executable, "-m", "keepbook", "reindex", "--db", book_url])
+    killed = subprocess.run(program(KILLED, "reindex", "--db", book_url), check=False)
+    assert killed.returncode == -signal.SIGKILL
     with closing(sqlite3.connect(book_url)) as file:
-        while process.poll() is None and file.execute("SELECT count(*) FROM vectors").fetchone()[0] < 64:
-            time.sleep(0.005)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
         done = file.execute("SELECT count(*) FROM vectors").fetchone()[0]
     assert 0 < done < total
     assert ask("reindex")["embedded"] == total - done
