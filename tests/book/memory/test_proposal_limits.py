@@ -43,7 +43,24 @@ def test_what_closing_offers_of_turns_an_agent_recorded_counts_as_left_by_it(kb:
     agent = kb.book("alice", by="agent", door="http", hand=hand, name="courier")
     alice.configure(preset="assistant")
     chat = agent.thread("s1")
-    for name in ("Clare", "Bo", "Ida", "Knut", "Rex", "Mia", "Tor", "Eli", "Jon", "Siv", "Per"):
+    for name in (
+        "Clare",
+        "Bo",
+        "Ida",
+        "Knut",
+        "Rex",
+        "Mia",
+        "Tor",
+        "Eli",
+        "Jon",
+        "Siv",
+        "Per",
+        "Una",
+        "Liv",
+        "Ola",
+        "Kim",
+        "Geir",
+    ):
         chat.add("user", f"My sister {name} lives in Bergen.")
         chat.add("user", f"My brother {name} works as a baker.")
     alice.close_thread(chat.id, offline=True)
