@@ -90,7 +90,7 @@ class Warm:
 
 def program(code: str, *words: str) -> list[str]:
     """The line that runs code as `python -c` does, where nothing depends on what is loaded yet."""
-    return [sys.executable, str(HERE.with_name("program.py")), code, *words]
+    return [sys.executable, str(HERE.parent / "doors" / "program.py"), code, *words]
 
 
 def share() -> None:

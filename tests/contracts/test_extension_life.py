@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import typer
 from sqlalchemy import Column, PrimaryKeyConstraint, func, select
+from tests.book.ledger.unguarded import unguarded, verified
 from tests.conftest import DEEPER, Clock, Prepared
 from tests.contracts.contract_folders import Contract, contracts, strangers
 from tests.contracts.test_authority_walk import commands, routes_of
@@ -25,7 +26,6 @@ from tests.extensions.book.test_tamper import edits, whole_rows
 from tests.extensions.strangers import forgetting_strangers
 from tests.furnished import OWNER
 from tests.storage.test_installed import change
-from tests.unguarded import unguarded, verified
 
 from keepbook import Keepbook, extension
 from keepbook.app import differences, not_compared, put_back_guards, upgrade

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import psycopg
-from tests.unguarded import unguarded, verified
+from tests.book.ledger.unguarded import unguarded, verified
 
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes

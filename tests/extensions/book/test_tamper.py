@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Float, Integer, Table, delete, insert, select, text, update
+from tests.book.ledger.unguarded import unguarded, verified
 from tests.conftest import DEEPER, ENGINES, Clock, Prepared, alike_in_every_run
 from tests.contracts.contract_folders import every_extension
 from tests.embedding import meant
 from tests.extensions.storage.every_table import BY_NAME, TABLES
 from tests.furnished import NEVER_FURNISHED, OWNER, furnished
-from tests.unguarded import unguarded, verified
 
 from keepbook import Invalid, Keepbook, NotAllowed
 from keepbook.book.ledger import cover, seal_check
