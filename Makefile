@@ -32,9 +32,9 @@ test: setup ## Run every test on SQLite, PostgreSQL and Chromium (ARGS="tests/co
 test-fast: setup ## Glance at the engine: its tests that start no process but PostgreSQL, each on one database
 	@KEEPBOOK_TESTS=core $(BIN)/python -m pytest $(SPREAD) --glance --no-processes $(ENGINE) $(ARGS)
 
-test-deep: setup ## Run every test, with twenty times as many drawn examples: long
+test-deep: setup ## Run every test, with fifty times as many drawn examples: long
 	@$(BIN)/python scripts/browser.py
-	@KEEPBOOK_TESTS_DEEPER=20 $(BIN)/python scripts/run_tests.py $(SPREAD) $(ARGS)
+	@KEEPBOOK_TESTS_DEEPER=50 $(BIN)/python scripts/run_tests.py $(SPREAD) $(ARGS)
 
 test-adapters: setup ## Run a real program on each adapter whose framework needs an environment of its own (network)
 	@$(BIN)/python scripts/test_adapters.py $(ARGS)

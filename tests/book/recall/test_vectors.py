@@ -112,7 +112,7 @@ STEPS = st.lists(
 _owners = count()
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_only_what_is_active_and_current_is_ever_found(kb: Any, steps: Any) -> None:
     owner = f"walker {next(_owners)}"
