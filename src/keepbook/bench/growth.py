@@ -29,7 +29,7 @@ from keepbook.settings import Settings
 
 SIZES = (1_000, 10_000, 100_000)
 TAGS, SUBJECTS, BATCH, ROUNDS, PAGE = 10, 5, 1_000, 5, 100
-ENDED, BY_AGENT, WITH_SUBJECT = 0.05, 0.2, 0.02
+ENDED, BY_AGENT, WITH_SUBJECT = 0.05, 0.2, 0.1
 """The shares of memories that have ended, that an agent wrote, and that have one of the subjects."""
 
 

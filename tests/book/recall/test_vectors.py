@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from keepbook import Keepbook, ModelFailed
-from keepbook.book.recall.nearest import codes_of, directions
+from keepbook.book.recall.nearest import VectorRows, directions
 from keepbook.book.recall.vectors import BATCH, Meaning, pack_vectors
 from keepbook.storage.tables.upkeep import vectors
 
@@ -279,7 +279,9 @@ def test_a_byte_a_number_keeps_the_direction() -> None:
     rows = np.random.default_rng(1).standard_normal((50, 384)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
 
-    again = directions(codes_of(pack_vectors(rows), 384)[0])
+    held = VectorRows()
+    held.add([("text", part, vector) for part, vector in enumerate(pack_vectors(rows))])
+    again = directions(held.arrays(384)[0])
     assert float((rows * again).sum(axis=1).min()) > 0.999
 
 
