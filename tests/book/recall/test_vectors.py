@@ -199,6 +199,26 @@ def test_a_stopped_reindex_goes_on_where_it_stopped(kb: Any) -> None:
     assert len(embedder.embedded) == BATCH + 20
 
 
+def test_where_another_was_quicker_the_rest_is_embedded_all_the_same(kb: Any, monkeypatch: Any) -> None:
+    class Beaten(Themes):
+        """While it embeds its first texts, somebody else stores the same."""
+
+        def embed(self, texts: Sequence[str]) -> Any:
+            if not self.embedded:
+                Meaning(kb._database, Themes()).fill("alice", most=1)
+            return super().embed(texts)
+
+    monkeypatch.setattr("keepbook.book.recall.vectors.BATCH", 2)
+    alice = meant(kb, embedder=Beaten())
+    with alice.transaction():
+        chat = alice.thread("one")
+        for number in range(7):
+            chat.add("user", f"The dog barked {number} times")
+
+    assert alice.reindex() == 5
+    assert held(kb) == 7
+
+
 def test_another_embedder_never_meets_the_vectors_of_the_first(kb: Any) -> None:
     first = meant(kb)
     first.remember("The dog is called Bamse")

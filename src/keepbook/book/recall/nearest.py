@@ -269,10 +269,9 @@ class Likeness:
         self._loaded = loaded
         self._asked = asked
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is like the question."""
-        return float(self._values(self._looked_at([])).max()) < self.floor
+    def reaches(self, floor: float) -> bool:
+        """Whether anything is as like the question as this."""
+        return float(self._values(self._looked_at([])).max()) >= floor
 
     def blend(
         self,

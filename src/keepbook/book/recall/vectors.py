@@ -260,6 +260,7 @@ class Meaning:
     ) -> int:
         """Embed what waits, batch by batch, each stored before the next; then drop the spaces of other embedders."""
         space, done = self.space_name, 0
+        before: Sequence[TextToEmbed] = ()
         while not self._filler.is_closed and (most is None or done < most):
             with self._database.read(owner) as tx:
                 texts, through = texts_to_embed(tx, space, BATCH)
@@ -271,8 +272,9 @@ class Meaning:
             done += kept
             if progress is not None:
                 progress(done)
-            if texts and not kept and through is None:
-                break  # what waited is gone, or another process was quicker
+            if texts and not kept and through is None and texts == before:
+                break  # it cannot be stored; where another was only quicker, something else waits
+            before = texts
         else:
             return done
         with self._database.read(owner) as tx:
