@@ -4,9 +4,9 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+from tests.book.recall.test_vectors import Themes, meant
 
 from keepbook.book.recall.turns.told_days import told_days
-from tests.book.recall.test_vectors import Themes, meant
 
 MONDAY = datetime(2024, 5, 6, 9, 10, tzinfo=UTC)
 
