@@ -187,7 +187,7 @@ def count_rows(work: FileImport) -> dict[str, Any]:
     added, paired, unchanged = work.counts()
     return {
         "file": "", "added": added, "paired": paired, "wrong": len(work.refused), "unchanged": unchanged,
-        "refused": sorted(work.refused.items())[:TOLD],
+        "refused": sorted(work.refused.items())[:TOLD], "held_before": work.held_before,
     }  # fmt: skip
 
 
