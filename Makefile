@@ -99,7 +99,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-
 
 pins: setup ## Renew requirements.lock and deploy/requirements.lock with the newest versions that fit, and their hashes
 	@$(LOCK) --all-extras --upgrade --output-file requirements.lock
-	@$(LOCK) --extra serve --extra postgres --extra models --extra embed --extra build --no-annotate \
+	@$(LOCK) --extra serve --extra oidc --extra postgres --extra models --extra embed --extra build --no-annotate \
 		--constraint requirements.lock --output-file deploy/requirements.lock
 
 clean: ## Remove .venv, caches and build results; no book is touched

@@ -40,7 +40,7 @@ from keepbook.doors.http.stream import OpenStreams
 from keepbook.doors.http.web import routes
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
-from keepbook.errors import Invalid, KeepbookError
+from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.jobs import Errand
 from keepbook.models.outward import named_hosts
 
@@ -84,7 +84,7 @@ def create_app(
     )
     app.state.kb = kb
     kb.outward.narrow(named_hosts(kb.settings), loopback=local)
-    app.state.metrics = Metrics(kb, counted_in)
+    app.state.metrics, app.state.provider = Metrics(kb, counted_in), sign_in_provider(kb)
     app.state.runs, app.state.stopping = BackgroundRuns(), asyncio.Event()
     app.state.streams = OpenStreams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install_problems(app)
@@ -119,6 +119,21 @@ def create_app(
     document = join_document(said_by_api(extensions, "DOCUMENT"))
     app.openapi = lambda: openapi_document(app, document)  # type: ignore[method-assign]
     return app
+
+
+def sign_in_provider(kb: Keepbook) -> Any:
+    """Where people sign in, if the operator has named a place."""
+    if kb.settings.oidc_issuer is None or kb.demo:
+        return None
+    try:
+        # What checks signatures is an extra.
+        from keepbook.doors.http.web.account.openid import OpenIdProvider
+    except ImportError as error:
+        raise NotAllowed(
+            f"signing in at a provider needs more packages ({error.name} is missing): pip install 'keepbook[oidc]'",
+            code="missing_extra",
+        ) from None
+    return OpenIdProvider(kb.settings, kb.outward)
 
 
 def let_sites_call(app: FastAPI, origins: Sequence[str]) -> None:
