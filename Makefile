@@ -79,10 +79,12 @@ deploy-check: setup ## Hold the files of deploy/ against their own tools, and br
 	@$(BIN)/uv tool run --from kubernetes-validate kubernetes-validate --strict --quiet deploy/kubernetes.yaml
 	@$(BIN)/python scripts/deploy_check.py
 
-test-service: setup ## Ask a real Prometheus for every figure of a server of two workers, and try the alarms (Debian's packages)
+test-service: setup ## Ask a real Prometheus for every figure of two workers, try the alarms, sign in at a real provider (Debian's packages, npm)
 	@promtool check rules deploy/prometheus/alerts.yml
 	@promtool test rules deploy/prometheus/alerts_test.yml
 	@$(BIN)/python scripts/prometheus_check.py
+	@$(BIN)/python scripts/browser.py
+	@$(BIN)/python scripts/openid_check.py
 
 reader: setup ## Train the reader anew from training/chats and write its figures (see training/README.md)
 	@PYTHONPATH=src:. $(BIN)/python -m training.train_reader $(ARGS)
