@@ -6,8 +6,6 @@ does them. `state.stopping` is set when the server is asked to stop: endless str
 
 import asyncio
 import contextlib
-import os
-import secrets
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -41,7 +39,7 @@ from keepbook.doors.http.web import routes
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
-from keepbook.jobs import Errand
+from keepbook.jobs import Errand, process_name, stay_known
 from keepbook.models.outward import named_hosts
 
 log = get_logger(__name__)
@@ -53,8 +51,6 @@ FIRST, LAST = (
 )
 """The API's, around those of extensions. What waits has a fixed path, so it stands before the memories, each of which
 has its id there."""
-ALIVE_EVERY = 60.0
-"""So often a worker says that it is alive, in seconds: five times before it counts as gone."""
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False}
 """The framework's own would tell the whole address of a request, and what a person asks stands in it."""
 
@@ -195,7 +191,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         for work, then in ((kb.sweep_in_turn, None), (kb.queue_errands_in_turn, begin)):
             working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
             stack.push_async_callback(asyncio.wait, [working])  # what it has begun ends before the book is closed
-        noting = asyncio.create_task(_note_alive(kb, app.state.stopping))
+        noting = asyncio.create_task(stay_known(kb.servers, app.state.stopping))
         stack.push_async_callback(asyncio.wait, [noting])
         stack.callback(app.state.stopping.set)
         stack.enter_context(_told_to_leave(app.state.stopping))
@@ -225,28 +221,10 @@ def _told_to_leave(stopping: asyncio.Event) -> Iterator[None]:
             signal.signal(each, before)
 
 
-async def _note_alive(kb: Keepbook, stopping: asyncio.Event) -> None:
-    """Say every minute that this worker is alive, and at its end that it is not."""
-    name = _worker_name()
-    while not stopping.is_set():
-        try:
-            await asyncio.to_thread(kb.servers.note, name)
-        except KeepbookError as error:
-            log.warning("alive: %s: %s", error.code, error.message)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), ALIVE_EVERY)
-    with contextlib.suppress(KeepbookError):
-        await asyncio.to_thread(kb.servers.forget, name)
-
-
-def _worker_name() -> str:
-    return f"{os.getpid()}-{secrets.token_hex(4)}"
-
-
 async def _for_ever(
     work: Callable[[str, float], Any], then: Callable[[Any], None] | None, every: float, stopping: asyncio.Event
 ) -> None:
-    holder = _worker_name()
+    holder = process_name()
     while every and not stopping.is_set():
         try:
             done = await asyncio.to_thread(work, holder, 2 * every + 60)

@@ -158,7 +158,7 @@ _TAKES = {bool: "", str: "TEXT", list[str]: "TEXT", int: "NUMBER", float: "NUMBE
 """What an option takes, in the words of `--help`; a switch takes nothing."""
 
 
-def _no_type(ctx: Any) -> None:  # as the framework calls it  # noqa: ARG001
+def _no_type(ctx: Any) -> None:  # noqa: ARG001  as the framework calls it
     return None
 
 
