@@ -297,7 +297,14 @@ async def stay_known(servers: Servers, stopping: asyncio.Event) -> None:
             await asyncio.to_thread(servers.note, name)
         except KeepbookError as error:
             log.warning("alive: %s: %s", error.code, error.message)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), ALIVE_EVERY)
+        await pause(ALIVE_EVERY, stopping)
     with suppress(KeepbookError):
         await asyncio.to_thread(servers.forget, name)
+
+
+async def pause(seconds: float, stopping: asyncio.Event) -> None:
+    """Wait, but no longer than until it is to stop. A task that is cancelled at that moment ends: `wait_for` would
+    forget that it was."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stopping.wait()

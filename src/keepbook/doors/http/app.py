@@ -5,7 +5,6 @@ does them. `state.stopping` is set when the server is asked to stop: endless str
 """
 
 import asyncio
-import contextlib
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -39,7 +38,7 @@ from keepbook.doors.http.web import routes
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
-from keepbook.jobs import Errand, process_name, stay_known
+from keepbook.jobs import Errand, pause, process_name, stay_known
 from keepbook.models.outward import named_hosts
 
 log = get_logger(__name__)
@@ -232,5 +231,4 @@ async def _for_ever(
                 then(done)
         except KeepbookError as error:
             log.warning("sweep: %s", error.code)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), every)
+        await pause(every, stopping)
