@@ -18,11 +18,11 @@ from keepbook.storage.engines.sqlite_connection import WatchedConnection
 APPLICATION_ID = 0x4B424F4B
 """Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
 
-Identity = tuple[int, int] | None
+FileIdentity = tuple[int, int] | None
 """Device and inode; None if there is no file."""
 
 _OPEN: "LivingSet[FileConnection]" = LivingSet()
-_OPEN_AT_FORK: set[Identity] = set()
+_OPEN_AT_FORK: set[FileIdentity] = set()
 """Files that SQLite believes locked in this process, since its parent had them open."""
 
 
@@ -32,8 +32,8 @@ class FileConnection(WatchedConnection):
     path: str
     beside: tuple[str, ...]
     """The paths of the log and of its index, which say to every process where the log ends and who writes it."""
-    file: Identity
-    place: tuple[Identity, ...] | None = None
+    file: FileIdentity
+    place: tuple[FileIdentity, ...] | None = None
     """The file, its log and the index, once the connection has read its file."""
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class FileConnection(WatchedConnection):
         if self._found() != self.place:
             raise moved(self.path)
 
-    def _found(self) -> tuple[Identity, ...]:
+    def _found(self) -> tuple[FileIdentity, ...]:
         return identity_of(self.path), identity_of(self.beside[0]), identity_of(self.beside[1])
 
 
@@ -97,7 +97,7 @@ def set_open_files_aside() -> None:
     _OPEN.clear()
 
 
-def identity_of(path: str) -> Identity:
+def identity_of(path: str) -> FileIdentity:
     try:
         found = os.stat(path)
     except OSError:

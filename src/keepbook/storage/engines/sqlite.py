@@ -23,7 +23,7 @@ from keepbook.extension import Extension
 from keepbook.forking import FORK_GATE, follow_forks, forked, keep_for_ever
 from keepbook.storage import schema
 from keepbook.storage.engines import book_file
-from keepbook.storage.engines.book_file import APPLICATION_ID, FileConnection, Identity
+from keepbook.storage.engines.book_file import APPLICATION_ID, FileConnection, FileIdentity
 from keepbook.storage.engines.sqlite_connection import WatchedConnection
 from keepbook.storage.installed import Record, read_record, to_install
 from keepbook.storage.prepared_statement import driver_of
@@ -52,7 +52,7 @@ class Sqlite:
         self.waits_for: WaitsFor = "anybody" if self._in_memory else "writer"
         self._turn: AbstractContextManager[Any] = threading.RLock() if self._in_memory else nullcontext()
         self._path = os.path.abspath(path)  # wherever the program goes later
-        self._file: Identity = None
+        self._file: FileIdentity = None
         self._inherited = False
         if not self._in_memory:
             book_file.check_place(Path(path))
