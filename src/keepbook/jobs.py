@@ -126,7 +126,9 @@ def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, s
     """Copy the whole database where the last copy is old enough, and remove the copies beyond those to keep. A copy
     takes its name when it is whole; two sweeps at once make one each, which is harmless."""
     pattern = f"keepbook-*{ending(address)}"
-    made = sorted(folder.glob(pattern))
+    dated_now = f"keepbook-{now:{_COPIED}}{ending(address)}"
+    # What a clock that ran ahead has made is no reason to make none until its day.
+    made = [copy for copy in sorted(folder.glob(pattern)) if copy.name <= dated_now]
     before = now - timedelta(hours=settings.backup_every_hours)
     if made and made[-1].name > f"keepbook-{before:{_COPIED}}{ending(address)}":
         return
@@ -136,7 +138,7 @@ def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, s
         draft.unlink(missing_ok=True)
         copy(address, draft, settings.busy_seconds)
         draft.chmod(0o600)
-        draft.replace(folder / f"keepbook-{now:{_COPIED}}{ending(address)}")
+        draft.replace(folder / dated_now)
     except (OSError, KeepbookError) as error:
         why = error.code if isinstance(error, KeepbookError) else error.strerror
         log.warning("no copy was made in %s: %s", folder, why)
@@ -145,7 +147,7 @@ def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, s
     finally:
         with suppress(OSError):  # where there is no folder, there is no draft
             draft.unlink(missing_ok=True)
-    for old in sorted(folder.glob(pattern))[: -settings.backup_keep]:
+    for old in [*made, folder / dated_now][: -settings.backup_keep]:
         old.unlink(missing_ok=True)
     swept.did("backup")
 
@@ -295,11 +297,16 @@ async def stay_known(servers: Servers, stopping: asyncio.Event) -> None:
     while not stopping.is_set():
         try:
             await asyncio.to_thread(servers.note, name)
-        except KeepbookError as error:
-            log.warning("alive: %s: %s", error.code, error.message)
+        except Exception as error:  # noqa: BLE001  whatever it was, it is tried again
+            log.warning("alive: %s", shown_failure(error))
         await pause(ALIVE_EVERY, stopping)
-    with suppress(KeepbookError):
+    with suppress(Exception):
         await asyncio.to_thread(servers.forget, name)
+
+
+def shown_failure(error: Exception) -> str:
+    """A failure of work that nobody waits for, in a line of a log."""
+    return f"{error.code}: {error.message}" if isinstance(error, KeepbookError) else type(error).__name__
 
 
 async def pause(seconds: float, stopping: asyncio.Event) -> None:

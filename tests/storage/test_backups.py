@@ -112,6 +112,12 @@ def test_the_sweep_makes_copies_and_keeps_the_newest(book_url: str, clock: Any, 
     assert sorted(path.name for path in folder.iterdir()) == sorted(made)[-2:]
     assert len(set(made)) == 4
     newest = prove(book_url, folder / made[-1])
+    ahead = folder / made[-1].replace("20", "29", 1)
+    ahead.touch()
+    with Keepbook(book_url, settings=settings, clock=clock) as kb:  # what a clock ahead has made is no reason to wait
+        clock.now += timedelta(days=1)
+        assert kb.sweep().done.get("backup") == 1
+    assert ahead.exists()
     assert [(one.owner, one.entries, one.ok) for one in newest] == [("alice", 4, True)]
 
 

@@ -187,12 +187,11 @@ def clean_turn(role: str, text: str) -> str:
 def find_session(tx: Tx, session: str) -> Thread | None:
     """The chat of an outside program's session, if it has begun."""
     row = tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.session == session)).first()
-    return row and to_thread(row)
+    return to_thread(row) if row else None
 
 
 def announce_turn(tx: Tx, thread_id: str, turn: int, role: str, text: str) -> None:
-    """Announce the turn that this transaction will store, so that lines can quote from it; `add_message` then stores
-    it. What a turn did is stored with it, so it is done first."""
+    """Announce the turn that this transaction will store, by `add_message`, so that lines can quote from it before."""
     tx.coming[thread_id, turn] = (role, clean_text(text, "text", MESSAGE_LIMIT))
 
 
@@ -303,7 +302,7 @@ def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> 
     thread = to_thread(row)
     if thread.state != "active" or thread.deleted_at is not None:
         return None
-    if row.closing_until is not None and row.closing_until > now:
+    if now < (row.closing_until or "") <= later(now, days=1):  # beyond that a clock ran ahead
         return None
     token = secrets.token_hex(8)
     _set(tx, thread_id, closing_until=later(now, seconds=lease_seconds), closing_by=token)

@@ -14,12 +14,16 @@ from keepbook.errors import Invalid
 from keepbook.storage.database import Database
 from keepbook.storage.tables.upkeep import leases
 
+DAY = 86_400.0
+
 
 def take(database: Database, name: str, holder: str, seconds: float) -> bool:
-    """Take or renew a lease; False if somebody else has it."""
+    """Take or renew a lease; False if somebody else has it. One that lasts longer than anybody takes one was taken by a
+    clock that ran ahead, and counts as over."""
     now = database.clock()
-    until = stamp(now + timedelta(seconds=seconds))
-    mine_or_over = (leases.c.holder == holder) | (leases.c.until <= stamp(now))
+    until, too_long = (stamp(now + timedelta(seconds=most)) for most in (seconds, 10 * seconds + DAY))
+    over = (leases.c.until <= stamp(now)) | (leases.c.until > too_long)
+    mine_or_over = (leases.c.holder == holder) | over
     try:
         with database.unscoped(writes=True) as conn:
             mine = update(leases).where(leases.c.name == name, mine_or_over).values(holder=holder, until=until)

@@ -37,8 +37,8 @@ from keepbook.doors.http.stream import OpenStreams
 from keepbook.doors.http.web import routes
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
-from keepbook.errors import Invalid, KeepbookError, NotAllowed
-from keepbook.jobs import Errand, pause, process_name, stay_known
+from keepbook.errors import Invalid, NotAllowed
+from keepbook.jobs import Errand, pause, process_name, shown_failure, stay_known
 from keepbook.models.outward import named_hosts
 
 log = get_logger(__name__)
@@ -229,6 +229,6 @@ async def _for_ever(
             done = await asyncio.to_thread(work, holder, 2 * every + 60)
             if then is not None:
                 then(done)
-        except KeepbookError as error:
-            log.warning("sweep: %s", error.code)
+        except Exception as error:  # noqa: BLE001  whatever it was, the next sweep comes
+            log.warning("sweep: %s", shown_failure(error))
         await pause(every, stopping)
