@@ -94,7 +94,7 @@ PAGES = {
     "a file of memories": Shown("/import", file=TO_BRING_IN),
     "what came in": Shown("/import/{load}"),
     "a chat from elsewhere": Shown("/chat/{imported}"),
-    "first steps": Shown("/welcome", ("input[value=openai]",)),
+    "first steps": Shown("/welcome", ("#model summary", "input[value=openai]")),
     "results": Shown("/results/trade-decisions", ("a[href*='exit=']",)),
     "forecasts": Shown("/results/forecasts"),
     "record a forecast": Shown("/results/forecasts?record=1"),

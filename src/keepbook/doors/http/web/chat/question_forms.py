@@ -26,6 +26,7 @@ def answer_question(
     asked = book.proposals.get(question)
     turn = int(asked.turn_ids[-1]) if asked.turn_ids and asked.turn_ids[-1].isdecimal() else 0
     waiting = next((one for one in open_questions(book, id) if one.id == question), None)
+    event: int | None
     if choice == "change" and waiting is not None and words.strip() not in ("", waiting.content):
         event = _change_in_own_words(visit, waiting, words)
     else:
@@ -35,7 +36,7 @@ def answer_question(
     return exchange_page(visit, id, turn, said=said, answered=answered)
 
 
-def _change_in_own_words(visit: Visit, waiting: OpenQuestion, words: str) -> int:
+def _change_in_own_words(visit: Visit, waiting: OpenQuestion, words: str) -> int | None:
     book = visit.writing()
     with book.transaction():
         book.proposals.answer(waiting.id, waiting.silence)
