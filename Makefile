@@ -17,7 +17,7 @@ ON_CITUS := tests/extensions/storage/test_cluster.py tests/extensions/storage/te
 	tests/models/closing tests/contracts/test_isolation.py tests/contracts/test_two_writers.py
 ENGINE := tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help run test test-adapters test-citus test-clients test-deep test-fast test-pooler test-service test-typescript check docs deploy-check faults smoke reader moves screenshots pins clean setup
+.PHONY: help packages run sbom test test-adapters test-citus test-clients test-deep test-fast test-pooler test-service test-typescript check docs deploy-check faults smoke reader moves screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -101,6 +101,13 @@ pins: setup ## Renew requirements.lock and deploy/requirements.lock with the new
 	@$(LOCK) --all-extras --upgrade --output-file requirements.lock
 	@$(LOCK) --extra serve --extra postgres --extra models --extra embed --extra build --no-annotate \
 		--constraint requirements.lock --output-file deploy/requirements.lock
+
+packages: setup ## Build the wheel and the source twice, prove them, and leave them in dist (network)
+	@$(BIN)/python scripts/packages.py
+
+sbom: setup ## Write build/sbom.json: what a whole installation consists of, in CycloneDX (network)
+	@mkdir -p build && $(BIN)/uv tool run --from cyclonedx-bom cyclonedx-py requirements requirements.lock \
+		--pyproject pyproject.toml --output-reproducible --output-file build/sbom.json
 
 clean: ## Remove .venv, caches and build results; no book is touched
 	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -38,8 +38,8 @@ def _share_statements() -> None:
     compiled: dict[type[Any], LRUCache[Any, Any]] = {}
     begin = Engine.__init__
 
-    def with_shared(self: Any, *given: Any, **named: Any) -> None:
-        begin(self, *given, **named)
+    def with_shared(self: Any, pool: Any, dialect: Any, url: Any, hide_parameters: bool = False) -> None:
+        begin(self, pool, dialect, url, hide_parameters=hide_parameters)  # by name: Core looks for what it may pass on
         self._compiled_cache = compiled.setdefault(type(self.dialect), LRUCache(5000))
 
     Engine.__init__ = with_shared  # type: ignore[method-assign]

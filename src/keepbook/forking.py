@@ -14,23 +14,46 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from threading import get_ident
 from typing import Any, Generic, TypeVar
-from weakref import WeakSet
+from weakref import ref
 
 from keepbook.errors import Conflict
 
 Made = TypeVar("Made")
+Held = TypeVar("Held")
 PATIENCE = 5.0
 """So many seconds a fork waits for transactions of other threads. A child of one that took longer cannot use the
 file."""
 
-_HOLDERS: WeakSet[Any] = WeakSet()
+
+class LivingSet(Generic[Held]):
+    """Things for as long as they live. `living` copies them in one step of the interpreter: over a WeakSet goes a loop,
+    and another thread that adds something meanwhile ends it with an error."""
+
+    def __init__(self) -> None:
+        self._refs: dict[int, ref[Held]] = {}
+
+    def add(self, one: Held) -> None:
+        key, refs = id(one), self._refs
+        refs[key] = ref(one, lambda _: refs.pop(key, None))
+
+    def discard(self, one: Held) -> None:
+        self._refs.pop(id(one), None)
+
+    def clear(self) -> None:
+        self._refs.clear()
+
+    def living(self) -> list[Held]:
+        return [one for each in list(self._refs.values()) if (one := each()) is not None]
+
+
+_HOLDERS = LivingSet[Any]()
 _ONE_FORK = [threading.RLock()]
 """Two threads do not fork at once: the first to be through would let everybody in again while the other forks."""
 
 
 def follow_forks(holder: Any) -> None:
-    """Call `renew_in_child` of the holder in every child, for as long as it lives; before a fork its `before_fork`, and
-    in the parent `after_fork`, if it has them."""
+    """Call `renew_in_child` of the holder in every child, for as long as it lives; before a fork its `before_fork`, if
+    it has one."""
     _HOLDERS.add(holder)
 
 
@@ -120,7 +143,7 @@ def _before() -> None:
 
 
 def _in_parent() -> None:
-    _call("after_fork")
+    FORK_GATE.reopen()  # whoever shut it
     _ONE_FORK[0].release()
 
 
@@ -131,9 +154,19 @@ def _in_child() -> None:
 
 
 def _call(name: str) -> None:
-    for holder in list(_HOLDERS):
-        if (method := getattr(holder, name, None)) is not None:
-            method()
+    """Of every holder, whatever another raises; that is raised when all were called."""
+    failed: Exception | None = None
+    for holder in _HOLDERS.living():
+        try:
+            if (method := getattr(holder, name, None)) is not None:
+                method()
+        except Exception as error:  # noqa: BLE001  Python prints what a hook raises, and forks
+            failed = error
+    try:
+        if failed is not None:
+            raise failed
+    finally:
+        failed = None  # or it would hold itself, by the frame that it was raised in
 
 
 def _renew_property_locks() -> None:

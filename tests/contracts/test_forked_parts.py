@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import os
+import sys
 import threading
 import time
 from typing import Any
@@ -73,6 +74,52 @@ def test_a_child_has_its_own_connection_to_a_server() -> None:
     assert spoken._client.get() is of_parent
     assert Child(lambda: spoken._client.get() is of_parent).told()["came"] is False
     connection.close()
+
+
+class _Holder:
+    def __init__(self, before_fork: Any = None) -> None:
+        self.before_fork = before_fork
+
+
+def _raise() -> None:
+    raise OSError("no room")
+
+
+def test_what_raises_before_a_fork_holds_up_neither_others_nor_the_next_fork() -> None:
+    def fork_twice() -> int:
+        called = list[int]()
+        holders = [_Holder(_raise), _Holder(lambda: called.append(1)), _Holder(_raise)]
+        for one in holders:
+            forking.follow_forks(one)
+        for _ in range(2):
+            assert Child(lambda: 1).told()["came"] == 1
+            with forking.FORK_GATE:
+                pass
+        return len(called)
+
+    assert Child(fork_twice).told()["came"] == 2  # in a child, so that no other test has such holders
+
+
+def test_holders_are_copied_while_threads_add_others() -> None:
+    holders, stop, interval = forking.LivingSet[Any](), threading.Event(), sys.getswitchinterval()
+    kept = [_Holder() for _ in range(50)]
+    for one in kept:
+        holders.add(one)
+
+    def add() -> None:
+        while not stop.is_set():
+            holders.add(_Holder())
+
+    adding = threading.Thread(target=add)
+    sys.setswitchinterval(1e-6)
+    adding.start()
+    try:
+        for _ in range(1_000):
+            assert len(holders.living()) >= len(kept)
+    finally:
+        sys.setswitchinterval(interval)
+        stop.set()
+        adding.join()
 
 
 def test_where_nothing_forks_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -254,3 +254,16 @@ def test_nor_does_closing_a_chat_that_it_recorded(kb: Keepbook, alice: Any, agen
     (left,) = alice.proposals.list()
     assert (left.op, left.content, left.reason) == ("add", "I live in Bergen", FORGOTTEN)
     assert alice.verify().ok
+
+
+@pytest.mark.parametrize("noted", [{"step": 1}, [{"name": "remember", "memory_event": {"op": "add"}}], ["a"], 7])
+def test_what_a_program_notes_with_a_reply_is_never_taken_for_tool_calls(
+    kb: Keepbook, alice: Any, agent: Any, noted: Any
+) -> None:
+    chat = alice.threads.start()
+    say(kb, chat, "My sister is called Clare", Calls())
+    agent.threads.get(chat.id).add("assistant", "Noted.", parts=noted)
+    assert say(kb, chat, "What should I cook?", Calls()).endswith("Done.")
+    assert chat.messages()[2].parts == noted
+    assert not chat.messages()[2].calls
+    assert chat.close().status == "closed"

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from keepbook import Conflict, Keepbook, KeepbookError
+from keepbook import Conflict, Keepbook, KeepbookError, NotAllowed
 from keepbook.storage.prepared_statement import driver_of
 
 pytestmark = [
@@ -145,3 +145,13 @@ def test_the_servers_timeout_is_told_as_such(kb: Any, book_url: str) -> None:
         assert locks(book_url) == 0
         hasty.book("alice").remember("Plays go")
         assert [one.content for one in hasty.book("alice").list()] == ["Plays the cello", "Plays go"]
+
+
+def test_a_server_that_takes_no_writes_is_told_as_such(kb: Any, book_url: str) -> None:
+    with psycopg.connect(book_url, autocommit=True) as admin:
+        admin.execute("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', "
+                      "current_database()); END $$")  # fmt: skip
+    with Keepbook(book_url) as standby:
+        with pytest.raises(NotAllowed, match="takes no writes now") as told:
+            standby.book("alice").remember("Plays chess")
+        assert told.value.code == "read_only"

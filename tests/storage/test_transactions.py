@@ -409,3 +409,10 @@ def test_a_signal_while_a_block_begins_leaves_no_transaction_behind(alice: Any, 
     assert [one.content for one in alice.list()] == ["Plays go"]
     assert alice.verify().ok
     assert held.value is not None
+
+
+def test_an_error_that_nobody_foresaw_holds_nothing_that_was_said(kb: Any) -> None:
+    database = kb.book("alice")._database
+    with pytest.raises(DBAPIError) as told, database.backend.unscoped(writes=False) as conn:
+        conn.execute(text("SELECT * FROM there_is_none WHERE said = :said"), {"said": "Plays the oboe"})
+    assert "oboe" not in str(told.value)

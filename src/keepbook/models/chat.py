@@ -409,7 +409,7 @@ def order_calls(deeds: Sequence[Deed]) -> tuple[ToolCall, ...]:
 def _wrote(message: Message) -> list[int]:
     """The ledger's numbers of what the orders of a turn, or the tools of a reply, wrote."""
     ordered = [deed.event for deed in from_parts(message.parts) if deed.event]
-    calls = [call for call in message.parts if call["name"] != ORDER] if isinstance(message.parts, list) else ()
+    calls = [call for call in message.calls if call["name"] != ORDER]
     told = [call.get("memory_event") or {} for call in calls]
     return ordered + [event["event"] for event in told if event.get("event")]
 

@@ -116,8 +116,7 @@ def _messages_to_send(messages: Sequence[Message], summary: str | None) -> tuple
 
 def to_said(message: Message) -> PromptMessage | None:
     """A stored message in the form that a model is sent; None if it says nothing to a model."""
-    stored = message.parts or () if message.role == "assistant" else ()
-    calls = tuple(ToolCall(**part) for part in stored if part["name"] != ORDER)  # no model has that tool
+    calls = tuple(ToolCall(**part) for part in message.calls if part["name"] != ORDER)  # no model has that tool
     if message.role not in ("user", "assistant") or not (message.text.strip() or calls):
         return None
     return PromptMessage(message.role, marked(message), message.hidden, calls)

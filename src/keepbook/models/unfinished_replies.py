@@ -119,8 +119,7 @@ def whole_words(message: Message) -> ReplyPiece:
     text = message.text[: ends.start()] if ends else message.text
     if text and not text[-1].isspace():
         text += " "
-    calls = message.parts if isinstance(message.parts, list) else ()
-    return ReplyPiece(text, tuple(ToolCall(**part) for part in calls if part["name"] != ORDER))
+    return ReplyPiece(text, tuple(ToolCall(**part) for part in message.calls if part["name"] != ORDER))
 
 
 def going_on(conversation: Conversation, piece: ReplyPiece) -> Conversation:

@@ -1097,3 +1097,13 @@ def test_what_is_read_in_one_view_is_of_one_instant_and_nothing_is_written_in_it
             alice.remember("Drinks coffee")
     assert alice.list().total == 2
     assert alice.remember("Drinks coffee").event
+
+
+def test_of_a_flood_of_one_kind_few_are_read(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("keepbook.book.memory.likeness.similar.MOST_NEAR", 2)
+    first = alice.remember("The boiler room of the house has a red pump")
+    for place in ("old", "new", "blue", "grey"):
+        alice.remember(f"The boiler room of the {place} house has a red pump", force=True)
+    again = alice.remember("The boiler room of the house has a red pump")
+    assert (again.id, again.unchanged) == (first.id, True)
+    assert 1 <= len(alice.remember("The boiler room of the tall house has a red pump").similar) <= 3

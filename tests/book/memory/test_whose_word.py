@@ -9,7 +9,7 @@ from tests.book.memory.test_block import NOW, entry
 from keepbook import Keepbook
 from keepbook.book.memory.block import render
 from keepbook.book.memory.changes import Statement, remember
-from keepbook.errors import NotAllowed
+from keepbook.errors import Conflict, NotAllowed
 from keepbook.presets import load_preset
 
 AGENTS_MOST = 0.7
@@ -129,6 +129,21 @@ def test_what_the_person_forgot_an_agent_cannot_bring_back(agent: Any, alice: An
     kept = alice.proposals.accept(left.id)
     assert kept.content == again
     assert refused(lambda: agent.forget(kept.id)).code == "persons_word"
+
+
+@pytest.mark.parametrize("gone", ["forget", "delete"])
+def test_nor_what_it_had_put_away_before_the_person_did(agent: Any, alice: Any, gone: str, clock: Any) -> None:
+    saved = agent.remember("Likes the sauna on Fridays")
+    by_agent = getattr(agent, gone)(saved.id)
+    assert getattr(agent, gone)(saved.id).unchanged
+    assert getattr(alice, gone)(saved.id).event is not None
+    assert getattr(alice, gone)(saved.id).unchanged
+    for bring_back in (lambda: agent.restore(saved.id), lambda: agent.undo(by_agent.event)):
+        with pytest.raises((Conflict, NotAllowed)):
+            bring_back()
+    assert refused(lambda: agent.remember("Likes the sauna on Fridays")).code == "forgotten"
+    clock.forward(days=30)
+    assert alice.purge() == (gone == "delete")
 
 
 def test_nor_does_it_by_undoing_by_a_summary_or_by_what_cannot_be_seen(agent: Any, alice: Any) -> None:

@@ -20,8 +20,12 @@ from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
+from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords, turn_words
 from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.storage.database import Tx
+
+MOST_LETTERS = 1_000_000
+"""Of so many letters are the turns at most that are recorded at once: nobody else writes meanwhile."""
 
 if TYPE_CHECKING:
     from keepbook.book.recall.chats import Snippet
@@ -37,6 +41,12 @@ class NewTurn:
     at: Any = None
     speaker: str | None = None
     parts: Any = None
+
+
+def _words_of(role: str, text: str) -> TurnWords:
+    """What a turn is found by, read before anything is locked: others write meanwhile."""
+    said = threads.clean_turn(role, text)
+    return turn_words(said) if role in INDEXED else {}
 
 
 def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
@@ -77,25 +87,31 @@ class Chat:
         """Record what was said, now or at a given moment."""
         if hidden and role == "assistant" and self.book.origin.actor == "agent":
             raise NotAllowed("hidden words on a reply ride along with what the person says next", code="person_only")
+        return self._record(NewTurn(role, text, at, speaker, parts), _words_of(role, text), hidden)
+
+    def _record(self, turn: NewTurn, words: TurnWords, hidden: str | None = None) -> Message:
         with self.book.writing() as (tx, _):
-            moment = instant(at, field="at", zone=owners.zone_name(tx))
+            moment = instant(turn.at, field="at", zone=owners.zone_name(tx))
             if moment is not None and moment > later(stamp(tx.clock()), days=1):
                 raise Invalid("at: what was said lies in the past", field="at")
             moment = moment or stamp(tx.clock())
             hours = self.book.close_after_hours
             return threads.add_message(
-                tx, self.id, role, text, moment, speaker=speaker, hidden=hidden, parts=parts, close_after_hours=hours,
-                recorded_by=self.book.origin.writer(),
+                tx, self.id, turn.role, turn.text, moment, speaker=turn.speaker, hidden=hidden, parts=turn.parts,
+                close_after_hours=hours, recorded_by=self.book.origin.writer(), words=words,
             )  # fmt: skip
 
     def add_all(self, turns: Sequence[NewTurn], after: int | None = None) -> Sequence[Message]:
         """Record several turns, all or none. `after` is how many you have seen of this chat: where others have come
         meanwhile, a `Conflict` with the code `turns` says so."""
+        if sum(len(one.text) for one in turns) > MOST_LETTERS:
+            raise Invalid(f"record at most {MOST_LETTERS:,} letters at once, and the rest after it", field="turns")
+        words = [_words_of(one.role, one.text) for one in turns]
         with self.book.writing(apart=True) as (tx, _):
             now = threads.get_thread(tx, self.id).turns
             if after is not None and after != now:
                 raise Conflict(f"chat {self.id} has {now} turns by now; read it again", code="turns", turns=now)
-            return [self.add(one.role, one.text, one.at, one.speaker, parts=one.parts) for one in turns]
+            return [self._record(one, found) for one, found in zip(turns, words, strict=True)]
 
     def take_out_of_view(self, turns: Sequence[int] | None = None) -> Thread:
         """Leave turns that others recorded out of what a model is sent; without numbers all of them. They stay

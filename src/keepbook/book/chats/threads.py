@@ -64,8 +64,14 @@ class Message:
         """Who else than the person and our own model speaks in it: who recorded it, or a passage that it looked up."""
         if self.recorded_by is not None:
             return (self.recorded_by,)
-        calls = self.parts if isinstance(self.parts, list) else ()
-        return tuple(name for call in calls for name in call.get("others", ()))
+        return tuple(name for call in self.calls for name in call.get("others", ()))
+
+    @property
+    def calls(self) -> Sequence[dict[str, Any]]:
+        """The tool calls of a reply that was made here. What a program notes with a turn it records is none, whatever
+        it looks like."""
+        is_ours = self.recorded_by is None and isinstance(self.parts, list)
+        return self.parts if is_ours else ()
 
 
 class ModelUse(NamedTuple):

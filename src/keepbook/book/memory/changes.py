@@ -341,7 +341,7 @@ def forget(
     refuse_stale(change.row, expect_version)
     if state.name == "trash":
         raise Conflict(f"memory {change.id} is in the trash; restore it first", code="trash")
-    if state.name == "archived":
+    if state.name == "archived" and not change.is_persons_first_word:
         return change.unchanged()
     change.refuse_over_person(op="forget")
     return change.to(replace(state, archived_at=change.at, archived_reason=reason))
@@ -351,7 +351,7 @@ def delete(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
     """Move a memory to the trash, from where it can come back for 30 days."""
     change = change_of(tx, origin, preset, "delete", ref)
     state = to_state(change.row)
-    if state.name == "trash":
+    if state.name == "trash" and not change.is_persons_first_word:
         return change.unchanged()
     change.refuse_over_person(op="forget")
     return change.to(replace(state, trashed_at=change.at))

@@ -184,6 +184,11 @@ class Change:
                 wanted=asked_back(self.row.content, self.row),
             )
 
+    @property
+    def is_persons_first_word(self) -> bool:
+        """Whether the person puts away what others did before: an entry says so, and no agent brings it back."""
+        return not (self.origin.is_agent or self.automatic or ledger.is_put_away_by_person(self.tx, self.id))
+
     def unchanged(self) -> Written:
         return Written(**json_to_fields(memory_to_json(self.row, self.at, self.preset)), event=None, unchanged=True)
 
@@ -256,10 +261,10 @@ class Change:
 
     def _mind_the_trash(self, after: State) -> None:
         """What goes into the trash is purged 30 days later, unless it comes out again."""
-        was = self.before is not None and self.before.trashed_at is not None
-        if after.trashed_at is not None and not was:
+        was = None if self.before is None else self.before.trashed_at
+        if after.trashed_at not in (None, was):
             due.remind(self.tx, due.PURGE, self.id, stamp(parse_stamp(self.at) + timedelta(days=TRASH_DAYS)))
-        elif was and after.trashed_at is None:
+        elif was is not None and after.trashed_at is None:
             due.cancel(self.tx, due.PURGE, self.id)
 
     def _index(self, after: State, said: Any) -> None:

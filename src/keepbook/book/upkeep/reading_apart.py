@@ -33,6 +33,7 @@ _ROOM_FOR_ROWS = 8
 
 Answer = Literal["text", "rows", "stream"]
 _MEGABYTE = 1_000_000
+KILLED, OUT_OF_CPU = getattr(signal, "SIGKILL", 9), getattr(signal, "SIGXCPU", 24)  # Windows has neither
 
 
 class ReadingLimits(NamedTuple):
@@ -189,9 +190,9 @@ def _why_it_ended(process: "subprocess.Popen[bytes]", watch: _MemoryWatch, limit
     except subprocess.TimeoutExpired:
         return Invalid("this file cannot be read (its reader answers no more); nothing was imported", field="file")
     watch.join()
-    if watch.exceeded or ended == -signal.SIGKILL:  # by us, or by a system that ran out of memory
+    if watch.exceeded or ended == -KILLED:  # by us, or by a system that ran out of memory
         return _over_memory(limits)
-    if ended == -getattr(signal, "SIGXCPU", 0):
+    if ended == -OUT_OF_CPU:
         return Invalid(
             f"this file takes more than {limits.cpu_seconds} s of computing to read; nothing was imported. Split it, "
             "or raise the setting import_cpu_seconds",

@@ -218,8 +218,7 @@ async def _note_alive(kb: Keepbook, stopping: asyncio.Event) -> None:
             await asyncio.to_thread(kb.servers.note, name)
         except KeepbookError as error:
             log.warning("alive: %s: %s", error.code, error.message)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), ALIVE_EVERY)
+        await _pause(ALIVE_EVERY, stopping)
     with contextlib.suppress(KeepbookError):
         await asyncio.to_thread(kb.servers.forget, name)
 
@@ -239,5 +238,12 @@ async def _for_ever(
                 then(done)
         except KeepbookError as error:
             log.warning("sweep: %s", error.code)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), every)
+        await _pause(every, stopping)
+
+
+async def _pause(seconds: float, stopping: asyncio.Event) -> None:
+    """Wait, but no longer than until the server stops. A task that is cancelled at that moment ends: `wait_for` would
+    forget that it was."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stopping.wait()

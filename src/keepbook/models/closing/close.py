@@ -173,8 +173,7 @@ def written_with_tools(messages: Sequence[Message]) -> dict[int, tuple[str, ...]
 
 
 def _lines_written(message: Message) -> list[str]:
-    calls = message.parts if isinstance(message.parts, list) else ()
-    after = [(call.get("memory_event") or {}).get("after") or {} for call in calls]
+    after = [(call.get("memory_event") or {}).get("after") or {} for call in message.calls]
     return [str(state["content"]) for state in after if state.get("content")]
 
 

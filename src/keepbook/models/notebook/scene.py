@@ -182,8 +182,7 @@ def _lines_of_chat(deeds: Mapping[int, Sequence[Deed]], found: Iterable[str], me
 
 
 def _tool_ids(message: Message) -> list[str]:
-    calls = message.parts if isinstance(message.parts, list) else ()
-    events: list[dict[str, Any]] = [call.get("memory_event") or {} for call in calls]
+    events: list[dict[str, Any]] = [call.get("memory_event") or {} for call in message.calls]
     return [str(event["id"]) for event in events if event.get("id")]
 
 

@@ -10,10 +10,9 @@ import os
 import sqlite3
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, NotAllowed
-from keepbook.forking import forked, keep_for_ever
+from keepbook.forking import LivingSet, forked, keep_for_ever
 from keepbook.storage.engines.sqlite_connection import WatchedConnection
 
 APPLICATION_ID = 0x4B424F4B
@@ -22,7 +21,7 @@ APPLICATION_ID = 0x4B424F4B
 Identity = tuple[int, int] | None
 """Device and inode; None if there is no file."""
 
-_OPEN: "WeakSet[FileConnection]" = WeakSet()
+_OPEN: "LivingSet[FileConnection]" = LivingSet()
 _OPEN_AT_FORK: set[Identity] = set()
 """Files that SQLite believes locked in this process, since its parent had them open."""
 
@@ -49,7 +48,7 @@ class FileConnection(WatchedConnection):
     def note_place(self) -> None:
         """Remember the log and its index, which are there now. This process has one index for all connections."""
         self.place = self._found()
-        if any(other.place not in (None, self.place) for other in list(_OPEN) if other.file == self.file):
+        if any(other.place not in (None, self.place) for other in _OPEN.living() if other.file == self.file):
             raise moved(self.path)
 
     def check_in_place(self) -> None:
@@ -85,7 +84,7 @@ def moved(path: str) -> Conflict:
 
 def set_open_files_aside() -> None:
     """In a child: what is still open was in use at the fork."""
-    for conn in list(_OPEN):
+    for conn in _OPEN.living():
         _OPEN_AT_FORK.add(conn.file)
         keep_for_ever(conn)
         for name in ("commit", "rollback", "execute", "executemany", "executescript", "cursor", "backup", "close"):
@@ -113,7 +112,7 @@ def check_place(path: Path) -> None:
         return
     if not os.access(path, os.R_OK):
         raise NotAllowed(f"{path} cannot be read by this user; check its permissions", code="read_only")
-    if identity_of(str(path)) in {conn.file for conn in _OPEN}:
+    if identity_of(str(path)) in {conn.file for conn in _OPEN.living()}:
         return  # known; and to close a file lets go of all locks that this process has on it
     with path.open("rb") as file:
         head = file.read(100)

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
-from weakref import WeakSet
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -23,7 +22,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotAllowed
 from keepbook.extension import Extension
-from keepbook.forking import follow_forks, keep_for_ever
+from keepbook.forking import LivingSet, follow_forks, keep_for_ever
 from keepbook.storage import schema
 from keepbook.storage.engines import cluster
 from keepbook.storage.engines.postgres_cursor import WatchedCursor, changes_of
@@ -104,9 +103,10 @@ class Postgres:
             max_overflow=20,
             pool_timeout=busy_seconds,
             isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
+            hide_parameters=True,  # what was said stands in no error and no log
         )
         self._closed = False
-        self._drivers: WeakSet[Any] = WeakSet()
+        self._drivers = LivingSet[Any]()
         event.listen(self._engine, "checkin", self._close_late_one)
         event.listen(self._engine, "connect", lambda driver, _: self._drivers.add(driver))
         follow_forks(self)
@@ -229,6 +229,17 @@ class Postgres:
         if state in ("57014", "25P03", "25P04"):
             why = str(driver).splitlines()[0]
             return KeepbookError(f"the server ended it: {why}; nothing was written; try again", code="canceled")
+        if state == "25006":
+            return NotAllowed(
+                f"{self.address} takes no writes now, as a standby does; nothing was written; name the server that "
+                "takes them",
+                code="read_only",
+            )
+        if state in ("XX001", "XX002"):
+            return KeepbookError(
+                f"the disk of {self.address} gave an error: {str(driver).splitlines()[0]}; nothing was written",
+                code="disk_error",
+            )
         if state == "42501":
             return NotAllowed("the database refuses: this owner's scope does not cover that", code="guard")
         if isinstance(driver, psycopg.IntegrityError | psycopg.DataError):
@@ -258,9 +269,9 @@ class Postgres:
     def renew_in_child(self) -> None:
         """Set the parent's connections aside. Their sockets are let go without a word: the server would take a parent
         that was killed for alive, and leave it its locks, for as long as a child has them."""
-        keep_for_ever((self._engine.pool, list(self._drivers)))
+        keep_for_ever((self._engine.pool, self._drivers.living()))
         nothing = os.open(os.devnull, os.O_RDWR)
-        for driver in self._drivers:
+        for driver in self._drivers.living():
             if not driver.closed:
                 os.dup2(nothing, driver.fileno(), inheritable=False)
         os.close(nothing)

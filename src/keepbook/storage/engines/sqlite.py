@@ -213,9 +213,6 @@ class Sqlite:
         if not self._in_memory:
             self._close_idle()
 
-    def after_fork(self) -> None:
-        FORK_GATE.reopen()
-
     def renew_in_child(self) -> None:
         FORK_GATE.renew()
         book_file.set_open_files_aside()
@@ -330,6 +327,7 @@ class Sqlite:
             creator=self._connect,
             isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
             pool_reset_on_return=None,  # every transaction here ends itself
+            hide_parameters=True,  # what was said stands in no error and no log
             **pool,
         )
         event.listen(engine, "handle_error", _stay_connected)

@@ -192,3 +192,14 @@ def test_the_person_takes_what_an_agent_recorded_out_of_view(kb: Any, alice: Any
     assert mine.post(f"{at}/out-of-view", json={"turns": [1]}).json()["out_of_view"] == [1]
     assert mine.post(f"{at}/out-of-view", json={"turns": [7]}).status_code == 422
     assert mine.post(f"{at}/into-view", json={}).json()["out_of_view"] == []
+
+
+def test_nobody_else_waits_for_one_long_write(mine: TestClient) -> None:
+    thread = start(mine)
+    turns = [{"role": "user", "text": "a" * 190_000}] * 6
+    refused = mine.post(f"/api/chat/threads/{thread}/turns", json={"turns": turns})
+    assert (refused.status_code, refused.json()["field"]) == (422, "turns")
+    assert mine.post(f"/api/chat/threads/{thread}/turns", json={"turns": turns[:2]}).status_code == 201
+    texts = [{"scope": "s", "name": f"n{at}", "line": "One line"} for at in range(201)]
+    refused = mine.post("/api/texts", json={"changes": texts})
+    assert (refused.status_code, refused.json()["field"]) == (422, "changes")

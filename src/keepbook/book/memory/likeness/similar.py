@@ -20,6 +20,8 @@ from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.memory import likeness, memories
 
 MOST_SHOWN = 5
+MOST_NEAR = 50
+"""So many lines that may be nearly the same are read: where there are thousands of one kind, a write costs no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +89,9 @@ def find_alike(
 
 def is_said(tx: Tx, content: str, scope: str | None) -> bool:
     """Whether an active memory of this scope has these words, about whomever."""
-    return any(
-        row.scope == scope and bare_words(row.content) == bare_words(content) for row in _sharing(tx, content, None)
-    )
+    wanted = bare_words(content)
+    rows = _rows(tx, _ids(tx, likeness_keys(content, None)[-1:]))
+    return any(row.scope == scope and bare_words(row.content) == wanted for row in rows)
 
 
 def _is_near(row: Any, content: str, category: str | None) -> bool:
@@ -108,10 +110,20 @@ def _oldest_first(rows: Any) -> Sequence[Any]:
 
 
 def _sharing(tx: Tx, content: str, category: str | None) -> Sequence[Any]:
-    """The active memories that share a key with a line."""
+    """The active memories that share a key with a line; of more than can be compared, those with the same words."""
     keys = likeness_keys(content, category)
-    ids = sorted({id for few in _by_fours(keys) for (id,) in _KEYED.tuples(tx.conn, few | {"owner": tx.owner})})
-    return tx.conn.execute(_THESE, {"owner": tx.owner, "ids": ids}).all() if ids else []
+    ids = _ids(tx, keys)
+    if len(ids) > MOST_NEAR:
+        ids = _ids(tx, keys[-1:]) | set(sorted(ids)[:MOST_NEAR])
+    return _rows(tx, ids)
+
+
+def _ids(tx: Tx, keys: Sequence[str]) -> set[str]:
+    return {id for few in _by_fours(keys) for (id,) in _KEYED.tuples(tx.conn, few | {"owner": tx.owner})}
+
+
+def _rows(tx: Tx, ids: set[str]) -> Sequence[Any]:
+    return tx.conn.execute(_THESE, {"owner": tx.owner, "ids": sorted(ids)}).all() if ids else []
 
 
 _ABOUT = WHOLE.where(memories.c.subject_key == bindparam("subject_key"), IS_ACTIVE)

@@ -150,7 +150,7 @@ def _unsafe(call: Invocation) -> Iterator[DoctorCheck]:
             "give the server a login that is only a member of keepbook_app",
         )  # fmt: skip
     folder = home()
-    if folder.is_dir() and folder.stat().st_mode & 0o077:
+    if os.name == "posix" and folder.is_dir() and folder.stat().st_mode & 0o077:  # Windows keeps rights elsewhere
         yield DoctorCheck("folder rights", f"{folder} can be read by others", True, f"chmod 700 {folder}")
 
 

@@ -5,6 +5,7 @@ SIGTERM and Ctrl-C let it answer what has come in; a second one stops that too.
 
 import asyncio
 import signal
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,8 @@ async def _until_told(call: Invocation, bot: "Bot") -> int:
             task.cancel()
 
     for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, tell)
+        with suppress(NotImplementedError):  # on Windows, where Ctrl-C ends it at once
+            loop.add_signal_handler(each, tell)
     try:
         await bot.serve(stop)
     except asyncio.CancelledError:

@@ -16,6 +16,7 @@ from keepbook.doors.http.api.memory_bodies import Memories, RequestBody
 from keepbook.doors.http.call import json_response
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
+from keepbook.errors import Invalid
 
 router = APIRouter(prefix="/api/texts", tags=["texts"], responses=USUAL, route_class=FastRoute)
 
@@ -31,6 +32,10 @@ class NewText(RequestBody):
     valid_until: str | None = Field(None, description='"": for ever; left out, it stays.')
     id: str | None = Field(None, description="The memory that held it so far; it may get another name.")
     version: int | None = Field(None, description="The version it is based on; 0: there is none of that name.")
+
+
+MOST_WRITTEN = 200
+"""So many texts are written at once: nobody else writes meanwhile. To remove them is quicker."""
 
 
 class TextChanges(RequestBody):
@@ -71,6 +76,8 @@ def list_text_scopes(call: ReadMemoriesCall, scope: ScopeQuery) -> Response:
 def write_texts(call: WriteMemoriesCall, told: TextChanges) -> Response:
     """Write all of these texts or none."""
     wanted = [TextChange(**change.model_dump()) for change in told.changes]
+    if sum(one.line is not None for one in wanted) > MOST_WRITTEN:
+        raise Invalid(f"write at most {MOST_WRITTEN} texts at once, and the rest after them", field="changes")
 
     def do(book: Book) -> WrittenTexts:
         scoped = [replace(one, scope=call.scope(one.scope) or one.scope) for one in wanted]

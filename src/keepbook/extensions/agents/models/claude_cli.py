@@ -200,7 +200,10 @@ def _from_anywhere(db: str) -> str:
 async def _end(process: asyncio.subprocess.Process) -> None:
     """Also whatever it has started itself; it leads a group of its own."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":  # it has no groups to signal
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
     with suppress(TimeoutError):  # what has left the group may hold the pipe
         async with asyncio.timeout(LAST_WORDS_SECONDS):
             for stream in (process.stdout, process.stderr):

@@ -1,5 +1,8 @@
 """What was said, as it is shown: lists, tables, code and links, and nothing that anybody could make run."""
 
+import time
+from typing import Any
+
 import pytest
 
 from keepbook.doors.http.web.chat.reply_markup import notebook_markup, person_markup, prose
@@ -95,3 +98,27 @@ def test_long_and_odd_texts_are_shown_without_delay() -> None:
     """No pattern of these looks at a letter more often than a few times: each would take minutes otherwise."""
     for odd in ("*" * 20_000, "[" * 20_000, "`" * 20_000, "|" * 20_000, "- " * 20_000, "> " * 900, "](" * 20_000):
         assert prose(odd)
+
+
+GROWING = {
+    "a wide table": lambda n: "|" * n + "\n" + "|-" * n + "|\n" + "|\n" * n,
+    "fences that nobody closes": lambda n: "```x\n" * n,
+    "longer and longer fences": lambda n: "".join("`" * (50 - at % 47) + "x\n" for at in range(n // 6)),
+    "code": lambda n: "`a`" * n,
+    "lists": lambda n: "".join(" " * (at % 12) + "- a\n" for at in range(n // 2)),
+    "quotes": lambda n: (">" * 6 + "a\n") * (n // 2),
+    "strong words": lambda n: "**a" * n,
+}
+
+
+@pytest.mark.parametrize("markup", [prose, person_markup])
+@pytest.mark.parametrize("kind", GROWING)
+def test_a_long_message_costs_as_much_as_it_is_long(kind: str, markup: Any) -> None:
+    def cost(text: str) -> float:
+        begun = time.process_time()
+        made = markup(text)
+        assert len(made) < 40 * len(text) + 1000
+        return time.process_time() - begun
+
+    short, long = (min(cost(GROWING[kind](size)) for _ in range(3)) for size in (500, 4_000))
+    assert long <= 24 * max(short, 0.0005)  # eight times as long; what is quadratic costs sixty-four times as much

@@ -38,6 +38,8 @@ EARLIER = regex(r"earlier chats? speaks? of .{0,1000}?\): I (?:will not|quote)")
 """Where the notebook names chats that speak of what is to be forgotten."""
 CHOICES = regex(r" \d\. [^\n]{1,80}?  \d\. [^\n]{1,400}$", re.MULTILINE)
 """The numbered answers behind a question of the notebook; nothing that people said has two blanks in a row."""
+WIDEST = 20
+"""Up to so many columns a short row is filled up."""
 DEEPEST = 6
 """How far lists and quotes stand in each other."""
 
@@ -47,11 +49,11 @@ DEEPEST = 6
 
 def inline(text: str) -> Markup:
     """Code, links, strong and emphasised words of one line; the rest as it is."""
-    made, at = Markup(), 0
+    made, at = list[Markup](), 0
     for found in _INLINE.finditer(text):
-        made += escape(text[at : found.start()]) + _piece(found)
+        made += escape(text[at : found.start()]), _piece(found)
         at = found.end()
-    return made + escape(text[at:])
+    return Markup().join([*made, escape(text[at:])])
 
 
 def _piece(found: re.Match[str]) -> Markup:
@@ -106,16 +108,25 @@ def without_marks(line: str) -> str:
 
 def person_markup(text: str) -> Markup:
     """A person's message: unchanged, except for the files and the code that they put in."""
-    lines, made, held = text.strip().split("\n"), Markup(), list[str]()
-    at = 0
+    lines, made, held = text.strip().split("\n"), list[Markup](), list[str]()
+    at, unclosed = 0, len(text)
     while at < len(lines):
-        if _FENCE.match(lines[at]) and (end := _closing(lines, at)) is not None:
-            made += escape("\n".join(held).strip("\n")) + _code(lines[at : end + 1])
+        ticks = _ticks_of_fence(lines[at])
+        end = _closing(lines, at) if 0 < ticks < unclosed else None
+        if end is not None:
+            made += escape("\n".join(held).strip("\n")), _code(lines[at : end + 1])
             held, at = [], end + 1
-        else:
-            held.append(lines[at])
-            at += 1
-    return made + escape("\n".join(held).strip("\n"))
+            continue
+        if 0 < ticks < unclosed:
+            unclosed = ticks  # what does not close so many closes no more either, from here on
+        held.append(lines[at])
+        at += 1
+    return Markup().join([*made, escape("\n".join(held).strip("\n"))])
+
+
+def _ticks_of_fence(line: str) -> int:
+    fence = _FENCE.match(line)
+    return len(fence["ticks"]) if fence else 0
 
 
 def _blocks(lines: Sequence[str], depth: int = 0) -> Iterator[Markup]:
@@ -203,11 +214,11 @@ def _table(lines: Sequence[str]) -> Markup:
     figures = [one.endswith(":") for one in _cells(lines[1])]
 
     def row(cells: Sequence[str], tag: str) -> Markup:
-        made = Markup()
-        for nth in range(len(head)):
-            cell = _CELLS[tag, nth < len(figures) and figures[nth]]
-            made += cell.format(inline(cells[nth]) if nth < len(cells) else "")
-        return Markup("<tr>{}</tr>").format(made)
+        made = []
+        missing = [""] * (min(len(head), WIDEST) - len(cells))  # a table grows no faster than its text
+        for nth, cell in enumerate([*cells[: len(head)], *missing]):
+            made.append(_CELLS[tag, nth < len(figures) and figures[nth]].format(inline(cell)))
+        return Markup("<tr>{}</tr>").format(Markup().join(made))
 
     body = Markup().join(row(_cells(one), "td") for one in lines[2:])
     return Markup(
@@ -227,12 +238,13 @@ def _list(lines: Sequence[str], depth: int) -> Markup:
             items.append((item["text"] if item else line, []))
         else:
             items[-1][1].append(line)
-    made = Markup()
+    made = list[Markup]()
     for text, inside in items:
         width = min((len(one) - len(one.lstrip()) for one in inside), default=0)
         further = Markup().join(_blocks([one[width:] for one in inside], depth + 1))
-        made += Markup("<li>{}{}</li>").format(inline(text), further)
+        made.append(Markup("<li>{}{}</li>").format(inline(text), further))
+    items_made = Markup().join(made)
     if first["number"] is None:
-        return Markup("<ul>{}</ul>").format(made)
+        return Markup("<ul>{}</ul>").format(items_made)
     start = Markup(' start="{}"').format(int(first["number"])) if int(first["number"]) != 1 else Markup()
-    return Markup("<ol{}>{}</ol>").format(start, made)
+    return Markup("<ol{}>{}</ol>").format(start, items_made)

@@ -75,7 +75,7 @@ def reply_sources(visit: Visit, thread: Thread, message: Message) -> ReplySource
     block = chat_block(visit.book, thread)
     erased = block is not None and block.at > message.at
     block = None if erased else block
-    calls = [ToolCall(**part) for part in message.parts or () if part["name"] != ORDER]
+    calls = [ToolCall(**part) for part in message.calls if part["name"] != ORDER]
     asked = questions(visit.book.preset(thread.preset))
     return ReplySources(
         message,

@@ -78,7 +78,7 @@ def events_of(message: Message) -> list[int]:
     """The ledger entries that the tools of a reply wrote, or that a turn of the person did by itself."""
     if message.role == "user":
         return [deed.event for deed in from_parts(message.parts) if deed.event]
-    calls = [part for part in message.parts or () if part["name"] != ORDER]  # what its turn did stands under that
+    calls = [part for part in message.calls if part["name"] != ORDER]  # what its turn did stands under that
     told = (part.get("memory_event") for part in calls)
     return [event["event"] for event in told if event and event.get("event") and event.get("op") in KINDS]
 
