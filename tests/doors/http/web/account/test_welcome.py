@@ -298,6 +298,20 @@ def test_each_row_of_later_is_saved_and_shows_its_value(client: TestClient, alic
     assert (alice.zone, alice.choices.name) == ("Europe/Vienna", "Ines")
 
 
+def test_accounts_that_people_know_fill_in_their_address_and_no_key_goes_along(opens: Opens, config: Path) -> None:
+    person = opens().new_page()
+    person.goto("/settings/model")
+    person.locator("input[value=openai]").check()
+    person.get_by_label("Key").first.fill(KEY)
+    person.get_by_role("button", name="Google").click()
+    address = person.get_by_label("Address")
+    expect(address).to_have_value("https://generativelanguage.googleapis.com/v1beta/openai")
+    expect(person.locator("#openai_key")).to_have_value("")
+    expect(person.locator("#openai_key")).to_be_focused()
+    person.get_by_role("button", name="OpenRouter").click()
+    expect(address).to_have_value("https://openrouter.ai/api/v1")
+
+
 def test_the_starters_lead_on(client: TestClient, alice: Any) -> None:
     client.cookies.clear()
     page = client.post("/welcome", data={"do": "demo"}, follow_redirects=False)
