@@ -184,8 +184,8 @@ def manage(visit: Visiting, id: str) -> Response:
     learned = [] if thread.incognito else [visit.book.get(one) for one in visit.book.threads.learned(id)]
     stand = sum(one.state == "active" for one in learned)
     template = "parts/manage.html" if visit.partial else "chat_manage.html"
-    told = {"learned": stand, "archived": len(learned) - stand, "title_limit": TITLE_LIMIT}
-    return visit.page(template, thread=thread, **told)
+    archived = len(learned) - stand
+    return visit.page(template, thread=thread, learned=stand, archived=archived, title_limit=TITLE_LIMIT)
 
 
 # Talking, without script
