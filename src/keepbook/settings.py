@@ -123,7 +123,7 @@ class Settings:
     rate_per_minute: int = _setting(
         "Requests a token, or an address without one, may send in a minute; 0: any.", 1200, least=0
     )
-    max_body_bytes: int = _setting("The largest request the server reads.", 5_000_000, least=1000)
+    max_body_bytes: int = _setting("The largest request the server reads.", 2_000_000, least=1000)
     max_import_bytes: int = _setting("The largest file that may be brought in by page or API.", 50_000_000, least=1000)
     import_memory_mb: int = _setting("Memory that reading a large or packed file may take, in MB.", 512, least=64)
     import_cpu_seconds: int = _setting("Processor time that it may take, in seconds.", 60, least=1, most=86_400)

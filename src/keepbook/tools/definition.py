@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
+from keepbook.book.ground.limits import MOST_PARTS, is_mass
 from keepbook.errors import Invalid
 from keepbook.patterns import regex
 from keepbook.presets import Argument
@@ -94,6 +95,8 @@ class Tool:
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The handler's arguments from a model's; `Invalid` says everything that is wrong with them."""
+        if is_mass(given):
+            raise Invalid(f"{self.name} takes at most {MOST_PARTS:,} parts in its arguments", field="arguments")
         given = {self._own_name(name): value for name, value in given.items()}
         properties: dict[str, JsonSchema] = self.parameters["properties"]
         wrong: dict[str, str] = {}

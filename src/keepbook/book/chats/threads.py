@@ -68,10 +68,8 @@ class Message:
 
     @property
     def calls(self) -> Sequence[dict[str, Any]]:
-        """The tool calls of a reply that was made here. What a program notes with a turn it records is none, whatever
-        it looks like."""
-        is_ours = self.recorded_by is None and isinstance(self.parts, list)
-        return self.parts if is_ours else ()
+        """The tool calls of a reply that was made here; what a program notes with a turn it records is none."""
+        return self.parts if self.recorded_by is None and isinstance(self.parts, list) else ()
 
 
 class ModelUse(NamedTuple):
@@ -445,12 +443,7 @@ def _set(tx: Tx, thread_id: str, **values: Any) -> Thread:
 
 _ONE = PreparedStatement(select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id")))
 _SAY = PreparedStatement(insert(messages), messages.c.keys())
+_OF_THREAD = (messages.c.owner == bindparam("owner"), messages.c.thread_id == bindparam("thread_id"))
 _SAID = PreparedStatement(
-    select(messages)
-    .where(
-        messages.c.owner == bindparam("owner"),
-        messages.c.thread_id == bindparam("thread_id"),
-        messages.c.turn > bindparam("after"),
-    )
-    .order_by(messages.c.turn)
+    select(messages).where(*_OF_THREAD, messages.c.turn > bindparam("after")).order_by(messages.c.turn)
 )

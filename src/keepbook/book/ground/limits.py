@@ -2,6 +2,7 @@
 
 import unicodedata
 from difflib import get_close_matches
+from typing import Any
 
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
@@ -129,3 +130,18 @@ def _refuse_controls(text: str, field: str, allowed: str) -> None:
             if mark in allowed:
                 continue
             raise Invalid(f"{field} holds a control character (U+{ord(mark):04X}); remove it", field=field)
+
+
+MOST_PARTS = 20_000
+"""So many keys and items a request has at most, those inside of others counted too."""
+
+
+def is_mass(sent: Any) -> bool:
+    """Whether what was sent has more parts than anybody means: asked before they are looked at one by one."""
+    left, inside = MOST_PARTS, [sent]
+    while inside and left >= 0:
+        one = inside.pop()
+        if isinstance(one, dict | list):
+            left -= len(one)
+            inside += (one.values() if isinstance(one, dict) else one) if left >= 0 else ()
+    return left < 0

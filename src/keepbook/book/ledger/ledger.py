@@ -315,10 +315,15 @@ def is_put_away_by_person(tx: Tx, memory_id: str) -> bool:
     mine = (ledger.c.owner == tx.owner, ledger.c.memory_id == memory_id, ledger.c.action.in_(away))
     last = select(ledger.c.actor, ledger.c.thread_id).where(*mine).order_by(ledger.c.seq.desc()).limit(1)
     row = tx.conn.execute(last).first()
-    if row is None or row.actor == "person":
-        return row is not None
+    return row is not None and is_by_person(tx, row.actor, row.thread_id)
+
+
+def is_by_person(tx: Tx, actor: str, thread_id: str | None) -> bool:
+    """Whether the person acts, or a tool of one of our own chats for them."""
+    if actor == "person" or thread_id is None:
+        return actor == "person"
     ours = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.session.is_(None))
-    return row.thread_id is not None and tx.conn.execute(ours.where(threads.c.id == row.thread_id)).first() is not None
+    return tx.conn.execute(ours.where(threads.c.id == thread_id)).first() is not None
 
 
 def newer_touch(tx: Tx, event: int, memory_id: str | None, link_id: str | None) -> Any:

@@ -187,7 +187,8 @@ class Change:
     @property
     def is_persons_first_word(self) -> bool:
         """Whether the person puts away what others did before: an entry says so, and no agent brings it back."""
-        return not (self.origin.is_agent or self.automatic or ledger.is_put_away_by_person(self.tx, self.id))
+        acts = ledger.is_by_person(self.tx, self.origin.actor, self.origin.thread_id)
+        return acts and not (self.automatic or ledger.is_put_away_by_person(self.tx, self.id))
 
     def unchanged(self) -> Written:
         return Written(**json_to_fields(memory_to_json(self.row, self.at, self.preset)), event=None, unchanged=True)

@@ -112,8 +112,8 @@ class Call:
         if self._key is None:
             return self._to_response(do(book), status, headers)
         url = self.request.url
-        hand = self.caller.as_actor  # what one agent was answered, another does not get to see by its key
-        who = f"{hand.kind} {hand.agent or ''}".rstrip()
+        hand = self.caller.as_actor  # what one token was answered, another does not get to see by its key
+        who = f"{hand.kind} {hand.agent or ''} {self.caller.token_id or ''}"
         sent = b"\n".join(
             (who.encode(), self.request.method.encode(), url.path.encode(), url.query.encode(), self._body)
         )

@@ -5,12 +5,12 @@ What was sent is read by the framework's own rules; a parameter that was not sen
 (for a stream, a run, a file) goes the framework's usual way, and so does a body that is not plainly JSON.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from operator import attrgetter
 from typing import Any
 
+import orjson
 from fastapi import Request
 from fastapi._compat import ModelField
 from fastapi.dependencies.utils import request_params_to_args
@@ -131,6 +131,6 @@ def _json(request: Request, body: bytes) -> Any:
     if request.headers.get("content-type") != "application/json":
         return None
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return orjson.loads(body)
+    except ValueError:
         return None

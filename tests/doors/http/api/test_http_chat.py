@@ -203,3 +203,15 @@ def test_nobody_else_waits_for_one_long_write(mine: TestClient) -> None:
     texts = [{"scope": "s", "name": f"n{at}", "line": "One line"} for at in range(201)]
     refused = mine.post("/api/texts", json={"changes": texts})
     assert (refused.status_code, refused.json()["field"]) == (422, "changes")
+
+
+def test_a_mass_of_wrong_parts_is_refused_before_they_are_looked_at(mine: TestClient) -> None:
+    thread = start(mine)
+    keys = dict.fromkeys(map(str, range(20_001)), 1)
+    lists = {"content": "x", "turn_ids": [[]] * 20_001}
+    for path, sent in (("memory/", keys), ("memory/", lists), (f"chat/threads/{thread}/messages", keys)):
+        refused = mine.post(f"/api/{path}", json=sent)
+        assert (refused.status_code, refused.json()["field"]) == (422, "body")
+        assert "at most 20,000 parts" in refused.json()["detail"]
+    for sent in (keys, {"query": "x", "tags": [1] * 20_001}):
+        assert "at most 20,000 parts" in mine.post("/api/tools/recall", json=sent).json()["text"]

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from keepbook.book.ground.limits import MOST_PARTS, is_mass
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.memories import REASONS, Memory, Version, Written
 from keepbook.book.recall.memories import Hit
@@ -16,6 +18,14 @@ class RequestBody(BaseModel):
     """A request's body: what is not known is refused by name."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_masses(cls, sent: Any) -> Any:
+        """Pydantic notes every fault before it answers, and nobody else is answered meanwhile."""
+        if is_mass(sent):
+            raise ValueError(f"a body has at most {MOST_PARTS:,} parts")
+        return sent
 
 
 FORCE = "Keep it although something like it is there, or its topic is one never to be kept."

@@ -58,7 +58,10 @@ def call_tool(
     """What the model asked for. What it got wrong is answered in words too, with `error` set."""
     tools = _tools(call, chosen)
     # A bound agent's tools are those that its settings give it.
-    call.caller.ask("memories.read" if tools[name].annotations.read_only else "memories.write", given=True)
+    reads = tools[name].annotations.read_only
+    call.caller.ask("memories.read" if reads else "memories.write", given=True)
+    if reads:  # asked twice, it is answered twice: what was forgotten meanwhile is not told again
+        return json_response(tools.call(name, arguments))
     return call.write(lambda _: tools.call(name, arguments))
 
 
