@@ -32,9 +32,9 @@ test: setup ## Run every test on SQLite, PostgreSQL and Chromium (ARGS="tests/co
 test-fast: setup ## Glance at the engine: its tests that start no process but PostgreSQL, each on one database
 	@KEEPBOOK_TESTS=core $(BIN)/python -m pytest $(SPREAD) --glance --no-processes $(ENGINE) $(ARGS)
 
-test-deep: setup ## Run every test, with twenty times as many drawn examples: long
+test-deep: setup ## Run every test, with fifty times as many drawn examples: long
 	@$(BIN)/python scripts/browser.py
-	@KEEPBOOK_TESTS_DEEPER=20 $(BIN)/python scripts/run_tests.py $(SPREAD) $(ARGS)
+	@KEEPBOOK_TESTS_DEEPER=50 $(BIN)/python scripts/run_tests.py $(SPREAD) $(ARGS)
 
 test-adapters: setup ## Run a real program on each adapter whose framework needs an environment of its own (network)
 	@$(BIN)/python scripts/test_adapters.py $(ARGS)
@@ -79,10 +79,12 @@ deploy-check: setup ## Hold the files of deploy/ against their own tools, and br
 	@$(BIN)/uv tool run --from kubernetes-validate kubernetes-validate --strict --quiet deploy/kubernetes.yaml
 	@$(BIN)/python scripts/deploy_check.py
 
-test-service: setup ## Ask a real Prometheus for every figure of a server of two workers, and try the alarms (Debian's packages)
+test-service: setup ## Ask a real Prometheus for every figure of two workers, try the alarms, sign in at a real provider (Debian's packages, npm)
 	@promtool check rules deploy/prometheus/alerts.yml
 	@promtool test rules deploy/prometheus/alerts_test.yml
 	@$(BIN)/python scripts/prometheus_check.py
+	@$(BIN)/python scripts/browser.py
+	@$(BIN)/python scripts/openid_check.py
 
 reader: setup ## Train the reader anew from training/chats and write its figures (see training/README.md)
 	@PYTHONPATH=src:. $(BIN)/python -m training.train_reader $(ARGS)
@@ -99,7 +101,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-
 
 pins: setup ## Renew requirements.lock and deploy/requirements.lock with the newest versions that fit, and their hashes
 	@$(LOCK) --all-extras --upgrade --output-file requirements.lock
-	@$(LOCK) --extra serve --extra postgres --extra models --extra embed --extra build --no-annotate \
+	@$(LOCK) --extra serve --extra oidc --extra postgres --extra models --extra embed --extra build --no-annotate \
 		--constraint requirements.lock --output-file deploy/requirements.lock
 
 packages: setup ## Build the wheel and the source twice, prove them, and leave them in dist (network)

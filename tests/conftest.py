@@ -79,7 +79,7 @@ DEEPER = int(os.environ.get("KEEPBOOK_TESTS_DEEPER", "1"))
 # No test judges time, so hypothesis does not either. Every run draws the same examples, so that what passes here passes
 # in CI; whoever asks for more draws new ones each time.
 hypothesis.settings.register_profile(
-    "usual", deadline=None, max_examples=25, suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    "usual", deadline=None, max_examples=10, suppress_health_check=[hypothesis.HealthCheck.too_slow],
     derandomize=True, database=None, print_blob=True,
 )  # fmt: skip
 hypothesis.settings.register_profile("deep", hypothesis.settings.get_profile("usual"), derandomize=False)

@@ -34,6 +34,8 @@ def furnished(kb: Any, owner: str = OWNER) -> Any:
     _talked(kb, book)
     furnish_all(kb, book)
     kb.tokens.session_for(kb.tokens.create(owner, name="phone").known.id)
+    invited = kb.identities.invite(owner).invitation
+    kb.identities.sign_in("https://id.example.org", f"subject of {owner}", invitation=invited)
     leases.take(kb._database, "sweep", "nobody", 60)
     book.spending.count("chat", "openai:x", 100, 10)
     with kb._database.write(owner) as tx:

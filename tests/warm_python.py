@@ -88,6 +88,11 @@ class Warm:
         atexit.register(self._mine.close)  # before that: nobody asks any more
 
 
+def program(code: str, *words: str) -> list[str]:
+    """The line that runs code as `python -c` does, where nothing depends on what is loaded yet."""
+    return [sys.executable, str(HERE.parent / "doors" / "program.py"), code, *words]
+
+
 def share() -> None:
     if sys.platform != "linux":
         return

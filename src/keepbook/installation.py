@@ -1,7 +1,6 @@
 """An installation: where the parts of the core are put together, and what is done to a whole database.
 
-`Keepbook` in `app.py` adds what extensions hang on it.
-"""
+`Keepbook` in `app.py` adds what extensions hang on it."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +23,7 @@ from keepbook.book.ledger.cover import cover
 from keepbook.book.ledger.ledger import Origin, held_against_clock
 from keepbook.book.owners import authority
 from keepbook.book.owners.authority import Actor
+from keepbook.book.owners.identities import Identities
 from keepbook.book.owners.owners import Presets, everyone
 from keepbook.book.owners.servers import Servers
 from keepbook.book.owners.tokens import Tokens
@@ -100,10 +100,7 @@ def check_extensions(extensions: Sequence[Extension]) -> None:
             continue
         authority.check_authority(one)
         others = [other for other in extensions if other is not one]
-        for what, taken, names in (
-            ("face", Book, one.faces),
-            ("part of an installation", Installation, one.house),
-        ):
+        for what, taken, names in (("face", Book, one.faces), ("part of an installation", Installation, one.house)):
             for name in names:
                 if hasattr(taken, name) or any(name in (*other.faces, *other.house) for other in others):
                     raise Invalid(
@@ -288,11 +285,15 @@ class Installation:
     @cached_property
     def tokens(self) -> Tokens:
         """The keys to the doors: `kb.tokens.create("alice")`."""
-        return Tokens(self._database, self.settings.admin_db)
+        return Tokens(self._database, self.settings.admin_db, locked=self.settings.oidc_issuer is not None)
+
+    @cached_property
+    def identities(self) -> Identities:
+        """Who may sign in at the operator's provider: `kb.identities.invite("alice")`."""
+        return Identities(self._database)
 
     def sweep_in_turn(self, holder: str, seconds: float) -> "SweepResult | None":
-        """The sweep, unless another worker is doing it. `holder` names this worker, which keeps the sweep for
-        `seconds`."""
+        """The sweep, unless another worker is at it. `holder` is this worker, which keeps it for `seconds`."""
         return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
 
     def queue_errands_in_turn(self, holder: str, seconds: float) -> "Sequence[Errand]":

@@ -18,6 +18,7 @@ The `sweeps` module of an extension may have any of these:
 import asyncio
 import os
 import random
+import secrets
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ from keepbook.book.ground.when import later, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import proposals
 from keepbook.book.owners import owners
+from keepbook.book.owners.servers import Servers
 from keepbook.book.upkeep import erase
 from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.extension import Extension, load_part
@@ -43,6 +45,9 @@ from keepbook.storage.backups import copy, ending
 from keepbook.storage.database import Database
 
 log = get_logger(__name__)
+
+ALIVE_EVERY = 60.0
+"""So often a process says that it is alive, in seconds: five times before it counts as gone."""
 
 EMBED = "embed"
 MOST_ERRANDS_AT_ONCE = 4
@@ -273,3 +278,33 @@ def _expire(book: Book, item: Due) -> bool:
 def _forget(book: Book, item: Due) -> None:
     with book.writing() as (tx, _):
         due.cancel(tx, item.work, item.id)
+
+
+# Alive
+
+
+def process_name() -> str:
+    """What a process is called among those that serve or sweep."""
+    return f"{os.getpid()}-{secrets.token_hex(4)}"
+
+
+async def stay_known(servers: Servers, stopping: asyncio.Event) -> None:
+    """Say every minute that this process is alive, and at its end that it is not: an upgrade that takes something away
+    waits for it."""
+    name = process_name()
+    while not stopping.is_set():
+        try:
+            await asyncio.to_thread(servers.note, name)
+        except KeepbookError as error:
+            log.warning("alive: %s: %s", error.code, error.message)
+        await pause(ALIVE_EVERY, stopping)
+    with suppress(KeepbookError):
+        await asyncio.to_thread(servers.forget, name)
+
+
+async def pause(seconds: float, stopping: asyncio.Event) -> None:
+    """Wait, but no longer than until it is to stop. A task that is cancelled at that moment ends: `wait_for` would
+    forget that it was."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stopping.wait()

@@ -413,7 +413,7 @@ _commands = st.one_of(
 )
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(commands=st.lists(_commands, max_size=8))
 def test_its_files_are_those_that_the_sdk_would_keep_on_disk(
     commands: list[Any], tmp_path_factory: pytest.TempPathFactory

@@ -259,11 +259,14 @@ def test_search_goes_through_a_namespace_and_those_below_it(store: KeepbookStore
 
 
 @pytest.mark.parametrize("by_meaning", [False, True])
-def test_a_large_namespace_hides_nothing_in_another(kb: Any, store: KeepbookStore, by_meaning: bool) -> None:
+def test_a_large_namespace_hides_nothing_in_another(
+    kb: Any, store: KeepbookStore, by_meaning: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """More than a question looks at in a whole book, all of it nearer to the question than what is sought."""
+    monkeypatch.setattr("keepbook.book.recall.memories.CANDIDATES", 40)
     if by_meaning:
         meant(kb)
-    large = [PutOp(("alice", "large"), f"note {number}", {"text": "The dog, the dog"}) for number in range(450)]
+    large = [PutOp(("alice", "large"), f"note {number}", {"text": "The dog, the dog"}) for number in range(60)]
     store.batch(large)
     store.put(("alice", "small"), "walk", {"text": "Walks a dog called Bo by the river each morning"})
     if by_meaning:
@@ -444,7 +447,7 @@ _json = st.recursive(
 _values = st.none() | st.dictionaries(st.sampled_from(["text", "content", "n"]), _json, max_size=3)
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(puts=st.lists(st.tuples(_spaces, _keyed, _values), max_size=8))
 def test_it_holds_what_the_store_in_memory_holds(puts: list[Any]) -> None:
     reference = InMemoryStore()

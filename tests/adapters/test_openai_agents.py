@@ -249,7 +249,7 @@ def small() -> Iterator[Keepbook]:
         yield kb
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=_steps)
 def test_it_does_what_the_session_of_the_sdk_does(small: Keepbook, steps: list[Any]) -> None:
     name = f"s{next(_count)}"  # drawn names come twice, and one book serves all examples

@@ -18,10 +18,11 @@ from typing import Any
 import pytest
 import typer
 from sqlalchemy import Column, PrimaryKeyConstraint, func, select
+from tests.book.ledger.unguarded import unguarded, verified
 from tests.conftest import DEEPER, Clock, Prepared
 from tests.contracts.contract_folders import Contract, contracts, strangers
 from tests.contracts.test_authority_walk import commands, routes_of
-from tests.extensions.book.test_tamper import edits, unguarded, verified, whole_rows
+from tests.extensions.book.test_tamper import edits, whole_rows
 from tests.extensions.strangers import forgetting_strangers
 from tests.furnished import OWNER
 from tests.storage.test_installed import change

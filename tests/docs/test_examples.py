@@ -35,6 +35,7 @@ LISTINGS = {
     "proposals reopen": ["proposals", "list", "--status", "declined"],
     "proposals": ["proposals", "list"],
     "run": ["run", "list"],
+    "people": ["people", "list"],
 }
 """Which command shows the ids that another one takes; all others take a memory or a link."""
 DATA = ("toml", "json", "jsonl", "csv", "text", "ini")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.warm_python import program
 
 from keepbook import Keepbook
 
@@ -127,7 +128,7 @@ sys.exit(main(sys.argv[1:]))
 
 def test_a_chat_that_is_told_to_stop_as_its_reply_ends_has_nothing_to_report(book: Path) -> None:
     """The loop is asked to stop by the reply that is over while it is being closed, and asyncio complains of that."""
-    with started("-c", TOLD_AFTER_THE_REPLY, "chat", "--db", str(book), "--json") as chat:
+    with started(*program(TOLD_AFTER_THE_REPLY)[1:], "chat", "--db", str(book), "--json") as chat:
         _, said = chat.communicate("From now on call me Kim.\n", timeout=ENDS)
     assert (chat.returncode, said.strip()) == (128 + signal.SIGTERM, NOBODY)
     assert left_beside(book) == []
@@ -165,7 +166,7 @@ chat.circle = chat, kb  # nobody frees what points at itself, and nobody closes 
 
 def test_a_script_that_just_ends_ends_well(book: Path) -> None:
     """With the embedder installed its thread is in the middle of it; that was an abort (134) in four of five runs."""
-    with started("-c", SCRIPT, str(book)) as script:
+    with started(*program(SCRIPT, str(book))[1:]) as script:
         out, said = script.communicate(timeout=ENDS)
     assert (script.returncode, out.strip(), said.strip()) == (0, "closed", NOBODY)
     assert left_beside(book) == []

@@ -60,7 +60,8 @@ OPERATORS = """
 backup {copy} | db upgrade | db check | db distribute | db repair-guards | db accept-clock
 db mend {copy} --yes | reindex | jobs --once
 token create --name walked | token list
-token revoke {token} | trading import bars {bars} | trading import events {events} | embedder status
+token revoke {token} | people invite | people list | people end {invited}
+trading import bars {bars} | trading import events {events} | embedder status
 embedder install nonsense | doctor | serve --port 70000
 """
 FAILING = (
@@ -71,7 +72,7 @@ FAILING = (
 no cluster."""
 FORECAST = {"question": "Did it rain?", "probability": 0.6, "made_at": "2025-01-01", "resolved_at": "2025-01-02"}
 MARKET = {"batches", "bars", "former_bars", "market_events", "former_events", "event_symbols"}
-SHARED = {*MARKET, "covers", "seals", "tokens", "leases", "page_sessions", "due"}
+SHARED = {*MARKET, "covers", "seals", "tokens", "identities", "leases", "page_sessions", "due"}
 """What an operator's command may touch that is no book: the market, keys and the links that cover them."""
 
 
@@ -133,6 +134,7 @@ class Walk:
             "memory": active[0], "other": active[1], "link": of("link")[0]["id"], "thread": of("thread")[0]["id"],
             "note": of("note")[0]["id"], "proposal": of("proposal", status="waiting")[0]["id"],
             "second": of("proposal")[0]["id"], "agent": of("agent")[0]["id"], "token": extra.known.id,
+            "invited": kb.identities.invite("bob").known.id,
             "run": of("run")[0]["id"], "open": (of("decision", state="open") or of("decision"))[0]["run_id"],
             "lesson": of("lesson")[0]["memory_id"], "deployment": of("deployment")[0]["id"],
             "load": str(max(row["nth"] for row in of("load", undone_at=None))),

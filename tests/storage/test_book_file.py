@@ -6,13 +6,13 @@ import os
 import shutil
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import CheckConstraint
+from tests.warm_python import program
 
 from keepbook import AsyncKeepbook, Conflict, Keepbook
 from keepbook.presets import CONTENT_LENGTH
@@ -78,7 +78,7 @@ with Keepbook(sys.argv[1], embedder="none") as kb:
 
 
 def other_process(*arguments: object) -> str:
-    command = [sys.executable, "-c", OTHER, *map(str, arguments)]
+    command = program(OTHER, *map(str, arguments))
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
@@ -161,7 +161,7 @@ def test_a_second_keepbook_leaves_the_locks_of_the_first(tmp_path: Path) -> None
     with Keepbook(path) as first:
         first.book("alice").remember("Plays the cello")
         open_backend(str(path), 1.0).close()
-        subprocess.run([sys.executable, "-c", READER, str(path)], check=True)
+        subprocess.run(program(READER, str(path)), check=True)
         assert log_of(path).exists()
         first.book("alice").remember("Plays chess")
     with Keepbook(path) as again:

@@ -3,7 +3,6 @@
 import os
 import sqlite3
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 from sqlalchemy import event, text
+from tests.warm_python import program
 
 from keepbook import Conflict, Invalid, Keepbook, KeepbookError, NotAllowed
 from keepbook.settings import Settings
@@ -154,7 +154,7 @@ def children(url: str, count: int) -> Iterator[list["subprocess.Popen[str]"]]:
     """Processes that have loaded everything and wait for a line before they open the book."""
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", CHILD, url, str(number)],
+            program(CHILD, url, str(number)),
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

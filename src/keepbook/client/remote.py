@@ -18,7 +18,7 @@ from keepbook.settings import load_settings
 
 HERE_ONLY = frozenset((
     "accept_clock", "become", "clock_trouble", "copied", "counted", "demo", "extensions", "facts",
-    "follow_counts", "image", "import_from", "meaning", "models", "outward", "owners", "perform_errand",
+    "follow_counts", "identities", "image", "import_from", "meaning", "models", "outward", "owners", "perform_errand",
     "queue_errands_in_turn", "settings", "sweep", "sweep_in_turn",
 ))  # fmt: skip
 """What an installation has only where its database is: files, programs, models, and what its operator does."""

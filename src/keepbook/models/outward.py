@@ -1,4 +1,5 @@
-"""The one way out to an address that a person, a page or a file names: models, their lists, vectors.
+"""The one way out to an address that a person, a page or a file names: models, their lists, vectors, where people sign
+in.
 
 The name is resolved once and the connection goes to what was found, while TLS still checks the name: nobody can give
 another answer in between. No redirect is followed. A server does not go to an address inside a network (its own
@@ -76,6 +77,7 @@ def named_hosts(settings: Settings) -> set[str]:
     """The hosts that whoever runs a server has named: in its settings, and in its environment, which no page writes."""
     told = from_environment()
     addresses = [told[name] for name in NAMED_BY if name in told]
+    addresses.append(settings.oidc_issuer or "")
     if said := ollama_host():
         addresses.append(said if "://" in said else f"//{said}")
     return {*settings.model_hosts, *filter(None, map(_host_of, addresses))}

@@ -18,6 +18,7 @@ from keepbook.book.ground import due
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.proposals import Proposal
+from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.choices import Choices
 from keepbook.book.owners.spending import Spent
 from keepbook.book.text.topics import find_topics
@@ -756,3 +757,23 @@ def test_a_turn_takes_the_place_of_an_earlier_one_only(alice: Any, place: int) -
     with pytest.raises(KeepbookError), alice.writing() as (tx, _):
         threads.add_message(tx, chat.id, "user", "Hello again", stamp(tx.clock()), instead_of=place)
     assert [one.text for one in chat.messages()] == ["Hello"]
+
+
+def test_of_an_incognito_chat_a_program_keeps_and_sees_nothing(kb: Any, alice: Any) -> None:
+    agent = kb.book("alice", by="agent", name="Helper")
+    chats = [alice.threads.start(incognito=True), alice.thread("private", incognito=True)]
+    for chat, ref in zip(chats, (chats[0].id, "private"), strict=True):
+        chat.add("user", "My lover is called Zoe", parts={"deeds": []})
+        for write in (
+            lambda ref=ref: agent.remember("Has a lover called Zoe", thread_id=ref, turn_ids=["1"]),
+            lambda chat=chat: agent.notes.bookmark(chat.id, 1),
+        ):
+            with pytest.raises(NotAllowed) as refused:
+                write()
+            assert refused.value.code == "incognito"
+    program = kb.book("alice", by="agent", hand=Actor("agent", remote=True))
+    assert program.threads.list() == []
+    with pytest.raises(NotFound):
+        program.threads.get(chats[0].id)
+    assert len(alice.threads.list()) == 2
+    assert alice.remember("Has a lover called Zoe", thread_id=chats[0].id, turn_ids=["1"]).event is not None

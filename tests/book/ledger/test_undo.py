@@ -378,7 +378,7 @@ def take(kb: Any, book: Any, name: str, one: int, other: int) -> Any:
     return getattr(book, name)(id)
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_any_write_in_any_book_can_be_undone_and_redone_at_once(kb: Any, walk: list[tuple[str, int, int]]) -> None:
     book = kb.book(f"walker {next(_numbers)}")

@@ -502,7 +502,7 @@ def assert_markdown(text: str, preset: Preset) -> None:
 
 
 @each_preset
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(entries=books())
 def test_hostile_contents_never_change_the_structure_or_exceed_a_budget(
     preset: Preset, entries: list[BlockEntry]
@@ -515,7 +515,7 @@ def test_hostile_contents_never_change_the_structure_or_exceed_a_budget(
 
 
 @each_preset
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data(), entries=books(most=12))
 def test_the_order_of_the_input_does_not_matter(preset: Preset, data: st.DataObject, entries: list[BlockEntry]) -> None:
     assert render(data.draw(st.permutations(entries)), preset, NOW) == render(entries, preset, NOW)
@@ -539,7 +539,7 @@ def test_a_thousand_memories_stay_within_the_budget_and_use_it(preset: Preset, l
         assert text.endswith(f"\n\n{1000 - len(shown)} more can be recalled with the {preset.recall_tool} tool.")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(
     total=st.integers(20, 300),
     entries=books(st.integers(4, 90).map(lambda length: "x" * length), most=25),
@@ -649,7 +649,7 @@ def shown_at(facts: dict[str, BlockEntry], when: str) -> set[str]:
     return ids
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(old=st.integers(0, 30), waiting=st.integers(1, 45), same_instant=st.booleans())
 def test_all_waiting_facts_have_been_shown_after_a_tenth_as_many_chats(
     old: int, waiting: int, same_instant: bool
@@ -664,7 +664,7 @@ def test_all_waiting_facts_have_been_shown_after_a_tenth_as_many_chats(
     assert {f"{n:08d}" for n in range(100, 100 + waiting)} <= seen
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(st.lists(st.sampled_from(["new", "edit", "chat"]), max_size=60))
 def test_a_new_or_edited_fact_is_among_the_next_ten_of_the_coach(steps: list[str]) -> None:
     facts: dict[str, BlockEntry] = {}

@@ -10,6 +10,7 @@ from tests.embedding import StandIn, meant
 from keepbook.book.chats import threads
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
+from keepbook.book.owners.authority import Actor
 from keepbook.errors import Conflict, KeepbookError, NotAllowed
 
 READS: dict[str, Callable[[Any], Any]] = {
@@ -92,7 +93,7 @@ def test_with_memory_off_the_person_goes_on_and_later_an_agent_too(kb: Any, alic
 
 def test_nobody_but_the_person_writes_of_a_topic_that_is_never_to_be_kept(kb: Any, alice: Any) -> None:
     agent = kb.book("alice", by="agent")
-    kept = agent.remember("Lives in Oslo")
+    kept, other = agent.remember("Lives in Oslo"), agent.remember("Plays the cello")
     alice.choose(never=["diabetes"])
     before = exported(alice)
     for wrong in (
@@ -102,12 +103,21 @@ def test_nobody_but_the_person_writes_of_a_topic_that_is_never_to_be_kept(kb: An
         lambda: agent.remember("Sees a doctor", tags=["diabetes"]),
         lambda: agent.remember("Sees a doctor", metadata={"why": "diabetes"}),
         lambda: agent.remember("Sees a doctor", subject="Diabetes"),
+        lambda: agent.remember("Sees a doctor", scope="diabetes-desk"),
+        lambda: agent.link(kept.id, other.id, "because_of_diabetes"),
+        lambda: agent.threads.start(agent="Diabetes helper"),
         lambda: agent.update(kept.id, "Lives in Oslo with diabetes"),
         lambda: agent.notes.write("Asked about diabetes"),
     ):
         assert code_of(wrong) == "never_topic"
     assert exported(alice) == before
     assert agent.remember("Drinks green tea").event
+
+
+def test_an_agent_whose_name_is_of_such_a_topic_still_writes_in_its_own_scope(kb: Any, alice: Any) -> None:
+    alice.choose(never=["diabetes"])
+    helper = kb.book("alice", by="agent", hand=Actor("bound", agent="diabetes-desk"))
+    assert helper.remember("Lives in Oslo", scope="diabetes-desk").event
 
 
 def test_a_line_that_was_there_before_its_topic_may_be_ended_and_confirmed(kb: Any, alice: Any) -> None:
@@ -140,6 +150,32 @@ def test_signs_that_nobody_sees_hide_no_topic(kb: Any, alice: Any) -> None:
         for said in (f"Has dia{unseen}betes", f"Works at Kasp{unseen}ersky"):
             assert code_of(lambda said=said: agent.remember(said)) == "never_topic"
             assert code_of(lambda said=said: alice.remember(said)) == "against_topic"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Has di\u0430b\u0435t\u0435s",  # Cyrillic а and е
+        "Has d\u0456\u0430betes",
+        "Has diabete\u0455 of the second kind",
+        "Has di\u03b1betes",  # Greek alpha
+        "Has D\u0399ABETES",  # a capital iota
+        "Has \uff44\uff49\uff41\uff42\uff45\uff54\uff45\uff53",  # wide
+        "Has \U0001d5f1\U0001d5f6\U0001d5ee\U0001d5ef\U0001d5f2\U0001d601\U0001d5f2\U0001d600",  # mathematical
+        "Works at K\u0430spersk\u0443",
+    ],
+)
+def test_letters_of_another_script_hide_no_topic(kb: Any, alice: Any, said: str) -> None:
+    alice.choose(never=["health", "Kaspersky"])
+    assert code_of(lambda: kb.book("alice", by="agent").remember(said)) == "never_topic"
+    assert code_of(lambda: alice.remember(said)) == "against_topic"
+
+
+def test_words_of_another_script_are_read_as_such(kb: Any, alice: Any) -> None:
+    alice.choose(never=["\u0440\u0430\u043a", "pack"])  # Russian, and one that looks nearly like it
+    agent = kb.book("alice", by="agent")
+    assert code_of(lambda: agent.remember("\u0423 \u043d\u0435\u0433\u043e \u0440\u0430\u043a")) == "never_topic"
+    assert agent.remember("\u0416\u0438\u0432\u0451\u0442 \u0441 \u0436\u0435\u043d\u043e\u0439").event
 
 
 def test_a_proposal_names_no_such_topic(kb: Any, alice: Any) -> None:

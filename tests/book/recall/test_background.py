@@ -1,11 +1,11 @@
 """The thread behind the writers: it waits for quiet, serves one after the other, and never holds up an end."""
 
 import subprocess
-import sys
 import threading
 from typing import Any
 
 import pytest
+from tests.warm_python import program
 
 from keepbook import ModelFailed
 from keepbook.book.recall import background
@@ -67,21 +67,23 @@ def test_a_program_that_ends_in_the_quiet_leaves_it_undone(monkeypatch: pytest.M
 
 
 ENDS = """
-import time
+import threading, time
 from keepbook.book.recall import background
 background.QUIET = 0.0
+begun = threading.Event()
 def work(owner):
     print("begun", flush=True)
-    time.sleep(0.5)
+    begun.set()
+    time.sleep(0.3)  # the program ends meanwhile
     print("ended", flush=True)
 filler = background.Filler(work)
 filler.nudge("alice")
-time.sleep(0.2)
+begun.wait()
 """
 
 
 @pytest.mark.process
 def test_a_program_that_ends_waits_for_what_is_under_way() -> None:
     """A thread inside an embedder's own code at the end of the interpreter is an abort."""
-    done = subprocess.run([sys.executable, "-c", ENDS], capture_output=True, text=True, check=False)
+    done = subprocess.run(program(ENDS), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["begun", "ended"], "")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keepbook.book.recall import nearest
-from keepbook.book.recall.nearest import Likeness, VectorIndex, codes_of
+from keepbook.book.recall.nearest import Likeness, VectorIndex, VectorRows
 from keepbook.book.recall.vectors import pack_vectors
 
 DIMS = 96
@@ -24,14 +24,22 @@ def loaded(rows: Any, per_chat: int = 0) -> VectorIndex:
     parts = [
         (f"chat {at // per_chat:04}", at % per_chat + 1) if per_chat else (f"{at:08}", 1) for at in range(len(rows))
     ]
-    return VectorIndex(len(rows), 0, parts, *codes_of(pack_vectors(rows), DIMS))
+    return gathered(parts, pack_vectors(rows))
+
+
+def gathered(parts: list[tuple[str, int]], held: list[bytes]) -> VectorIndex:
+    rows = VectorRows()
+    for start in range(0, len(held), 1000):
+        some = slice(start, start + 1000)
+        rows.add([(*part, vector) for part, vector in zip(parts[some], held[some], strict=True)])
+    return VectorIndex(len(held), 0, rows.parts, *rows.arrays(DIMS))
 
 
 def in_passages(rows: Any, per_text: int) -> VectorIndex:
     """The same directions, so many of them passages of one text."""
     held = [b"".join(pack_vectors(rows[at : at + per_text])) for at in range(0, len(rows), per_text)]
     parts = [(f"chat {at // 10:04}", at % 10 + 1) for at in range(len(held))]
-    return VectorIndex(len(held), 0, parts, *codes_of(held, DIMS))
+    return gathered(parts, held)
 
 
 @pytest.fixture

@@ -395,7 +395,7 @@ def test_of_the_past_what_did_not_change_is_found_by_the_index(alice: Any, monke
     assert [hit.id for hit in alice.recall("ferry from Moss", known=then - timedelta(days=9))] == []
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     books,
     st.lists(st.lists(WORDS | st.just("Kowalczik"), min_size=1, max_size=4).map(" ".join), min_size=1, max_size=4),

@@ -150,7 +150,7 @@ TURNS = st.lists(
 )
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TURNS, st.lists(st.sampled_from([*WORDS, "Kowalczik"]), min_size=1, max_size=4))
 def test_both_engines_find_the_same_turns_in_the_same_order(both_kbs: Any, turns: Any, asked: list[str]) -> None:
     found = []

@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+from tests.book.recall.test_vectors import Themes, meant
 
 from keepbook.book.recall.turns.told_days import told_days
 
@@ -22,6 +23,19 @@ def test_lines_stand_in_the_order_of_what_happened(alice: Any) -> None:
     assert [line.memory_id for line in lines] == [None, kept.id, None]
     assert lines[0].text == "I varnished the canoe on 4 May."
     assert [line.day.isoformat() for line in alice.timeline("the canoe", since="2024-06-11")] == ["2024-05-04"]
+
+
+def test_a_topic_nobody_named_is_found_by_meaning(kb: Any) -> None:
+    """A topic is less like what was told of it than two texts are that say the same."""
+    alice = meant(kb, embedder=Themes())
+    alice.thread("one").add("user", "Fed Bamse and the fund report.", "2024-05-06")
+    alice.meaning.embedder.floor = 0.85
+    alice.reindex()
+
+    assert [line.text for line in alice.timeline("the puppy")] == ["Fed Bamse and the fund report."]
+    assert not alice.recall_chats("the puppy")
+    alice.meaning.embedder.floor = 1.2
+    assert not alice.timeline("the puppy")
 
 
 def test_only_so_much_is_brought_and_the_most_about_the_topic(alice: Any) -> None:

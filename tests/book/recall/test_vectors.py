@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from keepbook import Keepbook, ModelFailed
-from keepbook.book.recall.nearest import codes_of, directions
+from keepbook.book.recall.nearest import VectorRows, directions
 from keepbook.book.recall.vectors import BATCH, Meaning, pack_vectors
 from keepbook.storage.tables.upkeep import vectors
 
@@ -112,7 +112,7 @@ STEPS = st.lists(
 _owners = count()
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_only_what_is_active_and_current_is_ever_found(kb: Any, steps: Any) -> None:
     owner = f"walker {next(_owners)}"
@@ -199,6 +199,26 @@ def test_a_stopped_reindex_goes_on_where_it_stopped(kb: Any) -> None:
     assert len(embedder.embedded) == BATCH + 20
 
 
+def test_where_another_was_quicker_the_rest_is_embedded_all_the_same(kb: Any, monkeypatch: Any) -> None:
+    class Beaten(Themes):
+        """While it embeds its first texts, somebody else stores the same."""
+
+        def embed(self, texts: Sequence[str]) -> Any:
+            if not self.embedded:
+                Meaning(kb._database, Themes()).fill("alice", most=1)
+            return super().embed(texts)
+
+    monkeypatch.setattr("keepbook.book.recall.vectors.BATCH", 2)
+    alice = meant(kb, embedder=Beaten())
+    with alice.transaction():
+        chat = alice.thread("one")
+        for number in range(7):
+            chat.add("user", f"The dog barked {number} times")
+
+    assert alice.reindex() == 5
+    assert held(kb) == 7
+
+
 def test_another_embedder_never_meets_the_vectors_of_the_first(kb: Any) -> None:
     first = meant(kb)
     first.remember("The dog is called Bamse")
@@ -279,7 +299,9 @@ def test_a_byte_a_number_keeps_the_direction() -> None:
     rows = np.random.default_rng(1).standard_normal((50, 384)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
 
-    again = directions(codes_of(pack_vectors(rows), 384)[0])
+    held = VectorRows()
+    held.add([("text", part, vector) for part, vector in enumerate(pack_vectors(rows))])
+    again = directions(held.arrays(384)[0])
     assert float((rows * again).sum(axis=1).min()) > 0.999
 
 

@@ -56,7 +56,7 @@ def test_own_words_behind_a_long_paste_are_read() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("ab >`~\n\t1"), max_size=80), st.integers(1, 400))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_spans_are_in_order_and_letters_keep_their_places(text: str, times: int) -> None:
     text = text * times
     spans = own_words(text)

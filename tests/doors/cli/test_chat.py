@@ -282,9 +282,8 @@ class Terminal:
     def __init__(self, *args: str, columns: int = 60) -> None:
         self._keyboard, child = pty.openpty()
         subprocess.run(["stty", "cols", str(columns), "rows", "40"], stdin=child, check=True)
-        env = os.environ | {"TERM": "xterm", "PYTHONUTF8": "1"}
         line = [sys.executable, "-m", "keepbook", "chat", *args]
-        self.process = subprocess.Popen(line, stdin=child, stdout=child, stderr=child, env=env, start_new_session=True)
+        self.process = subprocess.Popen(line, stdin=child, stdout=child, stderr=child, start_new_session=True)
         os.close(child)
         self._seen = ""
         self._decode = codecs.getincrementaldecoder("utf-8")().decode  # a letter may come in two pieces

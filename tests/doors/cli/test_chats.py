@@ -3,9 +3,11 @@
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +246,12 @@ def test_a_sweep_that_fails_says_so_and_leaves_the_chat(
     assert ask("threads", "list")[0]["state"] == "active"
 
 
+def alive(book_url: str) -> int:
+    """How many processes are known as alive over a book."""
+    with closing(sqlite3.connect(book_url)) as book:
+        return int(book.execute("SELECT count(*) FROM leases WHERE name LIKE 'server %'").fetchone()[0])
+
+
 @on_sqlite
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_sweeping_for_ever_ends_cleanly_when_told(
@@ -254,9 +262,10 @@ def test_sweeping_for_ever_ends_cleanly_when_told(
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline()) == {"done": {"close": 1}, "failed": []}
+        assert alive(book_url) == 1  # an upgrade that takes something away waits for it
         process.send_signal(how)
         rest, said = process.communicate(timeout=60)
-    assert (process.returncode, rest, said) == (0, "", "")
+    assert (process.returncode, rest, said, alive(book_url)) == (0, "", "", 0)
 
 
 @on_sqlite

@@ -1,14 +1,12 @@
 """`keepbook reindex` and `keepbook embedder`: what an embedder is to somebody at a terminal. No wait, no surprise."""
 
 import json
-import os
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import partial
@@ -19,9 +17,11 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert
 from tests.embedding import StandIn
+from tests.warm_python import program
 
 from keepbook import Keepbook
 from keepbook.models.embedders import install as installing
+from keepbook.models.embedders import remote
 from keepbook.models.minilm.weight_files import WEIGHTS, WORDS
 from keepbook.storage.tables.memory import terms
 
@@ -112,13 +112,14 @@ def test_a_sweep_that_cannot_embed_says_so_and_does_the_rest(
 # --- what a command may cost -----------------------------------------------------------------------------
 
 PROGRAM = """
-import sys
+import json, sys
 from keepbook.book.recall import background
 background.QUIET = background.LATEST = 3600.0  # so that no slow machine makes this a race
 from keepbook.doors.cli import main
-code = main(sys.argv[1:])
-sys.stderr.write(" ".join(sorted({"numpy", "onnxruntime", "tokenizers"} & set(sys.modules))))
-sys.exit(code)
+for command in json.loads(sys.argv[1]):
+    code = main([*command, *sys.argv[2:]])
+    loaded = {"numpy", "onnxruntime", "tokenizers"} & set(sys.modules)
+    print(command[0], code, *sorted(loaded), file=sys.stderr)
 """
 
 
@@ -126,15 +127,16 @@ sys.exit(code)
 def test_only_a_question_loads_the_model(book_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "auto")
 
-    def loaded(*args: str) -> str:
-        line = [sys.executable, "-c", PROGRAM, *args, "--db", book_url, "--json"]
-        done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
-        assert done.returncode == 0, done.stderr
-        return done.stderr
-
-    for command in (["remember", "The dog is called Bamse"], ["list"], ["block"], ["update", "dog", "The cat is Mons"]):
-        assert loaded(*command) == ""
-    assert loaded("recall", "which pet is it?") == "numpy onnxruntime tokenizers"
+    commands = [
+        ["remember", "The dog is called Bamse"], ["list"], ["block"], ["update", "dog", "The cat is Mons"],
+        ["recall", "which pet is it?"],
+    ]  # fmt: skip
+    line = [sys.executable, "-c", PROGRAM, json.dumps(commands), "--db", book_url, "--json"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [
+        "remember 0", "list 0", "block 0", "update 0", "recall 0 numpy onnxruntime tokenizers",
+    ]  # fmt: skip
 
 
 def test_a_question_embeds_a_small_backlog_first(ask: Any, stand_in: StandIn) -> None:
@@ -165,11 +167,12 @@ def test_with_a_large_backlog_words_answer_and_a_note_says_so(
 class Endpoint(BaseHTTPRequestHandler):
     how = "well"
     stand_in = StandIn()
+    given_up = threading.Event()
 
     def do_POST(self) -> None:
         given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if type(self).how == "late":
-            time.sleep(2)
+            self.given_up.wait(60)
         self.send_response(500 if type(self).how == "failing" else 200)
         self.end_headers()
         rows = self.stand_in.embed(given["input"])
@@ -201,7 +204,7 @@ def served() -> Iterator[Callable[[type[BaseHTTPRequestHandler]], str]]:
 def test_when_the_endpoint_fails_or_dawdles_words_answer_and_say_so(
     run: Any, ask: Any, served: Any, monkeypatch: pytest.MonkeyPatch, book_url: str, how: str
 ) -> None:
-    handler = type("Handler", (Endpoint,), {})
+    handler = type("Handler", (Endpoint,), {"given_up": threading.Event()})
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "openai:small")
     monkeypatch.setenv("KEEPBOOK_OPENAI_BASE_URL", served(handler) + "/v1")
     ask("remember", "The dog of the mill is old")
@@ -212,6 +215,8 @@ def test_when_the_endpoint_fails_or_dawdles_words_answer_and_say_so(
     assert ask("recall-chats", "pet")[0]["text"] == "The puppy barked at night"
 
     handler.how = how
+    waits = remote.ANSWER_WITHIN
+    monkeypatch.setattr(remote, "ANSWER_WITHIN", 0.1)  # nobody will answer: nobody need wait for it long
     for command, question in (("recall", "mill"), ("recall-chats", "night")):
         asked = run(command, question, "--json")
         assert asked.json[0]["reasons"][-1].startswith("words alone: the embedder ")
@@ -228,6 +233,8 @@ def test_when_the_endpoint_fails_or_dawdles_words_answer_and_say_so(
     ask("remember", "The tea of the tower is cold")
     assert contents(ask("recall", "tower")) == ["The tea of the tower is cold"]
     handler.how = "well"
+    handler.given_up.set()
+    monkeypatch.setattr(remote, "ANSWER_WITHIN", waits)
     assert contents(ask("recall", "drink")) == ["The tea of the tower is cold"]
 
 
@@ -336,21 +343,33 @@ def test_an_installed_model_that_rots_is_not_used_and_words_answer(
 # --- killed in the middle --------------------------------------------------------------------------------
 
 
+KILLED = """
+import os, signal, sys
+from keepbook.book.recall.vectors import Meaning
+from keepbook.doors.cli import main
+embed, batches = Meaning._embed, []
+def until_killed(self, *given):
+    batches.append(given)
+    if len(batches) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return embed(self, *given)
+Meaning._embed = until_killed
+main(sys.argv[1:])
+"""
+
+
 @on_sqlite
 def test_a_reindex_that_is_killed_goes_on_when_it_is_run_again(
     ask: Any, book_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    total = 400
+    total = 200
     with closing(Keepbook(book_url)) as kb, kb.book("alice").transaction() as alice:
         for number in range(total):
             alice.remember(f"Thing {number} lies in the attic of house {number % 7}", force=True)
     monkeypatch.setenv("KEEPBOOK_EMBEDDER", "auto")
-    process = subprocess.Popen([sys.executable, "-m", "keepbook", "reindex", "--db", book_url])
+    killed = subprocess.run(program(KILLED, "reindex", "--db", book_url), check=False)
+    assert killed.returncode == -signal.SIGKILL
     with closing(sqlite3.connect(book_url)) as file:
-        while process.poll() is None and file.execute("SELECT count(*) FROM vectors").fetchone()[0] < 64:
-            time.sleep(0.005)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
         done = file.execute("SELECT count(*) FROM vectors").fetchone()[0]
     assert 0 < done < total
     assert ask("reindex")["embedded"] == total - done

@@ -1,12 +1,12 @@
 """Behind a proxy: who a named proxy says the client is counts, and nobody else's word; over TLS cookies stay there."""
 
 import subprocess
-import sys
 import time
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.warm_python import program
 
 from keepbook import Keepbook
 from keepbook.demo.visitors import Turnstile, Visitors
@@ -132,7 +132,7 @@ print(sum(buckets.take("somebody", 600) >= 0 for _ in range(1000)))
 def test_workers_count_together() -> None:
     path, began = shared_file(), time.monotonic()
     try:
-        command = [sys.executable, "-c", TAKES, str(path)]
+        command = program(TAKES, str(path))
         workers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         through = sum(int(one.communicate()[0]) for one in workers)
         assert 600 <= through <= 600 + 10 * (time.monotonic() - began)

@@ -48,13 +48,17 @@ def test_it_is_done_elsewhere_and_in_the_context_of_whoever_asks() -> None:
 
 def test_one_thread_serves_who_comes_one_after_the_other_and_more_serve_a_crowd() -> None:
     threads, at_once, most, lock = WorkerThreads(3), 0, 0, threading.Lock()
+    crowd, all_at_work = False, threading.Event()
 
     def work(number: int) -> int:
         nonlocal at_once, most
         with lock:
             at_once += 1
             most = max(most, at_once)
-        time.sleep(0.01)
+            if at_once == 3:
+                all_at_work.set()
+        if crowd:
+            all_at_work.wait(60)
         with lock:
             at_once -= 1
         return number
@@ -63,6 +67,8 @@ def test_one_thread_serves_who_comes_one_after_the_other_and_more_serve_a_crowd(
         for number in range(5):
             assert await threads.do(lambda: work(0)) == 0, number
         assert most == 1
+        nonlocal crowd
+        crowd = True
         assert await asyncio.gather(*(threads.do(lambda one=one: work(one)) for one in range(20))) == list(range(20))
         assert most == 3  # never more than it has, and nobody was forgotten
 

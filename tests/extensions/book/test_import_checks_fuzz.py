@@ -294,7 +294,7 @@ def exported(book: Any) -> list[str]:
 
 
 @settings(
-    max_examples=8,
+    max_examples=4,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # three changes are small enough to read
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -95,7 +95,7 @@ def whole(kb: Any, alike: None) -> str:
 
 
 @settings(
-    max_examples=15,
+    max_examples=6,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # an example is one value: nothing to shrink
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -32,8 +32,8 @@ from keepbook.storage.database import Database
 from keepbook.storage.tables import shipped_tables
 from keepbook.storage.tables.declare import rules_of
 
-OUTSIDE = {"owners", "due", "tokens"}
-"""Tables that name an owner but hold no personal text, so that work can be found before anyone is served."""
+OUTSIDE = {"owners", "due", "tokens", "identities"}
+"""Tables that name an owner but hold nothing that was said: what is looked for before anyone is served."""
 
 BY_NAME = {table.name: table for table in every_table().declared}
 STRANGE = [table for table in every_table().of_extensions if table not in shipped_tables().of_extensions]

@@ -23,8 +23,8 @@ from keepbook.storage.database import upgrade
 from keepbook.storage.statements import split
 
 SHARED = {
-    "extensions", "owners", "due", "tokens", "leases", "page_sessions", "bars", "market_events", "event_symbols",
-    "batches", "former_bars", "former_events", "alembic_version",
+    "extensions", "owners", "due", "tokens", "identities", "leases", "page_sessions", "bars", "market_events",
+    "event_symbols", "batches", "former_bars", "former_events", "alembic_version",
 }  # fmt: skip
 """Tables without personal text, which work that serves no owner may search as it needs."""
 
@@ -251,7 +251,7 @@ def test_every_foreign_key_stays_within_one_owner() -> None:
     keys = [key for table in PARENTS_FIRST for key in table.foreign_key_constraints]
     assert keys
     for key in keys:
-        if key.table.name == "page_sessions":  # of a token, which names its owner
+        if key.table.name == "page_sessions":  # of a token or an identity, which names its owner
             continue
         assert (key.columns[0].name, key.elements[0].column.name) == ("owner", "owner")
 
@@ -260,4 +260,4 @@ def test_everything_with_personal_text_goes_with_its_owner() -> None:
     """A table that `erase` forgets would outlive the person who asked."""
     owned = {table.name for table in OWNED}
     with_owner = {table.name for table in PARENTS_FIRST if "owner" in table.c}
-    assert with_owner - owned == {"owners", "tokens"}  # their rows go, or lose the name, by hand
+    assert with_owner - owned == {"owners", "tokens", "identities"}  # their rows go, or lose the name, by hand

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -156,12 +155,14 @@ def test_an_endpoint_that_dawdles_is_not_waited_for(endpoint: Any, monkeypatch: 
     url, handler = endpoint
     for limit in ("ANSWER_WITHIN", "FILL_WITHIN"):
         monkeypatch.setattr(f"keepbook.models.embedders.remote.{limit}", 0.1)
-    handler.answer = lambda _: time.sleep(1) or {"data": [{"index": 0, "embedding": [1.0]}]}
+    given_up = threading.Event()
+    handler.answer = lambda _: {"data": [{"index": 0, "embedding": [1.0]}]} if given_up.wait(60) else {}
     embedder = choose_embedder("openai:small", base_url=url)
     assert embedder is not None
     for asked in (lambda: embedder.ask("tea"), lambda: embedder.embed(["tea"])):
         with pytest.raises(ModelFailed):
             asked()
+    given_up.set()
 
 
 def test_nobody_at_the_endpoint_is_a_failure_with_a_name() -> None:

@@ -99,7 +99,7 @@ def test_the_lists_are_short_and_every_form_is_heard(language: str) -> None:
 
 
 @given(st.sampled_from(["yes", "no", "ok", "the first", "2"]), st.sampled_from(["Rex", "my dog", "tomorrow", "it's 5"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=16, deadline=None)
 def test_a_word_more_is_something_said(form: str, more: str) -> None:
     assert whole_answer(f"{form} {more}") is None
     assert whole_answer(f"{more}. {form}") is None

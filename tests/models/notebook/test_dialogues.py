@@ -99,7 +99,7 @@ def _twin(words: str, lines: Sequence[MoveLine]) -> MoveLine | None:
 
 
 @given(dialogue=DIALOGUE, seed=st.integers(0, 2**32), preset=st.sampled_from(PRESETS))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @pytest.mark.both_engines
 def test_replies_and_kept_lines_agree_with_the_ledger(
     kb: Keepbook, dialogue: list[str], seed: int, preset: str

@@ -92,9 +92,9 @@ def test_a_long_message_costs_at_most_three_usual_ones(
     kinds = KINDS if reader == "plain" else {name: KINDS[name] for name in ("so so",)}
     floor = cost(understood, usual)
     for name, text in kinds.items():
-        spent = min(
-            cost(understood, text) for _ in range(2 if reader == "plain" else 1)
-        )  # other work can only add to it
+        spent = cost(understood, text)
+        if spent > MOST_RATIO * floor:  # other work can only add to it
+            spent = min(spent, cost(understood, text))
         assert spent <= MOST_RATIO * floor, (name, spent, floor)
 
 

@@ -85,7 +85,7 @@ def test_pasted_and_quoted_text_is_not_in_the_summary():
 
 
 @given(st.lists(st.text(max_size=200), max_size=5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=24, deadline=None)
 def test_any_text_can_be_summarised_and_titled(said: list[str]):
     turns = [DialogueTurn(n, "user", text) for n, text in enumerate(said)]
     assert len(summarise("Earlier words.", turns)) <= LIMIT

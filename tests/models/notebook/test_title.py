@@ -77,7 +77,7 @@ def test_what_was_withdrawn_is_in_no_title():
 
 
 @given(st.lists(st.text(max_size=120), max_size=3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_title_is_short_and_was_said(said: list[str]):
     found = named(*said)
     assert len(found.split()) <= MOST_WORDS

@@ -200,17 +200,27 @@ class Chats:
 
     def _open(self, *, preset: str | None = None, **told: Any) -> Chat:
         with self._book.writing(preset) as (tx, chosen):
+            if not self._book.hand.is_person:
+                switches.refuse_topics(tx, "", (told.get("agent"),))
             owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
             return Chat(self._book, threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told))
 
     def get(self, thread_id: str) -> Chat:
         with self._book.reading() as (tx, _, _):
-            return Chat(self._book, threads.get_thread(tx, thread_id))
+            thread = threads.get_thread(tx, thread_id)
+            if self._is_hidden(tx, thread):
+                raise threads.no_chat(thread_id)
+            return Chat(self._book, thread)
 
     def list(self, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
         """The chats, the last touched first."""
         with self._book.reading() as (tx, _, _):
-            return threads.list_threads(tx, state=state, trash=trash, limit=limit)
+            found = threads.list_threads(tx, state=state, trash=trash, limit=limit)
+            return [thread for thread in found if not self._is_hidden(tx, thread)]
+
+    def _is_hidden(self, tx: Tx, thread: Thread) -> bool:
+        """Whether a program asks for what the person says in an incognito chat."""
+        return thread.incognito and self._book.hand.is_program and person_spoke(tx, thread.id)
 
     def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
         with self._book.writing() as (tx, _):
@@ -294,6 +304,8 @@ class Journal:
 
     def bookmark(self, thread_id: str, turn: int) -> Note:
         with self._book.writing() as (tx, _):
+            if not self._book.hand.is_person:
+                switches.refuse_incognito(tx, thread_id)
             noted = notes.bookmark(tx, stamp(tx.clock()), thread_id, turn)
             self._heed_topics(tx, noted)
             return noted

@@ -186,8 +186,8 @@ def clean_turn(role: str, text: str) -> str:
 
 def find_session(tx: Tx, session: str) -> Thread | None:
     """The chat of an outside program's session, if it has begun."""
-    found = tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.session == session)).first()
-    return None if found is None else to_thread(found)
+    row = tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.session == session)).first()
+    return row and to_thread(row)
 
 
 def announce_turn(tx: Tx, thread_id: str, turn: int, role: str, text: str) -> None:
@@ -382,15 +382,18 @@ def get_thread(tx: Tx, thread_id: str) -> Thread:
     return to_thread(_row(tx, thread_id))
 
 
+def _row(tx: Tx, thread_id: str) -> Any:
+    if (row := _find(tx, thread_id)) is None:
+        raise no_chat(thread_id)
+    return row
+
+
 def _find(tx: Tx, thread_id: str) -> Any:
     return _ONE.first(tx.conn, {"owner": tx.owner, "id": sought(thread_id)})
 
 
-def _row(tx: Tx, thread_id: str) -> Any:
-    row = _find(tx, thread_id)
-    if row is None:
-        raise NotFound(f"there is no chat {thread_id!r} in this book", field="thread")
-    return row
+def no_chat(thread_id: str) -> NotFound:
+    return NotFound(f"there is no chat {thread_id!r} in this book", field="thread")
 
 
 def is_thread_in_trash(tx: Tx, thread_id: str) -> bool:
@@ -444,6 +447,5 @@ def _set(tx: Tx, thread_id: str, **values: Any) -> Thread:
 _ONE = PreparedStatement(select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id")))
 _SAY = PreparedStatement(insert(messages), messages.c.keys())
 _OF_THREAD = (messages.c.owner == bindparam("owner"), messages.c.thread_id == bindparam("thread_id"))
-_SAID = PreparedStatement(
-    select(messages).where(*_OF_THREAD, messages.c.turn > bindparam("after")).order_by(messages.c.turn)
-)
+_AFTER = messages.c.turn > bindparam("after")
+_SAID = PreparedStatement(select(messages).where(*_OF_THREAD, _AFTER).order_by(messages.c.turn))

@@ -88,6 +88,17 @@ class Filling(NamedTuple):
     is_full: bool
 
 
+class ChosenLines(NamedTuple):
+    """What of some memories fills the block, taken in another order than they stand in."""
+
+    order: Sequence[BlockEntry]
+    taken: Sequence[BlockEntry]
+    filling: Filling
+    faded: set[str]
+    mixed: bool  # whether others than the person wrote some of it
+    is_decided: bool  # whether nothing that stands behind these can enter, if one budget is for all
+
+
 IN_BLOCK = Fate("in_block")
 OVER_LIMIT = Fate("cut", "over the number of lines")
 OVER_BUDGET = Fate("cut", "over the token budget")
@@ -193,13 +204,16 @@ def is_persons_line(entry: BlockEntry) -> bool:
 
 def _persons_half_first(
     order: Sequence[BlockEntry], persons: Sequence[BlockEntry], preset: BlockRules
-) -> list[BlockEntry]:
+) -> tuple[list[BlockEntry], bool]:
     """The order in which lines are taken: what of the person's fills half of every budget, then all others as they
-    stand in `order`."""
+    stand in `order`. And whether a line more of the person's would be too much for that half."""
     limit = preset.selection.limit
-    if limit is not None:
-        persons = persons[: (limit + 1) // 2]
-    first = [one.entry for one in _fill(persons, preset, parts=2).kept]
+    half = _fill(persons if limit is None else persons[: (limit + 1) // 2], preset, parts=2)
+    return _behind(half, order), half.is_full
+
+
+def _behind(half: Filling, order: Sequence[BlockEntry]) -> list[BlockEntry]:
+    first = [one.entry for one in half.kept]
     taken = {entry[0] for entry in first}
     return first + [entry for entry in order if entry[0] not in taken]
 
@@ -267,36 +281,44 @@ def decides(
     faded = _faded_ids([*entries, *persons], preset, now)
     order, theirs = (_by_priority([one for one in some if one.id not in faded]) for some in (entries, persons))
     half = _fill(theirs, preset, parts=2)
-    if not (half.is_full or every_person):
-        return False
-    first = [one.entry for one in half.kept]
-    taken = {entry.id for entry in first}
-    return _fill([*first, *(entry for entry in order if entry.id not in taken)], preset).is_full
+    return (half.is_full or every_person) and _fill(_behind(half, order), preset).is_full
 
 
 def render(entries: Sequence[BlockEntry], preset: BlockRules, now: str, *, count: int | None = None) -> ComposedBlock:
-    """The block of these memories at `now`, and the fate of each. `count` is how many there are in all, where these are
-    only those that decide it."""
-    count = len(entries) if count is None else count
-    selection, faded = preset.selection, _faded_ids(entries, preset, now)
-    fates = dict.fromkeys(faded, Fate("recall_only", f"its score is under {preset.floor}"))
+    """The block of these memories, and the fate of each. `count` is how many there are, where these decide it."""
+    return _compose(_choose(entries, preset, now), preset, len(entries) if count is None else count)
+
+
+def render_first(entries: Sequence[BlockEntry], preset: BlockRules, now: str, count: int) -> ComposedBlock | None:
+    """The same block where these are the first there are of `count`; None if one behind them might enter it."""
+    choice = _choose(entries, preset, now)
+    return _compose(choice, preset, count) if choice.is_decided else None
+
+
+def _choose(entries: Sequence[BlockEntry], preset: BlockRules, now: str) -> ChosenLines:
+    faded = _faded_ids(entries, preset, now)
     rest = [entry for entry in entries if entry.id not in faded] if faded else entries
-    order = _by_recency(rest) if selection.kind == "recent" else _by_priority(rest)
-    fates |= dict.fromkeys([entry.id for entry in order], OVER_BUDGET)
+    order = _by_recency(rest) if preset.selection.kind == "recent" else _by_priority(rest)
     persons = [entry for entry in order if entry[8] == "profile" or is_persons_line(entry)]
     mixed = len(persons) < len(order)
-    taken = _persons_half_first(order, persons, preset) if mixed else order
-    if selection.limit is not None:
-        fates |= dict.fromkeys([entry.id for entry in taken[selection.limit :]], OVER_LIMIT)
-        taken = taken[: selection.limit]
+    taken, half_is_full = _persons_half_first(order, persons, preset) if mixed else (order, True)
+    filling = _fill(taken[: preset.selection.limit], preset)
+    return ChosenLines(order, taken, filling, faded, mixed, half_is_full and filling.is_full)
 
-    kept = _fit(taken, preset, count)
+
+def _compose(choice: ChosenLines, preset: BlockRules, count: int) -> ComposedBlock:
+    selection = preset.selection
+    fates = dict.fromkeys(choice.faded, Fate("recall_only", f"its score is under {preset.floor}"))
+    fates |= dict.fromkeys([entry.id for entry in choice.order], OVER_BUDGET)
+    if selection.limit is not None:
+        fates |= dict.fromkeys([entry.id for entry in choice.taken[selection.limit :]], OVER_LIMIT)
+    kept = _fit(choice.filling, preset, count)
     if not kept:
         return ComposedBlock("", (), fates)
     if selection.kind == "ordered":
         kept.sort(key=_by_category)
-    elif mixed:
-        place = {entry[0]: at for at, entry in enumerate(order)}
+    elif choice.mixed:
+        place = {entry[0]: at for at, entry in enumerate(choice.order)}
         kept.sort(key=lambda one: place[one[1][0]])
     fates |= dict.fromkeys([one.entry.id for one in kept], IN_BLOCK)
     return _lay_out(kept, preset, count, fates)
@@ -327,9 +349,9 @@ def _lay_out(kept: Sequence[ChosenEntry], preset: BlockRules, count: int, fates:
     return ComposedBlock(block_text(lines), tuple(shown), fates, tuple(lines))
 
 
-def _fit(order: Sequence[BlockEntry], preset: BlockRules, count: int) -> list[ChosenEntry]:
-    """What stays of `order`, still in that order. `count` includes what faded."""
-    kept, sizes, _ = _fill(order, preset)
+def _fit(filling: Filling, preset: BlockRules, count: int) -> list[ChosenEntry]:
+    """What stays of it, still in that order. `count` includes what faded."""
+    kept, sizes, _ = filling
     # The heading and the last line must fit as well; that may cost a few lines more.
     while kept and not _fits(kept, sizes, preset, count):
         last = kept.pop()

@@ -195,7 +195,7 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation:
         edited_at=at,
     )
     if _is_typed(origin, said):
-        ask_about_topics(tx, *topic_texts(text, state.subject))
+        ask_about_topics(tx, *topic_texts(text, state))
     known = find_alike(tx, text.content, state.category, state.subject, state.scope, at)
     found = _said_before(Change(tx, origin, preset, "remember", at, ""), known, said, text, state)
     if found is not None:
@@ -295,7 +295,7 @@ def update(
     if after == state and said.valid_from is None and says_the_same(row, text):
         return change.unchanged()
     if _is_typed(origin, said):
-        ask_about_topics(tx, *topic_texts(text, after.subject), before=row.content)
+        ask_about_topics(tx, *topic_texts(text, after), before=row.content)
     room_for_text(tx, version_text(text))
     written = change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
     return with_cap(origin, said.importance, written)

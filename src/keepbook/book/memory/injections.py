@@ -23,6 +23,7 @@ from keepbook.book.memory.block import (
     is_decided_in_order,
     is_persons_line,
     render,
+    render_first,
 )
 from keepbook.book.memory.block_rules import read_rules, spell_rules
 from keepbook.book.memory.history.as_of import before_injection, block_entry, by_instant, past_entries
@@ -56,8 +57,8 @@ class Injection(NamedTuple):
 
 
 NOTHING = Injection("", ())
-FIRST = 256
-"""So many memories are read at first; more than most blocks have lines."""
+TOKENS_OF_LINE, FIRST = 10, 256
+"""Most lines have more tokens: so of a block of 1,500 tokens 150 memories are read at first, and at most so many."""
 
 
 class PersonsLines(NamedTuple):
@@ -79,27 +80,34 @@ def present_block(tx: Tx, preset: Preset, now: str, *, scope: str | None = None)
     """The same block, without the fates of what is not in it: it reads as much of the book as decides the block."""
     if not is_decided_in_order(preset):
         return preview(tx, preset, now, scope=scope)
-    rows = _ordered(scope, goes_on=False).tuples(tx.conn, {"owner": tx.owner, "most": FIRST})
-    if len(rows) < FIRST:
+    at_first = _lines_at_first(preset)
+    rows = _ordered(scope, goes_on=False).tuples(tx.conn, {"owner": tx.owner, "most": at_first})
+    if len(rows) < at_first:
         return render(_entries(tx, preset, now, rows), preset, now)
     stands = standing(tx, now)
-    ahead = _holding_earlier(tx, stands.stand_ins(scope), now)
+    stand_ins = _holding_earlier(tx, stands.stand_ins(scope), now)
+    ahead = [*stand_ins, *_holding(rows, now)]
+    block = render_first(_sure(ahead, rows[-1]), preset, now, stands.count(scope))
+    if block is not None:
+        return block
     persons = _first_of_person(tx, stands, now, scope)
-    theirs = [*persons.entries, *filter(is_persons_line, ahead)]
-    while True:
-        ahead += _as_entries(row for row in rows if is_valid_at(row[18], row[19], now))
-        last = rows[-1]
-        sure = [entry for entry in ahead if comes_before(entry, last[7], last[21])]
+    theirs = [*persons.entries, *filter(is_persons_line, stand_ins)]
+    while rows:
+        last, sure = rows[-1], _sure(ahead, rows[-1])
         if decides(sure, theirs, preset, now, every_person=persons.are_all):
             break
         after = {"importance": last[7], "updated_at": last[21], "id": last[0]}
-        rows = _ordered(scope, goes_on=True).tuples(tx.conn, {"owner": tx.owner, "most": len(ahead) + FIRST, **after})
-        if not rows:
-            sure = ahead
-            break
+        rows = _ordered(scope, goes_on=True).tuples(tx.conn, {"owner": tx.owner, "most": 2 * len(ahead) + 1, **after})
+        ahead += _holding(rows, now)
+    else:
+        sure = ahead
     return render(
         list({entry.id: entry for entry in (*sure, *theirs)}.values()), preset, now, count=stands.count(scope)
     )
+
+
+def _lines_at_first(preset: Preset) -> int:
+    return min((preset.selection.total or 0) // TOKENS_OF_LINE + 1, FIRST)
 
 
 def preview_of_all(tx: Tx, preset: Preset, now: str) -> tuple[ComposedBlock, list[Any]]:
@@ -294,13 +302,20 @@ def _first_of_person(tx: Tx, stands: Standing, now: str, scope: str | None) -> P
     else:
         rows = _ordered(scope, goes_on=False, persons=True).tuples(tx.conn, {**mine, "most": FIRST})
     are_all = stands.persons is not None or len(rows) < FIRST
-    entries = _as_entries(row for row in rows if is_valid_at(row[18], row[19], now))
-    if not are_all:
-        entries = [entry for entry in entries if comes_before(entry, rows[-1][7], rows[-1][21])]
-    return PersonsLines(entries, are_all)
+    entries = _holding(rows, now)
+    return PersonsLines(entries if are_all else _sure(entries, rows[-1]), are_all)
 
 
 _THESE = PreparedForIds(lambda ids: _PRESENT.where(memories.c.id.in_(ids)))
+
+
+def _holding(rows: Iterable[Any], now: str) -> list[BlockEntry]:
+    return _as_entries(row for row in rows if is_valid_at(row[18], row[19], now))
+
+
+def _sure(entries: Iterable[BlockEntry], last: Any) -> list[BlockEntry]:
+    """Those that stand before whatever comes after this row."""
+    return [entry for entry in entries if comes_before(entry, last[7], last[21])]
 
 
 def _as_entries(rows: Iterable[Any]) -> list[BlockEntry]:

@@ -16,6 +16,7 @@ from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_state, to_version, version_rows
 from keepbook.book.memory.memory_json import row_to_memory
+from keepbook.book.owners.switches import refuse_topics
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -63,6 +64,8 @@ def link(tx: Tx, origin: Origin, from_ref: str, to_ref: str, relation: str) -> L
             )
     if (row := _standing(tx, from_id, to_id, word)) is not None:
         return to_link(row)
+    if origin.actor != "person":
+        refuse_topics(tx, "", (word.replace("_", " "),))
     at = ledger.begin_entry(tx)
     id = new_id()
     after = {

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select
 
+from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import clean_count, sought
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.to_json import LazyValues, Page
 from keepbook.book.ledger import ledger
 from keepbook.book.memory import injections
 from keepbook.book.memory.block import Fate
-from keepbook.book.memory.history.standing import standing
+from keepbook.book.memory.history.standing import entries_since, standing
 from keepbook.book.memory.labels import (
     NOTHING,
     LabelFilter,
@@ -21,8 +22,19 @@ from keepbook.book.memory.labels import (
     bound,
     has_each_label,
     has_labels,
+    keys_of,
 )
-from keepbook.book.memory.memories import EVERY_SCOPE, IN_STATE, IS_ACTIVE, SHOWN, WHOLE, Memory, in_scope
+from keepbook.book.memory.memories import (
+    EVERY_SCOPE,
+    IN_STATE,
+    IS_ACTIVE,
+    SHOWN,
+    WHOLE,
+    Memory,
+    State,
+    fits_scope,
+    in_scope,
+)
 from keepbook.book.memory.memory_json import as_memory, memory_to_json, row_to_memory
 from keepbook.book.text.indexes.beginnings import begins_a_word, ids_with_beginnings
 from keepbook.book.text.words import fold_text
@@ -35,8 +47,8 @@ from keepbook.storage.tables.memory import memories, versions
 MOST_GLANCES, MOST_AT_A_GLANCE = 64, 5_000
 """How many overviews are held, and of how many memories at most."""
 MOST_TOTALS = 1_000
-_TOTALS: dict[tuple[Any, ...], int] = {}
-"""How many a list has in all, by the hash of the ledger's end: it holds until something is written."""
+_TOTALS: dict[tuple[Any, ...], "CountedList"] = {}
+"""How many a list has in all, by owner and what is asked for: what was written since is counted on."""
 _GLANCES: dict[tuple[str, str, Preset, str], "Overview"] = {}
 
 
@@ -89,17 +101,61 @@ def list_page(
 
 
 def _total(tx: Tx, now: str, kind: "_Kind", asked: Mapping[str, str]) -> int:
-    """How many there are of a kind: as the book has them counted, else counted anew after each write."""
+    """How many there are of a kind: as the book has them counted, else counted once in a program, and on."""
     if kind.state == "active" and not kind.subject and not kind.labels:
         return standing(tx, now).count_active(kind.scope, asked.get("category"))
-    key = (ledger.chain_head(tx).hash, kind, *sorted(asked.items()))
-    total = _TOTALS.get(key)
-    if total is None:
-        total = int(_count_query(kind).tuples(tx.conn, asked)[0][0])
+    key = (tx.owner, kind, *sorted(asked.items()))
+    known = _TOTALS.get(key)
+    found = None if known is None else _counted_on(tx, known, kind, asked)
+    if found is None:
+        head = ledger.chain_head(tx)
+        found = CountedList(head.seq, head.hash, int(_count_query(kind).tuples(tx.conn, asked)[0][0]))
+    if found is not known:
         if len(_TOTALS) >= MOST_TOTALS:
             _TOTALS.clear()
-        _TOTALS[key] = total
-    return total
+        _TOTALS[key] = found
+    return found.total
+
+
+class CountedList(NamedTuple):
+    """How many a list has in all, and the ledger's entry up to which they were counted."""
+
+    seq: int
+    hash: str
+    total: int
+
+
+def _counted_on(tx: Tx, known: CountedList, kind: "_Kind", asked: Mapping[str, str]) -> CountedList | None:
+    """The same after what was written since; None where that cannot be told."""
+    rows = entries_since(tx, known.seq, known.hash)
+    if rows is None or len(rows) == 1:
+        return None if rows is None else known
+    before: dict[str, Any] = {}
+    for _, _, id, told, _ in rows[1:]:
+        if id is not None:
+            before.setdefault(id, None if told is None else stored_json.load_json(told))
+    gone = len(_listed_before(tx, before, kind, asked))
+    come = sum(int(many) for (many,) in _count_these(kind).tuples(tx.conn, list(before), asked)) if before else 0
+    return CountedList(rows[-1][0], rows[-1][1], known.total - gone + come)
+
+
+def _listed_before(tx: Tx, before: Mapping[str, Any], kind: "_Kind", asked: Mapping[str, str]) -> list[str]:
+    """Those of these memories that a list had, when they were as they are told here."""
+    states = {id: State(**told) for id, told in before.items() if told is not None}
+    wanted = {key for name, key in asked.items() if name.startswith("label_")}
+    labels: dict[tuple[str, int], set[str]] = {}
+    if wanted and states:
+        rows = _LABELLED.tuples(tx.conn, list(states), {"owner": tx.owner})
+        labels = {(id, version): keys_of(metadata, tags) for id, version, metadata, tags in rows}
+    return [
+        id
+        for id, state in states.items()
+        if kind.state in ("all", state.name)
+        and fits_scope(state.scope, kind.scope)
+        and (not kind.category or state.category == asked["category"])
+        and (not kind.subject or fold_text(state.subject or "") == asked["subject"])
+        and wanted <= labels.get((id, state.version), set())
+    ]
 
 
 class _Kind(NamedTuple):
@@ -142,6 +198,19 @@ def _page_query(kind: _Kind, goes_on: bool) -> PreparedStatement:
         together = and_(memories.c.created_at == when, memories.c.id > bindparam("id"))
         query = query.where(or_(memories.c.created_at > when, together))
     return PreparedStatement(query)
+
+
+@lru_cache(maxsize=256)
+def _count_these(kind: _Kind) -> PreparedForIds:
+    conditions = _conditions(kind._replace(many=True))
+    return PreparedForIds(lambda ids: select(func.count()).where(*conditions, memories.c.id.in_(ids)))
+
+
+_LABELLED = PreparedForIds(
+    lambda ids: select(versions.c.memory_id, versions.c.version, versions.c.metadata, versions.c.tags).where(
+        versions.c.owner == bindparam("owner"), versions.c.memory_id.in_(ids)
+    )
+)
 
 
 class Brief(NamedTuple):

@@ -30,7 +30,7 @@ from keepbook.book.memory.memories import (
     to_state,
 )
 from keepbook.book.memory.memory_json import json_to_fields, memory_to_json, told_memory
-from keepbook.book.owners.switches import refuse_memory_off, refuse_topics
+from keepbook.book.owners.switches import refuse_incognito, refuse_memory_off, refuse_topics
 from keepbook.book.text.indexes.word_index import (
     IndexedText,
     mark_put_away,
@@ -197,6 +197,8 @@ class Change:
         """Carry out the change: the state becomes `after`, and `text` (if given) the next version."""
         if self.origin.actor == "agent":  # also by way of an extension
             refuse_memory_off(self.tx)
+        if text is not None and self.origin.is_agent:
+            refuse_incognito(self.tx, text.thread_id)
         if text is None:
             self._refuse_weakening(after)
         if text is not None or after.name == "active":
@@ -232,9 +234,9 @@ class Change:
         that stand may stay."""
         if self.origin.actor == "person":
             return
-        content, more = topic_texts(said, after.subject)
+        content, more = topic_texts(said, after, own=self.tx.reach)
         if self.before is not None and self.before.name == "active":
-            before, beside = topic_texts(self.row, self.row.subject)
+            before, beside = topic_texts(self.row, self.before, own=self.tx.reach)
             content = "" if content == before else content
             more = tuple(new for new, old in zip(more, beside, strict=True) if new != old)
         refuse_topics(self.tx, content, more)
@@ -304,9 +306,11 @@ def refuse_guarded(tx: Tx, origin: Origin, id: str) -> None:
             raise NotAllowed(f"memory {id} is a {called}; only the person changes it", code="person_only")
 
 
-def topic_texts(said: Any, subject: str | None) -> tuple[str, tuple[str | None, ...]]:
-    """What is looked at for topics never to be kept: the words, and what stands beside them."""
-    return said.content, (subject, said.summary, said.body, said.tags, said.metadata)
+def topic_texts(said: Any, state: State, *, own: str | None = None) -> tuple[str, tuple[str | None, ...]]:
+    """What is looked at for topics never to be kept: the words, and what stands beside them. A token that speaks for
+    one agent did not choose its `own` scope."""
+    scope = None if state.scope == own else state.scope
+    return said.content, (state.subject, scope, said.summary, said.body, said.tags, said.metadata)
 
 
 def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:

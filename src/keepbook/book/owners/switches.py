@@ -7,14 +7,16 @@ transaction has an embedder. The switches are read with the end of the ledger, s
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, or_, select
 
 from keepbook.book.ground import stored_json
+from keepbook.book.ground.limits import sought
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict, NotAllowed
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables.chats import threads
 from keepbook.storage.tables.choices import choices
 
 MEMORY_OFF = "the person has switched memory off; nothing is read or kept until they switch it on again"
@@ -33,6 +35,16 @@ def never_topics(tx: Tx) -> tuple[str, ...]:
 def refuse_memory_off(tx: Tx) -> None:
     if not is_memory_on(tx):
         raise NotAllowed(MEMORY_OFF, code="memory_off")
+
+
+def refuse_incognito(tx: Tx, thread: str | None) -> None:
+    """Refuse to keep what was said in a chat that remembers nothing; `thread` is its id or its session."""
+    if thread is None:
+        return
+    named = or_(threads.c.id == sought(thread), threads.c.session == sought(thread))
+    query = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.incognito == 1, named).limit(1)
+    if tx.conn.execute(query).first() is not None:
+        raise NotAllowed("that chat is incognito; only the person keeps anything of it", code="incognito")
 
 
 def touched_topics(tx: Tx, content: str, more: Iterable[str | None] = ()) -> list[str]:

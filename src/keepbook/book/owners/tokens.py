@@ -24,7 +24,7 @@ from keepbook.book.owners.owners import clean_owner
 from keepbook.errors import Invalid, NotAllowed, NotFound
 from keepbook.storage.database import Database
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables.upkeep import page_sessions, tokens
+from keepbook.storage.tables.upkeep import identities, page_sessions, tokens
 
 KINDS = ("person", "agent", "service")
 USUAL_SCOPES = ("read", "write")
@@ -68,11 +68,12 @@ class NewToken:
 class Tokens:
     """The tokens of an installation: `kb.tokens`."""
 
-    def __init__(self, database: Database, administrator: str | None = None) -> None:
-        """`administrator` is the address by which service tokens are made, where it is another."""
+    def __init__(self, database: Database, administrator: str | None = None, *, locked: bool = False) -> None:
+        """`administrator` is the address by which service tokens are made, where it is another; `locked` says that
+        nobody is served unknown, also where there is no token yet: people sign in elsewhere."""
         self._database = database
         self._administrator = administrator
-        self._asked_for = False
+        self._asked_for = locked
 
     def create(
         self,
@@ -93,7 +94,7 @@ class Tokens:
         row = {
             "id": id,
             "owner": _owner_of(kind, owner),
-            "hash": _hash(secret),
+            "hash": hash_of(secret),
             "kind": kind,
             "scopes": ",".join(authority.clean_scopes(kind, scopes)),
             "name": clean_optional(name, "name", 80),
@@ -171,7 +172,7 @@ class Tokens:
     def check(self, secret: str) -> Token | None:
         """The token behind a secret, if it is still valid."""
         now = self._database.clock()
-        asked = {"hash": _hash(secret)}
+        asked = {"hash": hash_of(secret)}
         row = self._database.query_once(lambda conn: _BY_HASH.first(conn, asked))
         if row is None or not (known := _to_token(row)).opens(now):
             return None
@@ -200,7 +201,7 @@ class Tokens:
         """Start a session of the pages for a token; returns its secret, this once."""
         now = self._database.clock()
         secret = f"kbs_{secrets.token_urlsafe(32)}"
-        row = {"hash": _hash(secret), "token_id": token_id, "created_at": stamp(now), "expires_at": stamp(now + KEPT)}
+        row = {"hash": hash_of(secret), "token_id": token_id, "created_at": stamp(now), "expires_at": stamp(now + KEPT)}
         with self._database.unscoped(writes=True) as conn:
             closed = select(tokens.c.id).where(tokens.c.revoked_at.isnot(None))
             over = or_(page_sessions.c.expires_at <= stamp(now), page_sessions.c.token_id.in_(closed))
@@ -210,16 +211,28 @@ class Tokens:
 
     def of_session(self, secret: str) -> Token | None:
         """The token behind a session of the pages, while both are valid."""
-        asked = {"hash": _hash(secret), "now": stamp(self._database.clock())}
+        asked = {"hash": hash_of(secret), "now": stamp(self._database.clock())}
         row = self._database.query_once(lambda conn: _BY_SESSION.first(conn, asked))
-        if row is None or not (known := _to_token(row)).opens(self._database.clock()):
+        if row is None:
+            return self._signed_in_elsewhere(asked)
+        known = _to_token(row)
+        if not known.opens(self._database.clock()):
             return None
         return known if known.kind == "person" else None  # whoever wrote that row: no other kind signs in
+
+    def _signed_in_elsewhere(self, asked: dict[str, str]) -> Token | None:
+        """What a session opens that was begun at a provider: the person's book, and nothing that an administrator
+        does. It is no token: nobody can send it as one, and none is made with it."""
+        row = self._database.query_once(lambda conn: _BY_IDENTITY.first(conn, asked))
+        if row is None:
+            return None
+        begun, over = parse_stamp(row.begun_at), parse_stamp(row.over_at)
+        return Token(row.id, row.owner, "person", USUAL_SCOPES, None, begun, over, None, begun)
 
     def sign_out(self, secret: str) -> None:
         """End a session; its token stays valid."""
         with self._database.unscoped(writes=True) as conn:
-            conn.execute(delete(page_sessions).where(page_sessions.c.hash == _hash(secret)))
+            conn.execute(delete(page_sessions).where(page_sessions.c.hash == hash_of(secret)))
 
     def asked_for(self) -> bool:
         """Whether a token was ever made here: from then on every request needs one."""
@@ -251,7 +264,7 @@ def _later_than(now: datetime, expires: str | None) -> str | None:
     return expires
 
 
-def _hash(secret: str) -> str:
+def hash_of(secret: str) -> str:
     """Enough for a secret of 256 random bits, which nobody can guess word by word."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -307,6 +320,18 @@ _BY_SESSION = PreparedStatement(
     select(tokens)
     .join(page_sessions, page_sessions.c.token_id == tokens.c.id)
     .where(page_sessions.c.hash == bindparam("hash"), page_sessions.c.expires_at > bindparam("now"))
+)
+
+_BY_IDENTITY = PreparedStatement(
+    select(
+        identities.c.id,
+        identities.c.owner,
+        page_sessions.c.created_at.label("begun_at"),
+        page_sessions.c.expires_at.label("over_at"),
+    )
+    .join(page_sessions, page_sessions.c.identity_id == identities.c.id)
+    .where(page_sessions.c.hash == bindparam("hash"), page_sessions.c.expires_at > bindparam("now"))
+    .where(identities.c.joined_at.isnot(None), identities.c.ended_at.is_(None))
 )
 
 

@@ -36,7 +36,6 @@ from keepbook.book.recall.turns.ranking import (
 )
 from keepbook.book.recall.turns.selection import (
     FLOOR,
-    FLOOR_OF_WORDS,
     ChatCandidate,
     choose_candidates,
     one_of_each_chat,
@@ -201,7 +200,7 @@ def _choose(found: Sequence[FoundTurn], ranked: RankedTurns, wanted: ChatsWanted
         for nth, one in enumerate(found)
         if ranked.answers_question(one.key) or not is_acknowledgement(one.row.text)
     ]
-    worth = worth_showing(candidates, FLOOR_OF_WORDS if ranked.likeness is None else FLOOR)
+    worth = worth_showing(candidates, FLOOR)
     ordered = one_of_each_chat(worth) if wanted.spread else worth
     if not asks_for_replies(ranked.asked):
         ordered = persons_half(ordered)

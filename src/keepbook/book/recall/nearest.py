@@ -9,7 +9,8 @@ and both engines agree.
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import count
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ EXACT = 10_000
 CLOSE, FAR = 2000, 50
 """So many are compared exactly after the sketch: the closest, and a few of the farthest, which set the scale. Measured
 on what people said: of the ten most alike, the closest tenth holds all, the closest fiftieth 99 of 100."""
+
+AT_ONCE = 4096
+"""So many vectors are taken apart at once: their numbers take several times the memory of the vectors."""
+
+ROOM = 2**20
+"""Bytes of vectors that there is room for at first."""
 
 VectorPart = tuple[str, int]
 """A memory and its version, or a chat and its turn."""
@@ -68,8 +75,6 @@ class VectorIndex:
         known, small = self.__dict__, len(whole.codes) <= EXACT
         if "directions" in known and small:
             whole.__dict__["directions"] = np.concatenate([self.directions, more.directions])
-        if "lengths" in known:
-            whole.__dict__["lengths"] = np.concatenate([self.lengths, more.lengths])
         if "signs" in known:
             whole.__dict__["signs"] = np.concatenate([self.signs, more.signs], axis=1)
         if "row_of_item" in known:
@@ -114,14 +119,6 @@ class VectorIndex:
         return directions(self.codes)
 
     @cached_property
-    def lengths(self) -> "Floats":
-        # See grown().
-        import numpy as np
-
-        squares = np.einsum("ij,ij->i", self.codes, self.codes, dtype=np.float32)
-        return np.sqrt(np.maximum(squares, 1e-24))  # type: ignore[no-any-return]
-
-    @cached_property
     def signs(self) -> "NDArray[np.uint64]":
         return sign_bits(self.codes)
 
@@ -131,7 +128,7 @@ class VectorIndex:
 
     @cached_property
     def row_of(self) -> dict[VectorPart, int]:
-        return {part: row for row, part in enumerate(self.parts)}
+        return dict(zip(self.parts, count()))
 
     @cached_property
     def row_of_item(self) -> dict[str, int]:
@@ -141,14 +138,44 @@ class VectorIndex:
 # Rules
 
 
-def codes_of(held: Sequence[bytes], numbers: int) -> tuple["Codes", "RowNumbers | None"]:
-    """The stored vectors as one array of codes, and the number of codes of each, or None if that is one each."""
-    # See VectorIndex.grown().
-    import numpy as np
+class VectorRows:
+    """Stored vectors, gathered row by row into one array with room for more: what of it is unused takes no memory."""
 
-    codes = np.frombuffer(b"".join(held), dtype=np.int8).reshape(-1, numbers)
-    one_each = len(codes) == len(held)
-    return codes, None if one_each else np.array([len(each) // numbers for each in held], dtype=np.intp)
+    def __init__(self) -> None:
+        # See VectorIndex.grown().
+        import numpy as np
+
+        self.parts: list[VectorPart] = []
+        self._items: dict[str, str] = {}
+        self._codes = np.empty(ROOM, dtype=np.int8)
+        self._used = 0
+        self._sizes: list[int] = []
+
+    def add(self, rows: Sequence[tuple[str, int, bytes]]) -> None:
+        """More of them: the item, the part and its vectors. An item that comes again is held once."""
+        # See VectorIndex.grown().
+        import numpy as np
+
+        same = self._items.setdefault
+        self.parts += [(same(item, item), part) for item, part, _ in rows]
+        held = [vectors for _, _, vectors in rows]
+        self._sizes += map(len, held)
+        more = np.frombuffer(b"".join(held), dtype=np.int8)
+        start, self._used = self._used, self._used + len(more)
+        if self._used > len(self._codes):
+            roomier = np.empty(2 * self._used, dtype=np.int8)
+            roomier[:start] = self._codes[:start]
+            self._codes = roomier
+        self._codes[start : self._used] = more
+
+    def arrays(self, numbers: int) -> tuple["Codes", "RowNumbers | None"]:
+        """All of them as one array of codes, and the number of codes of each, or None if that is one each."""
+        # See VectorIndex.grown().
+        import numpy as np
+
+        codes = self._codes[: self._used].reshape(-1, numbers)
+        one_each = len(codes) == len(self._sizes)
+        return codes, None if one_each else np.array(self._sizes, dtype=np.intp) // numbers
 
 
 def directions(codes: "Codes") -> "Floats":
@@ -166,8 +193,11 @@ def sign_bits(rows: "NDArray[Any]") -> "NDArray[np.uint64]":
     # See VectorIndex.grown().
     import numpy as np
 
-    bits = np.packbits(rows > 0, axis=1)
-    bits = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
+    many, numbers = rows.shape
+    bits = np.zeros((many, -(-numbers // 64) * 8), dtype=np.uint8)
+    for start in range(0, many, AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        bits[some, : -(-numbers // 8)] = np.packbits(rows[some] > 0, axis=1)
     return np.ascontiguousarray(bits.view(np.uint64).T)
 
 
@@ -199,11 +229,12 @@ def neighbours(parts: Sequence[VectorPart]) -> tuple[Any, Any]:
     # See VectorIndex.grown().
     import numpy as np
 
-    order = sorted(range(len(parts)), key=parts.__getitem__)
+    order = np.array(sorted(range(len(parts)), key=parts.__getitem__), dtype=np.intp)
+    items = [parts[row][0] for row in order]
     before, after = np.full(len(parts), -1), np.full(len(parts), -1)
-    for one, other in pairwise(order):
-        if parts[one][0] == parts[other][0]:
-            before[other], after[one] = one, other
+    follows = np.fromiter(map(eq, items[1:], items), dtype=np.bool_, count=max(0, len(items) - 1))
+    one, other = order[:-1][follows], order[1:][follows]
+    before[other], after[one] = one, other
     return before, after
 
 
@@ -238,10 +269,9 @@ class Likeness:
         self._loaded = loaded
         self._asked = asked
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is like the question."""
-        return float(self._values(self._looked_at([])).max()) < self.floor
+    def reaches(self, floor: float) -> bool:
+        """Whether anything is as like the question as this."""
+        return float(self._values(self._looked_at([])).max()) >= floor
 
     def blend(
         self,
@@ -304,7 +334,9 @@ class Likeness:
         rows = np.arange(len(parts)) if rows is None else rows
         shares = scale_likeness(together[rows])
         least = np.partition(shares, len(rows) - most)[len(rows) - most] if len(rows) > most else 0.0
-        kept = np.union1d(np.searchsorted(rows, asked), np.flatnonzero(shares >= least))
+        is_kept = shares >= least
+        is_kept[np.searchsorted(rows, asked)] = True
+        kept = np.flatnonzero(is_kept)
         return {
             parts[row]: (float(shares[here]), float(values[row]))
             for here, row in zip(kept, rows[kept], strict=True)
@@ -319,9 +351,7 @@ class Likeness:
         row = self._loaded.row_of.get(part)
         if row is None:
             return []
-        at = self._loaded.codes_at(np.array([row], dtype=np.intp))
-        compared = np.vecdot(self._loaded.codes[at].astype(np.float32), self._asked)
-        return [float(value) for value in compared / self._loaded.lengths[at]]
+        return [float(value) for value in self._compared(np.array([row], dtype=np.intp))]
 
     def _rows_of(self, items: Collection[str], more: "RowNumbers") -> "RowNumbers":
         # See VectorIndex.grown().
@@ -329,7 +359,7 @@ class Likeness:
 
         row_of = self._loaded.row_of_item
         found = np.array([row_of[item] for item in items if item in row_of], dtype=np.intp)
-        return np.union1d(found, more)
+        return self._with_rows(found, more)
 
     def _looked_at(self, rows: "RowNumbers | Sequence[int]") -> "RowNumbers | None":
         """Which vectors are compared exactly: these, and what the sketch says is close; in a small book all (None)."""
@@ -352,13 +382,32 @@ class Likeness:
         loaded = self._loaded
         if rows is None:
             return loaded.best(np.vecdot(loaded.directions, self._asked))
-        at = loaded.codes_at(rows)
-        compared = np.vecdot(loaded.codes[at].astype(np.float32), self._asked)
-        return loaded.best(compared / loaded.lengths[at], parts=rows)
+        return loaded.best(self._compared(rows), parts=rows)
 
-    def _with_neighbours(self, rows: "RowNumbers") -> "RowNumbers":
+    def _compared(self, rows: "RowNumbers") -> "Floats":
+        """Of these parts every vector's likeness, one behind the other."""
         # See VectorIndex.grown().
         import numpy as np
 
-        found = np.unique(np.concatenate([rows, *(beside[rows] for beside in self._loaded.part_bounds)]))
-        return found[found >= 0]
+        at = self._loaded.codes_at(rows)
+        found = np.empty(len(at), dtype=np.float32)
+        for start in range(0, len(at), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            codes = self._loaded.codes[at[some]].astype(np.float32)
+            lengths = np.sqrt(np.maximum(np.vecdot(codes, codes), 1e-24))
+            found[some] = np.vecdot(codes, self._asked) / lengths
+        return found
+
+    def _with_neighbours(self, rows: "RowNumbers") -> "RowNumbers":
+        around = [beside[rows] for beside in self._loaded.part_bounds]
+        return self._with_rows(rows, *(found[found >= 0] for found in around))
+
+    def _with_rows(self, *several: "RowNumbers") -> "RowNumbers":
+        """All of these rows, in order and each once."""
+        # See VectorIndex.grown().
+        import numpy as np
+
+        has = np.zeros(len(self._loaded.parts), dtype=np.bool_)
+        for rows in several:
+            has[rows] = True
+        return np.flatnonzero(has)

@@ -8,16 +8,16 @@ served, tell the cache whether another process has written.
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import Select, bindparam, delete, insert, select, update
+from sqlalchemy import Select, bindparam, delete, insert, select, tuple_, update
 
 from keepbook.book.recall.background import Filler
 from keepbook.book.recall.backlog import TextToEmbed, count_to_embed, still_says, texts_to_embed
 from keepbook.book.recall.bounded_cache import BoundedCache
-from keepbook.book.recall.nearest import Likeness, VectorIndex, codes_of
+from keepbook.book.recall.nearest import Likeness, VectorIndex, VectorRows
 from keepbook.book.text.passages import passages
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Database, Tx
@@ -37,6 +37,8 @@ BATCH = 64
 CATCH_UP_WITHIN = 1.0
 HELD_BYTES = 256 * 2**20
 """So much of vectors is held in memory by a process, those of the owners that asked last."""
+READ = 2048
+"""So many rows are read at once."""
 CUT = "passages"
 """How texts are cut before they are embedded, since this version."""
 DIRECTIONS = 1024
@@ -131,12 +133,24 @@ def load_vectors(
         return held
     newer = held is not None and held.removed == known.removed and held.added < known.added
     here = {"owner": tx.owner, "space": space, "kind": kind}
-    rows = _NEWER.tuples(tx.conn, {**here, "after": held.added}) if held and newer else _ALL.tuples(tx.conn, here)
-    parts = [(item, part) for item, part, _ in rows]
-    codes, counts = codes_of([vector for _, _, vector in rows], numbers)
+    rows = VectorRows()
     if held is not None and newer:
-        return held.grown(known.added, parts, codes, counts)
-    return VectorIndex(known.added, known.removed, parts, codes, counts) if rows else None
+        rows.add(_NEWER.tuples(tx.conn, {**here, "after": held.added}))
+        return held.grown(known.added, rows.parts, *rows.arrays(numbers))
+    for some in _in_order(tx, here):
+        rows.add(some)
+    return VectorIndex(known.added, known.removed, rows.parts, *rows.arrays(numbers)) if rows.parts else None
+
+
+def _in_order(tx: Tx, here: Mapping[str, str]) -> Iterator[Sequence[tuple[str, int, bytes]]]:
+    """All vectors of a kind, so many at a time: together their rows would take twice the memory of what is kept."""
+    place = {"item": "", "part": 0}
+    while rows := _FOLLOWING.tuples(tx.conn, {**here, **place, "most": READ}):
+        yield rows
+        item, part, _ = rows[-1]
+        place = {"item": item, "part": part}
+        if len(rows) < READ:
+            break
 
 
 _PUT = PreparedStatement(insert(vectors), vectors.c.keys())
@@ -145,13 +159,18 @@ _COUNTERS = PreparedStatement(
         vector_spaces.c.owner == bindparam("owner"), vector_spaces.c.space == bindparam("space")
     )
 )
-# In whatever order the engine likes best: for all of them that is the order of the key, by number it would jump.
 _held = select(vectors.c.item, vectors.c.part, vectors.c.vector).where(
     vectors.c.owner == bindparam("owner"),
     vectors.c.space == bindparam("space"),
     vectors.c.kind == bindparam("kind"),
 )
-_ALL = PreparedStatement(_held)
+# In the order of the key: by number it would jump.
+_KEY = (vectors.c.item, vectors.c.part)
+_FOLLOWING = PreparedStatement(
+    _held.where(tuple_(*_KEY) > tuple_(*(bindparam(one.name, type_=one.type) for one in _KEY)))
+    .order_by(*_KEY)
+    .limit(bindparam("most"))
+)
 _NEWER = PreparedStatement(_held.where(vectors.c.nth > bindparam("after")))
 
 
@@ -241,6 +260,7 @@ class Meaning:
     ) -> int:
         """Embed what waits, batch by batch, each stored before the next; then drop the spaces of other embedders."""
         space, done = self.space_name, 0
+        before: Sequence[TextToEmbed] = ()
         while not self._filler.is_closed and (most is None or done < most):
             with self._database.read(owner) as tx:
                 texts, through = texts_to_embed(tx, space, BATCH)
@@ -252,8 +272,9 @@ class Meaning:
             done += kept
             if progress is not None:
                 progress(done)
-            if texts and not kept and through is None:
-                break  # what waited is gone, or another process was quicker
+            if texts and not kept and through is None and texts == before:
+                break  # it cannot be stored; where another was only quicker, something else waits
+            before = texts
         else:
             return done
         with self._database.read(owner) as tx:

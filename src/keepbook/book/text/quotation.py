@@ -300,7 +300,8 @@ _ENDS = " .!…。"
 
 def text_without_marks(content: str) -> str:
     """A line without the marks around its words, so that a person who repeats it is understood."""
-    bare = _INNER_QUOTE.sub(r"\1", _DAY_MARK.sub("", content))
+    bare = _DAY_MARK.sub("", content) if "(said" in content else content
+    bare = _INNER_QUOTE.sub(r"\1", bare) if "‘" in bare else bare
     return " ".join(bare.translate(_MARKS).split())
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from keepbook.book.text import topic_meaning, topic_words
+from keepbook.book.text.for_models.lookalikes import as_latin
 from keepbook.book.text.for_models.unseen import drop_unseen
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import STOP_WORDS, fold_text, query_terms, stem, tokens
@@ -68,7 +69,10 @@ def describe_topic(topic: str) -> str:
 def find_topics(text: str, topics: Sequence[str], sense: Sense | None = None) -> list[str]:
     """The topics that a text is about as a reader sees it, in the order of the list."""
     text = drop_unseen(text)
-    return [topic for topic in topics if _touches(text, topic, sense)]
+    passes_for = as_latin(text)
+    if passes_for == text:
+        return [topic for topic in topics if _touches(text, topic, sense)]
+    return [topic for topic in topics if _touches(text, topic, sense) or _touches(passes_for, topic, None)]
 
 
 def _touches(text: str, topic: str, sense: Sense | None) -> bool:

@@ -4,7 +4,7 @@ Erasing an owner leaves a receipt, which is not in the book."""
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, or_, select, update
 
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import parse_stamp, stamp
@@ -17,7 +17,7 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables import WHOLE_BOOK
 from keepbook.storage.tables.ledger import owners
 from keepbook.storage.tables.memory import erasures, memories
-from keepbook.storage.tables.upkeep import page_sessions, tokens
+from keepbook.storage.tables.upkeep import identities, page_sessions, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,10 @@ def erase(tx: Tx, now: str, confirm: str) -> Receipt:
         for table in tx.tables.owned
     }
     known = select(tokens.c.id).where(tokens.c.owner == tx.owner)
-    tx.conn.execute(delete(page_sessions).where(page_sessions.c.token_id.in_(known)))
+    here = select(identities.c.id).where(identities.c.owner == tx.owner)
+    signed_in = or_(page_sessions.c.token_id.in_(known), page_sessions.c.identity_id.in_(here))
+    tx.conn.execute(delete(page_sessions).where(signed_in))
+    tx.conn.execute(delete(identities).where(identities.c.owner == tx.owner))
     tx.conn.execute(delete(owners).where(owners.c.owner == tx.owner))
     tx.conn.execute(update(tokens).where(tokens.c.owner == tx.owner).values(owner=None, name=None, revoked_at=now))
     # Last: it also takes the note of what was touched until here.

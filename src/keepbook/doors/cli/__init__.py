@@ -45,6 +45,7 @@ _PARTS = {
     "installation.jobs": ("jobs",),
     "installation.serve": ("serve",),
     "installation.tokens": ("token",),
+    "installation.invitations": ("people",),
     "installation.telegram": ("telegram",),
 }  # fmt: skip
 """The modules of this door in the order of `--help`, with the commands of each: a line loads only what it names. Those

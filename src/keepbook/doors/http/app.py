@@ -5,9 +5,6 @@ does them. `state.stopping` is set when the server is asked to stop: endless str
 """
 
 import asyncio
-import contextlib
-import os
-import secrets
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -40,8 +37,8 @@ from keepbook.doors.http.stream import OpenStreams
 from keepbook.doors.http.web import routes
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.doors.mcp import asgi as mcp
-from keepbook.errors import Invalid, KeepbookError
-from keepbook.jobs import Errand
+from keepbook.errors import Invalid, KeepbookError, NotAllowed
+from keepbook.jobs import Errand, pause, process_name, stay_known
 from keepbook.models.outward import named_hosts
 
 log = get_logger(__name__)
@@ -53,8 +50,6 @@ FIRST, LAST = (
 )
 """The API's, around those of extensions. What waits has a fixed path, so it stands before the memories, each of which
 has its id there."""
-ALIVE_EVERY = 60.0
-"""So often a worker says that it is alive, in seconds: five times before it counts as gone."""
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False}
 """The framework's own would tell the whole address of a request, and what a person asks stands in it."""
 
@@ -84,7 +79,7 @@ def create_app(
     )
     app.state.kb = kb
     kb.outward.narrow(named_hosts(kb.settings), loopback=local)
-    app.state.metrics = Metrics(kb, counted_in)
+    app.state.metrics, app.state.provider = Metrics(kb, counted_in), sign_in_provider(kb)
     app.state.runs, app.state.stopping = BackgroundRuns(), asyncio.Event()
     app.state.streams = OpenStreams(kb.settings.streams_per_token, kb.settings.streams)
     problems.install_problems(app)
@@ -119,6 +114,21 @@ def create_app(
     document = join_document(said_by_api(extensions, "DOCUMENT"))
     app.openapi = lambda: openapi_document(app, document)  # type: ignore[method-assign]
     return app
+
+
+def sign_in_provider(kb: Keepbook) -> Any:
+    """Where people sign in, if the operator has named a place."""
+    if kb.settings.oidc_issuer is None or kb.demo:
+        return None
+    try:
+        # What checks signatures is an extra.
+        from keepbook.doors.http.web.account.openid import OpenIdProvider
+    except ImportError as error:
+        raise NotAllowed(
+            f"signing in at a provider needs more packages ({error.name} is missing): pip install 'keepbook[oidc]'",
+            code="missing_extra",
+        ) from None
+    return OpenIdProvider(kb.settings, kb.outward)
 
 
 def let_sites_call(app: FastAPI, origins: Sequence[str]) -> None:
@@ -180,7 +190,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         for work, then in ((kb.sweep_in_turn, None), (kb.queue_errands_in_turn, begin)):
             working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
             stack.push_async_callback(asyncio.wait, [working])  # what it has begun ends before the book is closed
-        noting = asyncio.create_task(_note_alive(kb, app.state.stopping))
+        noting = asyncio.create_task(stay_known(kb.servers, app.state.stopping))
         stack.push_async_callback(asyncio.wait, [noting])
         stack.callback(app.state.stopping.set)
         stack.enter_context(_told_to_leave(app.state.stopping))
@@ -210,27 +220,10 @@ def _told_to_leave(stopping: asyncio.Event) -> Iterator[None]:
             signal.signal(each, before)
 
 
-async def _note_alive(kb: Keepbook, stopping: asyncio.Event) -> None:
-    """Say every minute that this worker is alive, and at its end that it is not."""
-    name = _worker_name()
-    while not stopping.is_set():
-        try:
-            await asyncio.to_thread(kb.servers.note, name)
-        except KeepbookError as error:
-            log.warning("alive: %s: %s", error.code, error.message)
-        await _pause(ALIVE_EVERY, stopping)
-    with contextlib.suppress(KeepbookError):
-        await asyncio.to_thread(kb.servers.forget, name)
-
-
-def _worker_name() -> str:
-    return f"{os.getpid()}-{secrets.token_hex(4)}"
-
-
 async def _for_ever(
     work: Callable[[str, float], Any], then: Callable[[Any], None] | None, every: float, stopping: asyncio.Event
 ) -> None:
-    holder = _worker_name()
+    holder = process_name()
     while every and not stopping.is_set():
         try:
             done = await asyncio.to_thread(work, holder, 2 * every + 60)
@@ -238,12 +231,4 @@ async def _for_ever(
                 then(done)
         except KeepbookError as error:
             log.warning("sweep: %s", error.code)
-        await _pause(every, stopping)
-
-
-async def _pause(seconds: float, stopping: asyncio.Event) -> None:
-    """Wait, but no longer than until the server stops. A task that is cancelled at that moment ends: `wait_for` would
-    forget that it was."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await stopping.wait()
+        await pause(every, stopping)

@@ -5,8 +5,8 @@ document tells of its part (`DOCUMENT`, see `document.py`) and what the gate sho
 `gate.py`). Two routes must not answer one request, and an operation is known by the name of its function.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from fastapi import APIRouter
@@ -18,6 +18,8 @@ from keepbook.extension import Extension, load_part
 
 RESERVED = ("/mcp", "/static")
 """What the server answers with no route of a router."""
+ANYWHERE = ""
+"""The place of a path that has something filled in at once."""
 
 
 def extension_routers(extensions: Sequence[Extension], part: Literal["api", "pages"]) -> Iterator[APIRouter]:
@@ -38,17 +40,18 @@ def said_by_api(extensions: Sequence[Extension], name: str) -> Iterator[Any]:
 
 def check_routes(core: Sequence[BaseRoute], extensions: Sequence[Extension]) -> None:
     """Refuse a path or the name of an operation that is taken by the core or by another extension."""
-    taken = _api_routes(core)
-    names = {route.name for route in taken if route.include_in_schema}
+    before = _api_routes(core)
+    names = {route.name for route in before if route.include_in_schema}
+    taken = _Taken(before)
     for one in extensions:
         routers = (*extension_routers([one], "api"), *extension_routers([one], "pages"))
         mine = _api_routes([route for router in routers for route in router.routes])
         for route in mine:
-            if route.path.startswith(RESERVED) or any(_collide(route, other) for other in taken):
+            if route.path.startswith(RESERVED) or any(_collide(route, other) for other in taken.near(route)):
                 raise _refusal(one, f"the path {_shown_path(route)}")
             if route.include_in_schema and route.name in names:
                 raise _refusal(one, f"the operation {route.name!r}")
-        taken += mine
+        taken.add(mine)
         names |= {route.name for route in mine if route.include_in_schema}
 
 
@@ -58,17 +61,32 @@ def _api_routes(routes: Sequence[BaseRoute]) -> list[APIRoute]:
 
 def _collide(one: APIRoute, other: APIRoute) -> bool:
     """Whether some request would fit both. `{id}` in a path fits the pattern of another as any word does."""
-    head, other_head = _head(one.path), _head(other.path)
-    if not head.startswith(other_head) and not other_head.startswith(head):  # quick, and so it is with nearly all
-        return False
     fits = one.path_regex.match(other.path) or other.path_regex.match(one.path)
     return bool(fits and _methods(one) & _methods(other))
 
 
-@cache
-def _head(path: str) -> str:
-    """A path up to where something is filled in."""
-    return path.partition("{")[0]
+class _Taken:
+    """Routes by the first two words of their paths, so that each is held against few others."""
+
+    def __init__(self, routes: Iterable[APIRoute]) -> None:
+        self._at: dict[str, list[APIRoute]] = defaultdict(list)
+        self.add(routes)
+
+    def add(self, routes: Iterable[APIRoute]) -> None:
+        for route in routes:
+            self._at[_place(route)].append(route)
+
+    def near(self, route: APIRoute) -> list[APIRoute]:
+        """All that could stand in its way."""
+        place = _place(route)
+        if place == ANYWHERE:
+            return [other for found in self._at.values() for other in found]
+        return self._at[place] + self._at[ANYWHERE]
+
+
+def _place(route: APIRoute) -> str:
+    words = "/".join(route.path.split("/")[:3])
+    return ANYWHERE if "{" in words else words
 
 
 def _methods(route: APIRoute) -> set[str]:

@@ -39,6 +39,7 @@ from keepbook.doors.telegram import replies
 from keepbook.doors.telegram.correspondence import Correspondence
 from keepbook.doors.telegram.letter import Letter
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
+from keepbook.jobs import stay_known
 from keepbook.patterns import regex
 
 MOST_TRIES = 6
@@ -96,6 +97,7 @@ class Bot:
         """Answer until told to stop; messages that came in by then are still answered."""
         self._stop = stop
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "telegram"))
+        noting = asyncio.create_task(stay_known(self._keepbook.servers, stop))
         try:
             async with self._app, self._polling():
                 self._welcome()
@@ -110,6 +112,8 @@ class Bot:
                 code="unavailable",
             ) from None
         finally:
+            stop.set()
+            await noting
             await self._app.bot.shutdown()  # the library leaves its connections open where the start fails
         if self._refused:  # raised here, and not from the library's error: that one quotes the token
             raise NotAllowed(

@@ -14,7 +14,6 @@ from keepbook.errors import Invalid
 from keepbook.models.embedders.bundled import BundledEmbedder, find_bundled
 from keepbook.models.embedders.install import installed_embedder
 from keepbook.models.embedders.local import OnnxEmbedder
-from keepbook.models.embedders.remote import RemoteEmbedder
 
 if TYPE_CHECKING:
     from keepbook.models.outward import OutwardDoor
@@ -24,7 +23,7 @@ def place_of_embedder(embedder: Embedder) -> str:
     """The folder or the address of an embedder."""
     if isinstance(embedder, OnnxEmbedder | BundledEmbedder):
         return str(embedder.weights.parent)
-    return embedder.url if isinstance(embedder, RemoteEmbedder) else type(embedder).__name__
+    return getattr(embedder, "url", type(embedder).__name__)
 
 
 def choose_embedder(
@@ -39,6 +38,9 @@ def choose_embedder(
     if kind == "onnx" and rest:
         return OnnxEmbedder.in_folder(Path(rest).expanduser())
     if kind == "openai" and rest:
+        # What goes over the network, and few have it.
+        from keepbook.models.embedders.remote import RemoteEmbedder
+
         if base_url:
             return RemoteEmbedder(rest, base_url, key, outward)
         return RemoteEmbedder(rest, "https://api.openai.com/v1", key)

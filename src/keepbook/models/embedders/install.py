@@ -9,13 +9,10 @@ import hashlib
 import json
 import shutil
 import tempfile
-import urllib.request
 from collections.abc import Callable
 from contextlib import closing
-from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
-from urllib.error import HTTPError
 
 from keepbook.errors import Invalid, KeepbookError, ModelFailed
 from keepbook.models.embedders.local import WEIGHTS_FILE, WORDS_FILE, OnnxEmbedder, check_needed
@@ -121,6 +118,10 @@ def _try(model: OnnxEmbedder) -> None:
 
 
 def _download(model: KnownModel, hub: str, draft: Path, progress: DownloadProgress | None) -> None:
+    # Here and below: every command asks what is installed, and next to none fetches it.
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+
     if not hub.startswith(("http://", "https://")):
         raise Invalid(f"a hub's address starts with http:// or https://, not like {hub[:30]!r}", field="hub")
     total, before = model.words.size + model.weights.size, 0
@@ -140,9 +141,11 @@ def _download(model: KnownModel, hub: str, draft: Path, progress: DownloadProgre
 
 
 def _fetch(url: str, remote: Remote, path: Path, before: int, total: int, progress: DownloadProgress | None) -> None:
+    from urllib.request import urlopen  # see _download()
+
     seen, size = hashlib.sha256(), 0
     # The hub's address was checked to be one of http.
-    with closing(urllib.request.urlopen(url, timeout=WAIT)) as answer, path.open("wb") as file:  # noqa: S310
+    with closing(urlopen(url, timeout=WAIT)) as answer, path.open("wb") as file:  # noqa: S310
         while piece := answer.read(PIECE):
             size += len(piece)
             if size > remote.size:

@@ -2,8 +2,8 @@
 
 A file that was moved or deleted while it is open takes writes that nobody finds again, and one whose log or the log's
 index was deleted is written over by whoever makes a new one. So each connection knows the device and inode of all
-three, and before and after every commit they are looked at. Connections that a child inherits are refused there, and
-never closed.
+three, and before and after every commit they are looked at; the index also before anything is written. Connections that
+a child inherits are refused there, and never closed.
 """
 
 import os
@@ -18,11 +18,11 @@ from keepbook.storage.engines.sqlite_connection import WatchedConnection
 APPLICATION_ID = 0x4B424F4B
 """Marks a SQLite file as a book ("KBOK"), so that another program's file is never taken for one."""
 
-Identity = tuple[int, int] | None
+FileIdentity = tuple[int, int] | None
 """Device and inode; None if there is no file."""
 
 _OPEN: "LivingSet[FileConnection]" = LivingSet()
-_OPEN_AT_FORK: set[Identity] = set()
+_OPEN_AT_FORK: set[FileIdentity] = set()
 """Files that SQLite believes locked in this process, since its parent had them open."""
 
 
@@ -32,8 +32,8 @@ class FileConnection(WatchedConnection):
     path: str
     beside: tuple[str, ...]
     """The paths of the log and of its index, which say to every process where the log ends and who writes it."""
-    file: Identity
-    place: tuple[Identity, ...] | None = None
+    file: FileIdentity
+    place: tuple[FileIdentity, ...] | None = None
     """The file, its log and the index, once the connection has read its file."""
 
     def close(self) -> None:
@@ -51,13 +51,18 @@ class FileConnection(WatchedConnection):
         if any(other.place not in (None, self.place) for other in _OPEN.living() if other.file == self.file):
             raise moved(self.path)
 
+    def check_index(self) -> None:
+        """Refuse to write where others have made an index of their own: they would be written over."""
+        if self.place is not None and identity_of(self.beside[1]) != self.place[2]:
+            raise moved(self.path)
+
     def check_in_place(self) -> None:
         """Refuse to write to a file, a log or an index that no longer stands where the book is, or what was written."""
         if self._found() != self.place:
             raise moved(self.path)
 
-    def _found(self) -> tuple[Identity, ...]:
-        return tuple(map(identity_of, (self.path, *self.beside)))
+    def _found(self) -> tuple[FileIdentity, ...]:
+        return identity_of(self.path), identity_of(self.beside[0]), identity_of(self.beside[1])
 
 
 def connect_file(path: str, **options: Any) -> FileConnection:
@@ -92,7 +97,7 @@ def set_open_files_aside() -> None:
     _OPEN.clear()
 
 
-def identity_of(path: str) -> Identity:
+def identity_of(path: str) -> FileIdentity:
     try:
         found = os.stat(path)
     except OSError:

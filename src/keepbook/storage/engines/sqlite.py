@@ -10,9 +10,9 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
@@ -23,7 +23,7 @@ from keepbook.extension import Extension
 from keepbook.forking import FORK_GATE, follow_forks, forked, keep_for_ever
 from keepbook.storage import schema
 from keepbook.storage.engines import book_file
-from keepbook.storage.engines.book_file import APPLICATION_ID, FileConnection, Identity
+from keepbook.storage.engines.book_file import APPLICATION_ID, FileConnection, FileIdentity
 from keepbook.storage.engines.sqlite_connection import WatchedConnection
 from keepbook.storage.installed import Record, read_record, to_install
 from keepbook.storage.prepared_statement import driver_of
@@ -47,11 +47,12 @@ class Sqlite:
     def __init__(self, path: str, busy_seconds: float) -> None:
         self.address = path
         self._busy_seconds = busy_seconds
+        self._patience = round(busy_seconds * 1000)
         self._in_memory = path == IN_MEMORY
         self.waits_for: WaitsFor = "anybody" if self._in_memory else "writer"
         self._turn: AbstractContextManager[Any] = threading.RLock() if self._in_memory else nullcontext()
         self._path = os.path.abspath(path)  # wherever the program goes later
-        self._file: Identity = None
+        self._file: FileIdentity = None
         self._inherited = False
         if not self._in_memory:
             book_file.check_place(Path(path))
@@ -97,6 +98,7 @@ class Sqlite:
                 return ask(conn)
         with FORK_GATE:
             conn = self._take()
+            driver_of(conn).wait_for(self._patience)
             try:
                 found = ask(conn)
             except BaseException:
@@ -234,13 +236,15 @@ class Sqlite:
     @contextmanager
     def _begin(self, mode: str) -> Iterator[Connection]:
         # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's.
-        with self._turn, ExitStack() as inside:
+        with self._turn, _Passage() as inside:
             conn = self._take_begun(mode, inside)
             driver = driver_of(conn)
-            check = driver.check_in_place if mode == "IMMEDIATE" and not self._in_memory else _stays
+            watched = mode == "IMMEDIATE" and not self._in_memory
+            check = driver.check_in_place if watched else _stays
             try:
                 driver.failed = False
-                check()
+                if watched:
+                    driver.check_index()
                 yield conn
                 check()  # or it would write over what others find there
                 driver.commit()
@@ -253,12 +257,12 @@ class Sqlite:
                 raise
             self._leave(conn)
 
-    def _take_begun(self, mode: str, inside: ExitStack) -> Connection:
+    def _take_begun(self, mode: str, inside: "_Passage") -> Connection:
         """A connection with its transaction begun, inside the gate. Who waits for the file's lock leaves the gate now
         and then, with nothing in hand, so that a fork need not wait for it."""
         until = time.monotonic() + self._busy_seconds
         while True:
-            inside.enter_context(FORK_GATE)
+            inside.enter()
             conn = self._take()
             try:
                 self._begin_soon(driver_of(conn), mode)
@@ -267,17 +271,13 @@ class Sqlite:
                 self._give_back(conn)
                 if not book_file.is_locked(error) or time.monotonic() >= until:
                     raise
-            inside.close()
+            inside.leave()
 
     def _begin_soon(self, driver: WatchedConnection, mode: str) -> None:
-        if mode != "IMMEDIATE" or self._in_memory:
-            driver.execute(f"BEGIN {mode}")
-            return
-        try:
-            driver.execute(f"PRAGMA busy_timeout = {WAIT_MILLISECONDS}")
-            driver.execute("BEGIN IMMEDIATE")
-        finally:
-            driver.execute(f"PRAGMA busy_timeout = {round(self._busy_seconds * 1000)}")
+        """Who has begun to write waits for nothing more, who reads may have to while the file is opened or closed."""
+        if not self._in_memory:
+            driver.wait_for(WAIT_MILLISECONDS if mode == "IMMEDIATE" else self._patience)
+        driver.execute(f"BEGIN {mode}")
 
     def _take(self) -> Connection:
         """A connection that somebody left; to ask the pool for one costs more than a short transaction."""
@@ -379,6 +379,28 @@ class Sqlite:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
+
+
+class _Passage:
+    """Inside the gate, for as long as the block lasts and nobody has left before."""
+
+    __slots__ = ("_is_inside",)
+
+    def __enter__(self) -> Self:
+        self._is_inside = False
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
+    def enter(self) -> None:
+        FORK_GATE.__enter__()
+        self._is_inside = True
+
+    def leave(self) -> None:
+        if self._is_inside:
+            self._is_inside = False
+            FORK_GATE.__exit__()
 
 
 def _stays() -> None:

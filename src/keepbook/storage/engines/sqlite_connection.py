@@ -29,9 +29,16 @@ class _WatchedCursor(sqlite3.Cursor):
 
 
 class WatchedConnection(sqlite3.Connection):
-    """`failed` says whether a statement failed since it was last cleared."""
+    """`failed` says whether a statement failed since it was last cleared, `waits` how long it waits for a lock."""
 
     failed = False
+    waits: int | None = None
+
+    def wait_for(self, milliseconds: int) -> None:
+        """For a lock that another connection holds. Only a change of it is said to SQLite."""
+        if self.waits != milliseconds:
+            self.execute(f"PRAGMA busy_timeout = {milliseconds}")
+            self.waits = milliseconds
 
     def cursor(self, factory: Any = _WatchedCursor) -> Any:
         return super().cursor(factory)

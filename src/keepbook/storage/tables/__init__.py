@@ -24,7 +24,7 @@ from keepbook.storage.tables.declare import rules_of
 WHOLE_BOOK = "*"
 """The `memory_id` of an erasure that takes everything of its owner."""
 
-BY_HAND = ("owners", "tokens")
+BY_HAND = ("owners", "tokens", "identities")
 """What names an owner and is erased by a step of its own."""
 
 

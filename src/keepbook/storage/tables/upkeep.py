@@ -2,7 +2,7 @@
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, PrimaryKeyConstraint
 
-from keepbook.storage.tables.declare import DERIVED, Word, declare_table, one_of, owner_column
+from keepbook.storage.tables.declare import DERIVED, Word, declare_table, one_of, owner_column, partial_index
 
 # The cost meter: tokens by month, operation and model.
 meter = declare_table(
@@ -94,18 +94,52 @@ tokens = declare_table(
 Index("tokens_by_owner", tokens.c.owner, tokens.c.created_at)
 Index("tokens_by_maker", tokens.c.made_with)
 
-# A page's sign-in: its hash alone, and the token it was made with. It opens as long as both do.
+# Who signs in at a provider: a person is its issuer and its subject there, and opens one book. Before that it is an
+# invitation to that book, of which only the hash is kept. One that has ended opens nothing; the person may be invited
+# anew.
+identities = declare_table(
+    "identities",
+    Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
+    Column("owner", Word, CheckConstraint("owner <> ''"), nullable=False),
+    Column("invitation", Word, unique=True),
+    Column("issuer", Word),
+    Column("subject", Word),
+    Column("created_at", Word, nullable=False),
+    Column("expires_at", Word),
+    Column("joined_at", Word),
+    Column("ended_at", Word),
+    PrimaryKeyConstraint("id"),
+    CheckConstraint("(joined_at IS NULL) = (issuer IS NULL) AND (issuer IS NULL) = (subject IS NULL)", name="joined"),
+    covered=True,
+    unexported="opens this installation's doors and no other's",
+    may_change=("issuer", "subject", "joined_at", "ended_at"),
+    may_go=True,
+    home=True,
+)
+Index("identities_by_owner", identities.c.owner)
+partial_index(
+    "identities_by_subject",
+    identities.c.issuer,
+    identities.c.subject,
+    unique=True,
+    where=identities.c.ended_at.is_(None),
+)
+
+# A page's sign-in: its hash alone, and what it was made with: a token, or an identity. It opens as long as both do.
 page_sessions = declare_table(
     "page_sessions",
     Column("hash", Word, nullable=False),
-    Column("token_id", Word, ForeignKey("tokens.id"), nullable=False),
+    Column("token_id", Word, ForeignKey("tokens.id")),
+    Column("identity_id", Word, ForeignKey("identities.id")),
     Column("created_at", Word, nullable=False),
     Column("expires_at", Word, nullable=False),
     PrimaryKeyConstraint("hash"),
+    CheckConstraint("(token_id IS NULL) <> (identity_id IS NULL)", name="made_with_one"),
     home=True,
     may_go=True,
 )
 Index("page_sessions_by_token", page_sessions.c.token_id)
+Index("page_sessions_by_identity", page_sessions.c.identity_id)
 
 # Who may do what only one worker at a time should do, and until when.
 leases = declare_table(

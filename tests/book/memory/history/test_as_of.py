@@ -339,7 +339,7 @@ def observed(book: Any, clock: Any) -> dict[str, Any]:
     return {"blocks": blocks, "listed": (clock.now, book.list()), "as_of": (clock.now, book.as_of())}
 
 
-@settings(max_examples=7, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(walk=walks)
 def test_every_past_instant_can_be_seen_again_as_it_was(kb: Any, clock: Any, walk: list[tuple[str, int, int]]) -> None:
     clock.set("2026-03-01T09:00:00Z")

@@ -127,6 +127,10 @@ def test_a_list_says_how_many_there_are(alice: Any, monkeypatch: Any) -> None:
             assert (found.total, [one.id for one in found]) == (len(wanted), wanted[: len(found)])
             following = alice.list(limit=1, cursor=found.next) if found.next else None
             assert following is None or following.total == len(kept)
+        for state in ("archived", "trash", "all"):
+            wanted = [one.id for one in alice.list(limit=1000, state=state) if "red" in one.tags]
+            found = alice.list(limit=1, state=state, tags=["red"])
+            assert (found.total, [one.id for one in found]) == (len(wanted), wanted[:1])
 
     for number in range(9):
         written = alice.remember(
@@ -142,6 +146,9 @@ def test_a_list_says_how_many_there_are(alice: Any, monkeypatch: Any) -> None:
         lambda: alice.update(everything[2], "Has met them often", category="project", tags=["red"], force=True),
         lambda: alice.delete(everything[3], forever=True),
         lambda: alice.undo(alice.forget(everything[4]).event),
+        lambda: alice.update(everything[5], "Has met them seldom", tags=[], force=True),
+        lambda: (alice.forget(everything[7]), alice.restore(everything[7]), alice.forget(everything[7])),
+        lambda: alice.remember("Has met them in a red place", tags=["red"], subject="Ida", scope="desk", force=True),
     ):
         change()
         compare()

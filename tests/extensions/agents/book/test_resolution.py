@@ -116,7 +116,7 @@ def series(draw: st.DrawFn, most: int = 8) -> list[Bar]:
     return found
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(plan=plans(), bars=series())
 def test_resolution_equals_the_worst_of_every_path(plan: TradePlan, bars: list[Bar]) -> None:
     course = follow_bars(plan, Course(), bars)
@@ -329,7 +329,7 @@ def test_a_coarse_bar_fills_the_gap_of_a_fine_one(desk: Desk) -> None:
     assert (desk.look(run, 8).outcome, desk.look(run, 8).closed_at) == ("target", BEGIN + timedelta(hours=6))
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data(), plan=plans(), bars=series(6), after=series(3), before=series(3))
 def test_no_bar_after_the_end_and_none_before_the_decision_has_a_say(
     desk: Desk, data: st.DataObject, plan: TradePlan, bars: list[Bar], after: list[Bar], before: list[Bar]

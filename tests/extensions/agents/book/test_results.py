@@ -129,7 +129,7 @@ def taken(desk: Desk, symbol: str, there: dict[int, Any], what: str, told: Any) 
 
 
 @settings(
-    max_examples=8,
+    max_examples=4,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # a few steps are small enough to read
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -3,6 +3,7 @@
 The full tables are those of docs/statistics.md (`make test-deep`); else a few books of each kind are tried.
 """
 
+import sys
 from itertools import pairwise
 from random import Random
 
@@ -36,12 +37,14 @@ def test_a_calibrated_forecaster_hears_nothing_up_to_a_thousand(who: Forecaster)
     for seed in range(BOOKS):
         outcomes = book_of(who, 1000, seed)
         heard += any(find_miscalibration(outcomes[:look]) for look in LOOKS)
+    sys.stdout.write(f"{who.name}: {heard} of {BOOKS} heard anything\n")
     assert heard <= max(0.05 * BOOKS, 1)
 
 
 def test_one_who_is_too_sure_hears_it() -> None:
     books = BOOKS if DEEPER > 1 else 12
     heard = [{one.kind for one in find_miscalibration(book_of(TOO_SURE, 200, seed))} for seed in range(books)]
+    sys.stdout.write(f"{TOO_SURE.name}: {sum(map(bool, heard))} of {books} heard it\n")
     assert sum("slope" in kinds for kinds in heard) >= (0.8 if DEEPER > 1 else 0.6) * books
 
 

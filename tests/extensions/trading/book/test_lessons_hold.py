@@ -3,6 +3,7 @@
 The full tables are those of docs/statistics.md (`make test-deep`); else a few books of each kind are tried.
 """
 
+import sys
 from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -32,6 +33,7 @@ def test_of_noise_next_to_nothing_is_ever_learnt(kind: str, shared: str) -> None
     for seed in range(BOOKS):
         trades = list(noise_trades(kind, SHARED[shared], LOOKS[-1], Random(f"{kind} {shared} {seed}")))
         learnt += any(found_in(trades, look).findings for look in LOOKS)
+    sys.stdout.write(f"{kind}, {shared} shared: {learnt} of {BOOKS} books ever got a lesson\n")
     assert learnt <= max(46 * BOOKS // 500, 1)
 
 
@@ -39,5 +41,6 @@ def test_of_noise_next_to_nothing_is_ever_learnt(kind: str, shared: str) -> None
 def test_six_like_losses_among_noise_are_found(spread: float) -> None:
     books = 60 if DEEPER > 1 else 4
     found = [found_in(planted_losses(spread, Random(f"{seed} {spread}")), 120).findings for seed in range(books)]
-    share = sum(PLANTED in {one.key for one in some} for some in found) / books
-    assert share >= (2 / 3 * FOUND_BEFORE[spread] / 60 if DEEPER > 1 else 0.5)
+    told = sum(PLANTED in {one.key for one in some} for some in found)
+    sys.stdout.write(f"losses that differ by {spread:.1%}: found in {told} of {books} books\n")
+    assert told / books >= (2 / 3 * FOUND_BEFORE[spread] / 60 if DEEPER > 1 else 0.5)

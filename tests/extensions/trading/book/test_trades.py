@@ -245,7 +245,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 ENTRIES = st.tuples(st.integers(0, 200), st.integers(0, 50), st.integers(0, 30), st.sampled_from(["long", "short"]))
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(early=st.lists(ENTRIES, max_size=12), late=st.lists(ENTRIES, max_size=12), at=st.integers(0, 260))
 def test_what_comes_later_never_changes_what_was_known(
     early: list[tuple[int, int, int, str]], late: list[tuple[int, int, int, str]], at: int

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
-from tests.extensions.trading.book.imports.brokers import bybit
+from tests.extensions.trading.book.imports.brokers import binance_spot, bybit
 
 from keepbook.doors.http.web.frame.loading import LoadUnderWay
 from keepbook.extensions.trading.pages import trade_import_form
@@ -54,6 +54,11 @@ def test_a_known_export_is_shown_and_then_loaded(client: TestClient, alice: Any)
     assert not elsewhere._mark.exists()
     gone = client.post("/trading/import/stop", data={"key": "nobody"})
     assert (gone.status_code, "not under way here any more" in gone.text) == (404, True)
+
+
+def test_the_page_of_a_load_says_what_was_held_before(client: TestClient, alice: Any) -> None:
+    made = alice.trading.bring_in(binance_spot().text.encode())
+    assert "Sold 1.5 SOL/USDT held before this file began" in client.get(f"/import/{made.load}").text
 
 
 def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, alice: Any) -> None:

@@ -94,12 +94,10 @@ def _counted(tx: Tx, now: str) -> Standing:
 
 def _counted_on(tx: Tx, known: Standing, now: str) -> Standing | None:
     """The same after what was written since; None where that cannot be told."""
-    rows = _SINCE.tuples(tx.conn, {"owner": tx.owner, "seq": known.seq, "most": MOST_CHANGES + 1})
-    if not rows or rows[0][:2] != (known.seq, known.hash) or len(rows) > MOST_CHANGES:
+    rows = entries_since(tx, known.seq, known.hash)
+    if rows is None:
         return None
     new = [row for row in rows[1:] if row[2] is not None]
-    if any(after is None for *_, after in new):  # purged: nothing says what it was
-        return None
     in_time = known.at <= now < known.until
     if len(rows) == 1 and in_time:
         return known
@@ -111,6 +109,16 @@ def _counted_on(tx: Tx, known: Standing, now: str) -> Standing | None:
         gone, instead, until = _lapsed(tx, _TIMED.tuples(tx.conn, {"owner": tx.owner}), now)
         found = replace(found, at=now, until=until, gone=gone, instead=instead)
     return found
+
+
+def entries_since(tx: Tx, seq: int, hash: str) -> list[Any] | None:
+    """The entry with this number and hash, and those behind it; None where they are many, it is no more there, or one
+    of them purged something, so that nothing says what it was."""
+    rows = _SINCE.tuples(tx.conn, {"owner": tx.owner, "seq": seq, "most": MOST_CHANGES + 1})
+    if not rows or rows[0][:2] != (seq, hash) or len(rows) > MOST_CHANGES:
+        return None
+    purged = any(id is not None and after is None for _, _, id, _, after in rows[1:])
+    return None if purged else rows
 
 
 def _with_changed(tx: Tx, known: Standing, ids: Sequence[str], now: str) -> Standing:

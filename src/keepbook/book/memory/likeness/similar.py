@@ -100,6 +100,8 @@ def _is_near(row: Any, content: str, category: str | None) -> bool:
 
 def _first_saying(rows: Sequence[Any], content: str, category: str | None) -> Any:
     """Of those that say these words, one of the same category if there is one."""
+    if not rows:
+        return None
     wanted = bare_words(content)
     saying = [row for row in rows if bare_words(row.content) == wanted]
     return min(saying, key=lambda row: (row.category != category, row.created_at, row.id), default=None)

@@ -146,9 +146,16 @@ def _reasons(
 
 
 def rank_turns(
-    tx: Tx, query: str, *, meaning: Meaning | None, most: int = 0, among: Collection[TurnPlace] | None = None
+    tx: Tx,
+    query: str,
+    *,
+    meaning: Meaning | None,
+    most: int = 0,
+    among: Collection[TurnPlace] | None = None,
+    alike_from: float = 1.0,
 ) -> RankedTurns:
-    """The turns that may answer a question, at least `most` where there are as many; `among` limits them to these."""
+    """The turns that may answer a question, at least `most` where there are as many; `among` limits them to these.
+    Where none has a word of it, what is most like it counts from this share of the embedder's floor on."""
     asked = _parse_query(tx, query)
     trashed = trashed_threads(tx)
     own, common = postings(tx, asked.wanted, trashed, among)
@@ -157,7 +164,7 @@ def rank_turns(
     )
     looked_at = finalists if among is None else among
     likeness, failure = _likeness(tx, meaning, asked, query)
-    alike = _near(likeness, looked_at, trashed)
+    alike = _near(likeness, looked_at, trashed, alike_from)
     silent = turns_not_recalled(tx)
     chosen = [
         key
@@ -205,10 +212,11 @@ def _likeness(tx: Tx, meaning: Meaning | None, asked: ChatQuery, query: str) -> 
 
 
 def _near(
-    likeness: Likeness | None, found: Collection[TurnPlace], trashed: Collection[str]
+    likeness: Likeness | None, found: Collection[TurnPlace], trashed: Collection[str], share: float
 ) -> dict[TurnPlace, tuple[float, float]]:
-    """How like the question these turns are, and those most alike."""
-    if likeness is None or (not found and likeness.is_empty):
+    """How like the question these turns are, and those most alike; nothing where no word was found and nothing reaches
+    this share of the floor."""
+    if likeness is None or not (found or likeness.reaches(likeness.floor * share)):
         return {}
     return likeness.near(found, FINALISTS, without=trashed)
 

@@ -12,7 +12,7 @@ from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_count
 from keepbook.book.ground.when import parse_stamp, zone_named
 from keepbook.book.ledger.ledger import present
 from keepbook.book.owners.owners import zone_name
-from keepbook.book.recall.memories import Hit, check_query, leading, recall
+from keepbook.book.recall.memories import ALIKE_FROM, Hit, check_query, leading, recall
 from keepbook.book.recall.turns.beside import LINE
 from keepbook.book.recall.turns.chat_wording import is_acknowledgement
 from keepbook.book.recall.turns.hits import recalled_rows
@@ -27,7 +27,7 @@ from keepbook.storage.database import Tx
 MOST_TOKENS = 20_000
 EVENT = 150
 """So many letters are shown of an event."""
-FLOOR = 0.2
+FLOOR = 0.15
 """What is less about the topic than this share of what is most is left out."""
 READ = 200
 MEMORIES = 20
@@ -81,7 +81,8 @@ def timeline(
     clean_count(tokens, "tokens", MOST_TOKENS)
     zone = zone_name(tx)
     among = turns_within(tx, since, until) if since is not None or until is not None else None
-    told = list(_told(tx, rank_turns(tx, topic, meaning=meaning, most=READ, among=among), zone))
+    ranked = rank_turns(tx, topic, meaning=meaning, most=READ, among=among, alike_from=ALIKE_FROM)
+    told = list(_told(tx, ranked, zone))
     known = {(line.thread_id, str(line.turn)) for line in told}
     kept = recall(tx, preset, present(tx), topic, limit=MEMORIES, meaning=meaning)
     first = max([*(line.relevance for line in told), *(hit.relevance for hit in kept)], default=0.0)

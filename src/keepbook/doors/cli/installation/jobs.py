@@ -9,7 +9,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,7 @@ from keepbook.errors import Invalid, KeepbookError
 from keepbook.extension import Extension, load_part
 
 if TYPE_CHECKING:
+    from keepbook.book.owners.servers import Servers
     from keepbook.jobs import SweepResult
 
 EVERY = 300.0
@@ -55,15 +56,40 @@ def _for_ever(call: Invocation, every: float) -> None:
     keepbook = call.keepbook  # a database that cannot be opened is told at once
     if not call.as_json:
         call.note(f"Sweeping every {every:g} seconds; Ctrl-C ends it.")
-    with suppress(_StopRequested), _until_told() as end:
+    with suppress(_StopRequested), _until_told() as end, _known_as_alive(keepbook.servers) as note:
         while not end.told:
             try:
+                note()
                 _report(call, keepbook.sweep())
             except KeepbookError as error:  # a database that is away for a moment comes back
                 _report(call, error)
-            end.wait(every)
+            _wait(end, every, note)
     if not call.as_json:
         call.note("Ended.")
+
+
+@contextmanager
+def _known_as_alive(servers: "Servers") -> Iterator[Callable[[], None]]:
+    """Gives what says that this process is alive: an upgrade that takes something away waits for it."""
+    from keepbook.jobs import process_name  # with the engine, which --help does not need
+
+    name = process_name()
+    try:
+        yield lambda: servers.note(name)
+    finally:
+        with suppress(KeepbookError):
+            servers.forget(name)
+
+
+def _wait(end: "_End", seconds: float, note: Callable[[], None]) -> None:
+    """Until the next sweep; said to be alive meanwhile."""
+    from keepbook.jobs import ALIVE_EVERY  # as above
+
+    until = time.monotonic() + seconds
+    while not end.told and (left := until - time.monotonic()) > 0:
+        end.wait(min(left, ALIVE_EVERY))
+        with suppress(KeepbookError):  # the next sweep tells it
+            note()
 
 
 def _report(call: Invocation, outcome: "SweepResult | KeepbookError") -> None:

@@ -149,11 +149,17 @@ def _convert_lazily(parameter: Any) -> Any:
         parameter.process_value = _only_if_needed(parameter)
         if parameter.param_type_name == "option" and parameter.metavar is None:
             parameter.metavar = _TAKES.get(parameter.type_descriptor.annotation)
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = _no_type  # its name and its words say what it is
     return parameter
 
 
 _TAKES = {bool: "", str: "TEXT", list[str]: "TEXT", int: "NUMBER", float: "NUMBER"}
 """What an option takes, in the words of `--help`; a switch takes nothing."""
+
+
+def _no_type(ctx: Any) -> None:  # noqa: ARG001  as the framework calls it
+    return None
 
 
 def _only_if_needed(parameter: Any) -> Callable[[Any, Any], Any]:

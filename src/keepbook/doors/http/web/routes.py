@@ -17,7 +17,7 @@ from starlette.types import Scope
 from keepbook.doors.http import problems
 from keepbook.doors.http.extension_routes import extension_routers
 from keepbook.doors.http.gate import GUARDED
-from keepbook.doors.http.web.account import api_docs, model_step, settings, sign_in, welcome
+from keepbook.doors.http.web.account import api_docs, model_step, provider_sign_in, settings, sign_in, welcome
 from keepbook.doors.http.web.chat import chat, notes, question_forms, search
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
@@ -43,6 +43,7 @@ ROUTERS = (
     memory_page.router,
     time_travel.router,
     sign_in.router,
+    provider_sign_in.router,
     notes.router,
     settings.router,
     model_step.router,

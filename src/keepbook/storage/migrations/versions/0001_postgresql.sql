@@ -256,6 +256,25 @@ CREATE INDEX tokens_by_maker ON tokens (made_with);
 
 CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
 
+CREATE TABLE identities (
+	id TEXT COLLATE "C" NOT NULL CHECK (length(id) = 8),
+	owner TEXT COLLATE "C" NOT NULL CHECK (owner <> ''),
+	invitation TEXT COLLATE "C",
+	issuer TEXT COLLATE "C",
+	subject TEXT COLLATE "C",
+	created_at TEXT COLLATE "C" NOT NULL,
+	expires_at TEXT COLLATE "C",
+	joined_at TEXT COLLATE "C",
+	ended_at TEXT COLLATE "C",
+	PRIMARY KEY (id),
+	CONSTRAINT joined CHECK ((joined_at IS NULL) = (issuer IS NULL) AND (issuer IS NULL) = (subject IS NULL)),
+	UNIQUE (invitation)
+);
+
+CREATE INDEX identities_by_owner ON identities (owner);
+
+CREATE UNIQUE INDEX identities_by_subject ON identities (issuer, subject) WHERE ended_at IS NULL;
+
 CREATE TABLE leases (
 	name TEXT COLLATE "C" NOT NULL,
 	holder TEXT COLLATE "C" NOT NULL,
@@ -611,12 +630,17 @@ CREATE TABLE messages (
 
 CREATE TABLE page_sessions (
 	hash TEXT COLLATE "C" NOT NULL,
-	token_id TEXT COLLATE "C" NOT NULL,
+	token_id TEXT COLLATE "C",
+	identity_id TEXT COLLATE "C",
 	created_at TEXT COLLATE "C" NOT NULL,
 	expires_at TEXT COLLATE "C" NOT NULL,
 	PRIMARY KEY (hash),
-	FOREIGN KEY(token_id) REFERENCES tokens (id)
+	CONSTRAINT made_with_one CHECK ((token_id IS NULL) <> (identity_id IS NULL)),
+	FOREIGN KEY(token_id) REFERENCES tokens (id),
+	FOREIGN KEY(identity_id) REFERENCES identities (id)
 );
+
+CREATE INDEX page_sessions_by_identity ON page_sessions (identity_id);
 
 CREATE INDEX page_sessions_by_token ON page_sessions (token_id);
 
@@ -1196,6 +1220,25 @@ BEGIN
 END $$;
 CREATE TRIGGER tokens_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "hash", "kind", "scopes", "name", "created_at", "expires_at", "revoked_at", "agent", "made_with"
   ON tokens FOR EACH ROW EXECUTE FUNCTION keepbook_note_tokens();
+CREATE FUNCTION keepbook_note_identities() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT NEW.owner, 'identities', NEW."id", 1 WHERE NEW.owner IS NOT NULL
+      ON CONFLICT DO NOTHING;
+  ELSIF TG_OP = 'UPDATE' THEN
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'identities', OLD."id", 0 WHERE OLD.owner IS NOT NULL
+      ON CONFLICT DO NOTHING;
+  ELSE
+    INSERT INTO touched (owner, what, key, fresh)
+      SELECT OLD.owner, 'identities', OLD."id", 0 WHERE OLD.owner IS NOT NULL
+      ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER identities_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "invitation", "issuer", "subject", "created_at", "expires_at", "joined_at", "ended_at"
+  ON identities FOR EACH ROW EXECUTE FUNCTION keepbook_note_identities();
 CREATE FUNCTION keepbook_note_loads() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -2084,6 +2127,16 @@ ALTER TABLE vector_spaces FORCE ROW LEVEL SECURITY;
 CREATE POLICY one_owner ON vector_spaces USING (owner = current_setting('keepbook.owner', true)) WITH CHECK (owner = current_setting('keepbook.owner', true));
 GRANT SELECT, INSERT, UPDATE, DELETE ON vector_spaces TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE ON tokens TO keepbook_app;
+CREATE FUNCTION keepbook_identities_never_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW."id", NEW."owner", NEW."invitation", NEW."created_at", NEW."expires_at") IS NOT DISTINCT FROM (OLD."id", OLD."owner", OLD."invitation", OLD."created_at", OLD."expires_at") THEN RETURN NEW; END IF;
+  PERFORM keepbook_refuse('a row of identities is never rewritten');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER identities_never_change BEFORE UPDATE ON identities
+  FOR EACH ROW EXECUTE FUNCTION keepbook_identities_never_change();
+GRANT SELECT, INSERT, DELETE ON identities TO keepbook_app;
+GRANT UPDATE ("issuer", "subject", "joined_at", "ended_at") ON identities TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON page_sessions TO keepbook_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON leases TO keepbook_app;
 CREATE FUNCTION keepbook_answers_never_change() RETURNS trigger LANGUAGE plpgsql AS $$

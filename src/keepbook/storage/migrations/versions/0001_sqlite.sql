@@ -292,6 +292,27 @@ CREATE INDEX tokens_by_maker ON tokens (made_with);
 
 CREATE INDEX tokens_by_owner ON tokens (owner, created_at);
 
+CREATE TABLE identities (
+	id TEXT NOT NULL CHECK (length(id) = 8),
+	owner TEXT NOT NULL CHECK (owner <> ''),
+	invitation TEXT,
+	issuer TEXT,
+	subject TEXT,
+	created_at TEXT NOT NULL,
+	expires_at TEXT,
+	joined_at TEXT,
+	ended_at TEXT,
+	PRIMARY KEY (id),
+	CONSTRAINT joined CHECK ((joined_at IS NULL) = (issuer IS NULL) AND (issuer IS NULL) = (subject IS NULL)),
+	UNIQUE (invitation)
+)
+ WITHOUT ROWID,
+ STRICT;
+
+CREATE INDEX identities_by_owner ON identities (owner);
+
+CREATE UNIQUE INDEX identities_by_subject ON identities (issuer, subject) WHERE ended_at IS NULL;
+
 CREATE TABLE leases (
 	name TEXT NOT NULL,
 	holder TEXT NOT NULL,
@@ -695,14 +716,19 @@ CREATE TABLE messages (
 
 CREATE TABLE page_sessions (
 	hash TEXT NOT NULL,
-	token_id TEXT NOT NULL,
+	token_id TEXT,
+	identity_id TEXT,
 	created_at TEXT NOT NULL,
 	expires_at TEXT NOT NULL,
 	PRIMARY KEY (hash),
-	FOREIGN KEY(token_id) REFERENCES tokens (id)
+	CONSTRAINT made_with_one CHECK ((token_id IS NULL) <> (identity_id IS NULL)),
+	FOREIGN KEY(token_id) REFERENCES tokens (id),
+	FOREIGN KEY(identity_id) REFERENCES identities (id)
 )
  WITHOUT ROWID,
  STRICT;
+
+CREATE INDEX page_sessions_by_identity ON page_sessions (identity_id);
 
 CREATE INDEX page_sessions_by_token ON page_sessions (token_id);
 
@@ -1177,6 +1203,15 @@ CREATE TRIGGER tokens_changed_is_noted AFTER UPDATE OF "owner", "id", "hash", "k
 END;
 CREATE TRIGGER tokens_removed_is_noted AFTER DELETE ON tokens WHEN OLD.owner IS NOT NULL BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'tokens', OLD."id", 0);
+END;
+CREATE TRIGGER identities_made_is_noted AFTER INSERT ON identities WHEN NEW.owner IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'identities', NEW."id", 1);
+END;
+CREATE TRIGGER identities_changed_is_noted AFTER UPDATE OF "owner", "id", "invitation", "issuer", "subject", "created_at", "expires_at", "joined_at", "ended_at" ON identities WHEN OLD.owner IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'identities', OLD."id", 0);
+END;
+CREATE TRIGGER identities_removed_is_noted AFTER DELETE ON identities WHEN OLD.owner IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'identities', OLD."id", 0);
 END;
 CREATE TRIGGER loads_made_is_noted AFTER INSERT ON loads BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'loads', CAST(NEW.nth AS TEXT), 1);
@@ -1685,6 +1720,9 @@ CREATE TRIGGER turn_terms_never_change BEFORE UPDATE ON turn_terms
 BEGIN SELECT RAISE(ABORT, 'guard: a row of turn_terms is never rewritten'); END;
 CREATE TRIGGER vectors_never_change BEFORE UPDATE ON vectors
 BEGIN SELECT RAISE(ABORT, 'guard: a row of vectors is never rewritten'); END;
+CREATE TRIGGER identities_never_change BEFORE UPDATE ON identities
+WHEN NOT (NEW."id" IS OLD."id" AND NEW."owner" IS OLD."owner" AND NEW."invitation" IS OLD."invitation" AND NEW."created_at" IS OLD."created_at" AND NEW."expires_at" IS OLD."expires_at")
+BEGIN SELECT RAISE(ABORT, 'guard: a row of identities is never rewritten'); END;
 CREATE TRIGGER answers_never_change BEFORE UPDATE ON answers
 BEGIN SELECT RAISE(ABORT, 'guard: a row of answers is never rewritten'); END;
 CREATE TRIGGER loads_are_not_replaced BEFORE INSERT ON loads

@@ -25,6 +25,8 @@ from keepbook.book.upkeep import chat_reading
 from keepbook.doors.http.web.frame.assets import FOLDER
 
 WIDTHS = (1440, 820, 390, 360)
+PHONE, NARROWEST = WIDTHS[-2:]
+"""The two have the same colours, names and headings, and only the room is another."""
 AUDIT = (Path(__file__).parent / "audit.js").read_text(encoding="utf-8")
 
 
@@ -416,13 +418,21 @@ def test_the_page_keeps_to_the_visual_language(name: str, window: Page, lived: d
             fonts = ["usual", "wide"]
         # The next width begins as this one ends: to show a page otherwise takes longer than to look at it.
         for worn in fonts:
-            if worn == "wide":
-                wrong += [f"wide fonts {width}: {found}" for found in window.evaluate(IN_FONTS, [True, "widths"])]
+            if worn == "wide" or width == NARROWEST:
+                found_here = window.evaluate(IN_FONTS, [worn == "wide", "widths"])
+                wrong += [f"{worn} fonts {width}: {found}" for found in found_here]
             else:
                 wrong += [f"{width}: {found}" for found in _by_day_and_night(window, width, schemes)]
                 schemes.reverse()
         fonts.reverse()
     assert not wrong, "\n".join(wrong[:40])
+
+
+def test_on_the_narrowest_screen_only_the_room_is_another() -> None:
+    sheets = [path.read_text(encoding="utf-8") for path in FOLDER.glob("*.css")]
+    asked = {float(width) for css in sheets for width in re.findall(r"@[^{]*?\bwidth: ([\d.]+)px", css)}
+    assert len(asked) > 3
+    assert not [width for width in asked if NARROWEST - 1 <= width <= PHONE]
 
 
 def test_the_browser_has_the_fonts_of_the_tests_and_no_other(opens: Any) -> None:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 class Case(NamedTuple):
     """`fills`: time in UTC, symbol, side, quantity, price, fee in the quote; `profit`: the file's own, if it has one.
-    `other` are rows that are no trades, `told` what the file does not say."""
+    `other` are rows that are no trades, `told` what the file does not say. A `spot` account is never short: what it
+    sells beyond its lots it held before the file began."""
 
     format: str
     text: str
@@ -17,6 +18,7 @@ class Case(NamedTuple):
     profit: float | None = None
     other: int = 0
     told: dict[str, Any] = {}  # noqa: RUF012
+    spot: bool = False
 
 
 BNB, EUR = 600.0, 1.25
@@ -64,7 +66,7 @@ def binance_spot() -> Case:
     for nth, at, side, size, price in rows():
         fee = f"{COIN}BNB" if nth == 3 else f"{FEES[nth]}USDT"
         text += f"{day(at)},SOLUSDT,{side.upper()},{price},{size:.10f}SOL,{size * price:.8f}USDT,{fee}\n"
-    return Case("binance-spot", text, fills("SOL/USDT", [*FEES[:3], COIN * BNB, *FEES[4:]]))
+    return Case("binance-spot", text, fills("SOL/USDT", [*FEES[:3], COIN * BNB, *FEES[4:]]), spot=True)
 
 
 def binance_futures() -> Case:
@@ -98,13 +100,15 @@ def coinbase() -> Case:
     for nth, at, side, size, price in rows():
         unit = "EUR" if nth == 3 else "USD"
         text += f"default,{900 + nth},SOL-USD,{side.upper()},{at[:23]}Z,{size},SOL,{price},{FEES[nth]},0,{unit}\n"
-    return Case("coinbase", text, fills("SOL/USD", [*FEES[:3], FEES[3] * EUR, *FEES[4:]]))
+    return Case("coinbase", text, fills("SOL/USD", [*FEES[:3], FEES[3] * EUR, *FEES[4:]]), spot=True)
 
 
 def kraken() -> Case:
+    """On margin, where one may be short."""
     text = '"txid","ordertxid","pair","time","type","ordertype","price","cost","fee","vol","margin","misc","ledgers"\n'
     for nth, at, side, size, price in rows():
-        text += f'"T{nth}","O{nth}","XXBTZEUR","{day(at)}.6798","{side}","limit",{price},0,{FEES[nth]},{size},0,"",""\n'
+        text += f'"T{nth}","O{nth}","XXBTZEUR","{day(at)}.6798","{side}","limit",{price},0,{FEES[nth]},{size},'
+        text += f'{size * price / 5},"",""\n'
     plain = [(at.replace(".000000", ".679800"), *rest) for at, *rest in fills("BTC/EUR", FEES)]
     return Case("kraken", text, plain)  # type: ignore[arg-type]
 
@@ -138,14 +142,15 @@ def ibkr() -> Case:
 
 
 def ccxt() -> Case:
+    """Contracts, of which one may be short."""
     made = []
     for nth, at, side, size, price in rows():
         fee = {"cost": COIN, "currency": "BNB"} if nth == 3 else {"cost": FEES[nth], "currency": "USDT"}
         since = int(datetime.fromisoformat(at).timestamp() * 1000)
         made.append(
             {
-                "id": str(nth), "timestamp": since, "datetime": at, "symbol": "SOL/USDT", "side": side, "price": price,
-                "amount": size, "cost": size * price, "fee": fee, "info": {"x": "1"}, "order": "o",
+                "id": str(nth), "timestamp": since, "datetime": at, "symbol": "SOL/USDT:USDT", "side": side,
+                "price": price, "amount": size, "cost": size * price, "fee": fee, "info": {"x": "1"}, "order": "o",
             }
         )  # fmt: skip
     return Case("ccxt", json.dumps(made), fills("SOL/USDT", [*FEES[:3], COIN * BNB, *FEES[4:]]))
@@ -189,7 +194,7 @@ def coinbase_account() -> Case:
         kind, signed = ("Advanced Trade ", -size if side == "sell" else size) if nth % 2 else ("", size)
         text += f"c{nth},{day(at)} UTC,{kind}{side.title()},ETH,{signed},EUR,€{price},€{size * price},€0,"
         text += f"€{FEES[nth]},\n"
-    return Case("coinbase-account", text, fills("ETH/EUR", FEES), other=1)
+    return Case("coinbase-account", text, fills("ETH/EUR", FEES), other=1, spot=True)
 
 
 def tradingview() -> Case:

@@ -44,7 +44,7 @@ def paired_by_pandas(case: Case) -> pd.DataFrame:
                 rows.append({"symbol": symbol, "side": "long" if side == "sell" else "short", "entry_time": first["at"],
                              "entry_price": first["price"], "exit_time": at, "exit_price": price, "quantity": 0.01,
                              "fees": first["fee"] + unit["fee"]})  # fmt: skip
-            else:
+            elif side == "buy" or not case.spot:
                 open_units.append(unit)
     frame = pd.DataFrame(rows)
     keys = ["symbol", "side", "entry_time", "entry_price", "exit_time", "exit_price"]
@@ -70,6 +70,8 @@ def test_round_trips_equal_a_computation_in_pandas(alice: Any, case: Case) -> No
     assert made.added + made.paired + made.wrong == made.rows
     mine, theirs = kept(alice), paired_by_pandas(case)
     pd.testing.assert_frame_equal(mine[list(theirs.columns)], theirs, check_exact=False, rtol=1e-9, atol=1e-9)
+    assert made.held_before == ({theirs["symbol"][0]: 1.5} if case.spot else {})
+    assert {one.side for one in alice.trading.positions()} <= {"long"} if case.spot else made.open == 0
     assert not made.ignored
     assert not made.unconverted
     if case.profit is not None:

@@ -253,12 +253,39 @@ def test_the_number_of_an_execution_is_no_figure(trading: Any) -> None:
     assert held(brought_in(trading, with_ids)) == pytest.approx(REAL[1].closed)
 
 
+def test_a_fill_of_a_query_is_known_by_another_of_its_ids(alice: Any) -> None:
+    """Whoever chooses the columns of a query anew has the same fills, with ids of another kind; two alike are two."""
+    head = '"ClientAccountID","CurrencyPrimary","AssetClass","Symbol","DateTime","Quantity","TradePrice",'
+    head += '"IBCommission","{}"\n'
+    fills = ('"20260105;100000","6"', '"20260105;100000","6"', '"20260107;100000","-4"')
+
+    def query(kind: str, ids: str, upto: int = 3) -> FileTable:
+        told = [f'"U7","USD","STK","AVGO",{one},"100","-1","{ids.format(nth)}"' for nth, one in enumerate(fills)]
+        return parsed(head.format(kind) + "\n".join(told[:upto]) + "\n")
+
+    alice.trading.bring_in(query("TradeID", "70{}", 2))
+    later = alice.trading.bring_in(query("IBExecID", "0000e7c1.66a0b1c{}.01.01"))
+    assert (later.unchanged, later.wrong, later.trades) == (2, 0, 1), later.refused
+    assert alice.trading.bring_in(query("TransactionID", "9{}")).unchanged == 3
+    assert sum(one.quantity for one in alice.trading.positions()) == 8
+
+
+def test_an_option_that_expired_did_so_on_its_day(trading: Any) -> None:
+    """Whenever the broker booked it; an assignment on the day that it says."""
+    late = ROBINHOOD.replace('"1/30/2026","1/30/2026","2/2/2026","TSLA"', '"2/2/2026","2/2/2026","2/3/2026","TSLA"')
+    booked = SCHWAB.replace('01/26/2026 as of 01/23/2026","Expired', '01/26/2026","Expired')
+    for text, symbol, day in ((late, "TSLA", "2026-01-30"), (booked, "QQQ", "2026-01-23")):
+        assert text not in (ROBINHOOD, SCHWAB)
+        ended = [one.exit_time[:10] for one in brought_in(trading, text).preview if one.symbol.startswith(symbol)]
+        assert ended == [day]
+
+
 def test_sections_of_a_query_are_told_apart_by_their_columns(trading: Any) -> None:
     """A split whose table has no column of its own words, and money that came in."""
     head = '"ClientAccountID","CurrencyPrimary","AssetClass","Symbol","Description"'
     text = (
         f'{head},"Multiplier","DateTime","Quantity","TradePrice","Proceeds","IBCommission","Notes/Codes","TradeID"\n'
-        '"U7","USD","STK","AVGO","BROADCOM","1","20260302;100000","6","1500","-9000","-1","","1"\n'
+        '"U7","USD","STK","AVGO","BROADCOM","1","20260105;100000","6","1500","-9000","-1","","1"\n'
         '"U7","USD","STK","AVGO","BROADCOM","1","20260320;100000","-60","160","9600","-2","A","2"\n'
         f'{head},"DateTime","Quantity","Value","Type"\n'
         '"U7","USD","STK","AVGO","AVGO(US11135F1012) SPLIT 10 FOR 1 (AVGO, US1)","20260310;202500","54","0","FS"\n'
@@ -289,6 +316,16 @@ def test_a_split_of_a_consolidated_statement_is_of_the_accounts_that_trade_it(tr
     made = brought_in(trading, text)
     assert sorted(trip.pnl for trip in made.preview) == pytest.approx([10 * (25 - 20) - 2, 5 * (30 - 20) - 2])
     assert (made.open, made.wrong) == (1, 0)
+
+
+def test_an_expiry_has_the_files_own_profit_beside_it_and_names_what_was_not_opened_here(trading: Any) -> None:
+    assert brought_in(trading, STATEMENT).profit_file == pytest.approx(69991.5 + 98 - 301.4)
+    old = 'AAPL 16JAN26 150 C,"2026-01-16, 16:20:00",-2,0,0,0,0,-301.4,-301.4'
+    more = STATEMENT.replace(old, old.replace(",-2,0", ",-3,0").replace("301.4", "450"))
+    assert more != STATEMENT
+    made = brought_in(trading, more)
+    assert [(one.symbol, one.file, one.ours) for one in made.differences] == [("AAPL 2026-01-16 150 C", -450, -301.4)]
+    assert "of what was closed of AAPL 2026-01-16 150 C, 1 was not opened here: in no figure" in made.notes
 
 
 def test_the_sum_of_what_companies_did_is_no_row(trading: Any) -> None:
@@ -389,7 +426,7 @@ def test_a_fee_that_stands_in_the_deals_alone_is_paid(trading: Any, shape: Any) 
             ("02 Transaction_Buy SOL 2", "02 Transaction_Spend USDT -200", "03 Staking_Rewards SOL 0.5",
              "05 Transaction_Sold SOL -2.5", "05 Transaction_Revenue USDT 275",
              "06 Small_Assets_Exchange_BNB TRX -3", "06 Small_Assets_Exchange_BNB BNB 0.001"),
-            {"SOL/USDT": 20.0}, 1,
+            {"SOL/USDT": 20.0}, 2,
         ),
         (  # a fee in a third coin, at the price of the file, which is told
             ("01 Transaction_Buy BNB 1", "01 Transaction_Spend USDT -600", "02 Transaction_Buy SOL 2",
@@ -404,7 +441,7 @@ def test_a_history_of_coins_is_read_as_it_happened(alice: Any, lines: Any, earne
     made = brought_in(alice.trading, text)
     assert held(made) == pytest.approx(earned, abs=1e-9)
     assert (
-        sum("not opened here" in note or "BNB were counted in USDT by the fills" in note for note in made.notes)
+        sum("held before this file" in note or "BNB were counted in USDT by the fills" in note for note in made.notes)
         == notes
     )
     alice.trading.bring_in(parsed(text))

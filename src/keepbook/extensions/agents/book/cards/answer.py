@@ -14,14 +14,12 @@ from typing import Any
 from keepbook.book.ground.limits import clean_text
 from keepbook.book.ground.when import instant, parse_stamp
 from keepbook.errors import Invalid
-from keepbook.extensions.agents.book.cards.distributions import read_classes, read_quantiles
+from keepbook.extensions.agents.book.cards.distributions import number_in_text, read_classes, read_quantiles
 from keepbook.extensions.agents.book.cards.json_objects import given_objects, is_alone, own_objects, without_thoughts
 from keepbook.extensions.agents.book.cards.types import CardType, Slot, When
-from keepbook.patterns import regex
 
 TEXT_LIMIT = 20_000
 MOST_ITEMS = 50
-_NUMBER = regex(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,3})?")
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -197,8 +195,7 @@ def _choice(slot: Slot, value: Any) -> str:
 
 
 def _number(slot: Slot, value: Any) -> float | int:
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        value = float(value) if any(mark in value for mark in ".eE") else int(value)
+    value = number_in_text(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e15:
         raise Invalid(f"is a number, not {_short_json(value)}")
     low, high = slot.min, slot.max

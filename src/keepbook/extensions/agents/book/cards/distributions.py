@@ -11,12 +11,14 @@ from typing import Any
 
 from keepbook.book.ground.limits import clean_text
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
 SUM_SLACK = 0.005
 """By so much probabilities may miss one: they are often rounded."""
 MOST_CLASSES = 50
 CLASS_LIMIT = 80
 MOST_LEVELS = 199
+_NUMBER = regex(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,3})?")
 
 
 def read_classes(value: Any, choices: Sequence[str] = ()) -> dict[str, float]:
@@ -94,7 +96,15 @@ def _level(name: Any) -> float:
     return level
 
 
+def number_in_text(value: Any) -> Any:
+    """A number that was written as a text, `"70"`; anything else as it is."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        return float(value) if any(mark in value for mark in ".eE") else int(value)
+    return value
+
+
 def _finite(what: str, number: Any) -> float:
+    number = number_in_text(number)
     if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= 1e15:
         raise Invalid(f"needs a number as {what}, not {str(number)[:40]!r}")
     return float(number)

@@ -46,11 +46,18 @@ class FileImport:
     paired: set[int] = field(default_factory=set)
     added: set[int] = field(default_factory=set)
     unconverted: dict[str, float] = field(default_factory=dict)
-    converted: dict[tuple[str, str, str], tuple[float, str, str]] = field(default_factory=dict)
-    """Fees in other coins, by coin, currency and what gave the rate: how much, and the first and last such rate."""
+    converted: dict[tuple[str, str, str, str], tuple[float, str, str]] = field(default_factory=dict)
+    """What was counted in another currency: fees or trades, the coin, the currency and what gave the rate; how much,
+    and the first and last such rate."""
     quotes: dict[str, str] = field(default_factory=dict)
     """For symbols that do not name their currency: that of their first fee."""
     notes: list[str] = field(default_factory=list)
+    held_before: dict[str, float] = field(default_factory=dict)
+    """By symbol, how much was sold that no file shows being bought."""
+    given_away: dict[tuple[str, str], float] = field(default_factory=dict)
+    """How much left the lots of a symbol without a price, and for what."""
+    prices_seen: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
+    """The prices that the file itself shows, by symbol and in the order of time."""
 
     def refuse(self, rows: Iterable[int], reason: str) -> None:
         for row in rows:
@@ -214,8 +221,14 @@ def take_in(work: FileImport) -> None:
         if nth > 1 and one.key:
             work.unchanged.update(one.rows)
             continue
-        exits = one.closes_only or (work.format.wallet and one.side == "sell")
-        work.fills.append(replace(one, key=key if one.key else f"{key}#{nth}", closes_only=exits))
+        spot = one.spot or work.format.spot
+        work.prices_seen.setdefault(one.symbol, []).append((one.time, one.price))
+        work.fills.append(replace(one, key=key if one.key else f"{key}#{nth}", spot=spot))
+    _take_trips(work, reads, seen)
+
+
+def _take_trips(work: FileImport, reads: Iterable[ReadRow], seen: dict[str, int]) -> None:
+    """The same of whole trades."""
     for rows, trip in ((rows, one) for rows, one in reads if isinstance(one, Trip)):
         seen[trip.key] = nth = seen.get(trip.key, 0) + 1
         if nth > 1 and trip.key.startswith("id-"):

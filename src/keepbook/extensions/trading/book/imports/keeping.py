@@ -1,4 +1,4 @@
-"""From the rows of a file to what is stored of them: known ones left out, fees in one currency, paired, kept.
+"""From the rows of a file to what is stored of them: known ones left out, paired, kept.
 
 Each step takes one part of the file, which goes into one deployment (`places`). A fill older than what is paired
 already would have changed that, and is refused.
@@ -6,7 +6,6 @@ already would have changed that, and is refused.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +15,6 @@ from keepbook.book.ground import stored_json
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import loads
 from keepbook.extensions.trading.book import days, former, skills
-from keepbook.extensions.trading.book.currencies import rates
 from keepbook.extensions.trading.book.imports import pairing, values
 from keepbook.extensions.trading.book.imports.file import FileImport
 from keepbook.extensions.trading.book.imports.open_lots import (
@@ -34,7 +32,7 @@ from keepbook.extensions.trading.book.imports.pairing import (
     in_units_then,
     position_of,
 )
-from keepbook.extensions.trading.book.imports.places import FilePart, currency_of
+from keepbook.extensions.trading.book.imports.places import FilePart
 from keepbook.extensions.trading.book.imports.take_back import OpenPositions, make_former
 from keepbook.extensions.trading.book.loading import corrections
 from keepbook.extensions.trading.book.trades import Trade, keep_trades
@@ -46,10 +44,7 @@ from keepbook.storage.tables.upkeep import loads as load_rows
 AT_ONCE = 500
 KEPT_AT_ONCE = 2000
 _UNASSIGNED = {EXPIRY: "nothing open that could expire", FUNDING: "funding with nothing open to charge it to"}
-_NOT_OPENED = (
-    "it closes what was not opened here: load the file in which that stands first; what came in by a deposit or as a "
-    "reward is no trade"
-)
+_NOT_OPENED = "it closes what was not opened here: load the file in which that stands first"
 
 
 # What is there already
@@ -62,6 +57,7 @@ def leave_out_known(tx: Tx, work: FileImport, part: FilePart, mode: str) -> None
         return
     known = _known_keys(tx, part.place, [one.key for one in part.fills], fill_rows)
     splits = known_splits(tx, part.place, {one.symbol for one in part.fills if one.side == SPLIT})
+    known |= _known_by_another_id(tx, part, known)
     fresh = []
     for one in part.fills:
         twice = one.side == SPLIT and any(is_same_split(one, other) for other in splits.get(one.symbol, ()))
@@ -79,6 +75,31 @@ def leave_out_known(tx: Tx, work: FileImport, part: FilePart, mode: str) -> None
     if part.place is not None and mode != corrections.ADD:
         _offer_corrections(tx, work, part, restated, mode)
         _offer_other_fills(tx, work, part)
+
+
+def _known_by_another_id(tx: Tx, part: FilePart, known: Collection[str]) -> set[str]:
+    """Fills that are there under an id of another kind: the n-th with the same figures for the n-th."""
+    mine = [one for one in part.fills if one.id_kind and one.key not in known]
+    if part.place is None or not mine:
+        return set()
+    times = [one.time for one in mine]
+    query = select(fill_rows).where(
+        fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == part.place, fill_rows.c.time >= min(times),
+        fill_rows.c.time <= max(times), fill_rows.c.key.startswith("id-"), fill_rows.c.key.contains("="),
+    )  # fmt: skip
+    kinds = {one.id_kind for one in mine}
+    there = Counter(
+        (row.symbol, row.side, row.time, row.quantity, row.price)
+        for row in tx.conn.execute(query)
+        if row.key[3:].partition("=")[0] not in kinds
+    )
+    found = set()
+    for one in mine:
+        figures = (one.symbol, one.side, one.time, float(one.quantity), one.price)
+        if there[figures] > 0:
+            there[figures] -= 1
+            found.add(one.key)
+    return found
 
 
 def _offer_corrections(tx: Tx, work: FileImport, part: FilePart, restated: set[str], mode: str) -> None:
@@ -125,6 +146,11 @@ def _offer_other_fills(tx: Tx, work: FileImport, part: FilePart) -> None:
                 f"looks like a correction of a fill of load {load} at the same instant; undo load {load} and load this "
                 "file in its place, or load it with corrections=add if it is another fill",
             )
+    drop_refused(work, part)
+
+
+def drop_refused(work: FileImport, part: FilePart) -> None:
+    """Without the fills of rows that were refused: of a conversion both sides go."""
     part.fills = [one for one in part.fills if not set(one.rows) & work.refused.keys()]
 
 
@@ -182,62 +208,6 @@ def _figures_there(tx: Tx, rows: Any, work: FileImport, part: FilePart) -> Itera
             yield Counter(figures(row) for row in stored)
 
 
-# Fees
-
-
-def convert_fees(tx: Tx, work: FileImport, part: FilePart) -> None:
-    """Fees in the currency of the price; what cannot be converted is counted by its coin."""
-    part.fills = [_with_fees_in_quote(tx, work, one) for one in part.fills]
-    part.trips = [_with_fee_paid(tx, work, one) for one in part.trips]
-
-
-def _with_fees_in_quote(tx: Tx, work: FileImport, one: Fill) -> Fill:
-    quote = currency_of(work, one)
-    paid = (_in_quote(tx, work, one.symbol, quote, one.price, one.time, *fee) for fee in one.fees)
-    return replace(one, fee=one.fee + sum(paid))
-
-
-def _with_fee_paid(tx: Tx, work: FileImport, trip: Trip) -> Trip:
-    """The same for a whole trade, at the price of its exit."""
-    if trip.key not in work.reader.paid:
-        return trip
-    paid, coin, told = work.reader.paid[trip.key]
-    quote = told or currency_of(work, trip)
-    fee = _in_quote(tx, work, trip.symbol, quote, trip.exit_price, trip.exit_time, paid, coin)
-    return trip._replace(fees=trip.fees + fee)
-
-
-def _in_quote(
-    tx: Tx, work: FileImport, symbol: str, quote: str, price: float, at: str, paid: Decimal, coin: str
-) -> float:  # fmt: skip
-    """A fee in the currency of the price."""
-    quote = quote or work.quotes.setdefault(symbol, coin)
-    if coin in ("", quote):
-        return float(paid)
-    if coin == values.split_symbol(symbol)[0]:
-        return float(paid) * price
-    if (rate := _rate(tx, work, coin, quote, at)) is not None:
-        _tell_rate(work, coin, quote, float(paid), rate)
-        return float(paid) * rate.value
-    work.unconverted[coin] = work.unconverted.get(coin, 0.0) + float(paid)
-    return 0.0
-
-
-def _tell_rate(work: FileImport, coin: str, quote: str, paid: float, rate: rates.Rate) -> None:
-    before, first, last = work.converted.get((coin, quote, rate.symbol), (0.0, rate.at, rate.at))
-    work.converted[coin, quote, rate.symbol] = before + paid, min(first, rate.at), max(last, rate.at)
-
-
-def _rate(tx: Tx, work: FileImport, coin: str, quote: str, at: str) -> rates.Rate | None:
-    """What a coin cost then: by the bars of either way round, else by the last fill of that pair in this file."""
-    if (found := rates.find_rate(tx.conn, coin, quote, at)) is not None:
-        return replace(found, symbol=f"the bars of {found.symbol}")
-    if rates.same_money(coin, quote):
-        return rates.Rate(1.0, "one for one", at)
-    seen = [one for one in work.fills if one.symbol == f"{coin}/{quote}" and one.time <= at]
-    return rates.Rate(seen[-1].price, f"the fills of {seen[-1].symbol} in the file", seen[-1].time) if seen else None
-
-
 # Pairing
 
 
@@ -253,7 +223,7 @@ def refuse_older(tx: Tx, work: FileImport, part: FilePart) -> None:
             work.refuse(
                 one.rows, f"older than what is paired already for {one.symbol}; load files in the order of time"
             )
-    part.fills = [one for one in part.fills if not _is_late(one, last)]
+    drop_refused(work, part)
 
 
 def _is_late(one: Fill, last: Mapping[str, str]) -> bool:
@@ -268,13 +238,18 @@ def pair_part(tx: Tx, work: FileImport, part: FilePart) -> None:
     by_symbol: dict[str, list[Fill]] = {}
     left_out: set[str] = set()
     for one in part.fills:
-        by_symbol.setdefault(one.symbol, []).append(one)
+        if one.told_only:
+            work.added.update(one.rows)
+        else:
+            by_symbol.setdefault(one.symbol, []).append(one)
     for symbol, mine in by_symbol.items():
         coming = sorted([*splits.get(symbol, ()), *mine], key=_in_time)
         part.results[symbol] = found = pairing.pair_fills(lots.get(symbol, []), coming)
         for one in found.unassigned:
             work.refuse(one.rows, _UNASSIGNED.get(one.side, _NOT_OPENED))
         unassigned = {one.key for one in found.unassigned}
+        if found.held_before:
+            work.held_before[symbol] = work.held_before.get(symbol, 0.0) + float(found.held_before)
         if rest := sum(left for key, left in found.unopened.items() if key not in unassigned):
             work.notes.append(f"of what was closed of {symbol}, {rest.normalize():f} was not opened here: in no figure")
         for one in mine:

@@ -20,6 +20,7 @@ from keepbook.errors import Invalid
 from keepbook.extensions.trading.book import days
 from keepbook.extensions.trading.book.files import Progress
 from keepbook.extensions.trading.book.imports import keeping, mapping
+from keepbook.extensions.trading.book.imports.fees import convert_fees
 from keepbook.extensions.trading.book.imports.file import (
     FileImport,
     ignored_columns,
@@ -29,6 +30,7 @@ from keepbook.extensions.trading.book.imports.file import (
 from keepbook.extensions.trading.book.imports.formats import NAMES
 from keepbook.extensions.trading.book.imports.pairing import Trip
 from keepbook.extensions.trading.book.imports.places import FilePart, MakeDeployment, make_places, parts_of_file
+from keepbook.extensions.trading.book.imports.spot_account import follow_coins
 from keepbook.extensions.trading.book.imports.table import FileTable
 from keepbook.extensions.trading.book.imports.trade_table import read_trade_file
 from keepbook.extensions.trading.book.loading.corrections import OFFER, clean_mode
@@ -57,8 +59,9 @@ class ImportedTrades:
     currency; `profit` is the one of them, and None where there are several, which are not added up. `deployments` are
     the names of those it went to, or would. `unconverted` are fees in coins for which no price is known: they are in no
     figure. `ignored` are columns with figures that this format does not read. `stated` is the file's own profit of each
-    trade in `preview`, where it has one for that trade alone. `load` is the number by which it is taken back, where
-    something came in.
+    trade in `preview`, where it has one for that trade alone. `held_before` is what a spot account sold, by symbol,
+    that no file shows being bought: without an entry price it is in no figure. `load` is the number by which it is
+    taken back, where something came in.
     """
 
     format: str
@@ -78,6 +81,7 @@ class ImportedTrades:
     profit_compared: float | None
     differences: tuple[Difference, ...]
     unconverted: dict[str, float]
+    held_before: dict[str, float]
     ignored: tuple[str, ...]
     notes: tuple[str, ...]
     columns: tuple[str, ...]
@@ -116,10 +120,12 @@ def import_trades(
         symbol=symbol, multipliers=told, dates=dates,
     )  # fmt: skip
     take_in(work)
+    follow_coins(tx, work, deployment)
     parts = parts_of_file(tx, work, deployment)
     for part in parts:
+        keeping.drop_refused(work, part)
         keeping.leave_out_known(tx, work, part, clean_mode(corrections))
-        keeping.convert_fees(tx, work, part)
+        convert_fees(tx, work, part)
         keeping.refuse_older(tx, work, part)
         keeping.pair_part(tx, work, part)
     load = None
@@ -181,7 +187,7 @@ def count_rows(work: FileImport) -> dict[str, Any]:
     added, paired, unchanged = work.counts()
     return {
         "file": "", "added": added, "paired": paired, "wrong": len(work.refused), "unchanged": unchanged,
-        "refused": sorted(work.refused.items())[:TOLD],
+        "refused": sorted(work.refused.items())[:TOLD], "held_before": work.held_before,
     }  # fmt: skip
 
 
@@ -196,6 +202,10 @@ def _to_imported(work: FileImport, parts: Sequence[FilePart], dry_run: bool, loa
     notes += [] if lines else ["the file has a header and no rows"]
     for coin, paid in sorted(work.unconverted.items()):
         notes.append(f"fees of {paid:g} {coin} have no price in the book or in the file: they are in no figure")
+    for (symbol, why), amount in sorted(work.given_away.items()):
+        notes.append(f"{amount:.10g} {symbol} {why}: closed without a figure")
+    for symbol, sold in sorted(work.held_before.items()):
+        notes.append(f"sold {sold:.10g} {symbol} held before this file began: no entry price is known, so no figure")
     return ImportedTrades(
         format=work.format.name, title=work.format.title, rows=len(lines), added=added, paired=paired,
         unchanged=unchanged, wrong=len(work.refused),
@@ -206,17 +216,18 @@ def _to_imported(work: FileImport, parts: Sequence[FilePart], dry_run: bool, loa
         profit_file=sum(one.file for one in compared) if compared and len(profits) < 2 else None,
         profit_compared=sum(one.ours for one in compared) if compared and len(profits) < 2 else None,
         differences=tuple(one for one in compared if abs(one.file - one.ours) > 0.005 + 1e-6 * abs(one.file)),
-        unconverted=work.unconverted, ignored=ignored_columns(work), notes=tuple(notes), columns=work.table.columns,
+        unconverted=work.unconverted, held_before=work.held_before, ignored=ignored_columns(work), notes=tuple(notes),
+        columns=work.table.columns,
         preview=tuple(trips[:SHOWN]) if dry_run else (), dry_run=dry_run,
         stated=tuple(_alone(work, trips)[:SHOWN]) if dry_run else (), load=load,
     )  # fmt: skip
 
 
 def _conversions(work: FileImport) -> list[str]:
-    """How fees in other coins were counted: by which rates, and of when."""
+    """How fees and trades in other coins were counted: by which rates, and of when."""
     return [
-        f"fees of {paid:.8g} {coin} were counted in {quote} by {source}, {first[:10]} to {last[:10]}"
-        for (coin, quote, source), (paid, first, last) in sorted(work.converted.items())
+        f"{what} of {paid:.8g} {coin} were counted in {quote} by {source}, {first[:10]} to {last[:10]}"
+        for (what, coin, quote, source), (paid, first, last) in sorted(work.converted.items())
     ]
 
 

@@ -124,8 +124,8 @@ def refresh_open_positions(tx: Tx, place: str, symbols: Collection[str]) -> None
 # Queries
 
 
-def open_lots(tx: Tx, place: str | None, symbols: Collection[str]) -> dict[str, list[Fill]]:
-    """What earlier files left open, the oldest first, each as it was bought."""
+def open_lots(tx: Tx, place: str | None, symbols: Collection[str] | None) -> dict[str, list[Fill]]:
+    """What earlier files left open of these symbols, or of all, the oldest first, each as it was bought."""
     lots: dict[str, list[Fill]] = {}
     if place is None:
         return lots
@@ -133,7 +133,7 @@ def open_lots(tx: Tx, place: str | None, symbols: Collection[str]) -> dict[str, 
         fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.remaining != "0"
     )
     for row in tx.conn.execute(query.order_by(fill_rows.c.time, fill_rows.c.key)):
-        if row.symbol in symbols and row.side in ("buy", "sell"):
+        if (symbols is None or row.symbol in symbols) and row.side in ("buy", "sell"):
             lots.setdefault(row.symbol, []).append(
                 Fill(
                     row.time, row.symbol, row.side, Decimal(str(row.quantity)), row.price, row.key, row.fee,

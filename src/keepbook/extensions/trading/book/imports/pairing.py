@@ -54,8 +54,16 @@ class Fill:
     account: str = ""
     closing_fee: float = 0.0
     """What is paid for what it closes alone, and not for what it opens: the swap of a position that is turned over."""
+    id_kind: str = ""
+    """Which of several ids of a broker its key is of, where files hold one or another: the column's name."""
     closes_only: bool = False
-    """It opens nothing with what it does not close: a sale out of a wallet, which is never short; an exit by name."""
+    """It opens nothing with what it does not close: an exit by name."""
+    spot: bool = False
+    """Of an account that holds what it sells and is never short: what it sells beyond its lots it held before."""
+    without_price: bool = False
+    """What it ends was given away at a price that nobody knows, or as a fee: it is closed without a trade."""
+    told_only: bool = False
+    """It is stored as it was told, and paired as other fills that were made of it."""
     option: OptionTerms | None = None
     factor: Decimal = Decimal(1)
     """How many there are now for one of those that were bought: by this, `price` and `remaining` differ from then."""
@@ -103,11 +111,14 @@ class PairedFills:
     """Funding, expiries and exits for which nothing was open."""
     unopened: dict[str, Decimal] = field(default_factory=dict)
     """Of what only closes, by its key, how much was not opened here."""
+    held_before: Decimal = Decimal(0)
+    """How much was sold of what no lot is of."""
     changed: dict[str, str] = field(default_factory=dict)
     """When what is open of a fill last became less, or was split."""
 
 
 _EXACT = Context(prec=60)
+_DUST = Decimal("1e-9")
 _SMALLEST = Decimal("1e-18")
 
 
@@ -164,7 +175,9 @@ def _take(found: PairedFills, fill: Fill) -> None:
         rest = replace(lot, remaining=lot.left - part, fee=lot.fee - paid_in)
         found.open[place : place + 1] = [rest] if rest.left > 0 else []
         left, fee = left - part, fee - paid_out
-    if left > 0 and fill.closes_only:
+    if left > 0 and fill.spot and fill.side == "sell":
+        found.held_before += left if left > fill.quantity * _DUST else 0
+    elif left > 0 and fill.closes_only:
         found.unopened[fill.key] = left
         found.unassigned += [] if fill.key in found.touched else [fill]
     elif left > 0:
@@ -199,12 +212,29 @@ def _split(found: PairedFills, fill: Fill) -> None:
 
 def _expire(found: PairedFills, fill: Fill) -> None:
     whole = sum((lot.left for lot in found.open), Decimal(0))
+    if fill.without_price:
+        _give_away(found, fill)
+        return
     if not whole:
         found.unassigned.append(fill)
         return
+    if fill.quantity > whole:
+        found.unopened[fill.key] = fill.quantity - whole
     way = "sell" if found.open[0].side == "buy" else "buy"
     quantity = min(fill.quantity or whole, whole)
     _take(found, replace(fill, side=way, quantity=quantity, reason=fill.reason or "expired"))
+
+
+def _give_away(found: PairedFills, fill: Fill) -> None:
+    """The oldest lots are less, and nothing is known of what came of it."""
+    left = fill.quantity
+    while left > 0 and found.open:
+        lot = found.open[0]
+        part = min(lot.left, left)
+        found.changed[lot.key] = fill.time
+        rest = replace(lot, remaining=lot.left - part, fee=lot.fee * float(1 - part / lot.left))
+        found.open[:1] = [rest] if rest.left > 0 else []
+        left -= part
 
 
 def _charge(found: PairedFills, fill: Fill) -> None:

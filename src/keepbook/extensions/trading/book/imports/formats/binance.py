@@ -190,6 +190,7 @@ SPOT = FileFormat(
     row_by_row(spot),
     ("Date(UTC),Pair,Side,Price,Executed,Amount,Fee", "Date(UTC),Market,Type,Price,Amount,Total,Fee,Fee Coin"),
     "rotki, dali-rp and other public importers of Binance's spot trade history",
+    spot=True,
     whose=SPOT_ACCOUNT,
 )  # fmt: skip
 FUTURES = FileFormat(
@@ -212,6 +213,6 @@ HISTORY = FileFormat(
     read_coin_history,
     ("User_ID,UTC_Time,Account,Operation,Coin,Change,Remark", "User ID,Time,Account,Operation,Coin,Change,Remark"),
     "cryptoTax (data_binance), pit-38 and other public importers of the transaction records",
-    wallet=True,
+    spot=True,
     whose=SPOT_ACCOUNT,
 )

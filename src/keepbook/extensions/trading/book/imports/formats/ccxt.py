@@ -1,4 +1,7 @@
-"""ccxt: what `fetch_my_trades` answers, as JSON. The exchange's own words stand in `info` and are not read."""
+"""ccxt: what `fetch_my_trades` answers, as JSON. The exchange's own words stand in `info` and are not read.
+
+What settles in a coin of its own, `SOL/USDT:USDT`, is a contract and may be short; else it is of a spot account.
+"""
 
 from decimal import Decimal
 from typing import Any
@@ -27,7 +30,7 @@ def read_fill(line: FileRow, reader: CellReader) -> Fill:
         line, time=reader.moment(line, "timestamp", "datetime", zone="UTC"), symbol=symbol,
         side=values.parse_side(line.cells[first_filled(line, "side")]), quantity=reader.number(line, "amount"),
         price=reader.number(line, "price"), id=line.cells.get("id"), fees=fees or ((Decimal(0), ""),),
-        multiplier=reader.multiplier(symbol),
+        multiplier=reader.multiplier(symbol), spot=":" not in str(line.cells["symbol"]),
     )  # fmt: skip
 
 

@@ -130,6 +130,7 @@ FILLS = FileFormat(
     row_by_row(read_fill),
     ("portfolio,trade id,product,side,created at,size,size unit,price,fee,total,price/fee/total unit",),
     "the fills report of Coinbase Exchange (Pro) in public importers",
+    spot=True,
 )
 ACCOUNT = FileFormat(
     "coinbase-account",
@@ -148,4 +149,5 @@ ACCOUNT = FileFormat(
         "Total (inclusive of fees),Fees,Notes",
     ),
     "Export-To-Ghostfolio, GhostfolioSidekick, cryptoTax, BittyTax",
+    spot=True,
 )  # fmt: skip

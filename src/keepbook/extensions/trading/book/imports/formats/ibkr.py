@@ -96,7 +96,8 @@ def read_fill(line: FileRow, reader: CellReader, sums: bool = True) -> Fill:
     coin = str(line.cells.get("ibcommissioncurrency") or "").upper()
     quote = str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper()
     price, told = reader.number(line, "tradeprice"), reader.optional(line, "fifopnlrealized")
-    id = next((line.cells[name] for name in IDS if line.cells.get(name)), None)
+    kind = next((name for name in IDS if line.cells.get(name)), "")
+    id = line.cells.get(kind)
     account = next((str(line.cells[name]) for name in ACCOUNTS if line.cells.get(name)), "")
     codes = flex_codes(line.cells.get("notes/codes") or line.cells.get("notes"))
     if _class_of(line) in ("STK", "OPT"):
@@ -106,13 +107,15 @@ def read_fill(line: FileRow, reader: CellReader, sums: bool = True) -> Fill:
         why = next((words for code, words in ENDINGS.items() if code in codes), "expired")
         return make_action(
             line, time=_time(line, reader), symbol=symbol, side=EXPIRY, quantity=quantity, id=id, reason=why,
-            multiplier=size, quote=quote, account=account,
+            multiplier=size, quote=quote, account=account, id_kind=kind,
+            profit=float(told) if told and why == "expired" else None,
         )  # fmt: skip
     paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
     return make_fill(
         line, time=_time(line, reader), symbol=symbol, side=values.parse_side(way.partition(" ")[0].partition("(")[0]),
         quantity=quantity, price=price, id=id, fees=tuple((-one, coin or quote) for one in paid if one), quote=quote,
         multiplier=size, profit=float(told) if told else None, account=account, reason=delivery(codes),
+        id_kind=kind,
     )  # fmt: skip
 
 
@@ -196,7 +199,7 @@ def _ending(line: FileRow, reader: CellReader, ended: set[tuple[str, str]]) -> F
         raise Invalid(f"{kind or 'it'} is told by the trades already")
     return make_action(
         line, time=time, symbol=symbol, side=EXPIRY, quantity=reader.number(line, "quantity"), reason=why,
-        id=line.cells.get("tradeid") or None, multiplier=size,
+        id=line.cells.get("tradeid") or None, multiplier=size, id_kind="tradeid",
         quote=str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper(),
         account=next((str(line.cells[name]) for name in ACCOUNTS if line.cells.get(name)), ""),
     )  # fmt: skip

@@ -104,15 +104,16 @@ def _fill(
         "quote": str(line.cells.get("currency") or "").upper(), "account": str(line.cells.get("account") or account),
     }  # fmt: skip
     codes = flex_codes(line.cells.get("code"))
+    stated = reader.optional(line, "realized p/l")
+    profit = float(stated) if stated else None
     if price == 0 and contract is not None:
         why = next((words for code, words in ENDINGS.items() if code in codes), "expired")
-        return make_action(line, side=EXPIRY, reason=why, **told)
+        return make_action(line, side=EXPIRY, reason=why, profit=profit if why == "expired" else None, **told)
     fee, coin = _fee(line, reader)
-    profit = reader.optional(line, "realized p/l")
     way = "buy" if (quantity > 0) != _is_cancel(line) else "sell"
     return make_fill(
         line, side=way, price=price, fees=((-fee, coin or told["quote"]),) if fee else (),
-        profit=float(profit) if profit else None, reason=delivery(codes), **told,
+        profit=profit, reason=delivery(codes), **told,
     )  # fmt: skip
 
 

@@ -87,6 +87,12 @@ def _add_leg(line: FileRow, reader: CellReader, groups: dict[str, Legs]) -> None
         legs.fees.append((fee, coin))
 
 
+def _is_on_margin(line: FileRow, reader: CellReader) -> bool:
+    """A margin, or that it opens or closes a position."""
+    told = str(line.cells.get("misc") or "").lower()
+    return bool(reader.optional(line, "margin")) or "initiated" in told or "closing" in told
+
+
 def read_fill(line: FileRow, reader: CellReader) -> Fill:
     symbol = values.symbol(kraken_pair(str(line.cells[first_filled(line, "pair")])))
     fee = reader.optional(line, "fee") or values.decimal("0", "fee")
@@ -99,6 +105,7 @@ def read_fill(line: FileRow, reader: CellReader) -> Fill:
         side=values.parse_side(line.cells[first_filled(line, "type")]),
         quantity=quantity, price=price, id=line.cells.get("txid"),
         fees=((abs(fee), values.split_symbol(symbol)[1]),), profit=None if profit is None else float(profit),
+        spot=not _is_on_margin(line, reader),
     )  # fmt: skip
 
 
@@ -129,6 +136,6 @@ LEDGERS = FileFormat(
         '"txid","refid","time","type","subtype","aclass","subclass","asset","wallet","amount","fee","balance"',
     ),
     "tests of public importers of Kraken's ledgers.csv",
-    wallet=True,
+    spot=True,
     whose="Kraken",
 )  # fmt: skip

@@ -108,8 +108,8 @@ class FileFormat:
     seen: str = ""
     dates: str | None = None
     pick: Callable[[FileTable], FileTable] = _every_row
-    wallet: bool = False
-    """Whether it tells of what a wallet holds, which can be sold and never be short."""
+    spot: bool = False
+    """Whether it tells of an account that holds what it sells, and is never short."""
     whose: str = ""
     """Where its trades go if it names no account: formats that tell of the same one say the same. Else its title."""
     further: tuple[frozenset[str], ...] = ()
@@ -178,7 +178,7 @@ def make_fill(
     if size <= 0 or price <= 0:
         raise Invalid(f"{'quantity' if size <= 0 else 'price'} is a number above 0", field="quantity")
     return Fill(
-        time, symbol, side, size, float(price), key="" if id in (None, "") else f"id-{str(id)[:180]}",
+        time, symbol, side, size, float(price), key=id_key(id, more.get("id_kind", "")),
         fees=tuple((fee, coin) for fee, coin in fees if fee), rows=(line.row,), **more,
     )  # fmt: skip
 
@@ -190,8 +190,15 @@ def make_action(
     """What happens to a holding without a trade: a split, an expiry, an assignment; see `Fill` for the sides."""
     if side == SPLIT and quantity <= 0:
         raise Invalid("a split is a number above 0: how many there are now for one", field="quantity")
-    key = "" if id in (None, "") else f"id-{str(id)[:180]}"
+    key = id_key(id, more.get("id_kind", ""))
     return Fill(time, symbol, side, abs(quantity), float(price), key=key, rows=(line.row,), **more)
+
+
+def id_key(id: Any, kind: str = "") -> str:
+    """The key of a fill by its id; empty without one."""
+    if id in (None, ""):
+        return ""
+    return f"id-{kind}={str(id)[:160]}" if kind else f"id-{str(id)[:180]}"
 
 
 def without_cancelled(reads: Iterable[ReadRow], cancels: Collection[int]) -> Iterator[ReadRow]:

@@ -14,6 +14,7 @@ from keepbook.extensions.trading.book.imports.formats.parts.options import parse
 from keepbook.extensions.trading.book.imports.formats.parts.share_days import (
     DOLLAR,
     day_of,
+    end_day,
     oldest_first,
     opening_first,
     read_added_shares,
@@ -75,13 +76,14 @@ def _activity(line: FileRow, reader: CellReader) -> Fill:
     code = code_of(line)
     if code not in SIDES and code not in ENDS and code not in CANCELS:
         raise Invalid(f"{code or 'a row without a code'} is no trade")
-    symbol, size = traded_name(_traded(line, code))
+    traded = _traded(line, code)
+    symbol, size = traded_name(traded)
     time = reader.instant(day_of(line, DAY), DAY)
     quantity = abs(quantity_of(line, reader))
     if code in ENDS:
         return make_action(
-            line, time=time, symbol=symbol, side=EXPIRY, quantity=quantity, reason=ENDS[code], multiplier=size,
-            quote=DOLLAR,
+            line, time=end_day(line, reader, traded, ENDS[code], DAY), symbol=symbol, side=EXPIRY, quantity=quantity,
+            reason=ENDS[code], multiplier=size, quote=DOLLAR,
         )  # fmt: skip
     price = reader.number(line, "price")
     if code in CANCELS:

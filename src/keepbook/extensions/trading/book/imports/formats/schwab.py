@@ -12,6 +12,7 @@ from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports.formats.parts.share_days import (
     DOLLAR,
     day_of,
+    end_day,
     oldest_first,
     opening_first,
     read_added_shares,
@@ -80,13 +81,14 @@ def _transaction(line: FileRow, reader: CellReader) -> Fill:
     way = action.removeprefix("cancel ")
     if way not in SIDES and action not in ENDS:
         raise Invalid(f"{action or 'a row without an action'} is no trade")
-    symbol, size = traded_name(str(line.cells[first_filled(line, "symbol")]))
+    named = str(line.cells[first_filled(line, "symbol")])
+    symbol, size = traded_name(named)
     time = reader.instant(day_of(line, "date"), "date")
     quantity = abs(reader.number(line, "quantity"))
     if action in ENDS:
         return make_action(
-            line, time=time, symbol=symbol, side=EXPIRY, quantity=quantity, reason=ENDS[action], multiplier=size,
-            quote=DOLLAR,
+            line, time=end_day(line, reader, named, ENDS[action], "date"), symbol=symbol, side=EXPIRY,
+            quantity=quantity, reason=ENDS[action], multiplier=size, quote=DOLLAR,
         )  # fmt: skip
     fee = abs(reader.optional(line, "fees & comm") or Decimal(0))
     price = reader.number(line, "price")

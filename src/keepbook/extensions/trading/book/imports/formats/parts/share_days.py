@@ -38,6 +38,14 @@ def day_of(line: FileRow, column: str) -> str:
     return text.rpartition(" as of ")[2].strip()
 
 
+def end_day(line: FileRow, reader: CellReader, words: str, why: str, column: str) -> str:
+    """When an option ended: one that expired, on the day that its name says, whenever that was booked."""
+    contract = parse_option(words)
+    if contract is not None and why == "expired":
+        return reader.instant(contract.expires, column)
+    return reader.instant(day_of(line, column), column)
+
+
 def traded_name(text: str) -> tuple[str, float]:
     """A symbol in the book's spelling, and how many shares one of it holds."""
     contract = parse_option(text)

@@ -1,0 +1,98 @@
+"""`/sign-in/provider`: sign in where the operator's provider says who somebody is.
+
+What the browser is sent away with it keeps in a cookie of ten minutes, which comes back with it from the other site.
+The session's cookie does not travel like that: a page of ours leads on from the way back, and what follows is asked
+for by us alone.
+"""
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from keepbook.app import Keepbook
+from keepbook.book.ground.one_line_log import get_logger
+from keepbook.book.owners.identities import SIGNED_IN
+from keepbook.doors.http.web.account.sign_in import keep_session, sign_in_form
+from keepbook.doors.http.web.frame.visit import own_path, templates
+from keepbook.errors import KeepbookError, LimitReached, NotAllowed, NotFound
+
+AWAY = "keepbook_away"
+"""The cookie of who is at the provider."""
+PLACE = "/sign-in/provider"
+
+log = get_logger(__name__)
+router = APIRouter(include_in_schema=False)
+
+
+def provider(request: Request) -> Any:
+    found = getattr(request.app.state, "provider", None)
+    if found is None:
+        raise NotFound("people sign in here with a token; there is no provider")
+    return found
+
+
+Provider = Annotated[Any, Depends(provider)]
+
+
+@router.get(PLACE)
+def leave(request: Request, provider: Provider, to: str = "/chat", invitation: str | None = None) -> Response:
+    # With the library that checks signatures, which is an extra.
+    from keepbook.doors.http.web.account.openid import AWAY_SECONDS, Attempt
+
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        raise NotAllowed("another site may not sign you in; open Keepbook itself", code="other_site")
+    attempt = Attempt(own_path(to), invitation or None)
+    try:
+        address = provider.address_for(attempt, _come_back(request))
+    except KeepbookError as error:
+        return _refused(request, error)
+    answer = RedirectResponse(address, 303)
+    secure = request.url.scheme == "https"
+    answer.set_cookie(
+        AWAY, attempt.as_cookie(), max_age=AWAY_SECONDS, path=PLACE, httponly=True, samesite="lax", secure=secure
+    )
+    return answer
+
+
+@router.get(f"{PLACE}/back", dependencies=[Depends(provider)])
+def come_back(request: Request) -> Response:
+    page = templates.get_template("signing_in.html")
+    return HTMLResponse(page.render(on=f"{PLACE}/done?{urlencode(request.query_params.multi_items())}", theme=None))
+
+
+@router.get(f"{PLACE}/done")
+def arrive(request: Request, provider: Provider) -> Response:
+    # As in `leave`: with an extra.
+    from keepbook.doors.http.web.account.openid import Attempt
+
+    kb: Keepbook = request.state.kb
+    try:
+        attempt = Attempt.from_cookie(request.cookies.get(AWAY))
+        subject = provider.subject_of(attempt, request.query_params, _come_back(request))
+        session, _ = kb.identities.sign_in(
+            provider.issuer, subject, invitation=attempt.invitation, new_book=kb.settings.oidc_new_books
+        )
+    except KeepbookError as error:
+        return _refused(request, error)
+    answer = RedirectResponse(own_path(attempt.to), 303)
+    keep_session(request, answer, session, SIGNED_IN)
+    answer.delete_cookie(AWAY, path=PLACE, httponly=True, samesite="lax")
+    return answer
+
+
+def _come_back(request: Request) -> str:
+    """The address of ours that the provider knows; the gate has checked the host."""
+    return f"{request.url.scheme}://{request.url.netloc}{PLACE}/back"
+
+
+def _refused(request: Request, error: KeepbookError) -> Response:
+    log.warning("sign-in: %s: %s", error.code, error.message)
+    try:
+        request.state.wrong_key()
+    except LimitReached as too_often:
+        error = too_often
+    answer = sign_in_form(request, "/chat", error.message, 429 if error.code == "rate" else 403)
+    answer.delete_cookie(AWAY, path=PLACE, httponly=True, samesite="lax")
+    return answer

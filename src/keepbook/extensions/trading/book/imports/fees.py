@@ -1,0 +1,76 @@
+"""Fees in the currency of the price, whatever coin they were paid in; and what one coin cost in another.
+
+A rate comes from the bars of the book, else from the fills of that pair in the file; which and of when is told. A fee
+without a price is in no figure, and named.
+"""
+
+from bisect import bisect_right
+from dataclasses import replace
+from decimal import Decimal
+
+from keepbook.extensions.trading.book.currencies import rates
+from keepbook.extensions.trading.book.imports import values
+from keepbook.extensions.trading.book.imports.file import FileImport
+from keepbook.extensions.trading.book.imports.pairing import Fill, Trip
+from keepbook.extensions.trading.book.imports.places import FilePart, currency_of
+from keepbook.storage.database import Tx
+
+
+def convert_fees(tx: Tx, work: FileImport, part: FilePart) -> None:
+    """Fees in the currency of the price; what cannot be converted is counted by its coin."""
+    part.fills = [_with_fees_in_quote(tx, work, one) for one in part.fills]
+    part.trips = [_with_fee_paid(tx, work, one) for one in part.trips]
+
+
+def _with_fees_in_quote(tx: Tx, work: FileImport, one: Fill) -> Fill:
+    quote = currency_of(work, one)
+    paid = (_in_quote(tx, work, one.symbol, quote, one.price, one.time, *fee) for fee in one.fees)
+    return replace(one, fee=one.fee + sum(paid))
+
+
+def _with_fee_paid(tx: Tx, work: FileImport, trip: Trip) -> Trip:
+    """The same for a whole trade, at the price of its exit."""
+    if trip.key not in work.reader.paid:
+        return trip
+    paid, coin, told = work.reader.paid[trip.key]
+    quote = told or currency_of(work, trip)
+    fee = _in_quote(tx, work, trip.symbol, quote, trip.exit_price, trip.exit_time, paid, coin)
+    return trip._replace(fees=trip.fees + fee)
+
+
+def _in_quote(
+    tx: Tx, work: FileImport, symbol: str, quote: str, price: float, at: str, paid: Decimal, coin: str
+) -> float:  # fmt: skip
+    """A fee in the currency of the price."""
+    quote = quote or work.quotes.setdefault(symbol, coin)
+    if coin in ("", quote):
+        return float(paid)
+    if coin == values.split_symbol(symbol)[0]:
+        return float(paid) * price
+    if (rate := rate_at(tx, work, coin, quote, at)) is not None:
+        tell_rate(work, coin, quote, float(paid), rate)
+        return float(paid) * rate.value
+    work.unconverted[coin] = work.unconverted.get(coin, 0.0) + float(paid)
+    return 0.0
+
+
+def tell_rate(
+    work: FileImport, coin: str, quote: str, paid: float, rate: rates.Rate, what: str = "fees"
+) -> None:  # fmt: skip
+    """Note by which rate an amount was counted in another currency."""
+    before, first, last = work.converted.get((what, coin, quote, rate.symbol), (0.0, rate.at, rate.at))
+    work.converted[what, coin, quote, rate.symbol] = before + paid, min(first, rate.at), max(last, rate.at)
+
+
+def rate_at(tx: Tx, work: FileImport, coin: str, quote: str, at: str) -> rates.Rate | None:
+    """What a coin cost then: by the bars of either way round, else by the last fill of that pair in this file."""
+    if (found := rates.find_rate(tx.conn, coin, quote, at)) is not None:
+        return replace(found, symbol=f"the bars of {found.symbol}")
+    if rates.same_money(coin, quote):
+        return rates.Rate(1.0, "one for one", at)
+    for symbol, way in ((f"{coin}/{quote}", 1), (f"{quote}/{coin}", -1)):
+        seen = work.prices_seen.get(symbol, [])
+        if place := bisect_right(seen, (at, float("inf"))):
+            time, price = seen[place - 1]
+            return rates.Rate(price**way, f"the fills of {symbol} in the file", time)
+    return None

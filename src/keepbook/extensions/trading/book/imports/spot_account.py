@@ -1,0 +1,331 @@
+"""Follows the coins of a spot account from pair to pair: what it pays with, it has sold.
+
+A file tells trades by pair. Who bought bitcoin for euros, and with it ether, holds no bitcoin any more, though nothing
+was sold in BTC/EUR. So in an account that trades for money a trade of one coin for another becomes two: the coin is
+sold at what it was worth then, and what came in was bought for as much. A sale for one money of what was bought for
+another is counted in that. The worth comes from the bars of the book or the fills of the file, and is told. Where there
+is no such price the lots are closed without a figure, and named; nothing stays open that is gone. What goes as a fee in
+a coin of its own leaves its lots too.
+
+The trade is stored as it was told beside what became of it, so that the same file is known again. An account that knows
+coins alone trades in them, as its pairs say.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from sqlalchemy import select
+
+from keepbook.extensions.trading.book import skills
+from keepbook.extensions.trading.book.currencies import rates
+from keepbook.extensions.trading.book.imports import values
+from keepbook.extensions.trading.book.imports.fees import rate_at, tell_rate
+from keepbook.extensions.trading.book.imports.file import FileImport
+from keepbook.extensions.trading.book.imports.open_lots import open_lots
+from keepbook.extensions.trading.book.imports.pairing import EXPIRY, Fill
+from keepbook.extensions.trading.book.imports.places import name_of_deployment
+from keepbook.extensions.trading.book.market.symbols import COINS, COUNTRIES
+from keepbook.extensions.trading.book.skills import Deployment
+from keepbook.extensions.trading.tables import fills as fill_rows
+from keepbook.storage.database import Tx
+from keepbook.storage.tables.upkeep import loads as load_rows
+
+MONEY = frozenset((*COUNTRIES, *COINS))
+_DUST = Decimal("1e-9")
+"""A share so small comes of rounding."""
+_FINEST = Decimal("1e-12")
+Figures = tuple[str, str, str, float]
+
+
+@dataclass(slots=True)
+class Holdings:
+    """How much is open of each coin, by what it was bought with."""
+
+    lots: dict[str, dict[str, Decimal]] = field(default_factory=dict)
+
+    def add(self, symbol: str, quantity: Decimal) -> None:
+        coin, quote = values.split_symbol(symbol)
+        mine = self.lots.setdefault(coin, {})
+        mine[quote] = mine.get(quote, Decimal(0)) + quantity
+
+    def take(self, coin: str, quantity: Decimal, first: str = "") -> list[tuple[str, Decimal]]:
+        """Take so much away, as far as it is there: of the lots bought with `first`, then of those bought with money
+        (dollars for dollars), then with coins."""
+        mine, found = self.lots.get(coin, {}), []
+        left = quantity
+        others = [name for name in mine if name != first]
+        others.sort(key=lambda name: (name not in MONEY, not rates.same_money(name, first)))
+        for quote in [first, *others]:
+            there = mine.get(quote, Decimal(0))
+            part = there if abs(there - left) < quantity * _DUST else min(there, left)
+            if part > 0 and left > 0:
+                mine[quote] = there - part
+                found.append((quote, part))
+                left = max(left - part, Decimal(0))
+        return found
+
+
+@dataclass(slots=True)
+class StoredFills:
+    """What is in the account's deployments already: the currency of the place by key, and by what a fill of another
+    format says."""
+
+    by_key: dict[str, str]
+    by_figures: dict[Figures, str]
+    left: Counter[Figures]
+
+    def place_of(self, one: Fill) -> str | None:
+        """The currency of the deployment that has this fill; None if there is none."""
+        if one.key in self.by_key:
+            return self.by_key[one.key]
+        figures = _figures(one)
+        if self.left[figures] > 0:
+            self.left[figures] -= 1
+            return self.by_figures[figures]
+        return None
+
+
+# Rules
+
+
+def _figures(one: Fill) -> Figures:
+    return one.symbol, one.side, one.time, one.price
+
+
+def _crosses(fills: Iterable[Fill], places: Sequence[Deployment]) -> bool:
+    """Whether coins can go from pair to pair at all; in most files every pair stands for itself."""
+    pairs = {values.split_symbol(one.symbol) for one in fills if one.spot}
+    fees = {coin for one in fills if one.spot for _, coin in one.fees}
+    currencies = {quote for _, quote in pairs} | {one.currency for one in places}
+    return len(currencies) > 1 or bool((fees | currencies) & {base for base, _ in pairs})
+
+
+def _paid(one: Fill) -> Decimal:
+    """How much of the quote changed hands."""
+    base = values.split_symbol(one.symbol)[0]
+    in_base = sum((fee for fee, coin in one.fees if coin == base and one.side == "buy"), Decimal(0))
+    return ((one.quantity + in_base) * Decimal(repr(one.price))).quantize(_FINEST)
+
+
+def _share(one: Fill, share: Decimal, **changed: object) -> Fill:
+    """A part of a fill, with its part of the fees."""
+    fees = tuple((fee * share, coin) for fee, coin in one.fees)
+    quantity = one.quantity if share == 1 else one.quantity * share
+    if share == 1 and not changed:
+        return one
+    told: dict[str, object] = {"quantity": quantity, "fees": fees, "fee": one.fee * float(share), "profit": None}
+    return replace(one, **{**told, **changed})  # type: ignore[arg-type]
+
+
+def _main_money(fills: Iterable[Fill], places: Sequence[Deployment], ref: str | None) -> str:
+    """What an account mostly trades for; empty if it knows coins alone."""
+    if ref is not None:
+        return next((one.currency for one in places if one.currency in MONEY), "")
+    quotes = Counter(values.split_symbol(one.symbol)[1] for one in fills if one.spot)
+    known = [quote for quote, _ in quotes.most_common()] + [one.currency for one in places]
+    return next((quote for quote in known if quote in MONEY), "")
+
+
+def _given_away(one: Fill, coin: str, quote: str, quantity: Decimal, why: str) -> Fill:
+    return Fill(
+        one.time, f"{coin}/{quote}", EXPIRY, quantity, 0.0, rows=one.rows, reason=why, account=one.account,
+        without_price=True, spot=True,
+    )  # fmt: skip
+
+
+def _sold(one: Fill, coin: str, money: str, quantity: Decimal, price: float, why: str) -> Fill:
+    return replace(
+        one, symbol=f"{coin}/{money}", side="sell", quantity=quantity, price=price, fees=(), fee=0.0, profit=None,
+        quote="", reason=why,
+    )  # fmt: skip
+
+
+def _received(one: Fill, share: Decimal, coin: str, money: str, price: float) -> Fill:
+    """What a sale brought, as bought for money; the fee is on it."""
+    paid = sum((fee for fee, name in one.fees if name == coin), Decimal(0)) * share
+    return _share(
+        one, share, symbol=f"{coin}/{money}", side="buy", quantity=(_paid(one) * share - paid).quantize(_FINEST),
+        price=price, quote="",
+    )  # fmt: skip
+
+
+# Operations
+
+
+@dataclass(slots=True)
+class SpotAccount:
+    """One account while its trades are followed. `money` is what it mostly trades for; empty if it has coins alone."""
+
+    tx: Tx
+    work: FileImport
+    stored: StoredFills
+    money: str
+    held: Holdings = field(default_factory=Holdings)
+
+    def follow(self, one: Fill) -> list[Fill]:
+        """A trade as it is, or as it was told and as what became of it."""
+        if not one.spot or one.side not in ("buy", "sell"):
+            return [one]
+        currency = self.stored.place_of(one)
+        if currency is not None:
+            return [replace(one, quote=one.quote or currency)]
+        made = self._buy(one) if one.side == "buy" else self._sell(one)
+        made += self._fees_paid(one)
+        if len(made) == 1 and made[0].symbol == one.symbol:
+            return made
+        parts = [replace(part, key=f"{one.key}-{nth}") for nth, part in enumerate(made, 1)]
+        home = values.split_symbol(parts[0].symbol)[1] if parts else self.money
+        return [replace(one, told_only=True, quote=home, fees=(), fee=0.0), *parts]
+
+    def _buy(self, one: Fill) -> list[Fill]:
+        base, quote = values.split_symbol(one.symbol)
+        whole, left, made = _paid(one), Decimal(1), []
+        for money, part in self.held.take(quote, whole) if quote not in MONEY and whole > 0 else ():
+            share = min(part / whole, left)
+            paired = self._exchanged(one, share, part, money)
+            if paired:
+                left -= share
+                made += paired
+            else:
+                made.append(self._without_price(one, quote, money, part, f"given for {base}"))
+        if left > _DUST and quote not in MONEY and self.money not in ("", base):
+            paired = self._exchanged(one, left, whole * left, self.money)
+            made += paired
+            left = Decimal(0) if paired else left
+        if left > _DUST:
+            made.append(_share(one, left))
+        for part_of in made:
+            if part_of.side == "buy":
+                self.held.add(part_of.symbol, part_of.quantity)
+        return made
+
+    def _exchanged(self, one: Fill, share: Decimal, paid: Decimal, money: str) -> list[Fill]:
+        """A purchase paid with a coin: that is sold, and what came in bought for as much. Empty without a price."""
+        base, quote = values.split_symbol(one.symbol)
+        worth = self._worth(one, quote, money, float(paid))
+        if worth is None:
+            return []
+        return [
+            _sold(one, quote, money, paid, worth, f"given for {base}"),
+            _share(one, share, symbol=f"{base}/{money}", price=one.price * worth, quote=""),
+        ]
+
+    def _sell(self, one: Fill) -> list[Fill]:
+        base, quote = values.split_symbol(one.symbol)
+        own, left, made = Decimal(0), Decimal(1), []
+        for money, part in self.held.take(base, one.quantity, quote):
+            share = min(part / one.quantity, left)
+            left -= share
+            if money == quote:
+                own = share
+                continue
+            paired = self._sold_for(one, share, part, money)
+            made += paired or [self._without_price(one, base, money, part, f"sold for {quote}")]
+        if left > _DUST and quote not in MONEY and self.money not in ("", base):
+            paired = self._sold_for(one, left, one.quantity * left, self.money)
+            if not paired:
+                self._tell_held_before(one.symbol, one.quantity * left)
+            made += paired
+            left = Decimal(0)
+        if own + left > _DUST:
+            made.append(_share(one, own + left))
+        for part_of in made:
+            if part_of.side == "buy":
+                self.held.add(part_of.symbol, part_of.quantity)
+        return made
+
+    def _sold_for(self, one: Fill, share: Decimal, quantity: Decimal, money: str) -> list[Fill]:
+        """A sale for what its lots were not bought with, counted in that; a coin that it brought was bought for as
+        much. Empty without a price."""
+        base, quote = values.split_symbol(one.symbol)
+        worth = self._worth(one, quote, money, float(_paid(one) * share))
+        if worth is None:
+            return []
+        if quote in MONEY:
+            return [_share(one, share, quantity=quantity, symbol=f"{base}/{money}", price=one.price * worth, quote="")]
+        return [
+            _sold(one, base, money, quantity, one.price * worth, f"given for {quote}"),
+            _received(one, share, quote, money, worth),
+        ]
+
+    def _without_price(self, one: Fill, coin: str, money: str, quantity: Decimal, why: str) -> Fill:
+        self._tell_away(f"{coin}/{money}", quantity, f"{why} at a price that is not known")
+        return _given_away(one, coin, money, quantity, why)
+
+    def _tell_held_before(self, symbol: str, quantity: Decimal) -> None:
+        self.work.held_before[symbol] = self.work.held_before.get(symbol, 0.0) + float(quantity)
+
+    def _worth(self, one: Fill, coin: str, money: str, amount: float) -> float | None:
+        """What the coin of the price was worth in money: by itself, else by what it was given for."""
+        base = values.split_symbol(one.symbol)[0]
+        for name, size in ((coin, 1.0), (base, one.price)):
+            found = rate_at(self.tx, self.work, name, money, one.time)
+            if found is not None:
+                tell_rate(self.work, name, money, amount / size, found, "trades")
+                return found.value / size
+        return None
+
+    def _fees_paid(self, one: Fill) -> list[Fill]:
+        """What left the lots of a coin as a fee; what was taken out of a purchase never came in."""
+        base, quote = values.split_symbol(one.symbol)
+        away = []
+        for fee, coin in one.fees:
+            taken_out = coin == (base if one.side == "buy" else quote)
+            if fee > 0 and coin not in MONEY and not taken_out:
+                for money, part in self.held.take(coin, fee):
+                    self._tell_away(f"{coin}/{money}", part, "paid as fees")
+                    away.append(_given_away(one, coin, money, part, "paid as a fee"))
+        return away
+
+    def _tell_away(self, symbol: str, quantity: Decimal, why: str) -> None:
+        before = self.work.given_away.get((symbol, why), 0.0)
+        self.work.given_away[symbol, why] = before + float(quantity)
+
+
+def follow_coins(tx: Tx, work: FileImport, ref: str | None) -> None:
+    """Put in the place of each trade that moves coins between pairs what it was."""
+    places = _places(tx, work, ref)
+    if not _crosses(work.fills, places):
+        return
+    account = SpotAccount(tx, work, _stored(tx, work, places), _main_money(work.fills, places, ref))
+    for place in places:
+        for lots in open_lots(tx, place.id, None).values():
+            for lot in lots:
+                account.held.add(lot.symbol, lot.left)
+    work.fills = [each for one in work.fills for each in account.follow(one)]
+
+
+# Queries
+
+
+def _places(tx: Tx, work: FileImport, ref: str | None) -> list[Deployment]:
+    """The deployments that the account has in this book: the one that is named, else one for each currency."""
+    if ref is not None:
+        found = skills.deployment_called(tx, ref)
+        return [] if found is None else [found]
+    title, whose = work.format.title, work.format.whose
+    accounts = {one.account for one in work.fills if one.spot}
+    return [
+        one
+        for one in skills.list_deployments(tx)
+        if any(one.name == name_of_deployment(title, account, one.currency, whose=whose) for account in accounts)
+    ]
+
+
+def _stored(tx: Tx, work: FileImport, places: Sequence[Deployment]) -> StoredFills:
+    said = tx.conn.execute(select(load_rows.c.nth, load_rows.c.title).where(load_rows.c.owner == tx.owner))
+    titles = {row.nth: row.title for row in said}
+    currencies = {one.id: one.currency for one in places}
+    found = StoredFills({}, {}, Counter())
+    mine = select(fill_rows).where(fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id.in_(currencies))
+    times = [one.time for one in work.fills]
+    for row in tx.conn.execute(mine.where(fill_rows.c.time >= min(times), fill_rows.c.time <= max(times))):
+        currency = currencies[row.deployment_id]
+        found.by_key[row.key] = currency
+        if titles.get(row.load) != work.format.title:
+            figures = (row.symbol, row.side, row.time, row.price)
+            found.by_figures[figures] = currency
+            found.left[figures] += 1
+    return found
