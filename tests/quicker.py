@@ -195,7 +195,8 @@ def _share_loop() -> None:
         async def answered() -> Any:
             whole = testclient.httpx.ASGITransport(app, self.raise_server_exceptions, self.root_path, self.client)
             answer = await whole.handle_async_request(request)
-            body = testclient.httpx.ByteStream(await answer.aread())
+            raw = b"".join([part async for part in answer.stream])  # as it was sent: compressed, say
+            body = testclient.httpx.ByteStream(raw)
             return testclient.httpx.Response(answer.status_code, headers=answer.headers, stream=body, request=request)
 
         with self.portal_factory() as loop:

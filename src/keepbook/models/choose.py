@@ -15,8 +15,8 @@ from keepbook.models.providers.address import Address, own_name, parse_model_nam
 from keepbook.models.providers.remote import RemoteModel
 
 OFFLINE = "offline"
-NOTEBOOK = "Notebook"
-"""What people read where the settings say offline."""
+YOUR_BOOK = "Your book"
+"""Who answers where no model is chosen, as people read it."""
 OVER_CAP = "this month's model tokens are used up, so the notebook did this"
 
 
@@ -74,7 +74,7 @@ class Models:
         if name == self.cheap.name and isinstance(self.cheap, RemoteModel):
             return self.cheap.address.called
         name = name or self.chat.name
-        return NOTEBOOK if name == self.offline.name else own_name(name)
+        return YOUR_BOOK if name == self.offline.name else own_name(name)
 
     @property
     def extractor(self) -> Model:

@@ -339,7 +339,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_terminal_shows_who_talks_wraps_between_words_and_ends_with_what_was_learned(place: Path) -> None:
     with Terminal(columns=60) as chat:
         welcome = chat.until("› ")
-        assert "alice · general · Notebook answers" in welcome
+        assert "alice · general · Your book answers" in welcome
         assert "/help lists the commands." in welcome
         chat.type("Remember that my cat is called Tom\n")
         reply = chat.until("› ")

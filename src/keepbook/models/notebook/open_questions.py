@@ -13,7 +13,7 @@ from keepbook.book.chats.threads import Message, current_messages
 from keepbook.book.ground.open_book import viewing
 from keepbook.book.memory import listing, proposals
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.memory.questions import BOTH, NO, YES, plain_choices
+from keepbook.book.memory.questions import ALL, BOTH, NO, YES, plain_choices
 from keepbook.book.text.quotation import shown_text
 from keepbook.models.notebook.decide import MOST_QUESTIONS
 from keepbook.models.notebook.values import Deed, from_parts
@@ -41,6 +41,21 @@ class OpenQuestion:
     choices: tuple[Option, ...]
     words: str = ""
     line: str | None = None
+
+    @property
+    def silence(self) -> str:
+        """The answer that holds if nothing is answered."""
+        return NO[self.question]
+
+    @property
+    def in_order(self) -> list[Option]:
+        """The answers, the one that holds if nothing is answered first."""
+        return sorted(self.choices, key=lambda one: one.choice != self.silence)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that it lets one choose among."""
+        return [one.label for one in self.choices if one.choice not in (ALL, self.silence)]
 
     @property
     def text(self) -> str:

@@ -122,7 +122,10 @@ def _error_in_words(error: KeepbookError | HTTPException | RequestValidationErro
 
 def _page(request: Request, error: Any) -> Response:
     status, detail = _error_in_words(error)
-    told = {"heading": HEADINGS.get(status, "Something broke here"), "detail": detail[:1].upper() + detail[1:]}
+    told: dict[str, Any] = {
+        "heading": HEADINGS.get(status, "Something broke here"),
+        "detail": detail[:1].upper() + detail[1:],
+    }
     try:
         return Visit(request).page("problem.html", status, **told)
     except (KeepbookError, SignInNeeded, AttributeError):  # nobody's book: no sidebar either

@@ -33,3 +33,8 @@ def asks(text: str, key: str) -> bool:
 def says(text: str, key: str) -> bool:
     """Whether a reply holds this sentence of ours, in whatever language."""
     return any(phrase(tongue, key) in text for tongue in LANGUAGES)
+
+
+def is_felt(text: str) -> bool:
+    """Whether a reply holds the kind sentence to a feeling."""
+    return says(text, "felt_low") or says(text, "felt_glad")

@@ -109,7 +109,7 @@ def test_a_theme_that_is_none_counts_as_the_systems(client: TestClient) -> None:
 def test_the_model_and_what_it_cost_are_shown(client: TestClient, alice: Any) -> None:
     alice.spending.count("chat", "openai:large", 1200, 34)
     page = client.get("/settings").text
-    assert "<b>Notebook</b>" in page
+    assert "<b>Your book</b>" in page
     assert "1,234 tokens, no cap" in page
     assert "<td>large</td>" in page
 

@@ -44,7 +44,7 @@ def alice(kb: Any) -> Any:
 def test_an_empty_book_begins_with_the_first_steps_until_they_are_taken_or_skipped(client: TestClient) -> None:
     page = client.get("/")
     assert page.url.path == "/welcome"
-    assert "The book is empty." in page.text
+    assert "Tell me something;" in page.text
     assert 'value="Ines"' in client.post("/welcome", data={"do": "look", "zone": "UTC", "name": "Ines"}).text
     assert client.get("/").url.path == "/welcome"
     client.post("/welcome", data={"do": "skip", "zone": "Europe/Vienna", "name": "Ines"})
@@ -61,7 +61,7 @@ def test_another_book_at_the_same_address_has_its_own_first_steps(client: TestCl
 def test_a_book_with_something_in_it_begins_with_a_chat(client: TestClient, alice: Any) -> None:
     alice.remember("Drinks tea", category="fact")
     assert client.get("/").url.path == "/chat"
-    assert "First steps" in client.get("/welcome").text
+    assert "Tell me something;" in client.get("/welcome").text
 
 
 def test_skipping_keeps_the_zone_that_the_browser_knows_and_nothing_else(client: TestClient, alice: Any) -> None:
@@ -155,7 +155,7 @@ def test_settings_open_the_model_step_alone_and_come_back(
     chat = kb.book("alice").threads.start()
     page = client.post("/settings/model", data={"model": "none", "do": "open", "back": f"/chat/{chat.id}"})
     assert page.url.path == f"/chat/{chat.id}"
-    assert "Notebook answers from now on." in page.text
+    assert "Your book answers from now on." in page.text
     assert client.post("/settings/model", data={"back": "//elsewhere.example/"}).url.host == "127.0.0.1"
 
 
@@ -163,7 +163,7 @@ def test_a_model_that_does_not_answer_is_told_before_it_is_taken_on(
     client: TestClient, kb: Any, ollama: Wire, config: Path
 ) -> None:
     ollama.answer = lambda _: Status(401)
-    wish = {"model": "Ollama", "found": "Ollama|qwen2.5:14b", "do": "tell", "name": "Ines"}
+    wish = {"model": "Ollama", "found": "Ollama|qwen2.5:14b", "do": "save", "name": "Ines"}
     page = client.post("/welcome", data=wish)
     assert page.url.path == "/welcome"
     assert "No answer:" in page.text
@@ -171,7 +171,7 @@ def test_a_model_that_does_not_answer_is_told_before_it_is_taken_on(
     assert (kb.settings.model, config.exists()) == ("offline", False)
     (mark,) = re.findall(r'name="tested" value="([^"]+)"', page.text)
     page = client.post("/welcome", data={**wish, "tested": mark})
-    assert page.url.path.startswith("/chat/")
+    assert page.url.path == "/welcome"
     assert "qwen2.5:14b (Ollama) is chosen. It did not answer when it was tested." in page.text
     assert kb.settings.model == "openai:qwen2.5:14b"
 
@@ -183,7 +183,7 @@ def test_for_a_model_that_cannot_read_chats_the_notebook_does(
     wish = {"model": "Ollama", "found": "Ollama|qwen2.5:14b", "do": "open"}
     page = client.post("/settings/model", data=wish).text
     assert "It cannot read chats, so the notebook reads them." in page
-    assert "and Notebook to read chats that close" in page
+    assert "and your book to read chats that close" in page
     assert 'reader_model = "offline"' in config.read_text()
     chat = kb.book("alice").threads.start()
     chat.add("user", "I live in Graz.")
@@ -193,7 +193,7 @@ def test_for_a_model_that_cannot_read_chats_the_notebook_does(
     tested = client.post("/settings/model", data={**wish, "do": "test"}).text
     (mark,) = re.findall(r'name="tested" value="([^"]+)"', tested)
     page = client.post("/settings/model", data={**wish, "tested": mark}).text
-    assert "Notebook to read" not in page, "it can by now"
+    assert "your book to read" not in page, "it can by now"
     assert "reader_model" not in config.read_text()
 
 
@@ -280,10 +280,39 @@ def test_what_the_environment_decides_is_not_offered(
     assert "KEEPBOOK_MODEL decides it where Keepbook runs" in client.get("/welcome").text
 
 
-def test_the_starters_lead_on(client: TestClient, alice: Any) -> None:
-    page = client.post("/welcome", data={"do": "tell"})
-    assert "Tell me three things that I should remember" in page.text
+def test_the_first_line_begins_a_chat_with_what_it_kept_beside_it(client: TestClient, alice: Any) -> None:
+    begun = client.get("/welcome?begin=eat").text
+    assert ">I don’t eat …</textarea>" in begun
+    page = client.post("/welcome", data={"do": "write", "zone": "Europe/Vienna", "text": "I live in Graz."})
     assert page.url.path.startswith("/chat/")
+    assert "“I live in Graz”" in page.text
+    assert [one.content for one in alice.list()] == ["I live in Graz"]
+    assert (alice.zone, alice.choices.name) == ("Europe/Vienna", None)
+    assert client.get("/").url.path == "/chat"
+
+
+def test_each_row_of_later_is_saved_and_shows_its_value(client: TestClient, alice: Any) -> None:
+    page = client.post("/welcome", data={"do": "save", "name": "Ines", "zone": "Europe/Vienna"})
+    assert page.url.path == "/welcome"
+    assert "<span>Ines</span>" in page.text
+    assert (alice.zone, alice.choices.name) == ("Europe/Vienna", "Ines")
+
+
+def test_accounts_that_people_know_fill_in_their_address_and_no_key_goes_along(opens: Opens, config: Path) -> None:
+    person = opens().new_page()
+    person.goto("/settings/model")
+    person.locator("input[value=openai]").check()
+    person.get_by_label("Key").first.fill(KEY)
+    person.get_by_role("button", name="Google").click()
+    address = person.get_by_label("Address")
+    expect(address).to_have_value("https://generativelanguage.googleapis.com/v1beta/openai")
+    expect(person.locator("#openai_key")).to_have_value("")
+    expect(person.locator("#openai_key")).to_be_focused()
+    person.get_by_role("button", name="OpenRouter").click()
+    expect(address).to_have_value("https://openrouter.ai/api/v1")
+
+
+def test_the_starters_lead_on(client: TestClient, alice: Any) -> None:
     client.cookies.clear()
     page = client.post("/welcome", data={"do": "demo"}, follow_redirects=False)
     assert "keepbook_demo=1" in page.headers["set-cookie"]
@@ -315,10 +344,12 @@ def test_the_first_minute(width: int, opens: Opens, kb: Any, ollama: Wire, confi
     """A name, the zone of the browser, a model that is tried, and a first line; by keyboard where it matters."""
     person = opens(width=width, timezone_id="Europe/Vienna").new_page()
     person.goto("/")
-    expect(person.get_by_role("heading", name="The book is empty.")).to_be_visible()
-    expect(person.get_by_label("Your time zone")).to_have_value("Europe/Vienna")
-    expect(person.get_by_text("Taken from this browser.")).to_be_visible()
-    person.get_by_label("What should it call you").fill("Ines")
+    expect(person.get_by_role("heading", name="Tell me something")).to_be_visible()
+    expect(person.locator("#zone")).to_have_value("Europe/Vienna")
+    expect(person.get_by_text("as this computer says")).to_be_visible()
+    for row in ("Your name", "An AI to talk with"):
+        person.locator("summary", has_text=row).click()
+    person.get_by_label("What should I call you?").fill("Ines")
     person.get_by_label("Ollama, on this machine").check()
     person.locator("#found-1").select_option("Ollama|qwen2.5:14b")
     found = person.locator(".choice", has_text="Ollama, on this machine").locator("[data-tested]")
@@ -329,15 +360,16 @@ def test_the_first_minute(width: int, opens: Opens, kb: Any, ollama: Wire, confi
         assert person.url.endswith("/welcome")
     else:  # not tried by hand: going on tries it, and what does not answer is told before anything is taken on
         ollama.answer = lambda _: Status(401)
-        person.get_by_role("button", name="Open the book").click()
+        person.locator("#model").get_by_role("button", name="Save").click()
         expect(found).to_contain_text("No answer:")
         assert kb.settings.model == "offline"
         ollama.answer = capable
         person.locator("#found-1").select_option("Ollama|llama3.1:8b")
         expect(found).to_be_empty()
         person.locator("#found-1").select_option("Ollama|qwen2.5:14b")
-    person.get_by_label("What should it call you").press("Enter")
-    expect(person.locator(".toast")).to_contain_text("Tested: it calls tools and reads chats.")
+    person.get_by_label("What should I call you?").press("Enter")
+    expect(person.get_by_text("Tested: it calls tools and reads chats.")).to_be_visible()
+    person.goto("/chat")
     if width == 390:
         person.get_by_role("button", name="Open menu").click()
     expect(person.get_by_text("Ines", exact=False).first).to_be_visible()
@@ -350,7 +382,7 @@ def test_the_first_minute(width: int, opens: Opens, kb: Any, ollama: Wire, confi
 def look_at_the_demo(person: Page) -> None:
     """The three things of its tour: what was kept, what it saw, undo. Then back to one's own book."""
     person.goto("/welcome")
-    person.get_by_role("button", name="Look at the demo").click()
+    person.get_by_role("button", name="See somebody’s book instead").click()
     tour = person.get_by_role("list", name="Three things to look at").get_by_role("listitem")
     expect(tour).to_have_text([re.compile("^What was kept:"), re.compile("^What it saw:"), re.compile("^Undo:")])
     person.wait_for_load_state()  # the panel opens in place by script
@@ -373,17 +405,18 @@ def test_an_allergy_is_told_with_the_starter_and_proved_in_a_new_chat(
 ) -> None:
     person: Page = opens(width=width).new_page()
     person.goto("/")
-    person.get_by_role("button", name="Tell Keepbook three things to remember").click()
-    expect(person.locator("#talk")).to_contain_text("Tell me three things that I should remember")
-    person.wait_for_load_state()  # Enter sends once the page's script is there
-    person.get_by_label("Message").fill("Remember that I am allergic to peanuts.")
-    person.get_by_label("Message").press("Enter")
+    person.wait_for_load_state()  # a starter sets the caret once the page's script is there
+    person.get_by_role("link", name="I don’t eat …").click()
+    person.keyboard.press("Control+A")
+    person.keyboard.type("I am allergic to peanuts.")
+    person.keyboard.press("Control+Enter")
     until(lambda: kb.book("alice").list().total)
-    expect(person.locator("[data-turn]")).to_have_count(3)
+    expect(person.locator(".kept-line")).to_contain_text("“I am allergic to peanuts”")
+    expect(person.locator("[data-turn]")).to_have_count(2)
     person.goto("/chat")
     person.get_by_label("Message").fill("What am I allergic to?")
     person.get_by_label("Message").press("Enter")
     expect(person.locator("[data-turn]").last).to_contain_text("peanuts")
     head = person.locator("#chat-head p").first
-    expect(head).to_contain_text("1 line of memory")
+    expect(head).to_contain_text("in your book")
     expect(head).to_have_css("white-space", "nowrap" if width == 390 else "normal")  # one line on a phone

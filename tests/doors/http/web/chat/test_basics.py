@@ -54,7 +54,7 @@ def test_my_last_message_is_edited_and_sent_again_and_the_old_one_stays_readable
     expect(again).to_have_value(DOG)
     again.fill(OTHER_DOG)
     person.get_by_role("button", name="Send again").click()
-    expect(person.locator(".talk > .turn.me > .bubble")).to_have_text([OTHER_DOG])
+    expect(person.locator(".exchange > .turn.me > .bubble")).to_have_text([OTHER_DOG])
     expect(person.locator("[aria-busy]")).to_have_count(0)
     expect(person.locator(".turn.me .of")).to_contain_text("2 of 2")
     person.locator(".turn.me").get_by_label("Version before").press("Enter")
@@ -67,7 +67,7 @@ def test_my_last_message_is_edited_and_sent_again_and_the_old_one_stays_readable
     person.goto(f"{person.url.split('#')[0]}#turn-1")
     person.reload()
     expect(person.locator(".turn.me > .bubble")).to_have_text([DOG])
-    expect(person.locator(".talk > .turn")).to_have_count(2)
+    expect(person.locator(".exchange > .turn")).to_have_count(2)
     (chat,) = alice.threads.list()
     messages = alice.threads.get(chat.id).messages()
     assert [(one.turn, one.instead_of) for one in messages] == [(1, None), (2, None), (3, 1), (4, None)]
@@ -101,8 +101,8 @@ def test_a_reply_is_written_anew_and_the_former_one_stays(
     chat = talk("What is it?")
     person.goto(f"/chat/{chat.id}")
     person.get_by_role("button", name="Again", exact=True).click()
-    expect(person.locator(".talk > .turn > .said")).to_have_text(["The second answer."])
-    expect(person.locator(".talk > .turn.me")).to_have_count(1)
+    expect(person.locator(".exchange > .turn > .said")).to_have_text(["The second answer."])
+    expect(person.locator(".exchange > .turn.me")).to_have_count(1)
     person.get_by_label("Version before").click()
     expect(person.locator(".said")).to_have_text(["The first answer."])
     assert [(one.turn, one.instead_of) for one in chat.messages()] == [(1, None), (2, None), (3, 2)]
@@ -120,7 +120,7 @@ def test_without_script_both_are_forms(opens: Any, talk: Any) -> None:
     person.locator(".edit > summary").click()
     person.get_by_label("What you said, to be sent again").fill("Hello again")
     person.get_by_role("button", name="Send again").click()
-    expect(person.locator(".talk > .turn.me > .bubble")).to_have_text(["Hello again"])
+    expect(person.locator(".exchange > .turn.me > .bubble")).to_have_text(["Hello again"])
     assert [one.turn for one in current_messages(chat.messages())] == [4, 5]
 
 
@@ -256,7 +256,7 @@ def test_an_incognito_chat_is_marked_wherever_it_is_named(client: TestClient, ta
     chat = talk("Hello", incognito=True)
     page = client.get(f"/chat/{chat.id}").text
     assert '<span class="sr">incognito</span>' in page
-    assert "Incognito: it reads and writes no memory" in page
+    assert "Incognito: it reads and keeps nothing" in page
     assert "<span>Incognito chat</span>" in page
     for path in ("/search?all=1", f"/chat/{chat.id}/manage"):
         assert f'<a href="/chat/{chat.id}">Incognito chat</a>' in client.get(path).text

@@ -32,10 +32,10 @@ def quote(turn: int, words: str) -> QuotedLine:
 def test_what_a_message_kept_stands_under_it_and_is_taken_out_and_put_back(person: Page, alice: Any, talk: Any) -> None:
     chat = talk(NURSE)
     person.goto(f"/chat/{chat.id}")
-    kept = person.locator("#turn-1 .kept-line")
+    kept = person.locator("#exchange-1 .kept-line")
     expect(kept.locator(".book")).to_have_text("“I am a nurse in Leeds”")
     expect(kept.locator(".deed")).to_contain_text("In your book")
-    expect(person.locator("#turn-2 .saved, #turn-2 .kept")).to_have_count(0)
+    expect(person.locator("#turn-1 .kept, #turn-2 .kept")).to_have_count(0)
     kept.get_by_role("button", name="Undo").click()
     expect(kept.locator(".deed")).to_contain_text("Taken out again")
     assert alice.list().total == 0
@@ -52,7 +52,7 @@ def test_of_many_lines_three_are_in_sight(client: TestClient, alice: Any, talk: 
     decides(*(TurnStep("keep", *at, quotation=QuotedLine((Span(1, *at, "said"),), words[slice(*at)])) for at in spans))
     chat = talk(words)
     page = client.get(f"/chat/{chat.id}").text
-    assert page.count('class="kept-line"') == 5
+    assert page.count('class="kept-line" id=') == 5
     assert "<summary>2 more</summary>" in page
     assert page.index("“three lines”") < page.index("2 more") < page.index("“four lines”")
 
@@ -88,7 +88,7 @@ def test_a_change_shows_the_old_word_struck_and_the_new_one(
     decides(TurnStep("change", 0, 17, target=target_of(memory), exchange=((13, 19), Span(1, 10, 16, "exchanged"))))
     chat = talk("no sorry, 65,000")
     page = client.get(f"/chat/{chat.id}")
-    assert "<del>60,000</del> <ins>[65,000]</ins>" in page.text
+    assert 'My salary is <span class="bracket">65,000</span> <span class="was">was <del>60,000</del>' in page.text
     assert "Changed in your book" in text_of(page)
 
 
@@ -107,16 +107,16 @@ def test_a_line_that_changed_since_leads_to_its_history(client: TestClient, talk
 def test_a_question_is_answered_in_place_and_the_answer_taken_back(person: Page, alice: Any, talk: Any) -> None:
     chat = talk(NURSE, preset="assistant")
     person.goto(f"/chat/{chat.id}")
-    asked = person.locator("#turn-1 form.unsure")
+    asked = person.locator("#exchange-1 form.unsure")
     expect(asked.locator(".book")).to_have_text("“I am a nurse in Leeds”")
     expect(asked).to_contain_text("Keep this?")
     asked.get_by_role("button", name="No").click()
-    out = person.locator("#turn-1 .line")
-    expect(out).to_contain_text(re.compile(r"left out\s*you said No at \d\d:\d\d"))
+    out = person.locator("#exchange-1 .line")
+    expect(out).to_contain_text("Left out")
     expect(asked).to_have_count(0)
-    out.get_by_role("button", name="Undo").click()
-    asked.get_by_role("button", name="Keep").click()
-    kept = person.locator("#turn-1 .kept-line")
+    out.get_by_role("button", name="Put it back").click()
+    asked.get_by_role("button", name="Yes").click()
+    kept = person.locator("#exchange-1 .kept-line")
     expect(kept.locator(".book")).to_have_text("“I am a nurse in Leeds”")
     assert [(one.content, one.quoted, one.source) for one in alice.list()] == [(NURSE_LINE, True, "chat")]
     kept.get_by_role("button", name="Undo").click()
@@ -128,8 +128,8 @@ def test_without_script_a_question_is_a_form(opens: Any, alice: Any, talk: Any) 
     chat = talk(NURSE, preset="assistant")
     person = opens(java_script_enabled=False).new_page()
     person.goto(f"/chat/{chat.id}")
-    person.get_by_role("button", name="Keep", exact=True).click()
-    expect(person.locator("#turn-1 .kept-line")).to_contain_text("In your book")
+    person.get_by_role("button", name="Yes", exact=True).click()
+    expect(person.locator("#exchange-1 .kept-line")).to_contain_text("In your book")
     assert [one.content for one in alice.list()] == [NURSE_LINE]
 
 
@@ -159,17 +159,23 @@ def test_whether_a_line_is_over_is_asked_with_the_line_as_it_would_stand(
     chat, memory = over_chat(alice, talk, decides)
     person = opens(java_script_enabled=False).new_page()
     person.goto(f"/chat/{chat.id}")
-    slip = person.locator("#turn-1 form.slip")
-    expect(slip.locator(".asked")).to_have_text(f"“{OSLO}”: is that over?")
-    expect(slip.locator("button b")).to_have_text(["Keep both", "It is over", "Change it"])
+    slip = person.locator("#exchange-1 form.slip")
+    expect(slip.locator(".asked")).to_have_count(0)  # the reply asks it
+    expect(person.locator("#turn-2 .said")).to_have_text(re.compile(r"Is that over\?$"))
+    expect(slip.locator("b")).to_have_text(
+        ["Keep both if you say nothing", "It is over", "Change it to …"], use_inner_text=True
+    )
+    expect(slip.locator("button").nth(0)).to_contain_text(f"{OSLO}{BERGEN}")
     expect(slip.locator("button").nth(1).locator("del")).to_have_text(OSLO)
-    expect(slip.locator("button").nth(2)).to_contain_text("I live in Oslo [Bergen] with Kari")
-    slip.get_by_role("button", name=choice).click()
+    expect(slip.locator("summary")).to_contain_text("I live in Oslo [Bergen] with Kari")
+    if choice == "Change it":
+        slip.locator("summary").click()
+    slip.get_by_role("button", name=choice, exact=choice == "Change it").click()
     expect(slip).to_have_count(0)
     assert sorted(alice.get(id).content for id in {entry.memory_id for entry in alice.ledger()}) == sorted(lines)
     assert (alice.get(memory.id).valid_until is not None) == ended
     written = {"Keep both": 1, "It is over": 2, "Change it": 2}[choice]
-    expect(person.locator("#turn-1 .kept-line")).to_have_count(written)
+    expect(person.locator("#exchange-1 .kept-line")).to_have_count(written)
 
 
 def test_an_answer_that_ended_a_line_is_undone_under_its_turn(
@@ -177,12 +183,54 @@ def test_an_answer_that_ended_a_line_is_undone_under_its_turn(
 ) -> None:
     chat, memory = over_chat(alice, talk, decides)
     person.goto(f"/chat/{chat.id}")
+    slip = person.locator("#exchange-1 .slip")
+    height = slip.bounding_box()["height"]
     person.get_by_role("button", name="It is over").click()
-    ended = person.locator("#turn-1 .kept-line", has_text="Over since")
-    expect(ended).to_have_count(1)
-    ended.get_by_role("button", name="Undo").click()
-    expect(person.locator("#turn-1 .kept-line", has_text="Undone")).to_have_count(1)
+    expect(slip.locator(".chosen")).to_contain_text("It is over")
+    expect(slip.locator(".slip-end")).to_contain_text("Done")
+    assert slip.bounding_box()["height"] == height, "nothing jumps"
+    assert alice.get(memory.id).valid_until is not None
+    slip.get_by_role("button", name="Undo").click()
+    expect(person.locator("#exchange-1 .kept-line", has_text="Undone")).to_have_count(1)
     assert alice.get(memory.id).valid_until is None
+
+
+def test_a_line_is_changed_in_words_of_ones_own(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
+    chat, memory = over_chat(alice, talk, decides)
+    (asked,) = alice.proposals.list()
+    to = f"/chat/{chat.id}/questions/{asked.id}/change"
+    words = "I live in Bergen with Kari, Nora and Emil"
+    changed = client.post(to, data={"words": words}, headers={"X-Partial": "1"})
+    assert alice.get(memory.id).content == words
+    event = alice.ledger()[0].event
+    assert f'name="event" value="{event}"' in changed.text
+    client.post(f"/chat/{chat.id}/turns/1/undo", data={"event": event})
+    assert alice.get(memory.id).content == OSLO
+
+
+def test_a_ban_stands_in_the_margin_with_its_undo(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
+    decides(TurnStep("never", 0, 10, topics=("my ex",)))
+    chat = talk("Never keep anything about my ex")
+    assert alice.choices.never == ("my ex",)
+    assert "Nothing about my ex From now on · Undo" in text_of(client.get(f"/chat/{chat.id}"))
+    form = {"topic": "my ex", "lift": "1"}
+    lifted = client.post(f"/chat/{chat.id}/turns/1/ban", data=form, headers={"X-Partial": "1"})
+    assert "<del>Nothing about my ex</del>" in lifted.text
+    assert "Taken out again · Put it back" in text_of(lifted)
+    assert not alice.choices.never
+    client.post(f"/chat/{chat.id}/turns/1/ban", data={**form, "lift": "0"})
+    assert alice.choices.never == ("my ex",)
+
+
+def test_nothing_is_kept_of_a_feeling_and_the_margin_says_so(
+    client: TestClient, alice: Any, talk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = "keepbook.models.notebook.reply.compose.compose_answer"
+    monkeypatch.setattr(answer, lambda reply: reply.say("felt_low"))
+    chat = talk("I feel really down lately.")
+    page = client.get(f"/chat/{chat.id}")
+    assert "Nothing kept from this" in text_of(page)
+    assert alice.list().total == 0
 
 
 def test_which_line_is_meant_is_a_list(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
@@ -203,11 +251,11 @@ def test_which_line_is_meant_is_a_list(client: TestClient, alice: Any, talk: Any
 def test_nothing_stale_is_asked_after_a_later_turn(person: Page, alice: Any, talk: Any) -> None:
     chat = talk(NURSE, preset="assistant")
     person.goto(f"/chat/{chat.id}")
-    expect(person.locator("#turn-1 form.unsure")).to_be_visible()
+    expect(person.locator("#exchange-1 form.unsure")).to_be_visible()
     person.get_by_label("Message", exact=True).fill("yes")
     person.get_by_label("Message", exact=True).press("Enter")
-    expect(person.locator("#turn-3 .kept-line .book")).to_have_text("“I am a nurse in Leeds”")
-    expect(person.locator("#turn-1 form.unsure")).to_have_count(0)
+    expect(person.locator("#exchange-3 .kept-line .book")).to_have_text("“I am a nurse in Leeds”")
+    expect(person.locator("#exchange-1 form.unsure")).to_have_count(0)
 
 
 def test_stop_remembering_is_a_question_with_a_button(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
@@ -221,101 +269,84 @@ def test_stop_remembering_is_a_question_with_a_button(client: TestClient, alice:
     assert "Switch memory off?" not in text_of(client.get(f"/chat/{chat.id}"))
 
 
-def test_a_fourth_question_waits_in_review_and_stands_in_the_panel(client: TestClient, alice: Any, talk: Any) -> None:
+def test_a_fourth_question_waits_in_review(client: TestClient, alice: Any, talk: Any) -> None:
     said = [NURSE, GRAZ, "My sister Clare lives in Bergen.", "I have a dog called Bo."]
     chat = talk(*said, preset="assistant")
     page = client.get(f"/chat/{chat.id}?pencil=1")
-    assert page.text.count('class="kept unsure"') == 3
+    assert page.text.count('class="unsure"') == 3
     assert len(alice.proposals.list()) == 4
-    assert "Not kept yet 4 lines wait for your yes, here or in Review" in text_of(page)
 
 
 # A preset that saves silently
 
 
-def test_a_preset_that_saves_silently_shows_what_it_kept_in_the_panel_only(person: Page, alice: Any, talk: Any) -> None:
-    chat = talk(NURSE, preset="coach")
-    person.goto(f"/chat/{chat.id}")
-    expect(person.locator("#talk .kept, #talk .saved, #talk form.slip")).to_have_count(0)
-    kept = person.locator("#given .kept-line")
-    expect(kept.locator(".book")).to_have_text("“I am a nurse in Leeds”")
-    expect(person.locator("#chat-head").get_by_role("link", name="1 kept")).to_be_visible()
-    kept.get_by_role("button", name="Undo").click()
-    expect(kept.locator(".deed")).to_contain_text("Taken out again")
-    assert alice.list().total == 0
-
-
-def test_what_a_silent_preset_is_not_sure_of_is_listed_in_the_panel(
+def test_a_preset_that_saves_silently_shows_what_it_kept_in_the_margin_and_asks_nothing(
     client: TestClient, alice: Any, talk: Any, decides: Any
 ) -> None:
-    decides(TurnStep("offer", 0, 21, quotation=quote(1, NURSE_LINE), question="keep"))
     chat = talk(NURSE, preset="coach")
-    page = client.get(f"/chat/{chat.id}?pencil=1")
-    assert "Not kept yet 1 line waits for your yes, in Review" in text_of(page)
-    assert "“I am a nurse in Leeds”" in page.text
-    assert 'id="question-' not in page.text
+    page = client.get(f"/chat/{chat.id}")
+    assert "“I am a nurse in Leeds” In your book · Undo" in text_of(page)
+    assert "1 line is in your book from this chat" in text_of(page)
+    decides(TurnStep("offer", 0, 21, quotation=quote(1, GRAZ_LINE), question="keep"))
+    other = client.get(f"/chat/{talk(GRAZ, preset='coach').id}?pencil=1")
+    assert 'id="question-' not in other.text
+    assert "Keep this?" not in other.text
 
 
 # Pencil: what closing would keep of turns that came from elsewhere, or that a model answered
 
 
-def test_each_line_is_kept_left_out_or_taken_up_again_and_closing_says_what_became_of_it(
+def test_each_line_is_kept_left_out_or_taken_up_again_and_closing_says_it_in_the_margin(
     person: Page, alice: Any, recorded: Any
 ) -> None:
-    """One chat from pencil to ink, by mouse."""
+    """One chat from offered to kept, by mouse."""
     chat = recorded(NURSE, GRAZ, "I work at Equinor.")
     person.goto(f"/chat/{chat.id}")
-    nurse, graz = person.locator("#turn-1 .line"), person.locator("#turn-3 .line")
+    nurse, graz = person.locator("#exchange-1 .line"), person.locator("#exchange-3 .line")
     expect(nurse).to_contain_text("“I am a nurse in Leeds”")
-    expect(person.locator(".given .would")).to_contain_text("3 kept when you close this chat.")
-    nurse.get_by_role("button", name="Keep now").click()
-    kept = person.locator("#turn-1 .kept-line")
+    expect(nurse).to_contain_text("kept if you say nothing")
+    nurse.get_by_role("button", name="Yes").click()
+    kept = person.locator("#exchange-1 .kept-line")
     expect(kept.locator(".deed")).to_contain_text("In your book")
-    expect(person.get_by_role("button", name="Close and keep 2")).to_be_visible()
     graz.get_by_role("button", name="No", exact=True).click()
-    expect(graz).to_have_class("line out")
-    expect(graz).to_contain_text(re.compile(r"left out\s*you said No at \d\d:\d\d"))
-    expect(person.locator(".given .would")).to_contain_text("1 kept when you close this chat. 1 left out.")
-    graz.get_by_role("button", name="Undo").click()
-    expect(graz.get_by_role("button", name="Keep now")).to_be_visible()
+    expect(graz).to_contain_text("Left out")
+    graz.get_by_role("button", name="Put it back").click()
+    expect(graz.get_by_role("button", name="Yes")).to_be_visible()
     graz.get_by_role("button", name="No", exact=True).click()
-    expect(graz).to_have_class("line out")
+    expect(graz).to_contain_text("Left out")
+    chat.close()
     person.reload()
-    expect(graz).to_have_class("line out")
     expect(kept).to_have_count(1)
-    person.get_by_role("button", name="Close and keep 1").click()
-    expect(person.locator(".compose .toast")).to_have_text(re.compile(r"^\s*1 kept · 1 left out\s*Review\s*$"))
-    expect(person.locator(".toast").get_by_role("link", name="Review")).to_be_visible()
-    expect(person.get_by_label("Message", exact=True)).to_have_attribute("placeholder", re.compile("opens again"))
+    expect(person.locator("#exchange-5 .kept-line")).to_contain_text("“I work at Equinor”")
+    expect(person.locator(".toast")).to_have_count(0)
     assert sorted(one.content for one in alice.list()) == [NURSE_LINE, "I work at Equinor"]
-    expect(person).not_to_have_url(re.compile("closed="))
 
 
 def test_the_keyboard_walks_the_lines_and_answers_them(person: Page, alice: Any, recorded: Any) -> None:
     chat = recorded(NURSE, GRAZ)
     person.goto(f"/chat/{chat.id}")
-    nurse, graz = person.locator("#turn-1 .line"), person.locator("#turn-3 .line")
+    nurse, graz = person.locator("#exchange-1 .line"), person.locator("#exchange-3 .line")
     expect(graz).to_be_visible()
     note = person.locator(".compose .note")
     expect(person.get_by_label("Message", exact=True)).to_be_focused()
-    expect(note.get_by_text("keep now")).to_be_hidden()  # there y is a letter
+    expect(note.get_by_text("yes")).to_be_hidden()  # there y is a letter
     expect(note.get_by_text("send")).to_be_visible()
     person.keyboard.press("Escape")
     expect(graz).to_be_focused()
-    expect(note.get_by_text("keep now")).to_be_visible()
+    expect(note.get_by_text("yes")).to_be_visible()
     expect(note.get_by_text("send")).to_be_hidden()
     person.keyboard.press("k")
     expect(nurse).to_be_focused()
     person.keyboard.press("n")
-    expect(nurse).to_have_class("line out")
+    expect(nurse).to_contain_text("Left out")
     expect(nurse).to_be_focused()
     person.keyboard.press("u")
-    expect(nurse.get_by_role("button", name="Keep now")).to_be_visible()
+    expect(nurse.get_by_role("button", name="Yes")).to_be_visible()
     expect(nurse).to_be_focused()
     person.keyboard.press("j")
     expect(graz).to_be_focused()
     person.keyboard.press("y")
-    expect(person.locator("#turn-3 .kept-line")).to_be_visible()
+    expect(person.locator("#exchange-3 .kept-line")).to_be_visible()
     assert [one.content for one in alice.list()] == [GRAZ_LINE]
 
 
@@ -327,19 +358,18 @@ def test_without_script_each_line_is_a_form_and_the_page_does_not_wait_for_the_r
     with monkeypatch.context() as patch:
         patch.setattr("keepbook.models.pencil.extract", lambda *_, **__: 1 / 0)
         person.goto(f"/chat/{chat.id}")
-        expect(person.locator(".pencils")).to_have_count(0)
-    person.get_by_role("link", name="What is noted").click()
-    expect(person.locator("#turn-1 .line")).to_contain_text(NURSE_LINE)
+        expect(person.locator("#talk .line")).to_have_count(0)
+    person.locator(".chat-more summary").click()
+    person.get_by_role("link", name="What may be kept").click()
+    expect(person.locator("#exchange-1 .line")).to_contain_text(NURSE_LINE)
     person.get_by_role("button", name="No", exact=True).click()
-    expect(person.locator("#turn-1 .line")).to_contain_text("left out")
-    person.get_by_role("button", name="Undo").click()
-    person.get_by_role("button", name="Keep now").click()
-    expect(person.locator("#turn-1 .kept-line")).to_contain_text("In your book")
+    expect(person.locator("#exchange-1 .line")).to_contain_text("Left out")
+    person.get_by_role("button", name="Put it back").click()
+    person.get_by_role("button", name="Yes").click()
+    expect(person.locator("#exchange-1 .kept-line")).to_contain_text("In your book")
     person.get_by_label("Message", exact=True).fill(GRAZ)
     person.get_by_role("button", name="Send").click()
-    expect(person.locator("#turn-3 .kept-line")).to_contain_text("“I live in Graz”")
-    person.get_by_role("button", name="Close chat").click()
-    expect(person.locator(".toast")).to_contain_text("Nothing new was kept.")
+    expect(person.locator("#exchange-3 .kept-line")).to_contain_text("“I live in Graz”")
     assert alice.list().total == 2
 
 
@@ -353,7 +383,7 @@ def test_a_change_of_what_stands_in_the_book_is_shown_as_one_and_asked(
     monkeypatch.setattr("keepbook.models.pencil.pencil_lines", lambda *_: [found])
     page = client.get(f"/chat/{chat.id}?pencil=1")
     assert "<del>four</del> <ins>five</ins> days a week" in page.text
-    assert "This changes what stands in the book. Is that right?" in text_of(page)
+    assert "Change this?" in text_of(page)
     both = client.post(f"/chat/{chat.id}/pencil/{found.key}/keep?both=1", headers={"X-Partial": "1"})
     assert both.status_code == 200
     assert [one.content for one in alice.list()] == [stands.content, line]
@@ -362,14 +392,12 @@ def test_a_change_of_what_stands_in_the_book_is_shown_as_one_and_asked(
     assert alice.get(stands.id).content == line
 
 
-def test_where_closing_proposes_pencil_says_so(client: TestClient, recorded: Any) -> None:
+def test_where_closing_proposes_silence_keeps_nothing(client: TestClient, recorded: Any) -> None:
     chat = recorded(NURSE, preset="assistant")
     page = text_of(client.get(f"/chat/{chat.id}?pencil=1"))
-    assert "Not kept yet 1 line waits for your yes, here or in Review" in page
-    assert page.count("Noted; waits in Review once you close this chat") == 1
-    closed = text_of(client.post(f"/chat/{chat.id}/close"))
-    assert re.search(r"1 proposed +Review", closed)
-    assert " kept ·" not in closed
+    assert "Keep this? Yes No" in page
+    assert "if you say nothing" not in page
+    client.post(f"/chat/{chat.id}/close")
     review = text_of(client.get("/profile/facts"))
     assert "1 line waits for your yes or no." in review
 

@@ -118,13 +118,13 @@ def test_the_panel_opens_in_place_and_is_true_at_once_and_after_a_reload(person:
     script(wire)
     person.goto("/chat")
     given = person.locator("#given")
-    expect(given).to_contain_text("What this chat will be given")
+    expect(given).to_contain_text("What this chat will know")
     for text, said in zip(SAID[:2], ("Good morning.", "Three months"), strict=True):
         person.get_by_label("Message").fill(text)
         person.get_by_label("Message").press("Enter")
         expect(person.locator(".turn:not([aria-busy]) .said").last).to_contain_text(said)
-    expect(given).to_contain_text("What this chat was given")
-    expect(person.locator("#chat-head")).to_contain_text(re.compile(r"lines? of memory, as of"))
+    expect(given).to_contain_text("What this chat knew")
+    expect(person.locator("#chat-head")).to_contain_text("from this chat")
     buttons = person.get_by_role("link", name="What it saw")
     buttons.nth(1).click()
     saw = person.locator("#saw")
@@ -167,6 +167,7 @@ def test_on_a_phone_it_is_a_sheet_with_and_without_script(
     saw.get_by_role("link", name="Close").click()
     expect(saw).to_have_count(0)
     person.set_viewport_size({"width": 390, "height": 260})
+    person.locator(".chat-more summary").click()
     person.locator(".chat-head a[href='#given']").click()
     given = person.locator("#given")
     expect(given.get_by_role("link", name="Close")).to_be_visible()
@@ -180,9 +181,9 @@ def test_after_edit_in_chat_it_says_what_the_answer_will_be_given(
 ) -> None:
     memory = alice.remember(LINE, category="finance_context")
     page = client.post(f"/memory/{memory.id}/edit-in-chat")
-    assert "What this chat will be given" in page.text
+    assert "What this chat will know" in page.text
     assert re.search(rf'id="given".*<li>{LINE}</li>', page.text, re.DOTALL)
-    assert "of memory goes along" in re.sub(r"<[^>]+>", "", page.text)
+    assert "1 line goes along" in re.sub(r"<[^>]+>", "", page.text)
     wire.script += [Say("What should it be?"), Say("Cash")]
     (thread,) = alice.threads.list()
     chat = talk("Hm, let me think.", chat=alice.threads.get(thread.id))
@@ -232,10 +233,10 @@ def test_the_price_is_told_where_one_is_set_and_never_as_nought(
 def test_the_notebook_costs_nothing(client: TestClient, kb: Any, talk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kb, "models", replace(kb.models, chat=kb.models.offline))
     chat = talk("What can you do?")
-    assert "The notebook answered." in panel(client, chat, 2)
+    assert "Your book answered." in panel(client, chat, 2)
     page = client.get(f"/chat/{chat.id}").text
     assert f'<a href="/settings/model?back=/chat/{chat.id}">Settings → Model</a>' in page
-    assert "<b>Notebook</b>" in page
+    assert "<b>Your book</b>" in page
     assert 'placeholder="Write a message"' in page
 
 

@@ -31,10 +31,7 @@ def test_the_key_for_shortcuts_is_called_as_the_system_calls_it(client: TestClie
     page = client.get("/settings", headers={"User-Agent": f"Mozilla/5.0 ({system})"}).text
     assert f"<kbd data-js>{key} K</kbd>" in page
     assert f"<kbd>{key} Z</kbd>" in page
-    assert (
-        f"<kbd>{key} K</kbd> find anything"
-        in client.get("/chat", headers={"User-Agent": f"Mozilla/5.0 ({system})"}).text
-    )
+    assert f"<kbd>{key} Z</kbd> undo" in client.get("/chat", headers={"User-Agent": f"Mozilla/5.0 ({system})"}).text
 
 
 def test_the_bar_of_a_phone_names_the_page(client: TestClient) -> None:
@@ -351,3 +348,22 @@ def test_every_operation_of_the_api_is_on_its_page(client: TestClient) -> None:
         assert f">{path}<" in page
         for told in methods.values():
             assert f'id="{told["operationId"]}"' in page
+
+
+def test_a_first_load_is_small_and_what_shows_a_secret_is_not_compressed(client: TestClient) -> None:
+    taken = {"Accept-Encoding": "gzip"}
+    page = client.get("/chat", headers=taken)
+    assert (page.headers["content-encoding"], page.headers["cache-control"]) == ("gzip", "no-store")
+    assert "content-encoding" not in client.get("/chat", headers={"Accept-Encoding": "gzip;q=0, br"}).headers
+    scripts = [f"/static/{name}.js" for name in ("shell", "chat")]
+    files = {*re.findall(r'(/static/[^"]+)"', page.text), *scripts}
+    sizes = []
+    for file in files:
+        answer = client.get(file, headers=taken)
+        assert answer.headers["content-encoding"] == "gzip"
+        assert answer.content == client.get(file, headers={"Accept-Encoding": "identity"}).content
+        sizes.append(int(answer.headers["content-length"]))
+    assert sum(sizes) + int(page.headers["content-length"]) < 100_000
+    made = client.post("/settings/tokens", data={"name": "A program", "may": ["read"]}, headers=taken)
+    assert "it is shown this once" in made.text
+    assert "content-encoding" not in made.headers

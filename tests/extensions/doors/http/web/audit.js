@@ -149,7 +149,7 @@ only => {
     e.focus({ focusVisible: true, preventScroll: true });
     if (document.activeElement !== e) continue;
     const style = getComputedStyle(e);
-    const frame = e.closest(".composer, .palette > form");
+    const frame = e.closest(".composer, .palette > form, .first-line");
     const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
     if (!outlined && !(frame && getComputedStyle(frame).boxShadow !== "none")) out.push(`focus not seen: ${name(e)}`);
   }

@@ -27,6 +27,12 @@ from keepbook.settings import Settings, in_environment, ollama_host, write_confi
 
 OURS = frozenset({"model", "openai_base_url", "openai_key", "anthropic_base_url", "anthropic_key"})
 """The settings that this page writes."""
+PROVIDERS = {
+    "OpenAI": "https://api.openai.com/v1",
+    "Google": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "OpenRouter": "https://openrouter.ai/api/v1",
+}
+"""Where people have accounts that speak OpenAI's way, as their providers publish it. None of them was met from here."""
 KEEP = "keep"
 TRIAL_SECONDS = 60.0
 """A server on this machine may first have to load its model."""

@@ -48,7 +48,7 @@ def model_step_context(
         "called": visit.kb.models.called(None), "stopped": _stopped_server(visit, offer, wishes, wrong),
         "has_key": bool(known.openai_key), "anthropic_key": bool(known.anthropic_key), "serving": now,
         "base_url": base_url, "same_address": base_url == (known.openai_base_url or ""), "able": able(known),
-        "down": not_answering(visit),
+        "down": not_answering(visit), "providers": connect.PROVIDERS,
     }  # fmt: skip
 
 

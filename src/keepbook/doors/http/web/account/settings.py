@@ -110,7 +110,8 @@ def settings_page(
         "able": able(visit.kb.settings),
         "covered": {topic: describe_topic(topic) for topic in book.choices.never},
     }
-    return visit.page("settings_part.html" if visit.partial else "settings.html", status, **(known | told))
+    template = "settings_part.html" if visit.partial else "settings.html"
+    return visit.page(template, status, shows_secret=made is not None, **(known | told))
 
 
 def _done_from_address(visit: Visit, asked: Mapping[str, str]) -> SettingsDone | None:

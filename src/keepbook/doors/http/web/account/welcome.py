@@ -1,13 +1,13 @@
-"""`/welcome`: the first minute with an empty book. Who you are, who answers, and a first line; each of them can wait.
+"""`/welcome`: the first minute with an empty book. One writes on its first line; everything else can wait.
 
-One form. Whatever button is pressed, what was filled in is kept first; then the button leads on. Skipping keeps the
-time zone only, which the browser knows and nobody should have to say.
+The first line begins a chat, and takes along the time zone, which the browser knows and nobody should have to say.
+Below it, who you are and who answers: one form whose rows are saved by any of its buttons.
 """
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.doors.http.demo_by_cookie import COOKIE as DEMO_COOKIE
@@ -20,11 +20,10 @@ from keepbook.errors import Invalid, NotAllowed
 
 router = APIRouter(include_in_schema=False)
 
-ASKS = (
-    "Tell me three things that I should remember: for example what you are allergic to, where you live, "
-    "and how you like to be answered. I say what I noted, and you can take each of it back."
-)
-TITLE = "Three things to remember"
+BEGINNINGS = {"live": "I live in … with …", "eat": "I don’t eat …", "week": "Every week I …"}
+"""Sentences that somebody else begins, by the name in their address."""
+NEXT = {"bring": "/import", "demo": "/", "save": "/welcome"}
+"""Where a button leads; the others open the book."""
 
 
 @router.get("/")
@@ -45,14 +44,17 @@ def _is_new(visit: Visit) -> bool:
 
 
 @router.get("/welcome")
-def show(visit: Visiting) -> Response:
-    return _page(visit, Wishes(name=visit.book.choices.name or "", zone=visit.book.zone))
+def show(visit: Visiting, begin: str = "") -> Response:
+    return _page(visit, Wishes(name=visit.book.choices.name or "", zone=visit.book.zone), begin=begin)
 
 
-def _page(visit: Visit, wishes: Wishes, *, status: int = 200, **found: Any) -> Response:
-    empty = not visit.book.list(state="all", limit=1).total
+def _page(visit: Visit, wishes: Wishes, *, status: int = 200, begin: str = "", **found: Any) -> Response:
     step = model_step.model_step_context(visit, wishes, **found)
-    return visit.page("welcome.html", status, theme=visit.theme, zones=zones(), empty=empty, **step)
+    local = bool(getattr(visit.request.state, "local", False))
+    return visit.page(
+        "welcome.html", status, theme=visit.theme, zones=zones(), beginnings=BEGINNINGS,
+        first_line=BEGINNINGS.get(begin, ""), local=local, **step,
+    )  # fmt: skip
 
 
 @router.post("/welcome")
@@ -69,25 +71,18 @@ def _save_first_steps(visit: Visit, wishes: Wishes, works: str) -> Response:
     try:
         with book.transaction():
             book.configure(zone=wishes.zone.strip() or None)  # from now on the book is known, and no first steps come
-            if wishes.do != "skip":
+            if wishes.do not in ("skip", "write"):
                 call_me(book, wishes.name)
-        if wishes.do != "skip":
+        if wishes.do not in ("skip", "write"):
             connect.take_on(visit, wishes, works)
     except (Invalid, NotAllowed) as error:
         return _page(visit, wishes, wrong=error, status=422)
-    answer = visit.back(_next(visit, wishes.do), answers=works or None)
+    if wishes.do == "write":  # the same form goes on to the chat, as its first message
+        return RedirectResponse("/chat", status_code=307)
+    answer = visit.back(NEXT.get(wishes.do, "/chat"), answers=works or None)
     if wishes.do == "demo":
         answer.set_cookie(DEMO_COOKIE, "1", samesite="lax", httponly=True)
     return answer
-
-
-def _next(visit: Visit, do: str) -> str:
-    if do == "tell":
-        chat = visit.writing().threads.start()
-        chat.add("assistant", ASKS)
-        visit.book.threads.rename(chat.id, TITLE)
-        return f"/chat/{chat.id}"
-    return {"bring": "/import", "demo": "/"}.get(do, "/chat")
 
 
 @router.post("/demo/leave")

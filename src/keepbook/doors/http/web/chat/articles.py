@@ -1,18 +1,20 @@
 """The turns of a chat as HTML, most of them cached.
 
-A turn never changes. If nothing is attached to it (no slip, no pencil, no version, only the usual buttons), it looks
-the same whenever it is shown, so its HTML is cached; a chat of two hundred turns then costs hardly more than one of
-two. An incognito chat is never cached.
+A turn never changes. If nothing is attached to it (no version, only the usual buttons), it looks the same whenever it
+is shown, so its HTML is cached; a chat of two hundred turns then costs hardly more than one of two. An incognito chat
+is never cached. What came of a turn stands beside it, in its exchange.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
 from keepbook.book.ground.when import in_zone
-from keepbook.doors.http.web.chat.chat_view import ChatView, TurnView
+from keepbook.doors.http.web.chat.chat_view import ChatView, Exchange, TurnView
 from keepbook.doors.http.web.frame.visit import Visit, templates
+from keepbook.models.notebook.open_questions import OpenQuestion
 
 MOST = 2_000
 """How many are kept."""
@@ -20,19 +22,48 @@ MOST = 2_000
 _MADE: dict[tuple[Any, ...], str] = {}
 
 
-def turns_of(visit: Visit, talked: ChatView, shown: Sequence[TurnView], seen: Any, refused: int) -> Markup:
-    """The HTML of these turns, the last of the chat, with the days that begin among them."""
-    article, day_of = _articles(visit, talked, seen, refused), templates.get_template("chat_day.html")
-    earlier = talked.turns[: len(talked.turns) - len(shown)]
+@dataclass(frozen=True, slots=True)
+class AnsweredQuestion:
+    """A question that has just got its answer by button: it stays where it stood, with the chosen row."""
+
+    question: OpenQuestion
+    choice: str
+    event: int | None
+    """What the answer wrote, and its Undo takes back."""
+
+
+def turns_of(visit: Visit, talked: ChatView, shown: Sequence[Exchange], seen: Any, refused: int) -> Markup:
+    """The HTML of these exchanges, the last of the chat, with the days that begin among them."""
+    day_of, template = templates.get_template("chat_day.html"), _exchanges(visit, talked, seen, refused)
+    first = shown[0].number if shown else 0
+    earlier = [turn for turn in talked.turns if turn.number < first]
     last = in_zone(earlier[-1].message.at, visit.zone).date() if earlier else None
     pieces: list[str] = []
-    for turn in shown:
-        day = in_zone(turn.message.at, visit.zone).date()
+    for exchange in shown:
+        at = exchange.turns[0].message.at
+        day = in_zone(at, visit.zone).date()
         if day != last:
-            pieces.append(day_of.render(at=turn.message.at, zone=visit.zone, now=visit.now))
-        last = day
-        pieces.append(article(turn))
+            pieces.append(day_of.render(at=at, zone=visit.zone, now=visit.now))
+        last = in_zone(exchange.turns[-1].message.at, visit.zone).date()
+        pieces.append(template(exchange))
     return Markup("".join(pieces))  # noqa: S704 templates escape
+
+
+def exchange_again(visit: Visit, talked: ChatView, exchange: Exchange, **told: Any) -> Markup:
+    """The HTML of one exchange that something came of: an answer, an undo."""
+    return Markup(_exchanges(visit, talked, None, told.pop("refused", 0), **told)(exchange))  # noqa: S704 escaped
+
+
+def _exchanges(visit: Visit, talked: ChatView, seen: Any, refused: int, **told: Any) -> Callable[[Exchange], str]:
+    """What makes an exchange's piece of the page: its turns, with what stands in the margin and below."""
+    template, article = templates.get_template("chat_exchange.html"), _articles(visit, talked, seen, refused)
+    around = {"visit": visit, "zone": visit.zone, "now": visit.now, "talked": talked, "refused": refused, **told}
+
+    def made(exchange: Exchange) -> str:
+        articles = [Markup(article(turn)) for turn in exchange.turns]  # noqa: S704 templates escape
+        return template.render(thread=talked.thread, exchange=exchange, articles=articles, **around)
+
+    return made
 
 
 def _articles(visit: Visit, talked: ChatView, seen: Any, refused: int) -> Callable[[TurnView], str]:
@@ -40,7 +71,7 @@ def _articles(visit: Visit, talked: ChatView, seen: Any, refused: int) -> Callab
     if talked.thread is None:
         raise ValueError("a chat that has not begun has no turns")
     template, thread = templates.get_template("chat_turn.html"), talked.thread
-    pressed = {talked.editable, talked.repeatable, seen.message.turn if seen else None}
+    pressed = {*talked.editable, talked.repeatable, seen.message.turn if seen else None}
     same = (thread.id, talked.partner is not None, visit.book.zone)
 
     def made(turn: TurnView) -> str:
@@ -49,8 +80,7 @@ def _articles(visit: Visit, talked: ChatView, seen: Any, refused: int) -> Callab
 
     def article(turn: TurnView) -> str:
         one = turn.message
-        told = turn.slips or turn.lines or turn.skipped or turn.questions or turn.heeded or turn.asks_off
-        hangs = told or turn.of or one.broke_off or one.recorders or one.turn in pressed
+        hangs = turn.of or one.broke_off or one.recorders or one.turn in pressed
         if hangs or thread.incognito:
             return made(turn)
         key = (*same, one.turn, one.role, turn.by, one.at, one.text, turn.note is not None)

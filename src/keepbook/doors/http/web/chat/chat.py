@@ -17,10 +17,18 @@ from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.ground.open_book import viewing
 from keepbook.doors.http.web.chat import reply_sources
-from keepbook.doors.http.web.chat.articles import turns_of
-from keepbook.doors.http.web.chat.chat_view import beginning, has_news
+from keepbook.doors.http.web.chat.articles import exchange_again, turns_of
+from keepbook.doors.http.web.chat.chat_view import answers_from, beginning, has_news
 from keepbook.doors.http.web.chat.chat_view import chat_view as whole
-from keepbook.doors.http.web.chat.reply_markup import EARLIER, notebook_markup, person_markup, prose
+from keepbook.doors.http.web.chat.exchange_page import exchange_page
+from keepbook.doors.http.web.chat.reply_markup import (
+    EARLIER,
+    notebook_markup,
+    person_markup,
+    prose,
+    without_choices,
+    without_marks,
+)
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.doors.http.web.memory.import_page import readers
 from keepbook.errors import Conflict, Invalid, ModelFailed
@@ -29,7 +37,13 @@ from keepbook.patterns import regex
 
 router = APIRouter(include_in_schema=False)
 
-templates.filters.update(prose=prose, plain=person_markup, notebook_markup=notebook_markup)
+templates.filters.update(
+    without_choices=without_choices,
+    without_marks=without_marks,
+    prose=prose,
+    plain=person_markup,
+    notebook_markup=notebook_markup,
+)
 
 
 def chats_named_in(visit: Visit, text: str) -> list[tuple[str, str]]:
@@ -40,7 +54,13 @@ def chats_named_in(visit: Visit, text: str) -> list[tuple[str, str]]:
     return [(title, id) for title, id in known.items() if f"“{title}”" in text]
 
 
-templates.globals.update(turns_of=turns_of, became=closing_in_words, named_in=chats_named_in)
+templates.globals.update(
+    answers_from=answers_from,
+    turns_of=turns_of,
+    exchange_again=exchange_again,
+    became=closing_in_words,
+    named_in=chats_named_in,
+)
 
 EDITING = (
     "The person wants to change the memory {id}: {content}\n"
@@ -130,12 +150,12 @@ def show(
 @router.get("/chat/{id}/turns")
 def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
     """The newest turns as they stand in the page."""
-    talked = whole(visit, id)
-    shown = [turn for turn in talked.turns if turn.number > after]
-    older = talked.same_lines(slip for turn in shown for slip in turn.slips) - {turn.number for turn in shown}
+    talked = whole(visit, id, pencil=True)
+    shown = [exchange for exchange in talked.exchanges if exchange.turns[-1].number > after]
+    before = [exchange for exchange in talked.exchanges if exchange not in shown][-1:]  # no longer said anew
     return visit.page(
         "chat_fresh.html", talked=talked, shown=shown, refused=0, incognito=False, seen=None, current_chat=id,
-        older=older,
+        older=[*talked.same_lines([*before, *shown]), *before],
     )  # fmt: skip
 
 
@@ -143,7 +163,8 @@ def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
 def in_pencil(visit: Visiting, id: str) -> Response:
     """What closing would keep, for a page that puts it under its turns."""
     talked = whole(visit, id, pencil=True)
-    return visit.page("chat_pencil.html", talked=talked, turn=None, said="", at=None, older=set())
+    shown = [exchange for exchange in talked.exchanges if exchange.has_margin or exchange.questions]
+    return visit.page("chat_pencil.html", talked=talked, shown=shown)
 
 
 @router.get("/chat/{id}/turns/{turn}/saw")
@@ -163,8 +184,8 @@ def manage(visit: Visiting, id: str) -> Response:
     learned = [] if thread.incognito else [visit.book.get(one) for one in visit.book.threads.learned(id)]
     stand = sum(one.state == "active" for one in learned)
     template = "parts/manage.html" if visit.partial else "chat_manage.html"
-    told = {"learned": stand, "archived": len(learned) - stand, "title_limit": TITLE_LIMIT}
-    return visit.page(template, thread=thread, **told)
+    archived = len(learned) - stand
+    return visit.page(template, thread=thread, learned=stand, archived=archived, title_limit=TITLE_LIMIT)
 
 
 # Talking, without script
@@ -270,15 +291,18 @@ def undo(visit: Changing, id: str, turn: int, event: Annotated[int, Form()]) -> 
         visit.writing().undo(event)
     except Conflict:
         refused = event
-    if not visit.partial:
-        return visit.back(f"/chat/{id}#saved-{turn}", refused=refused or None)
-    talked = whole(visit, id)
-    shown = next((one for one in talked.turns if one.number == turn), None)
-    slips = shown.slips if shown else talked.kept
-    return visit.page(
-        "chat_saved.html", talked=talked, turn=shown, number=turn, slips=slips, refused=refused, opened=True,
-        others=talked.same_lines(slips) - {turn},
-    )  # fmt: skip
+    return exchange_page(visit, id, turn, refused=refused)
+
+
+@router.post("/chat/{id}/turns/{turn}/ban")
+def change_ban(
+    visit: Changing, id: str, turn: int, topic: Annotated[str, Form()], lift: Annotated[bool, Form()]
+) -> Response:
+    """Lift what a message asked never to keep, or put it back. Lines that it took out have their own way back."""
+    book = visit.writing("choices.change")
+    others = [one for one in book.choices.never if one != topic]
+    book.choose(never=others if lift else [*others, topic])
+    return exchange_page(visit, id, turn)
 
 
 @router.post("/chat/{id}/turns/{turn}/pin")

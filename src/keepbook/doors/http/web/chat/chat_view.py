@@ -18,8 +18,9 @@ from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_groups import BlockGroups, group_block_lines
 from keepbook.doors.http.web.memory.import_page import readers
 from keepbook.extension import missing_extensions
-from keepbook.models.choose import NOTEBOOK, OFFLINE
+from keepbook.models.choose import OFFLINE, YOUR_BOOK
 from keepbook.models.notebook.open_questions import OpenQuestion, open_questions, questions_of_turn
+from keepbook.models.notebook.reply.phrases import is_felt
 from keepbook.models.notebook.values import NOTEBOOK as SPEAKER
 from keepbook.presets import Preset
 
@@ -43,6 +44,8 @@ class TurnView:
     """Who said it: what answered, as people call it."""
     heeded: str = ""
     """What the person's order did, where the answer to it may not say so."""
+    banned: Sequence[str] = ()
+    """The topics that it asked never to keep."""
     asks_off: bool = False
     """Whether it waits for a yes to switching memory off."""
 
@@ -53,6 +56,87 @@ class TurnView:
     @property
     def by_notebook(self) -> bool:
         return self.message.role == "assistant" and self.message.speaker == SPEAKER
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A message of the person with what answers it: what came of both stands in the margin, what is asked below."""
+
+    turns: list[TurnView]
+
+    @property
+    def number(self) -> int:
+        return self.turns[0].number
+
+    @property
+    def _asked(self) -> TurnView | None:
+        return self.turns[0] if self.turns[0].message.role == "user" else None
+
+    @property
+    def slips(self) -> list[Slip]:
+        """What the message and the tools of its reply wrote, each once."""
+        return list({slip.event: slip for turn in self.turns for slip in turn.slips}.values())
+
+    @property
+    def skipped(self) -> list[str]:
+        return [words for turn in self.turns for words in turn.skipped]
+
+    @property
+    def lines(self) -> list[PencilLine]:
+        return [line for turn in self.turns for line in turn.lines]
+
+    @property
+    def offers(self) -> list[OpenQuestion]:
+        """Lines that wait for a yes."""
+        return [one for turn in self.turns for one in turn.questions if one.question == "keep"]
+
+    @property
+    def questions(self) -> list[OpenQuestion]:
+        """What is asked about lines that are there."""
+        return [one for turn in self.turns for one in turn.questions if one.question != "keep"]
+
+    @property
+    def heeded(self) -> str:
+        return self._asked.heeded if self._asked else ""
+
+    @property
+    def banned(self) -> Sequence[str]:
+        return self._asked.banned if self._asked else ()
+
+    @property
+    def asks_off(self) -> bool:
+        return any(turn.asks_off for turn in self.turns)
+
+    @property
+    def by_notebook(self) -> bool:
+        """Whether the notebook answered: then the question stands in its reply."""
+        return any(turn.by_notebook for turn in self.turns)
+
+    @property
+    def felt(self) -> bool:
+        """Whether a feeling was answered, and nothing else came of it."""
+        kind = any(turn.by_notebook and is_felt(turn.message.text) for turn in self.turns)
+        return kind and not (self.slips or self.skipped or self.lines or self.offers or self.banned)
+
+    @property
+    def new_line(self) -> str:
+        """The first new line that it left in the book."""
+        return next((slip.after for slip in self.slips if slip.kind == "New" and slip.stands and slip.after), "")
+
+    @property
+    def has_margin(self) -> bool:
+        came = self.slips or self.skipped or self.lines or self.offers
+        return bool(came or self.heeded or self.banned or self.asks_off or self.felt)
+
+
+def exchanges_of(turns: Iterable[TurnView]) -> list[Exchange]:
+    """Turns by what they answer: one begins with each message of the person."""
+    found: list[Exchange] = []
+    for turn in turns:
+        if turn.message.role == "user" or not found:
+            found.append(Exchange([]))
+        found[-1].turns.append(turn)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +158,7 @@ class ChatView:
     partner: ChatPartner | None = None
     """Who answers here, where it is a chat of an extension's own."""
     learned: ChatLearning = field(default_factory=ChatLearning)
-    """What closing would keep of the whole chat: the panel shows it, with any preset."""
-    closes: bool = False
-    """Whether closing would read anything here."""
-    preset: Preset | None = None
+    """What closing would keep of the whole chat."""
     by_model: bool = False
     """Whether a model would answer here, not the notebook."""
     newest: bool = True
@@ -88,19 +169,30 @@ class ChatView:
     """What the preset works without here, a sentence for each extension that is off."""
 
     @property
-    def silent(self) -> bool:
-        """Whether its preset keeps memories without saying so: then they stand in the panel."""
-        return self.preset is not None and self.preset.consent == "silent"
-
-    @property
     def elsewhere(self) -> str | None:
         """The name of the program that this chat was imported from, if it was."""
         return program_of_chat(self.thread) if self.thread is not None else None
 
-    def same_lines(self, slips: Iterable[Slip]) -> set[int]:
-        """The turns whose cards show the same memories."""
-        meant = {slip.memory_id for slip in slips}
-        return {turn.number for turn in self.turns if any(slip.memory_id in meant for slip in turn.slips)}
+    @property
+    def exchanges(self) -> list[Exchange]:
+        return exchanges_of(self.turns)
+
+    def exchange_of(self, turn: int) -> Exchange | None:
+        """The exchange that a turn belongs to."""
+        return next((one for one in self.exchanges if any(each.number == turn for each in one.turns)), None)
+
+    def same_lines(self, shown: Sequence[Exchange]) -> list[Exchange]:
+        """The other exchanges whose margins show the same memories."""
+        numbers = {one.number for one in shown}
+        meant = {slip.memory_id for one in shown for slip in one.slips}
+        others = [one for one in self.exchanges if one.number not in numbers]
+        return [one for one in others if any(slip.memory_id in meant for slip in one.slips)]
+
+    @property
+    def in_book(self) -> int:
+        """How many lines are in the book from this chat."""
+        slips = [*self.kept, *(slip for turn in self.turns for slip in turn.slips)]
+        return len({slip.memory_id for slip in slips if slip.in_book and slip.after and not slip.took_out})
 
     @property
     def unanswered(self) -> bool:
@@ -120,10 +212,10 @@ class ChatView:
         return [turn.number for turn in self.turns if turn.note]
 
     @property
-    def editable(self) -> int | None:
+    def editable(self) -> list[int]:
         """The person's last turn: the one that can be said anew."""
         mine = next((turn.number for turn in reversed(self.turns) if turn.message.role == "user"), None)
-        return mine if self._open and self.partner is None else None
+        return [mine] if mine is not None and self._open and self.partner is None else []
 
     @property
     def repeatable(self) -> int | None:
@@ -182,11 +274,12 @@ def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Ch
     ahead = block is None and not any(one.role == "user" for one in messages)
     if ahead and not thread.incognito:
         block = beginning(visit).given
-    closes = learning.is_open(visit, thread)
-    read = learning.chat_learning(visit, thread, preset) if pencil else ChatLearning(read=not closes)
+    read = ChatLearning(read=not learning.is_open(visit, thread))
+    if pencil:
+        read = learning.chat_learning(visit, thread, preset)
     shown = messages_with_version(messages, at)
     answers = partner.name if partner else (thread.agent or "").capitalize() or visit.kb.models.called(None)
-    turns, kept = _turn_views(visit, thread, preset, messages, shown, read, answers, partner is not None)
+    turns, kept = _turn_views(visit, thread, messages, shown, read, answers, partner is not None)
     return ChatView(
         thread,
         turns,
@@ -199,8 +292,6 @@ def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Ch
         remote=readers(visit)[0] if thread.failures else None,
         partner=partner,
         learned=read,
-        closes=closes,
-        preset=preset,
         by_model=_by_model(visit, partner),
         newest=shown[-1].turn == max(one.turn for one in messages) if shown else True,
         ahead=ahead,
@@ -210,7 +301,6 @@ def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Ch
 def _turn_views(
     visit: Visit,
     thread: Thread,
-    preset: Preset,
     messages: Sequence[Message],
     shown: Sequence[Message],
     read: ChatLearning,
@@ -218,25 +308,24 @@ def _turn_views(
     has_partner: bool,
 ) -> tuple[list[TurnView], list[Slip]]:
     """The turns that are shown, each with what it wrote; and what the chat wrote besides."""
-    book, silent = visit.book, preset.consent == "silent"
+    book = visit.book
     notes = {note.turn: note for note in book.notes.list() if note.thread_id == thread.id}
     entries = [
         one for one in book.ledger(thread=thread.id, limit=None) if one.memory_id and one.action in turn_slips.KINDS
     ]
     told = turn_slips.by_event(book, ((entry.event, entry.memory_id) for entry in entries if entry.memory_id))
-    under = {} if silent else {one.turn: turn_slips.events_of(one) for one in messages if one.parts}
+    under = {one.turn: turn_slips.events_of(one) for one in messages if one.parts}
     inside = {event for events in under.values() for event in events}
-    if not silent:
-        for turn, events in answered_events(book, thread.id, entries, inside).items():
-            under.setdefault(turn, []).extend(events)
-            inside.update(events)
-    people = set() if silent else {one.turn for one in messages if one.role == "user"}
+    for turn, events in answered_events(book, thread.id, entries, inside).items():
+        under.setdefault(turn, []).extend(events)
+        inside.update(events)
+    people = {one.turn for one in messages if one.role == "user"}
     kept = []
     for entry in reversed(entries):
         slip = told.get(entry.event)
         if slip is None or slip.event in inside:
             continue
-        if slip.by_person and slip.turn in people and slip.thread_id == thread.id:
+        if slip.turn in people and slip.thread_id == thread.id:
             under.setdefault(slip.turn or 0, []).append(slip.event)
         else:
             kept.append(slip)
@@ -244,22 +333,33 @@ def _turn_views(
     for one, following in zip(shown, [*shown[1:], None], strict=True):
         slips = [told[event] for event in under[one.turn] if event in told] if one.turn in under else []
         lines = read.of(one.turn) if read.lines and one.role == "user" else []
-        out = [] if silent else learning.withdrawn_lines(one)
+        out = learning.withdrawn_lines(one)
         questions = questions_of_turn(asked, one.turn)
         by = answers if has_partner else _speaker_name(visit, one, answers)
         heeded = "" if following is not None and following.speaker == SPEAKER else learning.order_result(one)
         off = following is None or following is shown[-1]
         asks_off = off and book.choices.memory and learning.asks_off(one)
-        note = notes.get(one.turn)
-        turns.append(TurnView(one, slips, note, lines, out, questions, of.get(one.turn), by, heeded, asks_off))
+        note, banned = notes.get(one.turn), learning.banned_topics(one)
+        turns.append(TurnView(one, slips, note, lines, out, questions, of.get(one.turn), by, heeded, banned, asks_off))
     return turns, kept
 
 
 def _speaker_name(visit: Visit, one: Message, answers: str) -> str:
     if one.speaker == SPEAKER:
-        return NOTEBOOK
+        return YOUR_BOOK
     return one.speaker or (visit.kb.models.called(one.model) if one.model else answers)
 
 
 def _budget(preset: Preset) -> int | None:
     return preset.selection.total or sum(preset.selection.budgets.values()) or None
+
+
+def answers_from(visit: Visit, talked: ChatView) -> str:
+    """Where answers come from, and whether what is written leaves this computer for them."""
+    if talked.by_model and visit.model_here:
+        return f"AI can make mistakes. {talked.agent} answers on this computer."
+    if talked.by_model:
+        return f"AI can make mistakes. What you write goes to {talked.agent}."
+    if getattr(visit.request.state, "local", False):
+        return "Answers come from your book alone. Nothing leaves this computer."
+    return "Answers come from your book alone."

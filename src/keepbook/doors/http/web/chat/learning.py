@@ -14,7 +14,6 @@ from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.view import declined_pencil_lines
 from keepbook.book.text.quotation import as_shown, shown_text
 from keepbook.doors.http.web.frame.visit import Visit
-from keepbook.doors.http.web.memory.wording import group_name
 from keepbook.errors import NotFound
 from keepbook.models.notebook.reply.say import Voice, describe_deeds
 from keepbook.models.notebook.values import from_parts
@@ -42,39 +41,11 @@ class ChatLearning:
     lines: Sequence[PencilLine] = ()
     read: bool = True
     beside: bool = True
-    """Whether the lines stand beside their turns; where a preset saves silently they stand in the panel only."""
-
-    @property
-    def kept(self) -> int:
-        return sum(line.sure and line.out is None for line in self.lines)
-
-    @property
-    def noted(self) -> int:
-        return sum(line.out is None for line in self.lines)
-
-    @property
-    def waits(self) -> int:
-        """How many closing puts into the review."""
-        return self.noted - self.kept
-
-    @property
-    def left_out(self) -> int:
-        return sum(line.out is not None for line in self.lines)
+    """Whether the lines stand beside their turns; where a preset saves silently nothing is asked there."""
 
     def of(self, turn: int) -> list[PencilLine]:
         """The lines beside a turn; an offered line is asked as a question."""
         return [line for line in self.lines if line.turn == turn and not line.offered] if self.beside else []
-
-    def groups(self, preset: Preset) -> list[tuple[str, list[PencilLine]]]:
-        """What closing keeps, in the order of the book; then what will wait, and what was left out."""
-        kept = [line for line in self.lines if line.sure and line.out is None]
-        order = [*preset.categories, *{line.category: None for line in kept}]
-        found = [
-            (group_name(one, preset), [line for line in kept if line.category == one]) for one in dict.fromkeys(order)
-        ]
-        found.append(("Waits for your yes", [line for line in self.lines if not line.sure and line.out is None]))
-        found.append(("Left out", [line for line in self.lines if line.out is not None]))
-        return [(name, lines) for name, lines in found if lines]
 
 
 def is_open(visit: Visit, thread: Thread) -> bool:
@@ -113,8 +84,14 @@ def _line_of(visit: Visit, memory: str | None) -> str | None:
 def order_result(message: Message) -> str:
     """What an order did, if no slip shows it: with a model the person would read nothing of it."""
     deeds = from_parts(message.parts) if message.role == "user" else ()
-    unseen = [deed for deed in deeds if not (deed.event or deed.withdrawn or deed.proposal)]
+    unseen = [deed for deed in deeds if not (deed.event or deed.withdrawn or deed.proposal or deed.topics)]
     return describe_deeds(unseen, Voice("en"))
+
+
+def banned_topics(message: Message) -> list[str]:
+    """The topics that a turn asked never to keep."""
+    deeds = from_parts(message.parts) if message.role == "user" else ()
+    return [topic for deed in deeds if deed.act == "never" and not deed.failed for topic in deed.topics]
 
 
 def asks_off(message: Message) -> bool:

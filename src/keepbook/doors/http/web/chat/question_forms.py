@@ -1,11 +1,15 @@
 """The person's answers under a turn: to what it asks, and to lines in pencil. Forms that work without script."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from keepbook.book.chats.view import take_back_pencil_no
-from keepbook.doors.http.web.chat.chat_view import chat_view as whole
+from keepbook.doors.http.web.chat.articles import AnsweredQuestion
+from keepbook.doors.http.web.chat.exchange_page import exchange_page
 from keepbook.doors.http.web.frame.visit import Changing, Visit
+from keepbook.models.notebook.open_questions import OpenQuestion, open_questions
 
 router = APIRouter(include_in_schema=False)
 
@@ -14,14 +18,29 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.post("/chat/{id}/questions/{question}/{choice}")
-def answer_question(visit: Changing, id: str, question: str, choice: str) -> Response:
-    """The person's answer to what a turn asked, by button; what it wrote stands under that turn, with its way back."""
+def answer_question(
+    visit: Changing, id: str, question: str, choice: str, words: Annotated[str, Form(max_length=4000)] = ""
+) -> Response:
+    """The person's answer to what a turn asked, by button; a change may be made in other words than were offered."""
     book = visit.writing()
     asked = book.proposals.get(question)
-    answered = book.proposals.answer(question, choice)
     turn = int(asked.turn_ids[-1]) if asked.turn_ids and asked.turn_ids[-1].isdecimal() else 0
-    said = "Done." if getattr(answered, "event", None) else "Nothing was changed."
-    return _turn_again(visit, id, turn, said)
+    waiting = next((one for one in open_questions(book, id) if one.id == question), None)
+    event: int | None
+    if choice == "change" and waiting is not None and words.strip() not in ("", waiting.content):
+        event = _change_in_own_words(visit, waiting, words)
+    else:
+        event = getattr(book.proposals.answer(question, choice), "event", None)
+    said = "Done." if event else "Nothing was changed."
+    answered = AnsweredQuestion(waiting, choice, event) if waiting and waiting.question != "keep" else None
+    return exchange_page(visit, id, turn, said=said, answered=answered)
+
+
+def _change_in_own_words(visit: Visit, waiting: OpenQuestion, words: str) -> int | None:
+    book = visit.writing()
+    with book.transaction():
+        book.proposals.answer(waiting.id, waiting.silence)
+        return book.update(waiting.memory_id or "", words.strip()).event
 
 
 @router.post("/chat/{id}/memory-off")
@@ -56,15 +75,4 @@ def take_back(visit: Changing, id: str, key: str) -> Response:
 
 
 def _answered_pencil(visit: Visit, id: str, key: str, said: str) -> Response:
-    return _turn_again(visit, id, int(key.partition("-")[0]), said, key)
-
-
-def _turn_again(visit: Visit, id: str, turn: int, said: str, key: str = "") -> Response:
-    """What came of a turn, as it stands once one of its lines or questions has its answer."""
-    if not visit.partial:
-        return visit.back(f"/chat/{id}#turn-{turn}", pencil=1)
-    talked = whole(visit, id, pencil=True)
-    shown = next((one for one in talked.turns if one.number == turn), None)
-    waiting = [line.key for line in shown.lines if line.out is None] if shown else []
-    others = talked.same_lines(shown.slips) - {turn} if shown else set()
-    return visit.page("chat_pencil.html", talked=talked, turn=shown, said=said, at=(waiting or [key])[0], older=others)
+    return exchange_page(visit, id, int(key.partition("-")[0]), said=said, key=key)

@@ -36,6 +36,8 @@ _SET_ASIDE = {ord(mark): 0xE000 + at for at, mark in enumerate("*`[")}
 _PUT_BACK = {aside: Markup.escape(chr(mark)) for mark, aside in _SET_ASIDE.items()}
 EARLIER = regex(r"earlier chats? speaks? of .{0,1000}?\): I (?:will not|quote)")
 """Where the notebook names chats that speak of what is to be forgotten."""
+CHOICES = regex(r" \d\. [^\n]{1,80}?  \d\. [^\n]{1,400}$", re.MULTILINE)
+"""The numbered answers behind a question of the notebook; nothing that people said has two blanks in a row."""
 WIDEST = 20
 """Up to so many columns a short row is filled up."""
 DEEPEST = 6
@@ -92,6 +94,16 @@ def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ())
     for title, id in chats:
         told = told.replace(escape(f"“{title}”"), Markup('<a href="/chat/{}">“{}”</a>').format(id, title))
     return said[: found.start()] + told + said[found.end() :]
+
+
+def without_choices(text: str) -> str:
+    """A reply of the notebook without the numbers of its answers: here they are buttons."""
+    return CHOICES.sub("", text)
+
+
+def without_marks(line: str) -> str:
+    """A quotation without its marks, for a place that shows nothing else."""
+    return line.removeprefix("“").removesuffix("”")
 
 
 def person_markup(text: str) -> Markup:

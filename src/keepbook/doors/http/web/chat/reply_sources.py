@@ -140,7 +140,7 @@ def _cost(visit: Visit, message: Message) -> str:
     if message.broke_off:
         return "It broke off before the model had counted what it took."
     if message.model == models.offline.name:
-        return "The notebook answered. It runs on this machine and costs nothing."
+        return "Your book answered. It runs on this computer and costs nothing."
     if settings.price_in or settings.price_out:
         spent = (message.tokens_in or 0) * settings.price_in + (message.tokens_out or 0) * settings.price_out
         return f"It cost {cost_in_words(spent / A_MILLION)}, at the prices in the settings."

@@ -11,13 +11,23 @@ from datetime import datetime
 from keepbook.book.book import Book, MemoryDetail
 from keepbook.book.chats.threads import Message
 from keepbook.book.ledger.ledger import Entry
-from keepbook.book.text.quotation import shown_text
+from keepbook.book.text.quotation import Saying, shown_text
 from keepbook.errors import NotFound
 from keepbook.models.compress import ORDER
 from keepbook.models.notebook.values import from_parts
 
 KINDS = {"remember": "New", "update": "Changed", "end": "Ended", "forget": "Archived", "delete": "Deleted",
          "restore": "Restored", "confirm": "Confirmed", "promote": "Promoted", "demote": "Demoted"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """A line in which one word was exchanged: what stands around it, the new word and the old."""
+
+    before: str
+    new: str
+    after: str
+    old: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,7 @@ class Slip:
     """Whether the book says the memory now, in whichever words."""
     is_current: bool = True
     """Whether the book says it in the words of this write still."""
+    exchanged: Exchanged | None = None
     newest: int = 0
     """The entry to take back next: itself, the one that took it back, or the one that put it back."""
 
@@ -113,7 +124,19 @@ def _slip(entry: Entry, entries: Sequence[Entry], memory: MemoryDetail) -> Slip:
         in_book=memory.state == "active",
         is_current=after is None or memory.version == after,
         newest=chain[-1],
+        exchanged=_exchanged_word(old, new) if old and new else None,
     )
+
+
+def _exchanged_word(old: Saying, new: Saying) -> Exchanged | None:
+    """The one word in brackets by which a line differs from what it said before."""
+    was, now = shown_text(old), shown_text(new)
+    if now.count("[") != 1:
+        return None
+    opening, _, rest = now.partition("[")
+    word, _, ending = rest.partition("]")
+    fits = was.startswith(opening) and was.endswith(ending) and len(was) > len(opening) + len(ending)
+    return Exchanged(opening, word, ending, was[len(opening) : len(was) - len(ending)]) if fits else None
 
 
 def _undo_chain(event: int, newer: Sequence[Entry]) -> list[int]:

@@ -1,17 +1,21 @@
-"""The files of the pages: one stylesheet, small modules, an icon. Served as they are.
+"""The files of the pages: one stylesheet, small modules, an icon. Served as they are, or compressed.
 
 `asset("keepbook.css")` is an address that changes with the file, so a browser may keep what it has got for good.
 A module imports its neighbours by plain names; those are asked for again each time and mostly answered with 304.
 """
 
+import gzip
 import hashlib
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import parse_qs
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
+
+from keepbook.doors.http.web.frame.compression import takes_gzip
 
 FOLDER = Path(__file__).parents[1] / "static"
 
@@ -39,5 +43,21 @@ class Assets(StaticFiles):
         response = await super().get_response(path, scope)
         asked = parse_qs(scope["query_string"].decode("latin-1")).get("v")
         lasting = response.status_code < 400 and asked == [_version(path)]
+        if response.status_code == 200 and takes_gzip(Headers(scope=scope).get("accept-encoding", "")):
+            response = _compressed(path, response)
+        response.headers["Vary"] = "Accept-Encoding"
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if lasting else "no-cache"
         return response
+
+
+def _compressed(path: str, whole: Response) -> Response:
+    """The same file, compressed. Its tag is the same, so what a browser has is found unchanged either way."""
+    body = _packed(path, (FOLDER / path).stat().st_mtime_ns)
+    kept = {name: whole.headers[name] for name in ("etag", "last-modified") if name in whole.headers}
+    headers = {**kept, "Content-Encoding": "gzip"}
+    return Response(body, 200, headers, media_type=whole.media_type)
+
+
+@lru_cache
+def _packed(name: str, _changed: int) -> bytes:
+    return gzip.compress((FOLDER / name).read_bytes(), mtime=0)

@@ -14,6 +14,7 @@ from keepbook.book.ledger.ledger import Entry
 from keepbook.book.upkeep.importers.incoming import program_name, source_of_session
 from keepbook.doors.http.web.frame.extension_pages import NavItem, hidden_places, join_places
 from keepbook.doors.http.web.frame.visit import Visit
+from keepbook.models.choose import YOUR_BOOK
 
 SHOWN = 60
 """How many chats the sidebar lists; a page has them all."""
@@ -74,13 +75,21 @@ class Side:
 def sidebar_view(visit: Visit) -> Side:
     """All that the sidebar shows."""
     threads = visit.book.threads
-    kept = [chat for state in ("active", "idle") for chat in threads.list(state=state, limit=SHOWN + 1) if chat.turns]
+    kept = [chat for state in ("active", "idle") for chat in threads.list(state=state, limit=SHOWN + 1)]
+    kept = [chat for chat in kept if chat.turns and (not chat.incognito or chat.id in _current_chat(visit))]
     kept.sort(key=lambda chat: chat.touched_at, reverse=True)
     archived = len(threads.list(state="archived", limit=COUNTED))
     trashed = sum(chat.turns > 0 for chat in threads.list(trash=True, limit=COUNTED))
     groups, model = group_chats(kept[:SHOWN], visit), visit.kb.models.called(None)
+    if model == YOUR_BOOK:
+        model = "book only"
     twins = frozenset(title for title, times in Counter(chat.title for chat in kept[:SHOWN]).items() if times > 1)
     return Side(groups, len(kept) > SHOWN, archived, trashed, visit.waiting, model, twins, shown_places(visit))
+
+
+def _current_chat(visit: Visit) -> tuple[str, ...]:
+    """The chat of the page, as its address or its script names it: one that is incognito leaves the list with it."""
+    return (visit.request.path_params.get("id", ""), visit.request.query_params.get("current", ""))
 
 
 def shown_places(visit: Visit) -> tuple[NavItem, ...]:

@@ -27,6 +27,7 @@ from keepbook.doors.auth import VISITOR, Caller
 from keepbook.doors.http.demo_by_cookie import COOKIE as DEMO_COOKIE
 from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.frame.assets import asset
+from keepbook.doors.http.web.frame.compression import compressed_page
 from keepbook.doors.http.web.frame.diff import word_diff
 from keepbook.doors.http.web.frame.times import form_day, time, time_text
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
@@ -195,10 +196,13 @@ class Visit:
         self.caller.ask(operation)
         return self.book
 
-    def page(self, template: str, status: int = 200, **told: Any) -> Response:
+    def page(self, template: str, status: int = 200, *, shows_secret: bool = False, **told: Any) -> Response:
         with viewing(self.book):
             text = templates.get_template(template).render(visit=self, zone=self.zone, now=self.now, **told)
-        return HTMLResponse(text, status)
+        if shows_secret:
+            return HTMLResponse(text, status)
+        body, headers = compressed_page(self.request, text)
+        return HTMLResponse(body, status, headers)
 
     def back(self, to: str, **query: object) -> Response:
         """After a form: look at it again. `query` may name an `undo` event, whose line the page then shows."""

@@ -72,15 +72,18 @@ async function converse(text, from = 0, goOn = false) {
   const shown = all("[data-turn]", talk);
   const last = from ? from - 1 : Number(shown.at(-1)?.dataset.turn ?? 0);
   find(".hello", talk)?.remove();
-  find("#saved-0", talk)?.remove();
   shown.filter(turn => Number(turn.dataset.turn) > last).forEach(turn => turn.remove());
+  all(".exchange", talk).filter(one => !find("[data-turn]", one)).forEach(one => one.remove());
   const said = made("#said-template", node => { find(".bubble", node).textContent = text; });
   const reply = made("#reply-template", node => {
     find("b", node).textContent = talk.dataset.agent;
     node.setAttribute("aria-label", `${talk.dataset.agent}, writing`);
     find("p", find(".said", node)).append(Object.assign(document.createElement("span"), { className: "caret" }));
   });
-  talk.append(...(text ? [said] : []), reply);
+  const exchange = text ? made("#exchange-template", () => {}) : all(".exchange", talk).at(-1);
+  all(".slip", exchange).forEach(slip => slip.remove());
+  exchange.append(...(text ? [said] : []), reply);
+  talk.append(exchange);
   toEnd();
   const words = document.createTextNode("");
   find(".caret", reply).before(words);
@@ -112,11 +115,11 @@ async function converse(text, from = 0, goOn = false) {
   unsent = "";
   // The next message may be sent when this exchange is in its place: sent sooner, it would fetch this one again.
   const stay = !atEnd();
-  if (talk.dataset.thread && await settled(last)) [said, reply].forEach(node => node.remove());
+  if (talk.dataset.thread && await settled(last)) [...(text ? [exchange] : []), reply].forEach(node => node.remove());
   else if (from) return location.reload();
   else {
     reply.remove();
-    if (!field.value) { field.value = text; said.remove(); keepDraft(); } // what is typed meanwhile is never touched
+    if (!field.value) { field.value = text; exchange.remove(); keepDraft(); } // what is typed meanwhile is never touched
   }
   writing = null;
   field.placeholder = field.dataset.going;
@@ -130,7 +133,14 @@ async function converse(text, from = 0, goOn = false) {
   field.focus({ preventScroll: true });
   await listChats();
   if (!stay) toEnd();
-  if (!talk.hasAttribute("data-private")) await pencil();
+  announce();
+}
+
+// What was kept with the reply, for those who hear the page.
+function announce() {
+  const kept = all(".kept-line:not(.out) .book", all(".exchange", talk).at(-1)).map(line => line.innerText);
+  const said = kept.length ? `Kept: ${kept.join(", ")}. Undo is available.` : "";
+  find("#announced").textContent = said;
 }
 
 // What is stored now takes the place of what was streamed.
@@ -140,8 +150,11 @@ async function settled(last) {
     if (!answer.ok) return false;
     const fresh = pieces(await answer.text());
     const any = Boolean(find("[data-turn]", fresh));
-    inPlace(all("#chat-head, #given, #due, [data-older] > *", fresh)).forEach(piece => piece.remove()); // cards above, too
-    find("[data-older]", fresh)?.remove();
+    find("#exchange-0", talk)?.remove();
+    inPlace(all("#chat-head, #given, #due, [data-older] > *, .exchange", fresh)); // exchanges above, too
+    const asked = find("[data-older]", fresh).dataset.asked.split(" "); // a later turn may have answered the others
+    all("form[id^=question]", talk).filter(one => !asked.includes(one.id.slice(9)) && !find("fieldset:disabled", one)).forEach(one => one.remove());
+    all("#chat-head, #given, #due, [data-older]", fresh).forEach(piece => piece.remove());
     all(".banner.bad", talk).forEach(banner => banner.remove());
     talk.append(fresh);
     return any;
@@ -157,9 +170,7 @@ async function pencil() {
   const fresh = pieces(await answer.text());
   const stay = !atEnd();
   const lines = Boolean(find(".line", fresh));
-  all(".learned .pencils, .learned form[id^=question]", talk).forEach(old => old.remove()); // answered elsewhere, say
-  const parts = inPlace(all(".learned, #chat-head, #given, #due", fresh));
-  for (const part of parts) find(`#turn-${part.id.slice(7)}`)?.append(part);
+  inPlace(all(".exchange, #chat-head, #given, #due", fresh));
   for (const keys of all("[data-of-lines]")) keys.hidden = !lines;
   talk.removeAttribute("data-unpencilled");
   if (!stay) toEnd();
@@ -169,6 +180,11 @@ async function listChats() {
   const answer = await fetch(`/chat/list?current=${talk.dataset.thread ?? ""}`, { headers: { "X-Partial": "1" } });
   if (answer.ok) find("#chats").replaceChildren(pieces(await answer.text()));
 }
+
+// A menu that lies over the page goes when one looks elsewhere.
+document.addEventListener("click", event => {
+  for (const menu of all("[data-menu][open]")) if (!menu.contains(event.target) || event.target.closest("a:not([data-manage])")) menu.open = false;
+});
 
 function busy(on) {
   button.innerHTML = on ? find("#icon-stop").innerHTML : sendIcon;

@@ -34,6 +34,17 @@ document.addEventListener("click", event => {
   trial(button);
 });
 
+// An account that people know: its address, and then the key. A key typed for another address does not go there.
+document.addEventListener("click", event => {
+  const known = event.target.closest("[data-address]");
+  if (!known) return;
+  const field = find("#openai_address");
+  if (field.value !== known.dataset.address) find("#openai_key").value = "";
+  field.value = known.dataset.address;
+  find("[data-tested]", known.closest(".then")).replaceChildren();
+  find("#openai_key").focus();
+});
+
 document.addEventListener("submit", async event => {
   const { target: form, submitter } = event;
   const chosen = find("[name=model]:checked", form);

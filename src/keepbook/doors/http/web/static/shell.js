@@ -95,10 +95,12 @@ async function swap(form, button) {
   const made = pieces(await answer.text());
   for (const toast of all(".toast", made)) showToast(toast);
   const fresh = made.firstElementChild;
+  const line = button?.closest(".kept-line[id]")?.id;
   inPlace([...made.children].slice(1));
   target.replaceWith(made);
-  const focus = fresh && (find("[autofocus]", fresh) ?? (fresh.matches("[tabindex]") ? fresh : null));
-  focus?.focus();
+  const same = line && document.getElementById(line); // what was undone stays under the finger
+  const focus = fresh && (same && !same.matches("[tabindex]") && find("button", same) || (find("[autofocus]", fresh) ?? (fresh.matches("[tabindex]") ? fresh : null)));
+  focus?.focus({ preventScroll: true });
 }
 
 document.addEventListener("submit", event => {
@@ -226,7 +228,7 @@ async function readLeft(since, address) {
     if (came) document.cookie = `keepbook_left_${id}=; path=/; max-age=0`;
     if (came && came !== "busy") break;
     if (came) navigator.sendBeacon(address); // somebody else is reading it: asked again
-    if (look && !here) reading ??= say("Reading the chat you left …", 0);
+    if (look && !here && !find("#talk")) reading ??= say("Reading the chat you left …", 0);
     await wait(look ? LOOK_MS : LOOK_MS / 2);
   }
   sessionStorage.removeItem("left");
@@ -235,7 +237,7 @@ async function readLeft(since, address) {
   if (came === "failed") return unread(id);
   const counts = (came ?? "").split(".").map(Number);
   const words = WORDS.map((word, at) => counts[at] ? `${counts[at]} ${word}` : "").filter(Boolean).join(" · ");
-  if (!words) return;
+  if (!words || find("#talk")) return; // in a chat there is no toast for keeping
   const review = { className: "link", href: counts[1] ? "/review" : "/profile/facts", textContent: "Review" };
   say(words).append(Object.assign(document.createElement("a"), review));
 }

@@ -1,13 +1,15 @@
-// The first steps: the zone that this browser knows.
+// The first minute: the zone that this browser knows, sentences that are begun, and Ctrl or Cmd with Enter.
 
 const find = what => document.querySelector(what);
 const zone = find("#zone");
+const first = find("#first");
 const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function clock() {
-  const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: zone.value });
-  const taken = zone.value === here ? "Taken from this browser. " : "";
-  find("#zone-hint").textContent = `${taken}It is ${time.format(new Date())} there.`;
+  const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: zone.value }).format(new Date());
+  const city = zone.value.split("/").at(-1).replaceAll("_", " ");
+  find("#zone-hint").textContent = `${city}, ${time}${zone.value === here ? ", as this computer says" : ""}`;
+  find("[data-zone]").value = zone.value;
 }
 
 if (zone.matches("[data-take]") && here) {
@@ -16,3 +18,25 @@ if (zone.matches("[data-take]") && here) {
 }
 clock();
 zone.addEventListener("change", clock);
+
+function toFirstGap() {
+  const gap = first.value.indexOf("…");
+  first.focus();
+  if (gap >= 0) first.setSelectionRange(gap, gap + 1);
+}
+
+document.addEventListener("click", event => {
+  const starter = event.target.closest("[data-begin]");
+  if (!starter || event.metaKey || event.ctrlKey) return;
+  event.preventDefault();
+  first.value = starter.dataset.begin;
+  toFirstGap();
+});
+
+first.addEventListener("keydown", event => {
+  if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) first.form.requestSubmit(find("[value=write]"));
+});
+
+const wide = matchMedia("(min-width: 820px)").matches; // on a phone the keyboard would hide the page
+if (first.value) toFirstGap();
+else if (wide && !location.hash) first.focus();
