@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
@@ -13,7 +13,7 @@ from keepbook.storage.database import Database
 from keepbook.storage.engines.postgres import Postgres
 from keepbook.storage.engines.sqlite import Sqlite
 from keepbook.storage.transactions.open_transactions import OpenTransactions
-from keepbook.storage.transactions.signal_safe import signal_safe
+from keepbook.storage.transactions.signal_safe import _leave, signal_safe
 
 STEPS: tuple[Any, ...] = (
     Database.write, OpenTransactions.hold_writing, Sqlite._begin, Sqlite._take_begun, Sqlite._begin_soon,
@@ -38,7 +38,7 @@ def raising(is_time: Callable[[FrameType, str], bool]) -> Iterator[None]:
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal over
         frame.f_trace_opcodes = True
-        if not over and event != "call" and is_time(frame, event):
+        if not over and is_time(frame, event):
             over = True
             raise Ringing
         return trace
@@ -83,7 +83,18 @@ def test_at_no_line_is_a_lock_left_or_a_word_lost(kb: Any, book_url: str) -> Non
     assert book.verify().ok
 
 
-def test_who_is_interrupted_between_a_context_and_its_with_has_left_it() -> None:
+def between_context_and_with(frame: FrameType, event: str, done: list[str]) -> bool:
+    return event == "opcode" and frame.f_code.co_name == "__enter__" and done == ["begun"]
+
+
+def where_the_with_ends(frame: FrameType, event: str, _: list[str]) -> bool:
+    return event == "call" and frame.f_code is code_of(_leave)
+
+
+@pytest.mark.parametrize("moment", [between_context_and_with, where_the_with_ends])
+def test_who_is_interrupted_beside_a_with_has_left_its_context(
+    moment: Callable[[FrameType, str, list[str]], bool],
+) -> None:
     done: list[str] = []
 
     @signal_safe
@@ -99,12 +110,9 @@ def test_who_is_interrupted_between_a_context_and_its_with_has_left_it() -> None
         with context():
             done.append("used")
 
-    def has_begun(frame: FrameType, event: str) -> bool:
-        return event == "opcode" and frame.f_code.co_name == "__enter__" and done == ["begun"]
-
-    with pytest.raises(Ringing) as held, raising(has_begun):
+    with pytest.raises(Ringing) as held, raising(lambda frame, event: moment(frame, event, done)):
         use()
-    assert done == ["begun", "GeneratorExit"]
+    assert [one for one in done if one != "used"] == ["begun", "GeneratorExit"]
     assert held.value is not None
 
 
@@ -123,5 +131,9 @@ def test_errors_go_through_such_a_context_as_they_are() -> None:
     ):
         with pytest.raises(seen), context("told"):
             raise raised
-    with context("all is well"):
-        pass
+    with context("all is well"), ExitStack() as stack:
+        stack.enter_context(context("and stacked"))
+    stack = ExitStack()
+    stack.enter_context(context("stacked"))
+    with pytest.raises(ValueError, match="stacked"), stack:
+        raise KeyError

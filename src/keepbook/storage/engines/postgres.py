@@ -306,6 +306,9 @@ def _roll_back(held: Sequence[Connection]) -> None:
                 driver.rollback()
         except psycopg.Error:  # it fell on the way, and the server has taken back what was begun
             conn.invalidate()
+        except BaseException:  # a signal came in the middle of that: the server takes it back where nobody is
+            conn.invalidate()
+            raise
 
 
 def _let_go(held: list[Connection]) -> None:
