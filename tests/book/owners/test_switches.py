@@ -11,6 +11,7 @@ from keepbook.book.chats import threads
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.owners.authority import Actor
+from keepbook.book.text import topic_meaning
 from keepbook.errors import Conflict, KeepbookError, NotAllowed
 
 READS: dict[str, Callable[[Any], Any]] = {
@@ -222,6 +223,32 @@ def test_by_meaning_where_there_is_an_embedder_and_only_with_a_topic(kb: Any, al
     alice.choose(never=["dog"])
     assert code_of(lambda: agent.remember("Puppy", body="The puppy is brown")) == "never_topic"
     assert embedder.asked.count("Puppy") == 1
+
+
+def test_no_write_waits_until_a_group_of_topics_was_learned(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes hundreds of sentences, which an embedder elsewhere may embed for a minute."""
+    few = tuple(one for one in topic_meaning.topic_examples() if one.group == "health")[::12]
+    monkeypatch.setattr(topic_meaning, "topic_examples", lambda: few)
+    monkeypatch.setattr(topic_meaning, "_LEARNED", {})
+    monkeypatch.setattr(topic_meaning, "_WANTED", set())
+    writing: list[bool] = []
+
+    class Watched(StandIn):
+        def embed(self, texts: Any, within: float | None = None) -> Any:
+            writing.append(kb._database.is_writing)
+            return super().embed(texts, within)
+
+    meant(kb, embedder=Watched("elsewhere"))
+    alice.choose(never=["health"])
+    agent = kb.book("alice", by="agent")
+    agent.remember("Plays the cello")
+    assert code_of(lambda: agent.remember("Has diabetes")) == "never_topic"  # by its words
+    assert topic_meaning._LEARNED == {}
+    kb.meaning.fill("alice")
+    assert list(topic_meaning._LEARNED) == [("elsewhere", "health")]
+    assert set(writing) == {False}
 
 
 def test_what_the_person_types_against_a_topic_is_asked_once(alice: Any) -> None:

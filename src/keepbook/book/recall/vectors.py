@@ -19,6 +19,7 @@ from keepbook.book.recall.backlog import TextToEmbed, count_to_embed, still_says
 from keepbook.book.recall.bounded_cache import BoundedCache
 from keepbook.book.recall.nearest import Likeness, VectorIndex, VectorRows
 from keepbook.book.text.passages import passages
+from keepbook.book.text.topic_meaning import learn_what_was_wanted
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
@@ -233,7 +234,10 @@ class Meaning:
         return found
 
     def directions(self, texts: Sequence[str]) -> "Floats | None":
-        """The vectors of many texts, a row each."""
+        """The vectors of many texts, a row each; None if the embedder fails, and in a transaction that writes: hundreds
+        of texts take it long, and others wait for that transaction."""
+        if self._database.is_writing:
+            return None
         try:
             return self.embedder.embed(texts)
         except ModelFailed as error:
@@ -259,6 +263,7 @@ class Meaning:
         within: float | None = None,
     ) -> int:
         """Embed what waits, batch by batch, each stored before the next; then drop the spaces of other embedders."""
+        learn_what_was_wanted(self)
         space, done = self.space_name, 0
         before: Sequence[TextToEmbed] = ()
         while not self._filler.is_closed and (most is None or done < most):
