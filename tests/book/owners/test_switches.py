@@ -225,6 +225,24 @@ def test_by_meaning_where_there_is_an_embedder_and_only_with_a_topic(kb: Any, al
     assert embedder.asked.count("Puppy") == 1
 
 
+def test_words_are_embedded_before_anything_is_locked(kb: Any, alice: Any) -> None:
+    locked: list[bool] = []
+
+    class Watched(StandIn):
+        def ask(self, text: str) -> Any:
+            locked.append(kb._database.is_writing)
+            return super().ask(text)
+
+    alice.choose(never=["dog"])
+    meant(kb, embedder=Watched())
+    agent, person = kb.book("alice", by="agent"), kb.book("alice")
+    kept = agent.remember("Plays the cello")
+    assert code_of(lambda: agent.remember("Puppy")) == "never_topic"
+    assert code_of(lambda: agent.update(kept.id, "Walks the puppy")) == "never_topic"
+    assert code_of(lambda: person.remember("Has a puppy")) == "against_topic"
+    assert set(locked) == {False}
+
+
 def test_no_write_waits_until_a_group_of_topics_was_learned(
     kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,8 @@ from keepbook.book.owners import authority, owners, switches
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets
 from keepbook.book.recall.vectors import Meaning
+from keepbook.book.text.topic_meaning import OneByOne
+from keepbook.book.text.topics import find_topics
 from keepbook.errors import NotAllowed
 from keepbook.extension import Extension
 from keepbook.presets import Preset
@@ -143,6 +145,8 @@ class OpenBook:
             with self._database.write(self.owner, apart=apart) as tx, self._reaching(tx):
                 ledger.chain_head(tx)  # it brings the switches and the preset along, and is needed anyway
                 self._heed_memory_off(tx)
+                if self.meaning is not None:
+                    self.meaning.topics.put(self.owner, switches.never_topics(tx))
                 yield tx, self._presets.of(tx, preset)
         except NotAllowed as refused:
             if not self._is_writing:
@@ -161,6 +165,17 @@ class OpenBook:
             self._heed_memory_off(tx)
             yield tx, self._presets.of(tx, preset), now
 
+    def _embed_first(self, words: object) -> None:
+        """Embed words that are to be held against topics never to be kept, before anything is locked."""
+        if self.meaning is None or self._is_writing or not isinstance(words, str):
+            return
+        never = self.meaning.topics.get(self.owner)
+        if never is None:  # the first write here
+            with self._database.read(self.owner) as tx:
+                never = switches.never_topics(tx)
+        if never:
+            find_topics(words.strip(), never, OneByOne(self.meaning))
+
     def _heed_memory_off(self, tx: Tx) -> None:
         """Refuse a program where the person has switched memory off."""
         if self._about_memory and self.hand.is_program:
@@ -169,7 +184,7 @@ class OpenBook:
     @signal_safe
     def _reaching(self, tx: Tx) -> Iterator[None]:
         """Who speaks for one agent names no memory of another's."""
-        tx.sense = self.meaning
+        tx.sense = self.meaning and OneByOne(self.meaning)
         before, tx.reach = tx.reach, self.hand.agent
         try:
             yield

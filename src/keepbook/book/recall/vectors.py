@@ -44,6 +44,8 @@ CUT = "passages"
 """How texts are cut before they are embedded, since this version."""
 DIRECTIONS = 1024
 """And so many directions of texts, for what is asked about them again."""
+OWNERS = 10_000
+"""And of so many owners the topics that are never to be kept."""
 
 
 class Embedder(Protocol):
@@ -189,6 +191,8 @@ class Meaning:
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
         self._directions: BoundedCache[str, Floats] = BoundedCache(DIRECTIONS)
+        self.topics: BoundedCache[str, tuple[str, ...]] = BoundedCache(OWNERS)
+        """By owner, the topics never to be kept as they were last seen."""
 
     def alike(self, tx: Tx, kind: str, question: str) -> Likeness | None:
         """The likeness of each vector of this owner to the question; None if there are no vectors yet."""
@@ -234,10 +238,7 @@ class Meaning:
         return found
 
     def directions(self, texts: Sequence[str]) -> "Floats | None":
-        """The vectors of many texts, a row each; None if the embedder fails, and in a transaction that writes: hundreds
-        of texts take it long, and others wait for that transaction."""
-        if self._database.is_writing:
-            return None
+        """The vectors of many texts, a row each; None if the embedder fails."""
         try:
             return self.embedder.embed(texts)
         except ModelFailed as error:

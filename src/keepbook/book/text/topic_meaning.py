@@ -36,7 +36,24 @@ class Sense(Protocol):
         """The vector of a text; None if the embedder fails."""
 
     def directions(self, texts: Sequence[str]) -> "Floats | None":
-        """The vectors of many texts, a row each; None if the embedder fails, or where others would wait for it."""
+        """The vectors of many texts, a row each; None if the embedder fails, or somebody would wait for so many."""
+
+
+class OneByOne:
+    """An embedder for those who write: it embeds their words, and not the hundreds of sentences of a group."""
+
+    def __init__(self, sense: Sense) -> None:
+        self._sense = sense
+
+    @property
+    def space(self) -> str:
+        return self._sense.space
+
+    def direction(self, text: str) -> "Floats | None":
+        return self._sense.direction(text)
+
+    def directions(self, _: Sequence[str]) -> None:
+        return None
 
 
 class Layer(NamedTuple):
