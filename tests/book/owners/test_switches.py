@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from tests.embedding import StandIn, meant
 
-from keepbook.book.chats import threads
+from keepbook.book.chats import face, threads
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
+from keepbook.book.owners import switches
 from keepbook.book.owners.authority import Actor
 from keepbook.book.text import topic_meaning
+from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict, KeepbookError, NotAllowed
 
 READS: dict[str, Callable[[Any], Any]] = {
@@ -241,6 +243,29 @@ def test_words_are_embedded_before_anything_is_locked(kb: Any, alice: Any) -> No
     assert code_of(lambda: agent.update(kept.id, "Walks the puppy")) == "never_topic"
     assert code_of(lambda: person.remember("Has a puppy")) == "against_topic"
     assert set(locked) == {False}
+
+
+def test_a_note_is_read_for_topics_before_anything_is_locked(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked: list[bool] = []
+
+    def look(text: str, never: Any, sense: Any = None) -> list[str]:
+        locked.append(kb._database.is_writing)
+        return find_topics(text, never, sense)
+
+    for module in (face, switches):
+        monkeypatch.setattr(module, "find_topics", look)
+    alice.choose(never=["diabetes"])
+    agent = kb.book("alice", by="agent")
+    chat = agent.thread("session-1")
+    turns = [chat.add("user", text).turn for text in ("I play the cello", "I have diabetes")]
+    assert agent.notes.bookmark(chat.id, turns[0]).text == "I play the cello"
+    assert agent.notes.write("A note").text == "A note"
+    for wrong in (lambda: agent.notes.bookmark(chat.id, turns[1]), lambda: agent.notes.write("Diabetes")):
+        assert code_of(wrong) == "never_topic"
+    assert set(locked) == {False}
+    assert len(alice.notes.list()) == 2
 
 
 def test_no_write_waits_until_a_group_of_topics_was_learned(
