@@ -423,7 +423,6 @@ def _by_day_and_night(window: Page, width: int, schemes: list[str]) -> Iterator[
 
 NO_PAGES = {
     "/", "/api/memory", "/memory", "/results", "/sign-in", "/openapi.json", "/settings/export",
-    "/sign-in/provider", "/sign-in/provider/back", "/sign-in/provider/done",
     "/memory/{id}/times.txt", "/chat/list", "/chat/{id}/pencil", "/chat/{id}/turns", "/chat/{id}/turns/{turn}/saw",
     "/sign-in/provider", "/sign-in/provider/back", "/sign-in/provider/done",
 }  # fmt: skip
