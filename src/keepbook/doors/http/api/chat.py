@@ -65,7 +65,7 @@ class ChangedThread(RequestBody):
 class NewMessage(RequestBody):
     text: str = Field("", description="Left out only with `go_on`, or `instead_of` a reply: it is written anew.")
     instead_of: int | None = Field(
-        None, ge=1, le=2**31 - 1, description="The last turn of the person, said anew; or the last reply."
+        None, ge=1, le=2**31 - 1, description="One of the last three turns of the person, said anew; or the last reply."
     )
     go_on: bool = Field(False, description="Without a text: go on with the last reply, where it broke off.")
     reply: bool = Field(True, description="false: only record it.")
