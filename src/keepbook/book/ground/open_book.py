@@ -14,8 +14,6 @@ from keepbook.book.owners import authority, owners, switches
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets
 from keepbook.book.recall.vectors import Meaning
-from keepbook.book.text.topic_meaning import OneByOne
-from keepbook.book.text.topics import find_topics
 from keepbook.errors import NotAllowed
 from keepbook.extension import Extension
 from keepbook.presets import Preset
@@ -174,7 +172,7 @@ class OpenBook:
             with self._database.read(self.owner) as tx:
                 never = switches.never_topics(tx)
         if never:
-            find_topics(words.strip(), never, OneByOne(self.meaning))
+            switches.embed_for_topics(words.strip(), never, self.meaning.one_by_one)
 
     def _heed_memory_off(self, tx: Tx) -> None:
         """Refuse a program where the person has switched memory off."""
@@ -184,7 +182,7 @@ class OpenBook:
     @signal_safe
     def _reaching(self, tx: Tx) -> Iterator[None]:
         """Who speaks for one agent names no memory of another's."""
-        tx.sense = self.meaning and OneByOne(self.meaning)
+        tx.sense = self.meaning and self.meaning.one_by_one
         before, tx.reach = tx.reach, self.hand.agent
         try:
             yield

@@ -67,6 +67,11 @@ def refuse_found(topics: Sequence[str]) -> None:
         raise NotAllowed(f"the person asked never to keep anything about {topics[0]}", code="never_topic")
 
 
+def embed_for_topics(content: str, never: Sequence[str], sense: Sense) -> None:
+    """Embed what topics are looked for by, so that it need not be done where others wait."""
+    find_topics(content, never, sense)
+
+
 def ask_about_topics(tx: Tx, content: str, more: Iterable[str | None] = (), *, before: str | None = None) -> None:
     """Ask the person who types against a topic of theirs. Where the words `before` were about it, they were asked."""
     topics = touched_topics(tx, content, more)

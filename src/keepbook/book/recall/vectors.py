@@ -19,7 +19,7 @@ from keepbook.book.recall.backlog import TextToEmbed, count_to_embed, still_says
 from keepbook.book.recall.bounded_cache import BoundedCache
 from keepbook.book.recall.nearest import Likeness, VectorIndex, VectorRows
 from keepbook.book.text.passages import passages
-from keepbook.book.text.topic_meaning import learn_what_was_wanted
+from keepbook.book.text.topic_meaning import OneByOne, learn_what_was_wanted
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
@@ -191,6 +191,7 @@ class Meaning:
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
         self._directions: BoundedCache[str, Floats] = BoundedCache(DIRECTIONS)
+        self.one_by_one = OneByOne(self)
         self.topics: BoundedCache[str, tuple[str, ...]] = BoundedCache(OWNERS)
         """By owner, the topics never to be kept as they were last seen."""
 
