@@ -178,6 +178,16 @@ def test_a_total_far_from_its_parts_is_not_written(posted: Keepbook) -> None:
             posted.book("totals").trading.bring_in((COINBASE + row).encode())
 
 
+def test_a_coin_that_a_fee_was_paid_in_is_not_what_shares_are_priced_in(posted: Keepbook) -> None:
+    text = "Date,Symbol,Side,Quantity,Price,Fee\n2026-01-05,AAPL,buy,10,190,0.0005 BNB\n2026-01-06,AAPL,sell,10,192,1 USD\n"
+    for fees, currency, left in (("0.0005 BNB", "USD", {"BNB": 0.0005}), ("1 USD", "USD", {})):
+        made = posted.book(f"paid {fees}").trading.bring_in(text.replace("0.0005 BNB", fees).encode())
+        assert (list(made.profits), made.unconverted) == ([currency], left)
+    made = posted.book("paid in coins").trading.bring_in(text.replace("1 USD", "0.1 BNB").encode())
+    assert (list(made.profits), made.unconverted) == ([""], {"BNB": 0.1005})
+    assert any("does not name the currency of its prices" in note for note in made.notes)
+
+
 def test_one_side_alone_of_a_trade_is_refused_in_words(posted: Keepbook) -> None:
     text = HISTORY + "1,2021-05-01 10:00:00,Spot,Buy,DOGE,250,\n1,2021-05-01 10:00:00,Spot,Buy,DOGE,50,\n"
     made = posted.book("sides").trading.bring_in(text.encode())
