@@ -123,6 +123,18 @@ POSTED = [
         {"AAA/USDT": -20 - 0.11 - 0.1 - 0.0216, "CCC/USDT": 12 - 0.012 - 20 * 4 / 9.99}, {"CCC/USDT": 5.99}, 1,
     ),
     Posted(
+        "currencies, with fees in the account's own",
+        STATEMENT.splitlines()[0] + "\n"
+        + "Trades,Header,DataDiscriminator,Asset Category,Currency,Symbol,Date/Time,Quantity,T. Price,,Proceeds,Comm in AUD,,,MTM in AUD,Code\n"
+        'Trades,Data,Order,Forex,USD,AUD.USD,"2026-03-01, 10:00:00","-1,000",0.65,,650,-3,,,0,\n'
+        'Trades,Data,Order,Forex,USD,AUD.USD,"2026-03-02, 10:00:00","1,000",0.64,,-640,-3,,,0,\n',
+        {"AUD/USD": 10 - 3 * 0.65 - 3 * 0.64}, {},
+    ),
+    Posted(
+        "a query of currencies", flex("CASH|EUR.USD|1000|1.1|-1100|05", "CASH|EUR.USD|-1000|1.2|1200|06").replace('onCurrency="USD"', 'onCurrency="EUR"'),
+        {"EUR/USD": 100 - 0.5 * 1.1 - 0.5 * 1.2}, {},
+    ),
+    Posted(
         "a query of bonds", flex("BOND|US X|10000|98.5|-9850|05", "BOND|US X|-10000|99.5|9950|06", "BILL|US Y|5000|97.25|-4862.5|07"),
         {"US X": 99}, {"US Y": 50},
     ),
