@@ -50,9 +50,10 @@ POSTED = [
         "1,2021-05-01 10:00:00,Spot,Fee,DOGE,-0.25,\n"
         "1,2025-03-01 12:00:00,Spot,Sell Crypto To Fiat,DOGE,-249.75,Via CashBalance\n"
         "1,2025-03-01 12:00:01,Spot,Sell Crypto To Fiat,EUR,100,Via CashBalance\n"
+        "1,2025-03-01 12:00:01,Spot,Fee,EUR,-2,\n"
         "1,2025-04-01 12:00:00,Spot,Buy Crypto With Fiat,EUR,-50,\n"
         "1,2025-04-01 12:00:00,Spot,Buy Crypto With Fiat,BTC,0.001,\n",
-        {"DOGE/EUR": 100 - 11.75}, {"BTC/EUR": 0.001},
+        {"DOGE/EUR": 98 - 11.75}, {"BTC/EUR": 0.001},
     ),
     Posted(
         "older halves, and two trades of one second",
