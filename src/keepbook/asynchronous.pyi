@@ -1462,14 +1462,15 @@ class AsyncBook:
     @property
     def trading(self) -> AsyncTrading: ...
     async def undo(
-        self, event: int
+        self, event: int | None
     ) -> (
         keepbook.book.memory.memories.Written
         | keepbook.book.memory.links.Link
         | keepbook.book.ledger.owner_settings.Configured
         | keepbook.book.ledger.thing_entries.ThingSet
     ):
-        """Undo exactly the write that answered with `event`. Undo of an undo is redo.
+        """Undo exactly the write that answered with `event`; what changed nothing has none, and is refused. Undo of
+        an undo is redo.
 
         event: the number of an entry, as the write that made it answered
         """

@@ -85,6 +85,10 @@ def test_what_is_put_away_comes_back(book: Any) -> None:
     assert book.demote(made.id).confidence == "inferred"
     promoted = book.promote(made.id)
     assert book.undo(promoted.event).confidence == "inferred"
+    same = book.demote(made.id)
+    with pytest.raises(Invalid) as nothing:
+        book.undo(same.event)
+    assert (same.event, nothing.value.field) == (None, "event")
     assert book.delete("Likes tea").state == "trash"
     assert book.list(state="trash").total == 1
     assert book.delete(made.id, forever=True) is None

@@ -191,8 +191,9 @@ class Writing(OpenBook):
         with self.writing() as (tx, _):
             return links.unlink(tx, self.origin, link_id)
 
-    def undo(self, event: int) -> "Written | Link | Configured | ThingSet":
-        """Undo exactly the write that answered with `event`. Undo of an undo is redo."""
+    def undo(self, event: int | None) -> "Written | Link | Configured | ThingSet":
+        """Undo exactly the write that answered with `event`; what changed nothing has none, and is refused. Undo of
+        an undo is redo."""
         # Most programs only write: what can be undone is loaded with the first undo.
         from keepbook.book.ledger import undo as undoing
 
