@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
 
 from keepbook import extension
 from keepbook.storage import tables
@@ -18,20 +17,21 @@ def forgetting_strangers() -> Iterator[None]:
     try:
         yield
     finally:
-        strangers = extension._AT_WORK.keys() - known - extension.shipped().keys()
+        strangers = extension._AT_WORK.keys() - known
         for name in strangers:
             del extension._AT_WORK[name]
         for name in metadata.tables.keys() - declared:
             metadata.remove(metadata.tables[name])
         if strangers:
             for name in sys.modules.keys() - modules:
-                if not name.startswith(("keepbook.", "tests.")) and not _is_installed(sys.modules[name]):
+                if _is_strange(name):
                     del sys.modules[name]
             extension.load_part.cache_clear()
             tables.tables_of.cache_clear()
 
 
-def _is_installed(module: ModuleType) -> bool:
-    """Whether it belongs to this Python. What is built in cannot be loaded twice, nor can much of what is compiled."""
-    file = getattr(module, "__file__", None)
-    return file is None or file.startswith((sys.prefix, sys.base_prefix))
+def _is_strange(name: str) -> bool:
+    """Whether a module is neither ours nor installed: what others hold on to must stay the module that it is."""
+    place = getattr(sys.modules[name], "__file__", None)
+    installed = (sys.prefix, sys.base_prefix)
+    return place is not None and not name.startswith(("keepbook.", "tests.")) and not place.startswith(installed)

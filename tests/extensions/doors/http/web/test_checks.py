@@ -386,6 +386,7 @@ def _by_day_and_night(window: Page, width: int, schemes: list[str]) -> Iterator[
 NO_PAGES = {
     "/", "/api/memory", "/memory", "/results", "/sign-in", "/openapi.json", "/settings/export",
     "/memory/{id}/times.txt", "/chat/list", "/chat/{id}/pencil", "/chat/{id}/turns", "/chat/{id}/turns/{turn}/saw",
+    "/sign-in/provider", "/sign-in/provider/back", "/sign-in/provider/done",
 }  # fmt: skip
 """What leads elsewhere, is looked at below, or is a file or a piece of a page."""
 

@@ -2,7 +2,7 @@
 //
 // A streamed turn is drawn with textContent only; once it is stored, the server's own piece takes its place.
 
-import { all, complaint, find, inPlace, left, pieces, problem, say } from "./shell.js";
+import { all, complaint, fetchFresh, find, inPlace, left, pieces, problem, say } from "./shell.js";
 
 const talk = find("#talk");
 const form = find("#compose");
@@ -165,9 +165,8 @@ async function settled(last) {
 
 // What closing would keep is read once the page stands: of a long chat that takes its time.
 async function pencil() {
-  const answer = await fetch(`/chat/${talk.dataset.thread}/pencil`, { headers: { "X-Partial": "1" } });
-  if (!answer.ok || writing) return;
-  const fresh = pieces(await answer.text());
+  const fresh = await fetchFresh(`/chat/${talk.dataset.thread}/pencil`, { headers: { "X-Partial": "1" } });
+  if (!fresh || writing) return;
   const stay = !atEnd();
   const lines = Boolean(find(".line", fresh));
   inPlace(all(".exchange, #chat-head, #given, #due", fresh));
