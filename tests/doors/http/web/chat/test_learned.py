@@ -57,6 +57,8 @@ def test_what_was_fetched_before_an_answer_does_not_take_its_place(person: Page,
     with person.expect_request("**/pencil"):
         person.goto(f"/chat/{chat.id}")
     kept = person.locator("#exchange-1 .kept-line")
+    while not waiting:  # the request is told before its route
+        person.wait_for_timeout(20)
     (held,) = waiting
     earlier = held.fetch()
     kept.get_by_role("button", name="Undo").click()

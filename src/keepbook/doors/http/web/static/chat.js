@@ -2,6 +2,7 @@
 //
 // A streamed turn is drawn with textContent only; once it is stored, the server's own piece takes its place.
 
+import "./copy.js";
 import { all, complaint, fetchFresh, find, inPlace, left, pieces, problem, say } from "./shell.js";
 
 const talk = find("#talk");
@@ -235,8 +236,15 @@ field?.addEventListener("keydown", event => {
   }
 });
 
+// In a message that is said anew Enter sends, too.
+talk?.addEventListener("keydown", event => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing || !event.target.matches(".resend textarea")) return;
+  event.preventDefault();
+  if (!writing) event.target.form.requestSubmit();
+});
+
 function edit(open) {
-  const box = find(".edit", talk);
+  const box = open ? all(".edit", talk).at(-1) : document.activeElement.closest(".edit");
   box.open = open;
   open ? find("textarea", box).focus() : field.focus();
 }
@@ -360,6 +368,14 @@ document.addEventListener("keydown", event => {
   find("[data-saw]", turn)?.click();
 });
 
+// What was sent whole is put together when it is asked for.
+document.addEventListener("toggle", async ({ target }) => {
+  const place = target.open && target.dataset?.load && find("[data-loaded]", target);
+  if (!place) return;
+  const answer = await fetch(target.dataset.load, { headers: { "X-Partial": "1" } });
+  if (answer.ok) place.replaceWith(pieces(await answer.text()));
+}, true);
+
 // ── another version of a turn, in place; a link to a turn that was replaced leads to its version ────────────
 
 async function showVersion(address) {
@@ -381,21 +397,6 @@ document.addEventListener("click", event => {
 
 const sought = /^#turn-(\d+)$/.exec(location.hash)?.[1];
 if (sought && talk?.dataset.thread && !find(location.hash)) showVersion(`/chat/${talk.dataset.thread}?at=${sought}${location.hash}`);
-
-// ── copying ───────────────────────────────────────────────────────────────────────────────────────────────
-
-talk?.addEventListener("click", async event => {
-  const button = event.target.closest("[data-copy], [data-copy-code]");
-  if (!button) return;
-  const said = button.matches("[data-copy]") ? find(".said", button.closest(".turn")) : find("pre", button.closest(".code"));
-  try {
-    await navigator.clipboard.writeText(said.innerText);
-    say("Copied.");
-  } catch {
-    getSelection().selectAllChildren(said);
-    say("Selected; copy it with your keyboard.");
-  }
-});
 
 // Cancel puts back what stood there and folds the form away.
 document.addEventListener("reset", ({ target }) => {
