@@ -18,7 +18,13 @@ from keepbook.book.recall.memories import MOST_HITS, TIMELY, check_query, leadin
 from keepbook.book.recall.query_terms import score_terms
 from keepbook.book.recall.turns.beside import LINE, with_neighbours, within_room
 from keepbook.book.recall.turns.chat_wording import is_acknowledgement, snippet_of
-from keepbook.book.recall.turns.hits import ChatHit, passage_fields, turn_rows
+from keepbook.book.recall.turns.hits import (
+    ChatHit,
+    passage_fields,
+    recalled_rows,
+    turn_rows,
+    without_withdrawn_titles,
+)
 from keepbook.book.recall.turns.passage_search import PASSAGE, Stretch, find_passage
 from keepbook.book.recall.turns.ranking import (
     FINALISTS,
@@ -187,7 +193,7 @@ def recall_chats(
     hits = _choose(found, ranked, wanted, room)
     if wanted.around:
         hits = with_neighbours(tx, hits, wanted.around, ranked.asked.wanted)
-    hits = within_room(hits, room)
+    hits = without_withdrawn_titles(tx, within_room(hits, room))
     if wanted.order == "time":
         hits.sort(key=lambda hit: (hit.at, hit.thread_id, hit.turn))
     return hits
@@ -237,7 +243,8 @@ def _foremost(tx: Tx, ranked: RankedTurns, named: NamedTime | None, limit: int |
     found: list[FoundTurn] = []
     for most in (len(relevance),) if named or limit is None else (limit, len(relevance)):
         found = [
-            _timely(row, relevance[key], named) for key, row in turn_rows(tx, leading(relevance, most, 0.0)).items()
+            _timely(row, relevance[key], named)
+            for key, row in recalled_rows(tx, leading(relevance, most, 0.0)).items()
         ]
         if limit is None or len(found) >= limit:
             break
