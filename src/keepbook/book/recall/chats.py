@@ -67,8 +67,8 @@ READ = 100
 MOST_AROUND = 10
 ORDERS = ("relevance", "time")
 OVERVIEW = 250
-"""So many letters are shown of a turn where many turns answer together. In the room of twenty long turns .80 of what is to
-be put in order is shown with these, .78 with 300, .50 with whole passages."""
+"""So many letters are shown of a turn where many turns answer together. In the room of twenty long turns .80 of what
+is to be put in order is shown with these, .78 with 300, .50 with whole passages."""
 OVERVIEW_FLOOR = 0.1
 """Such a question is answered by what has half as much to do with it."""
 
