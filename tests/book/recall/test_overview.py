@@ -7,7 +7,7 @@ import pytest
 
 from keepbook.book.recall.chats import LEAST_ROOM, LINE, OVERVIEW, PASSAGE, TURNS
 from keepbook.book.recall.turns.beside import size_of
-from keepbook.book.recall.turns.overview_questions import asks_for_overview, matter_of
+from keepbook.book.recall.turns.overview_questions import asks_for_overview, matter_of_overview
 
 MAY = datetime(2023, 5, 8, 13, 0, tzinfo=UTC)
 PASTED = "The minutes of a meeting of somebody else, word for word, with all that was agreed there. " * 20
@@ -72,8 +72,8 @@ def test_order_and_number_are_as_asked(alice: Any) -> None:
 )
 def test_what_asks_for_an_overview_and_of_what(question: str, matter: str) -> None:
     assert asks_for_overview(question)
-    assert matter in matter_of(question)
-    assert not {"summary", "order", "across", "walk"} & set(matter_of(question).lower().split())
+    assert matter in matter_of_overview(question)
+    assert not {"summary", "order", "across", "walk"} & set(matter_of_overview(question).lower().split())
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_other_questions_are_asked_as_they_are(question: str) -> None:
 
 
 def test_an_overview_of_nothing_in_particular_is_asked_as_it_is() -> None:
-    assert matter_of("Summarize our conversations") == "Summarize our conversations"
+    assert matter_of_overview("Summarize our conversations") == "Summarize our conversations"

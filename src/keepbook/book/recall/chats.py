@@ -26,7 +26,7 @@ from keepbook.book.recall.turns.hits import (
     without_withdrawn_titles,
 )
 from keepbook.book.recall.turns.later_words import ENOUGH, later_words
-from keepbook.book.recall.turns.overview_questions import asks_for_overview, matter_of
+from keepbook.book.recall.turns.overview_questions import asks_for_overview, matter_of_overview
 from keepbook.book.recall.turns.passage_search import PASSAGE, Stretch, find_passage
 from keepbook.book.recall.turns.ranking import (
     FINALISTS,
@@ -203,7 +203,7 @@ def recall_chats(
     check_query(query, TURNS if wanted.limit is None else wanted.limit)
     check_wanted(wanted)
     among = turns_within(tx, wanted.since, wanted.until) if wanted.in_time else None
-    about = matter_of(query) if wanted.overview else query
+    about = matter_of_overview(query) if wanted.overview else query
     ranked = rank_turns(tx, about, meaning=meaning, most=wanted.limit or 0, among=among)
     named = None if asked_days(query) else asked_stretch(query, present(tx))  # the days are among the words already
     found = _foremost(tx, ranked, named, None if wanted.in_time or wanted.spread else max(READ, wanted.limit or 0))

@@ -57,7 +57,7 @@ def usual_order(question: str) -> str:
     return "time" if asks_for_overview(question) else "relevance"
 
 
-def matter_of(question: str) -> str:
+def matter_of_overview(question: str) -> str:
     """What an overview is asked of; the question itself where it names nothing else."""
     said = _HOW_MANY.sub("", question).split()
     kept = [word for word in said if not _ASKING.intersection(tokens(word))]
