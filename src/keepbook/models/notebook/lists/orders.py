@@ -93,6 +93,7 @@ class _Lists(NamedTuple):
     no_order: _FormList
     of_memory: _FormList
     about: _FormList
+    anything: _FormList
     standing: _FormList
 
 
@@ -196,7 +197,8 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
         return _pointing_order(place, act, lists) if place.at_head or act != "undo" else None
     if _starts(rest, lists.no_order) or (place.kind in _OF_MEMORY and not _starts(rest, lists.of_memory)):
         return None
-    topic = _topic_start(place, lists) if act == "off" else None
+    forbids = act == "off" or (place.kind == "hush" and _starts(rest, lists.anything))
+    topic = _topic_start(place, lists) if forbids else None
     if topic is not None:
         return _make_order(place, "never", topic) if place.at_head else None
     if act == "undo":
