@@ -5,6 +5,7 @@ Thin like the book itself: each method opens the owner's transaction and calls t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from keepbook.book.chats import learned_memories, notes, pencil, threads
@@ -15,7 +16,7 @@ from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.open_book import OpenBook, beside_memory
-from keepbook.book.ground.when import instant, later, stamp
+from keepbook.book.ground.when import instant, later, read_moment, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
@@ -296,8 +297,8 @@ class Chats:
         from keepbook.book.recall.chats import ChatsWanted, recall_chats  # as above
 
         with self._book.reading() as (tx, _, _):
-            zone = owners.zone_name(tx)
-            times = instant(since, field="since", zone=zone), instant(until, field="until", zone=zone)
+            read = partial(read_moment, moment=tx.clock(), zone=owners.zone_name(tx))
+            times = read(since, field="since"), read(until, field="until")
             wanted = ChatsWanted(limit, *times, order, spread, tokens, around)
             return recall_chats(tx, query, wanted=wanted, meaning=self._book.meaning)
 
