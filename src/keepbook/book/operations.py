@@ -6,7 +6,6 @@ and import) is loaded by the first call that does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
@@ -40,6 +39,7 @@ from keepbook.book.upkeep.erase import Receipt, erase
 from keepbook.book.writing import Writing
 from keepbook.errors import NotAllowed
 from keepbook.storage.installed import rows_without_code
+from keepbook.storage.transactions.signal_safe import signal_safe
 
 if TYPE_CHECKING:
     from keepbook.book.recall.turns.hits import ChatHit
@@ -63,7 +63,7 @@ class BookOperations(Writing):
 
         return Texts(self)
 
-    @contextmanager
+    @signal_safe
     def transaction(self) -> Iterator[Self]:
         """Writes inside are committed together when the block ends, and not at all when it raises. A block inside
         another is rolled back alone. After an error in the database nothing of its block is kept, even if the program

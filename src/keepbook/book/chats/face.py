@@ -3,12 +3,12 @@
 Thin like the book itself: each method opens the owner's transaction and calls the one operation that does the work.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from keepbook.book.chats import learned_memories, notes, pencil, threads
-from keepbook.book.chats.chat_facts import person_spoke
+from keepbook.book.chats.chat_facts import PERSONS_PART, person_spoke
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
@@ -47,6 +47,12 @@ def _words_of(role: str, text: str) -> TurnWords:
     """What a turn is found by, read before anything is locked: others write meanwhile."""
     said = threads.clean_turn(role, text)
     return turn_words(said) if role in INDEXED else {}
+
+
+def _refuse_persons_mark(book: OpenBook, parts: Any) -> None:
+    """Refuse a program that records a turn as one that the person said at a door of ours."""
+    if book.hand.is_program and isinstance(parts, Mapping) and PERSONS_PART in parts:
+        raise Invalid(f"parts: {PERSONS_PART!r} marks what the person said at a door of ours", field="parts")
 
 
 def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
@@ -90,6 +96,7 @@ class Chat:
         return self._record(NewTurn(role, text, at, speaker, parts), _words_of(role, text), hidden)
 
     def _record(self, turn: NewTurn, words: TurnWords, hidden: str | None = None) -> Message:
+        _refuse_persons_mark(self.book, turn.parts)
         with self.book.writing() as (tx, _):
             moment = instant(turn.at, field="at", zone=owners.zone_name(tx))
             if moment is not None and moment > later(stamp(tx.clock()), days=1):

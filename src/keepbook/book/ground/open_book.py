@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self, TypeVar
@@ -20,6 +19,7 @@ from keepbook.extension import Extension
 from keepbook.presets import Preset
 from keepbook.settings import UNLIMITED, Settings
 from keepbook.storage.database import Database, Tx
+from keepbook.storage.transactions.signal_safe import signal_safe
 
 Closer = Callable[..., Any]
 """Closes a chat of a book (`closer(opened, thread_id, offline=…)`); the layer above provides it."""
@@ -136,7 +136,7 @@ class OpenBook:
             raise NotAllowed("this book was opened without a reader of chats", code="no_model")
         return self._penciller(self, thread_id)
 
-    @contextmanager
+    @signal_safe
     def writing(self, preset: str | None = None, *, apart: bool = False) -> Iterator[tuple[Tx, Preset]]:
         """The owner's transaction. Inside another one this is one operation of that, or with `apart` a savepoint."""
         try:
@@ -154,7 +154,7 @@ class OpenBook:
     def _after_refusal(self, refused: NotAllowed) -> None:
         """What a refusal leaves behind, once everything around it was taken back; a book leaves a proposal."""
 
-    @contextmanager
+    @signal_safe
     def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
         with self._database.read(self.owner) as tx, self._reaching(tx):
             now = ledger.present(tx)
@@ -166,7 +166,7 @@ class OpenBook:
         if self._about_memory and self.hand.is_program:
             switches.refuse_memory_off(tx)
 
-    @contextmanager
+    @signal_safe
     def _reaching(self, tx: Tx) -> Iterator[None]:
         """Who speaks for one agent names no memory of another's."""
         tx.sense = self.meaning
@@ -194,7 +194,7 @@ def _about(book: Opened, *, memory: bool) -> Opened:
     return other
 
 
-@contextmanager
+@signal_safe
 def viewing(book: OpenBook) -> Iterator[None]:
     """Read everything inside from one snapshot, with one transaction. Nothing may be written inside."""
     with book._database.view(book.owner):

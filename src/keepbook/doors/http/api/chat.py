@@ -14,7 +14,6 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.chats.chat_facts import PERSONS_PART
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.face import NewTurn
 from keepbook.book.chats.notes import Note
@@ -28,7 +27,7 @@ from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL, document, problem_answers
 from keepbook.doors.http.stream import DESCRIBED, event
-from keepbook.errors import Invalid, KeepbookError
+from keepbook.errors import KeepbookError
 from keepbook.models.chat import Notice, ReplyStored, Talk
 from keepbook.models.model import TextDelta, ToolCalled
 from keepbook.models.notebook.open_questions import OpenQuestion, last_asked, open_questions
@@ -297,8 +296,6 @@ async def say_in_chat(
 def add_turns(call: WriteChatsCall, id: ThreadIdPath, told: TurnsToAdd) -> Response:
     """Record several turns, all or none."""
     turns = [NewTurn(**turn.model_dump()) for turn in told.turns]
-    if any(turn.parts and PERSONS_PART in turn.parts for turn in turns):
-        raise Invalid(f"parts: {PERSONS_PART!r} marks what the person said at a door of ours", field="parts")
 
     def do(book: Any) -> AddedTurns:
         return AddedTurns(list(book.threads.get(id).add_all(turns, told.after)))

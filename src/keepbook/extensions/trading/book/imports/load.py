@@ -17,7 +17,7 @@ from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits, limits_in
 from keepbook.errors import Invalid
-from keepbook.extensions.trading.book import days
+from keepbook.extensions.trading.book import days, skills
 from keepbook.extensions.trading.book.files import Progress
 from keepbook.extensions.trading.book.imports import keeping, mapping
 from keepbook.extensions.trading.book.imports.fees import convert_fees
@@ -40,6 +40,10 @@ from keepbook.storage.database import Tx
 NET = ("ibkr-flex", "ibkr-activity", "tradingview", "plain")
 """Formats whose own profit is net of fees."""
 SHOWN = 20
+_UNNAMED = (
+    "the file does not name the currency of its prices: they count in that of their deployment, "
+    f"{skills.CURRENCY} where it is new; name one in another currency"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +204,8 @@ def _to_imported(work: FileImport, parts: Sequence[FilePart], dry_run: bool, loa
     notes = [*work.notes, *work.reader.notes, *_conversions(work)]
     notes += [] if work.reader.zone != "UTC" or not work.fills else ["times that name no zone are read as UTC"]
     notes += [] if lines else ["the file has a header and no rows"]
+    unnamed = [part for part in parts if not part.currency and not part.chosen and (part.fills or part.trips)]
+    notes += [_UNNAMED] if unnamed else []
     for coin, paid in sorted(work.unconverted.items()):
         notes.append(f"fees of {paid:g} {coin} have no price in the book or in the file: they are in no figure")
     for (symbol, why), amount in sorted(work.given_away.items()):
