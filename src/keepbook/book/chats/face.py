@@ -22,6 +22,7 @@ from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords, turn_words
+from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.storage.database import Tx
 
@@ -311,22 +312,34 @@ class Journal:
         self._book = book
 
     def bookmark(self, thread_id: str, turn: int) -> Note:
+        heeded = self._heed_first(lambda tx: notes.get_text(tx, thread_id, turn))
         with self._book.writing() as (tx, _):
             if not self._book.hand.is_person:
                 switches.refuse_incognito(tx, thread_id)
             noted = notes.bookmark(tx, stamp(tx.clock()), thread_id, turn)
-            self._heed_topics(tx, noted)
+            self._heed_topics(tx, noted, heeded)
             return noted
 
     def write(self, text: str) -> Note:
+        heeded = self._heed_first(lambda _: notes.clean_note(text))
         with self._book.writing() as (tx, _):
             noted = notes.write_note(tx, stamp(tx.clock()), text)
-            self._heed_topics(tx, noted)
+            self._heed_topics(tx, noted, heeded)
             return noted
 
-    def _heed_topics(self, tx: Tx, note: Note) -> None:
-        """Refuse a note of anybody but the person about what they want never kept; it is not stored then."""
-        if not self._book.hand.is_person:
+    def _heed_first(self, text_of: Callable[[Tx], str]) -> tuple[str, Sequence[str]] | None:
+        """Refuse a note of anybody but the person about what they want never kept, before anything is locked: a long
+        text takes a while. Returns what was looked at, and for which topics."""
+        if self._book.hand.is_person:
+            return None
+        with self._book.reading() as (tx, _, _):
+            text, never, sense = text_of(tx), switches.never_topics(tx), tx.sense
+        switches.refuse_found(find_topics(text, never, sense))
+        return text, never
+
+    def _heed_topics(self, tx: Tx, note: Note, heeded: tuple[str, Sequence[str]] | None) -> None:
+        """The same, of what has changed meanwhile; it is not stored then."""
+        if heeded is not None and heeded != (note.text, switches.never_topics(tx)):
             switches.refuse_topics(tx, note.text)
 
     def get(self, id: str) -> Note:

@@ -193,6 +193,7 @@ class Trading:
         told: dict[str, Any] = {
             "deployment": deployment, "format": format, "columns": columns, "symbol": symbol, "dry_run": dry_run,
             "zone": zone_named(zone).key, "multipliers": multipliers, "dates": dates, "corrections": corrections,
+            "ask_for_place": self._ask_person,
         }  # fmt: skip
         source = imports.read_before(self._book, source, format, columns)
         if dry_run:

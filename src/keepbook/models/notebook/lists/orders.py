@@ -95,6 +95,7 @@ class _Lists(NamedTuple):
     about: _FormList
     anything: _FormList
     standing: _FormList
+    unsaid: _FormList
 
 
 class _Place(NamedTuple):
@@ -158,10 +159,20 @@ def _tokens(text: str, start: int, end: int) -> list[_Token]:
 
 def _order(tokens: Sequence[_Token], followed: bool) -> Order | None:
     for lists in _languages().values():
+        if _unsays(tokens, lists):
+            end = tokens[-1].end
+            return Order("withdraw", tokens[0].start, end, end, end)
         for place in _places(tokens, lists, followed):
             if (order := _read(place, lists)) is not None:
                 return order
     return None
+
+
+def _unsays(tokens: Sequence[_Token], lists: _Lists) -> bool:
+    """Whether a sentence says that the one before it was no fact: "Just kidding, it's a kayak"."""
+    start, _ = _past_politeness(tokens, lists, 0)
+    end = start + _longest(tokens, start, lists.unsaid)
+    return start < end and (end == len(tokens) or (_is_mark(tokens[end]) and tokens[-1].word != "?"))
 
 
 def _places(tokens: Sequence[_Token], lists: _Lists, followed: bool) -> Iterator[_Place]:
