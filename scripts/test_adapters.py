@@ -5,6 +5,7 @@
 An environment is made once under `build/adapters` and used again. The program fails if it does not end well.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ PACKAGES = {
     "llama_index": "llama-index-core>=0.14",
     "google_adk": "google-adk>=2.0",
     "crewai": "crewai>=1.15",
-    "agent_framework": "agent-framework-core>=1.24",
+    "agent_framework": "agent-framework-core>=1.0",
 }
 """Each adapter, and what its program needs beside Keepbook."""
 VERCEL = "vercel_ai"
@@ -29,14 +30,19 @@ def environment(name: str) -> Path:
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python]
-    subprocess.run([*uv, "-e", f"{ROOT}[serve]", PACKAGES[name]], check=True)
+    subprocess.run([*uv, "-e", ROOT, PACKAGES[name]], check=True)
     return python
 
 
 def run(name: str) -> int:
     if name == VERCEL:
         return subprocess.run([sys.executable, ROOT / "scripts" / "typescript.py"], check=False).returncode
-    return subprocess.run([environment(name), PROGRAMS / f"{name}_agent.py"], check=False).returncode
+    told = {**os.environ, "KEEPBOOK_TEST_PYTHON": sys.executable}
+    try:
+        python = environment(name)
+    except subprocess.CalledProcessError as failed:  # what it needs cannot be had here; the others can
+        return failed.returncode
+    return subprocess.run([python, PROGRAMS / f"{name}_agent.py"], env=told, check=False).returncode
 
 
 def main(names: list[str]) -> int:

@@ -1,5 +1,5 @@
 """A real program: an agent of Google's ADK that searches what an earlier session said, with a model that is scripted.
-`make test-adapters` runs it in an environment of its own."""
+`make test-adapters` runs it in an environment of its own, on a book that is here and on one on a server."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -12,6 +12,7 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools import load_memory
 from google.genai import types
+from place import PLACES
 
 from keepbook import Keepbook
 from keepbook.adapters.google_adk import KeepbookMemoryService
@@ -44,36 +45,37 @@ async def _say(runner: Runner, session: str, text: str) -> str:
     return said
 
 
-async def main() -> None:
-    with Keepbook(":memory:") as kb:
-        memory, sessions = KeepbookMemoryService(kb, close=True), InMemorySessionService()
+async def remember(kb: Keepbook, here: Keepbook) -> None:
+    memory, sessions = KeepbookMemoryService(kb, close=True), InMemorySessionService()
 
-        def runner(tools: list[Any]) -> Runner:
-            agent = LlmAgent(name="helper", model=Scripted(), tools=tools)
-            return Runner(agent=agent, app_name="shop", session_service=sessions, memory_service=memory)
+    def runner(tools: list[Any]) -> Runner:
+        agent = LlmAgent(name="helper", model=Scripted(), tools=tools)
+        return Runner(agent=agent, app_name="shop", session_service=sessions, memory_service=memory)
 
-        await sessions.create_session(app_name="shop", user_id="alice", session_id="one")
-        await _say(runner([]), "one", "I live in Oslo.")
-        for _ in range(2):  # a session may be added again
-            await memory.add_session_to_memory(
-                await sessions.get_session(app_name="shop", user_id="alice", session_id="one")
-            )
-        alice = kb.book("alice")
-        assert [turn.role for turn in alice.thread("shop:one").messages()] == ["user", "assistant"]
-        assert any("Oslo" in one.content for one in alice.list()), list(alice.list())
+    await sessions.create_session(app_name="shop", user_id="alice", session_id="one")
+    await _say(runner([]), "one", "I live in Oslo.")
+    for _ in range(2):  # a session may be added again
+        await memory.add_session_to_memory(
+            await sessions.get_session(app_name="shop", user_id="alice", session_id="one")
+        )
+    alice = here.book("alice")
+    assert [turn.role for turn in alice.thread("shop:one").messages()] == ["user", "assistant"]
+    assert any("Oslo" in one.content for one in alice.list()), list(alice.list())
 
-        await sessions.create_session(app_name="shop", user_id="alice", session_id="two")
-        told = await _say(runner([load_memory]), "two", "Where is my home?")
-        assert "Oslo" in told, told
-        assert "Oslo" not in str(await memory.search_memory(app_name="shop", user_id="bob", query="Oslo"))
+    await sessions.create_session(app_name="shop", user_id="alice", session_id="two")
+    told = await _say(runner([load_memory]), "two", "Where is my home?")
+    assert "Oslo" in told, told
+    assert "Oslo" not in str(await memory.search_memory(app_name="shop", user_id="bob", query="Oslo"))
 
-        tea = MemoryEntry(content=types.Content(parts=[types.Part(text="Likes tea")]), timestamp="2025-03-01")
-        await memory.add_memory(app_name="shop", user_id="alice", memories=[tea])
-        [found] = (await memory.search_memory(app_name="shop", user_id="alice", query="tea")).memories
-        assert (found.content.parts[0].text, found.timestamp[:10]) == ("Likes tea", "2025-03-01")
-        await memory.delete_memory(app_name="shop", user_id="alice", memory_id=found.id)
-        assert (await memory.search_memory(app_name="shop", user_id="alice", query="tea")).memories == []
-        assert alice.verify().ok
+    tea = MemoryEntry(content=types.Content(parts=[types.Part(text="Likes tea")]), timestamp="2025-03-01")
+    await memory.add_memory(app_name="shop", user_id="alice", memories=[tea])
+    [found] = (await memory.search_memory(app_name="shop", user_id="alice", query="tea")).memories
+    assert (found.content.parts[0].text, found.timestamp[:10]) == ("Likes tea", "2025-03-01")
+    await memory.delete_memory(app_name="shop", user_id="alice", memory_id=found.id)
+    assert (await memory.search_memory(app_name="shop", user_id="alice", query="tea")).memories == []
+    assert alice.verify().ok
 
 
-asyncio.run(main())
+for place in PLACES:
+    with place() as (there, book):
+        asyncio.run(remember(there, book))

@@ -1,6 +1,12 @@
-"""Where a program of an adapter finds its book: the same program runs on one that is here and on one on a server."""
+"""Where a program of an adapter finds its book: the same program runs on one that is here and on one on a server.
 
-import sys
+The server is a process of the Python that runs the tests: what a framework needs beside Keepbook, and what the server
+needs, never have to agree.
+"""
+
+import json
+import os
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +14,8 @@ from pathlib import Path
 
 from keepbook import Keepbook
 
-sys.path.insert(0, str(Path(__file__).parents[3]))
+SCOPES = ("read", "write", "admin", "person")
+"""A host's key that opens every owner's book."""
 
 
 @contextmanager
@@ -20,14 +27,17 @@ def opened() -> Iterator[tuple[Keepbook, Keepbook]]:
 
 @contextmanager
 def served() -> Iterator[tuple[Keepbook, Keepbook]]:
-    from tests.serving import SCOPES, serving
-
-    from keepbook.doors.http.app import create_app
-
     with opened() as (here, _):
         token = here.tokens.create(kind="service", scopes=SCOPES).token
-        with serving(create_app(here)) as address, Keepbook(address, token=token) as there:
-            yield there, here
+        command = [os.environ["KEEPBOOK_TEST_PYTHON"], "-m", "keepbook", "--json", "serve", "--port", "0", "--no-open"]
+        told = {**os.environ, "KEEPBOOK_DB": here.settings.db, "KEEPBOOK_EMBEDDER": "none"}
+        with subprocess.Popen(command, env=told, stdout=subprocess.PIPE, text=True) as server:
+            try:
+                assert server.stdout is not None
+                with Keepbook(json.loads(server.stdout.readline())["address"], token=token) as there:
+                    yield there, here
+            finally:
+                server.terminate()
 
 
 PLACES = (opened, served)
