@@ -6,14 +6,16 @@ that vanished is not.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from keepbook.book.text.opposites import opposite, same_saying
+from keepbook.book.text.topics import topics_named_in
 from keepbook.book.text.words import fold_text, polarity
 from keepbook.extension import load_part
 from keepbook.models.notebook import change
 from keepbook.models.notebook.compatible_steps import compatible_steps
 from keepbook.models.notebook.consent import answer_steps
+from keepbook.models.notebook.heard import is_heard, judge_clause
 from keepbook.models.notebook.lists.answers import whole_answer
 from keepbook.models.notebook.lists.matters import has_words_of, lines_named, named_elsewhere, same_lines
 from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_turn
@@ -30,30 +32,12 @@ MOST_OPTIONS = 5
 MOST_OF_TOPIC = 20
 """So many lines of a topic are listed when it is to be forgotten or banned."""
 STATEMENTS = ("say", "change", "end", "talk")
-EXPLICIT = ("withdraw", "never", "change", "undo")
-"""Orders that the closed lists know for sure: each is undone in one step."""
 BEYOND_DOUBT = 0.95
 FEW_WORDS = 8
 """So many words at most only name one of several."""
 IDLE = 0.75
 """From which likelihood on a clause is talk, whatever the reader finds worth keeping in it."""
 _EVERYTHING = frozenset({"everything", "all", "me", "it all", "all of it", "everything about me", "all about me"})
-
-
-@dataclass(frozen=True, slots=True)
-class ActJudgement:
-    """How sure a clause's act is."""
-
-    act: str
-    sure: bool
-    likely: bool
-
-
-def judge_act(clause: Clause, bars: MoveBars) -> ActJudgement:
-    act = clause.move.act
-    chance = clause.move.acts[act]
-    careful = clause.move.unsure < bars.unsure_most
-    return ActJudgement(act, chance >= bars.sure[act] and careful, chance >= bars.likely[act])
 
 
 def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: bool = True) -> list[TurnStep]:
@@ -108,17 +92,8 @@ class _Turn:
     ) -> None:
         self.scene, self.clauses, self.bars, self.changes = scene, clauses, bars, changes
         self.orders, self.learned = orders, learned
-        self.judged = [self._judge(clause) for clause in clauses]
+        self.judged = [judge_clause(clause, self._order_in(clause), bars, learned=learned) for clause in clauses]
         self.targets = {one.id: one for one in scene.targets}
-
-    def _judge(self, clause: Clause) -> ActJudgement:
-        """As learned; but an explicit order to take something back is one, whatever else the words may mean."""
-        order = self._order_in(clause)
-        if order is not None and order.act in EXPLICIT:
-            return ActJudgement(order.act, sure=True, likely=True)
-        if order is not None and not self.learned and order.act != "talk":
-            return ActJudgement(order.act, sure=True, likely=True)
-        return judge_act(clause, self.bars)
 
     def only_tells(self, at: int) -> bool:
         """Whether a clause is a statement, which orders and answers nothing."""
@@ -127,7 +102,7 @@ class _Turn:
     def clause_steps(self, at: int) -> list[TurnStep]:
         clause, judged = self.clauses[at], self.judged[at]
         order = self._order_in(clause)
-        if order is not None and order.act == "keep" and order.rest_start < order.rest_end and judged.act != "ask":
+        if order is not None and self._tells_to_keep(clause, order) and judged.act != "ask":
             return self._keep_rest(clause, order)
         match judged.act:
             case "withdraw" if judged.likely:
@@ -138,7 +113,7 @@ class _Turn:
                 return [TurnStep("undo", clause.start, clause.end)]
             case "off" if judged.sure and self._is_ordered_off(clause):
                 return [TurnStep("off", clause.start, clause.end)]
-            case "keep" if judged.likely:
+            case "keep" if judged.sure:
                 return self._keep_pointed(at)
             case "change" | "end" if judged.likely and self.changes:
                 return self._change_steps(at)
@@ -147,6 +122,11 @@ class _Turn:
             case "say" | "change" | "end" | "talk" | "answer":
                 return self._statement(at)
         return []
+
+    def _tells_to_keep(self, clause: Clause, order: Order) -> bool:
+        """Whether an order tells what is to be kept, and the reader does not take it for talk."""
+        told = order.act == "keep" and order.rest_start < order.rest_end
+        return told and is_heard(clause, order, learned=self.learned)
 
     def _is_ordered_off(self, clause: Clause) -> bool:
         """To keep nothing for a whole turn, an order must say so in so many words, or be beyond doubt."""
@@ -215,7 +195,7 @@ class _Turn:
             return [TurnStep("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
         if judged.sure and (meant or here) and has_words_of(matter, meant):
             return [self._withdraw_step(clause, meant, here, matter)]
-        maybe = self.targets_of(clause, self.bars.point_likely, "memory", "offered")[:MOST_OPTIONS]
+        maybe = (named or self.targets_of(clause, self.bars.point_likely, "memory", "offered"))[:MOST_OPTIONS]
         if maybe:
             return [TurnStep("which", clause.start, clause.end, targets=tuple(maybe), question="which", matter=matter)]
         if judged.sure:
@@ -256,7 +236,8 @@ class _Turn:
 
     def _never(self, at: int) -> list[TurnStep]:
         clause, judged = self.clauses[at], self.judged[at]
-        topics = topics_of(self._matter(self._order_in(clause)))
+        order = self._order_in(clause, "never")
+        topics = topics_of(self._matter(order)) if order is not None else tuple(topics_named_in(clause.text))
         if not topics or not judged.sure:
             return []
         ban = TurnStep("never", clause.start, clause.end, topics=topics)
@@ -308,7 +289,7 @@ class _Turn:
     # Statements
 
     def _is_ordered(self, at: int) -> bool:
-        return at > 0 and self.judged[at - 1].act == "keep" and self.judged[at - 1].likely
+        return at > 0 and self.judged[at - 1].act == "keep" and self.judged[at - 1].sure
 
     def _statement(self, at: int) -> list[TurnStep]:
         clause = self.clauses[at]
