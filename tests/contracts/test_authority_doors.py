@@ -56,17 +56,26 @@ def test_a_bound_token_names_no_memory_of_another_agent(kb: Keepbook, alice: Any
 
 
 def test_a_key_sent_again_tells_nobody_else_the_answer(kb: Keepbook, alice: Any) -> None:
+    once, note = {"Idempotency-Key": "first"}, {"content": "Sells at noon"}
+    mine, other = (alice.agents.create(name, use_block=True) for name in ("Mine", "Other"))
+    own, others = (key(kb, "agent", "read", "write", agent=agent.id) for agent in (mine, other))
+    first = own.post("/api/memory/", json=note, headers=once)
+    assert "noon" in first.text
+    again = own.post("/api/memory/", json=note, headers=once)
+    assert (again.text, again.headers["Idempotency-Replayed"]) == (first.text, "true")
+    for somebody in (others, key(kb), key(kb, "person")):
+        got = somebody.post("/api/memory/", json=note, headers=once)
+        assert (got.status_code, got.json()["code"]) == (409, "key_reused"), got.text
+
+
+def test_what_only_reads_is_answered_anew_for_whoever_asks(kb: Keepbook, alice: Any) -> None:
     mine, other = alice.agents.create("Mine"), alice.agents.create("Other")
     alice.decisions.record(mine.id, {"text": "Sells at noon"})
     once = {"Idempotency-Key": "first"}
     own, others = (key(kb, "agent", "read", "write", agent=agent.id) for agent in (mine, other))
-    first = own.post("/api/tools/get_my_decisions", json={}, headers=once)
-    assert "noon" in first.text
-    again = own.post("/api/tools/get_my_decisions", json={}, headers=once)
-    assert (again.text, again.headers["Idempotency-Replayed"]) == (first.text, "true")
-    for somebody in (others, key(kb), key(kb, "person")):
-        got = somebody.post("/api/tools/get_my_decisions", json={}, headers=once)
-        assert (got.status_code, got.json()["code"]) == (409, "key_reused"), got.text
+    asked = [somebody.post("/api/tools/get_my_decisions", json={}, headers=once) for somebody in (own, others)]
+    assert ["noon" in got.text for got in asked] == [True, False]
+    assert not any("Idempotency-Replayed" in got.headers for got in asked)
 
 
 # What is the person's

@@ -38,7 +38,7 @@ LISTINGS = {
     "people": ["people", "list"],
 }
 """Which command shows the ids that another one takes; all others take a memory or a link."""
-DATA = ("toml", "json", "jsonl", "csv", "text", "ini")
+DATA = ("toml", "json", "jsonl", "csv", "text", "ini", "yaml")
 
 
 def _needs_server(page: Path) -> bool:

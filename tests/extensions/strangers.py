@@ -24,7 +24,14 @@ def forgetting_strangers() -> Iterator[None]:
             metadata.remove(metadata.tables[name])
         if strangers:
             for name in sys.modules.keys() - modules:
-                if not name.startswith(("keepbook.", "tests.")):
+                if _is_strange(name):
                     del sys.modules[name]
             extension.load_part.cache_clear()
             tables.tables_of.cache_clear()
+
+
+def _is_strange(name: str) -> bool:
+    """Whether a module is neither ours nor installed: what others hold on to must stay the module that it is."""
+    place = getattr(sys.modules[name], "__file__", None)
+    installed = (sys.prefix, sys.base_prefix)
+    return place is not None and not name.startswith(("keepbook.", "tests.")) and not place.startswith(installed)

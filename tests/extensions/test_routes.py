@@ -25,7 +25,7 @@ def test_what_a_stranger_brings_stands_after_them(module: Modules) -> None:
         menu=module(PLACES=(NavItem("habits", "Habits", "/habits", "mark", "h", hides_empty=True),)),
     )
     client = served(habits, on=BOTH)
-    assert "Otherwise Results, Trading and Habits appear once" in client.get("/settings").text
+    assert "Otherwise Agents, Results, Trading and Habits stand under More until" in client.get("/settings").text
     tags = [one["name"] for one in client.get("/openapi.json").json()["tags"]]
     assert tags[1:4] == ["chat", "agents", "trading"]
 

@@ -100,6 +100,14 @@ def test_hidden_words_of_an_agent_open_no_memory_to_be_edited(kb: Keepbook, alic
     assert proposed(alice) == []
 
 
+def test_hidden_words_of_an_agent_are_marked_as_theirs_too(kb: Keepbook, alice: Any, agent: Any, mine: Any) -> None:
+    chat, model = alice.threads.start(), Calls()
+    agent.threads.get(chat.id).add("user", "Hello", hidden=ORDER)
+    say(kb, chat, "What should I cook?", model)
+    (sent,) = [text for text in model.sent if ORDER in text]
+    assert sent == f'<recorded by="Helper">\n{ORDER}\n\nHello\n</recorded>'
+
+
 def test_a_quotation_of_a_turn_that_an_agent_recorded_says_so(kb: Keepbook, alice: Any, agent: Any) -> None:
     chat = agent.thread("elsewhere")
     chat.add("user", "I live in Oslo.")

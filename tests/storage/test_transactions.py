@@ -19,7 +19,6 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from keepbook import Conflict, Invalid, Keepbook, KeepbookError, NotAllowed, NotFound
-from keepbook.storage.transactions.open_transactions import OpenTransactions
 
 BLOCKS = int(os.environ.get("BLOCKS", "60"))
 """How many random blocks on each engine."""
@@ -375,40 +374,6 @@ def test_statements_are_watched_where_they_are_run(alice: Any) -> None:
         assert len(set(counts)) == 1
         alice.threads.start()
         assert changes(tx.conn) > counts[0]
-
-
-def raise_at(wanted: int) -> Any:
-    """A trace that raises at a line of the block that holds a transaction, as a signal handler may at any."""
-    seen = 0
-
-    def trace(frame: Any, event: str, _: object) -> Any:
-        nonlocal seen
-        if event == "call" and frame.f_code is not OpenTransactions.hold_writing.__wrapped__.__code__:  # type: ignore[attr-defined]
-            return None
-        seen += event == "line"
-        if event == "line" and seen == wanted:
-            raise KeyboardInterrupt
-        return trace
-
-    return trace
-
-
-@pytest.mark.parametrize("nth", range(1, 7))
-def test_a_signal_while_a_block_begins_leaves_no_transaction_behind(alice: Any, nth: int) -> None:
-    def remember() -> None:
-        before = sys.gettrace()
-        try:
-            sys.settrace(raise_at(nth))
-            alice.remember("Plays chess")
-        finally:
-            sys.settrace(before)
-
-    with pytest.raises(KeyboardInterrupt) as held:  # with the frames in which it was raised
-        remember()
-    alice.remember("Plays go")
-    assert [one.content for one in alice.list()] == ["Plays go"]
-    assert alice.verify().ok
-    assert held.value is not None
 
 
 def test_an_error_that_nobody_foresaw_holds_nothing_that_was_said(kb: Any) -> None:

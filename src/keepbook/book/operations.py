@@ -6,8 +6,8 @@ and import) is loaded by the first call that does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -17,7 +17,7 @@ from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_line
 from keepbook.book.ground.open_book import beside_memory
 from keepbook.book.ground.to_json import Page
-from keepbook.book.ground.when import Moment, instant, stamp
+from keepbook.book.ground.when import Moment, instant, read_moment, stamp
 from keepbook.book.ledger import anchors, ledger
 from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.verify import Verification, mends_of, verify
@@ -40,6 +40,7 @@ from keepbook.book.upkeep.erase import Receipt, erase
 from keepbook.book.writing import Writing
 from keepbook.errors import NotAllowed
 from keepbook.storage.installed import rows_without_code
+from keepbook.storage.transactions.signal_safe import signal_safe
 
 if TYPE_CHECKING:
     from keepbook.book.recall.turns.hits import ChatHit
@@ -63,7 +64,7 @@ class BookOperations(Writing):
 
         return Texts(self)
 
-    @contextmanager
+    @signal_safe
     def transaction(self) -> Iterator[Self]:
         """Writes inside are committed together when the block ends, and not at all when it raises. A block inside
         another is rolled back alone. After an error in the database nothing of its block is kept, even if the program
@@ -342,11 +343,9 @@ class BookOperations(Writing):
         from keepbook.book.recall.turns import topic_events  # with the first call: few programs ask for it
 
         with self.reading() as (tx, preset, _):
-            zone = owners.zone_name(tx)
-            return topic_events.timeline(
-                tx, preset, topic, tokens=tokens, since=instant(since, field="since", zone=zone),
-                until=instant(until, field="until", zone=zone), meaning=self.meaning,
-            )  # fmt: skip
+            read = partial(read_moment, moment=tx.clock(), zone=owners.zone_name(tx))
+            begin, end = read(since, field="since"), read(until, field="until")
+            return topic_events.timeline(tx, preset, topic, tokens=tokens, since=begin, until=end, meaning=self.meaning)
 
     def choose(self, **chosen: Any) -> Choices:
         """Set the owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""

@@ -45,6 +45,8 @@ from keepbook.tools.catalogue import ToolSet, build_tools
 CLOSING_WAIT_SECONDS = 3.0
 NOTEBOOK_TURNS = 8
 """So many turns before the last are seen by the notebook."""
+SAID_ANEW = 3
+"""So many of the person's last messages can be said anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,9 @@ class Talk:
     async def say(
         self, text: str, *, hidden: str | None = None, instead_of: int | None = None
     ) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
-        """Say something; the reply comes in pieces. `instead_of` is the person's last turn, which this one replaces:
-        what it and its reply wrote is undone, both stay readable, and closing reads the new turn."""
+        """Say something; the reply comes in pieces. `instead_of` is one of the person's last turns, which this one
+        replaces with all that followed: what they wrote is undone, they stay readable, and closing reads the new
+        turn."""
         if not text.strip():
             raise Invalid("say something: the message is empty", field="text")
         if instead_of is not None:
@@ -135,12 +138,15 @@ class Talk:
         return self._models.chat is not self._models.offline
 
     def _make_way(self, turn: int, role: str) -> None:
-        """Only what was said last is said anew; what that wrote is undone, as far as nothing newer stands on it."""
-        last = next((one for one in reversed(threads.current_messages(self.chat.messages())) if one.role == role), None)
-        if last is None or last.turn != turn:
-            told = "your last message" if role == "user" else "the last reply"
-            raise Conflict(f"only {told} can be replaced", code="not_last")
-        if role == "user" and last.recorded_by is None and self.book.origin.actor != "person":
+        """What was said anew stands alone: what the turns from there on wrote is undone, as far as nothing newer stands
+        on it."""
+        stands = threads.current_messages(self.chat.messages())
+        anew = [one for one in stands if one.role == role][-(SAID_ANEW if role == "user" else 1) :]
+        if all(one.turn != turn for one in anew):
+            told = f"only your last {SAID_ANEW} messages" if role == "user" else "only the last reply"
+            raise Conflict(f"{told} can be replaced; an older one begins a chat of its own", code="not_last")
+        gone = [one for one in stands if one.turn >= turn and one.role == role == "user"]
+        if any(one.recorded_by is None for one in gone) and self.book.origin.actor != "person":
             raise NotAllowed("the person said that; only they say it anew", code="person_only")
         replaced = [one for one in self.chat.messages() if one.turn >= turn]
         for event in sorted({event for one in replaced for event in _wrote(one)}, reverse=True):

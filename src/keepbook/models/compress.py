@@ -13,7 +13,7 @@ from typing import Any
 
 from keepbook.book.chats.threads import Message, estimate
 from keepbook.models.model import PromptMessage, ToolCall, with_hidden
-from keepbook.models.recorded_turns import marked
+from keepbook.models.recorded_turns import hidden_beside, marked
 
 SUMMARY_CHARS = 4_000
 KEPT = 0.5
@@ -119,7 +119,7 @@ def to_said(message: Message) -> PromptMessage | None:
     calls = tuple(ToolCall(**part) for part in message.calls if part["name"] != ORDER)  # no model has that tool
     if message.role not in ("user", "assistant") or not (message.text.strip() or calls):
         return None
-    return PromptMessage(message.role, marked(message), message.hidden, calls)
+    return PromptMessage(message.role, marked(message), hidden_beside(message), calls)
 
 
 def calls_to_parts(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:

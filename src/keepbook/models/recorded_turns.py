@@ -24,11 +24,18 @@ def recorders_in_view(messages: Sequence[Message], thread: Thread) -> tuple[str,
 
 
 def marked(message: Message) -> str:
-    """The text of a message as a model is sent it: what somebody else recorded, in a part of its own."""
+    """The text of a message as a model is sent it: what somebody else recorded, its hidden words with it, in a part of
+    its own."""
     if message.recorded_by is None:
         return message.text
     name = as_part_text(" ".join(message.recorded_by.split())).translate(_UNSAFE)
-    return f'<recorded by="{name}">\n{as_part_text(message.text)}\n</recorded>'
+    told = "\n\n".join(filter(None, (message.hidden, message.text)))
+    return f'<recorded by="{name}">\n{as_part_text(told)}\n</recorded>'
+
+
+def hidden_beside(message: Message) -> str | None:
+    """What is sent beside a message as hidden context; of what somebody else recorded it stands inside."""
+    return message.hidden if message.recorded_by is None else None
 
 
 _UNSAFE = str.maketrans({'"': "'", ">": "›"})

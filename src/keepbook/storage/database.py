@@ -9,7 +9,7 @@ does inside one). What differs between the engines stands behind `Backend`; this
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -34,6 +34,7 @@ from keepbook.storage.transactions.savepoints import (
     savepoint,
     transaction_failed,
 )
+from keepbook.storage.transactions.signal_safe import signal_safe
 
 if TYPE_CHECKING:
     from keepbook.storage.engines.cluster import Spread
@@ -172,7 +173,7 @@ class Database:
             self._end()
             raise
 
-    @contextmanager
+    @signal_safe
     def read(self, owner: str) -> Iterator[Tx]:
         """A consistent view of one owner's book. Inside a write it sees what the write has written so far."""
         self._check_usable()
@@ -192,14 +193,14 @@ class Database:
             self._count_wait("read", asked)
             yield Tx(conn, owner, self.clock, self.tables, writes=False, allowance=self.allowance)
 
-    @contextmanager
+    @signal_safe
     def view(self, owner: str) -> Iterator[Tx]:
         """One snapshot for everything that this thread reads of the owner inside, as a page does. It is begun once, and
         nothing is written in it."""
         with self.read(owner) as tx, self._open.hold_viewing(tx):
             yield tx
 
-    @contextmanager
+    @signal_safe
     def write(self, owner: str, *, apart: bool = False) -> Iterator[Tx]:
         """A transaction that is committed when the block ends, and rolled back when it raises. Inside another one it is
         an operation of that, or with `apart` a savepoint."""
@@ -228,7 +229,7 @@ class Database:
         if tx.compact:
             self.compact()
 
-    @contextmanager
+    @signal_safe
     def unscoped(self, *, writes: bool = False, write_lock: str | None = None) -> Iterator[Connection]:
         """A transaction on tables without personal text: due work, tokens, leases, prices. Writers that name the same
         `write_lock` wait for each other."""
@@ -239,7 +240,7 @@ class Database:
             if writes and not self.backend.is_sound(conn):
                 raise transaction_failed("a statement failed")
 
-    @contextmanager
+    @signal_safe
     def administering(self, address: str | None) -> Iterator[Connection]:
         """A transaction for what only the administrator of a server may do, by their address if they have another."""
         with self._translating, self.backend.administering(address) as conn:

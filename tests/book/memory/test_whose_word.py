@@ -155,6 +155,7 @@ def test_nor_does_it_by_undoing_by_a_summary_or_by_what_cannot_be_seen(agent: An
         lambda: agent.remember("Likes games", summary="Plays chess on Mondays"),
         lambda: agent.update(saved.id, "Plays go on Fridays", summary="Plays chess on Mondays"),
         lambda: agent.remember("Plays\u200b chess on Mondays"),
+        lambda: agent.remember("Pl\u0430ys ch\u0435ss on Mondays"),  # Cyrillic letters
     ):
         assert refused(bring_back).code == "forgotten"
     assert [memory.content for memory in alice.list()] == ["Plays go on Fridays"]

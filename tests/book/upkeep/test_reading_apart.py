@@ -100,6 +100,7 @@ def test_who_stops_listening_ends_it() -> None:
         (b"SQLite format 3\x00", False),
         (b"a\x00b", False),
         (b" <html>", False),
+        ("\ufeff \ufeff<html>".encode(), False),
     ],
 )
 def test_only_small_text_is_read_by_whoever_asks(sent: bytes, here: bool, tmp_path: Path) -> None:

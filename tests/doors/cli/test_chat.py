@@ -346,7 +346,7 @@ def test_a_terminal_shows_who_talks_wraps_between_words_and_ends_with_what_was_l
         assert "Kept: “my cat is called Tom”." in reply
         assert "Undo: /undo 1" in reply
         assert max(len(line.rstrip()) for line in reply.splitlines()) <= 60
-        assert "I am Keepbook's notebook" in " ".join(reply.split())
+        assert "I am your book" in " ".join(reply.split())
         chat.type("\x04")  # Ctrl-D
         chat.until("Closed. Nothing new to remember.")
         chat.until("Go on with it: ")

@@ -393,7 +393,7 @@ def test_the_offline_model_passes_its_trial(run_without_book: Run, book_url: str
     assert (ran.code, ran.json["ok"]) == (0, True)
     found = checks(ran)
     assert "no key, no network" in found["chat model"]["value"]
-    assert found["answering"]["value"].startswith("works: “Hello. I am Keepbook's notebook")
+    assert found["answering"]["value"].startswith("works: “Hello. I am your book")
     assert "“I live in Oslo”" in found["reading chats"]["value"]
     assert "All is well." in run("doctor", "--model").out
     assert checks(run("doctor", "--json"))["model"]["value"] == "offline"

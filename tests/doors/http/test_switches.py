@@ -58,13 +58,16 @@ def test_with_memory_off_no_earlier_answer_is_given_again(kb: Any, alice: Any, c
     before = [told.text for told in answers()]
     off = person.patch("/api/me", json={"memory": False}, headers={"Idempotency-Key": "off"})
     kept, tool, block, mine = answers()
-    for told in (kept, tool, mine):
+    for told in (kept, mine):
         assert (told.status_code, told.json()["code"]) == (403, "memory_off")
+    assert (tool.json()["error"], "tea" in tool.text) == ("memory_off", False)
     assert block.json()["block"] == ""
     again = person.patch("/api/me", json={"memory": False}, headers={"Idempotency-Key": "off"})
     assert (again.text, again.headers["Idempotency-Replayed"]) == (off.text, "true")
     alice.choose(memory=True)
-    assert [told.text for told in answers()] == before
+    kept, tool, block, mine = answers()
+    assert [kept.text, block.text, mine.text] == [before[0], before[2], before[3]]
+    assert "Drinks green tea" in tool.text
 
 
 def _program(kb: Any, client: Callable[..., Any], kind: str) -> TestClient:

@@ -149,7 +149,7 @@ def test_memories_are_listed_by_category_with_ids_and_how_to_delete(alice: Book,
         "",
         "Preference",
         f"{fund.id} Prefers index funds",
-        f"{tea.id} Likes tea (inferred)",
+        f"{tea.id} Likes tea (guessed)",
         "",
         "To delete one: /memory delete <id>",
     ]
@@ -271,7 +271,7 @@ def test_other_text_is_a_chat_turn_with_a_quiet_line_about_memory(alice: Book, r
     answer = api.ask(ALICE, "Remember that I like green tea")
     said, _, slip = answer.partition("\n\n")
     assert said
-    assert re.fullmatch(r"Memory saved: .*green tea.* — /undo", slip)
+    assert re.fullmatch(r"In your book: .*green tea.* — /undo", slip)
     (thread,) = alice.threads.list()
     assert (thread.turns, thread.state) == (2, "active")
     assert str(thread.session).startswith(f"telegram:{ALICE}:")
@@ -295,7 +295,7 @@ def test_typing_is_shown_while_an_answer_takes_its_time(kb: Keepbook, running: R
 
 def test_one_thread_goes_on_until_new_closes_it(alice: Book, running: Running, api: BotApi) -> None:
     answer = api.ask(ALICE, "I am a nurse in Leeds.")
-    assert answer.endswith("Memory saved: “I am a nurse in Leeds” — /undo")
+    assert answer.endswith("In your book: “I am a nurse in Leeds” — /undo")
     api.ask(ALICE, "Thank you")
     (first,) = alice.threads.list()
     assert first.turns == 4
@@ -753,7 +753,7 @@ def test_the_program_serves_until_it_is_told_to_stop(
         PROGRAM, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as program:
         try:
-            assert "Memory saved" in api.ask(ALICE, "Remember that I like green tea")
+            assert "In your book" in api.ask(ALICE, "Remember that I like green tea")
         finally:
             program.send_signal(signal_)
             out, err = program.communicate(timeout=60)

@@ -130,7 +130,7 @@ def edits(table: Table, rows: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]
                 [update(table).where(*at(table, row)).values({name: other(table, name, row[name])})],
             )
         yield f"{place} row removed", [delete(table).where(*at(table, row))]
-    unique = (key | {"hash"} & set(table.c.keys())) - {"owner"}
+    unique = (key | {"hash", "invitation"} & set(table.c.keys())) - {"owner"}
     forged = rows[0] | {name: other(table, name, rows[0][name]) for name in unique}
     if table is links:
         forged |= {"relation": "forged"}  # a link stands once between two

@@ -37,8 +37,8 @@ LOCAL_ONLY = {
     "Tokens": "asked_for check of_session session_for sign_in sign_out stands",
 }
 INSTALLATION = (
-    "accept_clock become clock_trouble copied counted demo extensions facts follow_counts image import_from meaning "
-    "models outward owners perform perform_errand queue_errands_in_turn settings sweep sweep_in_turn"
+    "accept_clock become clock_trouble copied counted demo extensions facts follow_counts identities image import_from "
+    "meaning models outward owners perform perform_errand queue_errands_in_turn settings sweep sweep_in_turn"
 )
 
 

@@ -105,6 +105,36 @@ def test_a_standing_wish_that_the_reader_leaves_is_left(talk: Any) -> None:
     assert holding(alice) == []
 
 
+@pytest.mark.parametrize(
+    ("answer", "gone"),
+    [("yes", True), ("all of them", True), ("no", False), ("yes to the pills", False)],
+)
+def test_all_of_a_topic_goes_with_a_yes(talk: Any, answer: str, gone: bool) -> None:
+    book = ["I have had diabetes since 2009", "I take metformin every morning", "I live in Oslo"]
+    script = {"forget": "withdraw", "yes to": "talk"}
+    alice, replies = talk(script, "forget everything about my health", answer, book=book,
+                          verdicts={"yes to": "propose"})  # fmt: skip
+    assert replies[0].startswith("Shall I forget all of these?")
+    assert (set(holding(alice)) == {"I live in Oslo"}) == gone
+    assert ("still open" in replies[1]) == (answer == "yes to the pills")
+
+
+def test_which_of_several_is_not_answered_with_yes(talk: Any) -> None:
+    book = ["Has a dentist appointment on Friday", "Has an appointment with the notary"]
+    alice, replies = talk({"forget": "withdraw"}, "forget the appointment", "yes", book=book)
+    assert "Which one shall I forget?" in replies[0]
+    assert set(holding(alice)) == set(book)
+    assert "still open" in replies[1]
+
+
+def test_words_for_an_open_question_are_no_line(talk: Any) -> None:
+    script = {"yes to": "say"}
+    alice, replies = talk(script, "My name is Bo and I earn 41,000.", "yes to the name, no to the money",
+                          preset="assistant", verdicts={"yes to": "propose"})  # fmt: skip
+    assert [one.content for one in alice.proposals.list()] == ["My name is Bo and I earn 41,000"]
+    assert "still open" in replies[1]
+
+
 # --- quotations
 
 
@@ -136,7 +166,85 @@ def test_what_is_kept_is_not_offered_as_well(talk: Any) -> None:
     assert (holding(alice), alice.proposals.list()) == (["I won't sell the house"], [])
 
 
+@pytest.mark.parametrize(
+    ("text", "kept", "offered"),
+    [
+        ("Our daughter Ida is six. She's allergic to nuts.", "Our daughter Ida … She's allergic to nuts", None),
+        ("My son and my sister came. Her husband is ill.", "my sister … Her husband is ill", None),
+        ("My sister met my aunt. She lives in Leeds.", None, "She lives in Leeds"),
+        ("She lives in Leeds.", None, "She lives in Leeds"),
+        ("My sister came by train. They stopped the bus.", "They stopped the bus", None),
+    ],
+)
+def test_whoever_is_meant_is_named_or_it_is_asked(talk: Any, text: str, kept: str | None, offered: str | None) -> None:
+    alice, _ = talk({}, text)
+    assert kept is None or kept in holding(alice)
+    assert offered is None or offered in [one.content for one in alice.proposals.list()]
+
+
+def test_who_is_meant_may_stand_in_the_turn_before(talk: Any) -> None:
+    alice, _ = talk({}, "I visited my brother Tom.", "He has two horses.")
+    assert "my brother Tom … He has two horses" in holding(alice)
+
+
 # --- orders
+
+
+@pytest.mark.parametrize("unsaid", ["Kidding!!", "lol just kidding.", "Jk, I wish."])
+def test_a_joke_that_is_called_one_is_not_kept(talk: Any, unsaid: str) -> None:
+    script = {unsaid: "talk"}
+    verdicts = {unsaid: "leave"}
+    alice, _ = talk(script, f"I live in Hull. I own a yacht. {unsaid} I have a kayak.", verdicts=verdicts)
+    assert set(holding(alice)) == {"I live in Hull", "I have a kayak"}
+
+
+@pytest.mark.parametrize("order", ["just kidding", "forget that", "please forget what I just said"])
+def test_what_points_back_means_what_was_said_last(talk: Any, order: str) -> None:
+    alice, _ = talk({order: "withdraw"}, "I live in Hull.", "I own a yacht.", order, verdicts={order: "leave"})
+    assert holding(alice) == ["I live in Hull"]
+
+
+def test_of_several_lines_said_last_it_is_asked_which_is_to_go(talk: Any) -> None:
+    alice, replies = talk({}, "I own a yacht. I live in Hull.", "forget that", verdicts={"forget": "leave"})
+    assert set(holding(alice)) == {"I own a yacht", "I live in Hull"}
+    assert "Which one shall I forget?" in replies[1]
+
+
+def test_an_order_that_trails_takes_what_stands_before_it(talk: Any) -> None:
+    script = {"Don't keep": {"act": "withdraw", "ahead": 0.95}}
+    alice, _ = talk(script, "My brother is in rehab. Don't keep that please. I live in Hull.")
+    assert holding(alice) == ["I live in Hull"]
+
+
+@pytest.mark.parametrize(("text", "left"), [("forget my dogs", 0), ("forget my dog", 2)])
+def test_several_lines_go_where_several_are_named(talk: Any, text: str, left: int) -> None:
+    alice, _ = talk({"forget": "withdraw"}, text, book=["My dog Rex is old", "My dog Bella is young"])
+    assert len(holding(alice)) == left
+
+
+def test_an_order_names_a_line_by_its_words_in_another_language(talk: Any) -> None:
+    alice, _ = talk({}, "Glem hvor jeg bor", book=["Bor i Hamar", "Spiller sjakk"])
+    assert holding(alice) == ["Spiller sjakk"]
+
+
+# --- changes
+
+
+def test_a_change_that_is_not_sure_stands_beside_the_line(talk: Any) -> None:
+    script = {"stocks": {"act": "change", "points": "bonds", "old": "bonds over stocks", "new": "stocks over bonds",
+                         "likely": 0.7}}  # fmt: skip
+    alice, replies = talk(script, "I prefer stocks over bonds", book=["Prefers bonds over stocks"])
+    assert set(holding(alice)) == {"I prefer stocks over bonds", "Prefers bonds over stocks"}
+    assert "Is that over?" in replies[0]
+
+
+@pytest.mark.parametrize("text", ["they changed my flight to Rome", "my flight to Rome costs 90"])
+def test_what_brings_something_new_is_no_repeat(talk: Any, text: str) -> None:
+    script = {"changed": {"act": "change", "points": "Rome", "old": "Rome", "new": "Rome"},
+              "costs": {"act": "say", "points": "Rome"}}  # fmt: skip
+    alice, replies = talk(script, text, book=["My flight to Rome leaves at 9:40"])
+    assert "already" not in replies[0]
+    assert set(holding(alice)) == {"My flight to Rome leaves at 9:40", text}
 
 
 def test_note_that_means_the_sentence_before(talk: Any) -> None:
@@ -227,3 +335,18 @@ def test_a_question_about_oneself_does_not_ask_for_the_whole_book(talk: Any) -> 
     _, replies = talk({"how": "ask"}, "how old am i?", book=["I take metformin", "My dog is called Rex"],
                       verdicts={"how": "leave"})  # fmt: skip
     assert "metformin" not in replies[0]
+
+
+def test_a_question_about_oneself_is_not_answered_with_somebody_else(talk: Any) -> None:
+    book = ["My sister Clare lives in Leeds", "My wife and I live in Hull"]
+    _, replies = talk({"where": "ask"}, "where do I live?", book=book, verdicts={"where": "leave"})
+    assert "Hull" in replies[0]
+    assert "Leeds" not in replies[0]
+
+
+def test_lines_that_may_disagree_are_told_with_their_days(talk: Any, clock: Any) -> None:
+    talk({}, "thanks", book=["I live in Oslo with Kari"])
+    clock.forward(days=40)
+    talk({}, "thanks", book=["I live in Moss"])
+    _, replies = talk({"where": "ask"}, "where do I live?", verdicts={"where": "leave"})
+    assert replies[0].count(" 2026)") == 2

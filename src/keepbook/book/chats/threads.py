@@ -231,7 +231,10 @@ def add_message(
     }  # fmt: skip
     _SAY.run(tx.conn, row)
     touched = max(at, stamp(thread.touched_at)) if thread.turns else at
-    _set(tx, thread_id, turns=thread.turns + 1, state="active", touched_at=touched, failures=0, failure=None)
+    told: dict[str, Any] = {"turns": thread.turns + 1, "state": "active", "touched_at": touched}
+    if instead_of is not None and instead_of <= thread.compressed_through:  # what it replaces is in the summary
+        told |= {"compressed_through": 0, "compressed": None}
+    _set(tx, thread_id, failures=0, failure=None, **told)
     if role in INDEXED and not thread.incognito:
         put_turns(tx, [row], words)
     due.cancel(tx, due.ARCHIVE, thread_id)
@@ -366,12 +369,8 @@ def set_out_of_view(tx: Tx, thread_id: str, turns: Sequence[int]) -> Thread:
 
 
 def keep_compression(tx: Tx, thread_id: str, through: int, summary: str) -> Thread:
-    return _set(
-        tx,
-        thread_id,
-        compressed_through=through,
-        compressed=switches.keepable_summary(tx, summary) or "(not summed up)",
-    )
+    kept = switches.keepable_summary(tx, summary) or "(not summed up)"
+    return _set(tx, thread_id, compressed_through=through, compressed=kept)
 
 
 # Queries

@@ -1,7 +1,7 @@
 """What a page shows of a chat beside its messages: the block it was given, what was left out of it by the person, and
 when its closing is tried again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,9 @@ from keepbook.book.ground import due
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory import injections
+from keepbook.book.memory.block import Fate
 from keepbook.book.text.block_lines import BlockLine
+from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 
 
@@ -28,6 +30,14 @@ class ChatBlock:
     @property
     def tokens(self) -> int:
         return estimate(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBlock:
+    """The text of the block that a chat was given, also an empty one; None where it was erased."""
+
+    at: datetime
+    block: str | None
 
 
 # Operations
@@ -56,6 +66,28 @@ def chat_block(book: OpenBook, thread: Thread) -> ChatBlock | None:
     return None if kept is None or not kept.block else ChatBlock(parse_stamp(kept.at), *injections.injection_of(kept))
 
 
+def given_block(book: OpenBook, thread: Thread) -> GivenBlock | None:
+    """What a chat was given of the book. None if no model has answered in it, or memory was off or not wanted there."""
+    with book.reading() as (tx, _, _):
+        kept = _injection_of(tx, thread)
+    return None if kept is None else GivenBlock(parse_stamp(kept.at), kept.block)
+
+
+def left_out_of_block(book: OpenBook, thread: Thread, preset: Preset) -> Mapping[Fate, Sequence[str]]:
+    """The memories that the block of a chat left out, by why: as the book stood then, rendered again."""
+    session, space = _session_of(thread)
+    with book.reading() as (tx, _, _):
+        kept = _injection_of(tx, thread)
+        if kept is None or not kept.block:
+            return {}
+        fates = injections.replay(tx, lambda _: preset, session, space=space).fates
+    found: dict[Fate, list[str]] = {}
+    for id, fate in fates.items():
+        if fate.place != "in_block":
+            found.setdefault(fate, []).append(id)
+    return found
+
+
 def block_of(tx: Tx, thread: Thread) -> tuple[BlockLine, ...]:
     """The lines of the block this chat was given, if it was given one."""
     kept = _injection_of(tx, thread)
@@ -63,8 +95,12 @@ def block_of(tx: Tx, thread: Thread) -> tuple[BlockLine, ...]:
 
 
 def _injection_of(tx: Tx, thread: Thread) -> Any:
-    space, session = (injections.CHAT, thread.id) if thread.session is None else (injections.OUTSIDE, thread.session)
+    session, space = _session_of(thread)
     return injections.find_injection(tx, session, space)
+
+
+def _session_of(thread: Thread) -> tuple[str, str]:
+    return (thread.id, injections.CHAT) if thread.session is None else (thread.session, injections.OUTSIDE)
 
 
 def tried_again_at(book: OpenBook, thread: Thread) -> datetime | None:

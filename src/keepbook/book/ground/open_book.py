@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self, TypeVar
@@ -20,6 +19,7 @@ from keepbook.extension import Extension
 from keepbook.presets import Preset
 from keepbook.settings import UNLIMITED, Settings
 from keepbook.storage.database import Database, Tx
+from keepbook.storage.transactions.signal_safe import signal_safe
 
 Closer = Callable[..., Any]
 """Closes a chat of a book (`closer(opened, thread_id, offline=…)`); the layer above provides it."""
@@ -136,13 +136,15 @@ class OpenBook:
             raise NotAllowed("this book was opened without a reader of chats", code="no_model")
         return self._penciller(self, thread_id)
 
-    @contextmanager
+    @signal_safe
     def writing(self, preset: str | None = None, *, apart: bool = False) -> Iterator[tuple[Tx, Preset]]:
         """The owner's transaction. Inside another one this is one operation of that, or with `apart` a savepoint."""
         try:
             with self._database.write(self.owner, apart=apart) as tx, self._reaching(tx):
                 ledger.chain_head(tx)  # it brings the switches and the preset along, and is needed anyway
                 self._heed_memory_off(tx)
+                if self.meaning is not None:
+                    self.meaning.topics.put(self.owner, switches.never_topics(tx))
                 yield tx, self._presets.of(tx, preset)
         except NotAllowed as refused:
             if not self._is_writing:
@@ -154,22 +156,33 @@ class OpenBook:
     def _after_refusal(self, refused: NotAllowed) -> None:
         """What a refusal leaves behind, once everything around it was taken back; a book leaves a proposal."""
 
-    @contextmanager
+    @signal_safe
     def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
         with self._database.read(self.owner) as tx, self._reaching(tx):
             now = ledger.present(tx)
             self._heed_memory_off(tx)
             yield tx, self._presets.of(tx, preset), now
 
+    def _embed_first(self, words: object) -> None:
+        """Embed words that are to be held against topics never to be kept, before anything is locked."""
+        if self.meaning is None or self._is_writing or not isinstance(words, str):
+            return
+        never = self.meaning.topics.get(self.owner)
+        if never is None:  # the first write here
+            with self._database.read(self.owner) as tx:
+                never = switches.never_topics(tx)
+        if never:
+            switches.embed_for_topics(words.strip(), never, self.meaning.one_by_one)
+
     def _heed_memory_off(self, tx: Tx) -> None:
         """Refuse a program where the person has switched memory off."""
         if self._about_memory and self.hand.is_program:
             switches.refuse_memory_off(tx)
 
-    @contextmanager
+    @signal_safe
     def _reaching(self, tx: Tx) -> Iterator[None]:
         """Who speaks for one agent names no memory of another's."""
-        tx.sense = self.meaning
+        tx.sense = self.meaning and self.meaning.one_by_one
         before, tx.reach = tx.reach, self.hand.agent
         try:
             yield
@@ -194,7 +207,7 @@ def _about(book: Opened, *, memory: bool) -> Opened:
     return other
 
 
-@contextmanager
+@signal_safe
 def viewing(book: OpenBook) -> Iterator[None]:
     """Read everything inside from one snapshot, with one transaction. Nothing may be written inside."""
     with book._database.view(book.owner):

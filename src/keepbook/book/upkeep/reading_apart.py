@@ -27,6 +27,8 @@ SMALL = 1_000_000
 """Text of so many bytes is read by whoever asks for it."""
 PACKED = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PAR1", b"SQLite format 3\x00")
 _MARKUP = b"<"
+_BEFORE_TEXT = b"\xef\xbb\xbf \t\n\r\x0b\x0c"
+"""Bytes of a byte order mark and of blanks, which readers pass over as often as they come."""
 _WATCHED_EVERY = 0.02
 _LAST_SECONDS = 5.0
 _ROOM_FOR_ROWS = 8
@@ -60,7 +62,7 @@ def is_small_text(source: bytes | Path) -> bool:
         except OSError:
             return True  # whoever reads it says why it cannot be read
     packed = source.startswith(PACKED) or b"\x00" in source[:SMALL]
-    return len(source) <= SMALL and not packed and source.lstrip()[:1] != _MARKUP
+    return len(source) <= SMALL and not packed and source.lstrip(_BEFORE_TEXT)[:1] != _MARKUP
 
 
 @contextmanager

@@ -56,12 +56,12 @@ ALLOW = "allow"
 """What the data of a button begins with that takes a topic off the list of those never kept."""
 
 _WROTE = {
-    "remember": "Memory saved",
-    "update": "Memory saved",
-    "end": "Memory ended",
-    "forget": "Memory forgotten",
-    "confirm": "Memory confirmed",
-    "link": "Memories linked",
+    "remember": "In your book",
+    "update": "Changed in your book",
+    "end": "Over",
+    "forget": "Taken out",
+    "confirm": "Still true",
+    "link": "Linked",
 }
 
 
@@ -95,8 +95,8 @@ def memories_reply(memories: Sequence["Memory"], categories: Sequence[str]) -> L
 
 
 def _remarks(memory: "Memory") -> str:
-    found = ["inferred"] if is_guess(memory) else []
-    found += [] if memory.current else ["not true now"]
+    found = ["guessed"] if is_guess(memory) else []
+    found += [] if memory.current else ["not true any more"]
     return f" ({', '.join(found)})" if found else ""
 
 
@@ -202,7 +202,7 @@ def answered_reply(answer: "Written | Proposal") -> Letter:
 def slip_text(written: Sequence[Mapping[str, Any]]) -> str:
     """What changed in memory, with an undo for each change."""
     undo = ["/undo"] if len(written) == 1 else [f"/undo_{event['event']}" for event in written]
-    told = [f"{_WROTE.get(event['op'], 'Memory changed')}: {_wording(event)}" for event in written]
+    told = [f"{_WROTE.get(event['op'], 'Changed')}: {_wording(event)}" for event in written]
     return "\n".join(f"{words} — {way}" for words, way in zip(told, undo, strict=True))
 
 

@@ -325,7 +325,7 @@ def comparison_sheet(paper: Paper, found: "AgentComparison") -> None:
         means = f"{found.agent} {one.mean:.4g}, {found.other} {one.other_mean:.4g}"
         paper.put(
             f"{pluralise(one.pairs, 'pair')} on {pluralise(one.days, 'day')}, {_NAMES[one.score]}: {means}, "
-            f"difference {one.difference:+.4g}{_span(one.interval)}."
+            f"difference {one.difference:+z.4g}{_span(one.interval)}."
         )
         paper.put(ink(_VERDICTS[one.verdict].format(agent=found.agent), HEAD))
     if found.contradicted:
@@ -333,7 +333,7 @@ def comparison_sheet(paper: Paper, found: "AgentComparison") -> None:
 
 
 def _span(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f" (95 % interval {interval[0]:+.4g} to {interval[1]:+.4g})"
+    return "" if interval is None else f" (95 % interval {interval[0]:+z.4g} to {interval[1]:+z.4g})"
 
 
 _FORMS = {"yes_no": "Yes or no", "classes": "Several classes", "number": "Numbers"}
@@ -380,8 +380,9 @@ def calibration_sheet(paper: Paper, found: "Calibration") -> None:
         table.add_row(f"{band.low}–{band.high - 1}", str(band.count), *told)
     paper.sheet(table)
     if found.brier is not None and found.base_brier is not None:
-        paper.put(f"Brier score {found.brier:.3f}, base rate {found.base_brier:.3f}: better by {found.skill_words}.")
-    for title, groups in (("agent", found.by_agent), ("symbol", found.by_symbol), ("regime", found.by_regime)):
+        paper.put(f"Brier score {found.brier:.3f}, base rate {found.base_brier:.3f}: {found.skill_words}.")
+    of = "card type" if found.scores else "symbol"
+    for title, groups in (("agent", found.by_agent), (of, found.by_symbol), ("regime", found.by_regime)):
         _groups(paper, title, groups)
     for one in found.scores:
         paper.put(f"{_FORMS[one.form]}, {one.count}: {_form_scores(one)}.")
@@ -395,12 +396,13 @@ def calibration_sheet(paper: Paper, found: "Calibration") -> None:
 def _groups(paper: Paper, title: str, groups: Sequence["Counted"]) -> None:
     if not groups:
         return
-    table = columns(title, "count", "came right", "95 % interval", "R each", text=0)
+    in_r = ["R each"] if any(one.expectancy is not None for one in groups) else []
+    table = columns(title, "count", "came right", "95 % interval", *in_r, text=0)
     for one in groups:
         right = "too few" if one.hit_rate is None else f"{one.hit_rate:.0%}"
         span = "" if one.interval is None else "–".join(str(round(100 * edge)) for edge in one.interval)
-        each = "" if one.expectancy is None else f"{one.expectancy:+z.2f}"
-        table.add_row(ink(one.name), str(one.count), right, span, each)
+        each = ["" if one.expectancy is None else f"{one.expectancy:+z.2f}"] if in_r else []
+        table.add_row(ink(one.name), str(one.count), right, span, *each)
     paper.sheet(table)
 
 

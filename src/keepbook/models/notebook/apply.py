@@ -176,7 +176,8 @@ def _ask_which(writer: Writer, step: TurnStep) -> list[Deed]:
         deeds = _ask_question(writer, replace(step, question=None), op="forget", content=content, memory_id=id)
     else:
         deeds = _ask_question(writer, step, op="forget", content=found[0][1], lines=found)
-    return [replace(deed, question="which", options=tuple(line for _, line in found)) for deed in deeds]
+    lines = tuple(line for _, line in found)
+    return [replace(deed, question="which", options=lines, whole=step.whole) for deed in deeds]
 
 
 def _ask_question(writer: Writer, step: TurnStep, **asked: Any) -> list[Deed]:

@@ -55,6 +55,7 @@ _MENDING = frozenset(map(stem, word_set("""
     sorry actually mean meant make made change changed should wait oops typo correction instead rather no not nope
 """)))  # fmt: skip
 """Words that only say that something is mended."""
+_CHANGING = frozenset(map(stem, word_set("change changed")))
 
 
 def says_more_than_a_value(line: QuotedLine) -> bool:
@@ -160,6 +161,17 @@ def is_same_value(scene: Scene, clause: Clause, old: Target) -> bool:
         return False
     value, there = scene.turn.text[new[0] : new[1]], old.content[place[0] : place[1]]
     return bool(tokens(value)) and tokens(value) == tokens(there)
+
+
+def adds_no_words(clause: Clause, old: Target) -> bool:
+    """Whether a clause has no word of content that the line lacks, but for those that only say that it mends; who says
+    that something has changed does not repeat it."""
+    return set(content_words(clause.text)) <= (_MENDING - _CHANGING) | set(content_words(old.content))
+
+
+def brings_figures(line: str, words: str) -> bool:
+    """Whether words have a number that a line lacks."""
+    return not numbers(words) <= numbers(line)
 
 
 def _may_exchange(clause: Clause, old: Target, gone: str, value: str) -> bool:

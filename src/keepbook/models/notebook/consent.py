@@ -18,7 +18,7 @@ def answer_steps(scene: Scene, said: TurnAnswer | None) -> list[TurnStep] | None
         return [TurnStep("answer", 0, len(scene.turn.text), proposal="off", choice=said.kind)]
     if not scene.questions:
         return None
-    chosen = _chosen(scene.questions, said)
+    chosen = _chosen(scene, said)
     return [_step(scene, question, choice) for question, choice in chosen] if chosen else None
 
 
@@ -46,12 +46,13 @@ def _step(scene: Scene, question: Proposal, choice: str) -> TurnStep:
     return TurnStep("answer", 0, len(scene.turn.text), proposal=question.id, choice=choice)
 
 
-def _chosen(questions: Sequence[Proposal], said: TurnAnswer) -> list[tuple[Proposal, str]]:
+def _chosen(scene: Scene, said: TurnAnswer) -> list[tuple[Proposal, str]]:
+    questions = scene.questions
     if said.kind == "number":
         known = numbered(questions)
         return [known[said.number - 1]] if said.number and said.number <= len(known) else []
     if len(questions) == 1:
-        return _choice_of(questions[0], said)
+        return _choice_of(questions[0], said, whole=questions[0].id in scene.wholes)
     if said.kind in ("all_yes", "both"):
         return [(one, YES[one.question]) for one in questions if _has_yes(one)]
     if said.kind == "all_no":
@@ -81,9 +82,12 @@ def _has_yes(question: Proposal) -> bool:
     return question.question != "which"
 
 
-def _choice_of(question: Proposal, said: TurnAnswer) -> list[tuple[Proposal, str]]:
-    if said.kind in ("yes", "all_yes"):
-        return [(question, YES[question.question])] if _has_yes(question) else []
+def _choice_of(question: Proposal, said: TurnAnswer, *, whole: bool) -> list[tuple[Proposal, str]]:
+    """What an answer chooses of one question. `whole`: it asks about all lines of a topic, so that yes means all."""
+    if said.kind == "all_yes" or (said.kind == "yes" and (whole or _has_yes(question))):
+        return [(question, YES[question.question])]
+    if said.kind == "yes":
+        return []
     if said.kind in ("no", "all_no"):
         return [(question, NO[question.question])]
     names = [one.choice for one in _choices(question)]

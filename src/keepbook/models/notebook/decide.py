@@ -9,35 +9,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from keepbook.book.text.opposites import opposite, same_saying
-from keepbook.book.text.topics import topics_named_in
-from keepbook.book.text.words import fold_text, polarity
+from keepbook.book.text.topics import find_topics
+from keepbook.book.text.words import polarity
 from keepbook.extension import load_part
 from keepbook.models.notebook import change
-from keepbook.models.notebook.compatible_steps import compatible_steps
 from keepbook.models.notebook.consent import answer_steps
-from keepbook.models.notebook.heard import is_heard, judge_clause
-from keepbook.models.notebook.lists.answers import whole_answer
-from keepbook.models.notebook.lists.matters import has_words_of, lines_named, named_elsewhere, same_lines
+from keepbook.models.notebook.heard import is_heard
+from keepbook.models.notebook.judged_turn import JudgedTurn
+from keepbook.models.notebook.lists.answers import opens_with_answer, whole_answer
 from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_turn
-from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
-from keepbook.models.notebook.quote import is_fragment, is_hushed, is_shred, may_stand, quotation
-from keepbook.models.notebook.read import OWN, Clause, Understood
+from keepbook.models.notebook.order_steps import keep_named, keep_pointed, never_steps, withdraw_steps
+from keepbook.models.notebook.quote import quotation
+from keepbook.models.notebook.read import Clause, Understood
 from keepbook.models.notebook.reply.phrases import asks
-from keepbook.models.notebook.values import NEW, NOTEBOOK, QuotedLine, Scene, Target, TurnStep
+from keepbook.models.notebook.values import NEW, NOTEBOOK, Scene, Target, TurnStep
 from keepbook.models.reader.moves import MoveBars
 
 MOST_QUESTIONS = 3
 """So many questions a chat puts; the rest wait in Review."""
-MOST_OPTIONS = 5
-MOST_OF_TOPIC = 20
-"""So many lines of a topic are listed when it is to be forgotten or banned."""
 STATEMENTS = ("say", "change", "end", "talk")
 BEYOND_DOUBT = 0.95
 FEW_WORDS = 8
 """So many words at most only name one of several."""
 IDLE = 0.75
 """From which likelihood on a clause is talk, whatever the reader finds worth keeping in it."""
-_EVERYTHING = frozenset({"everything", "all", "me", "it all", "all of it", "everything about me", "all about me"})
 
 
 def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: bool = True) -> list[TurnStep]:
@@ -72,49 +67,37 @@ def _asks_extension(scene: Scene, text: str) -> bool:
     return any(load_part(asks_for)(text, "en") for one in named for asks_for in one.asks)
 
 
-def _contradicts(line: str, words: str) -> bool:
-    """Whether words that point at a line say no to it: opposites are not repeats, however sure the pointer is."""
-    return polarity(line) != polarity(words) or opposite(line, words)
+def _is_repeat(line: str, words: str) -> bool:
+    """Whether words that surely point at a line can be a repeat of it: they neither say no to it (opposites are not
+    repeats) nor bring a number that it lacks."""
+    if polarity(line) != polarity(words) or opposite(line, words):
+        return False
+    return not change.brings_figures(line, words)
 
 
-class _Turn:
+class _Turn(JudgedTurn):
     """The clauses of one turn, decided one after the other."""
-
-    def __init__(
-        self,
-        scene: Scene,
-        clauses: Sequence[Clause],
-        bars: MoveBars,
-        orders: Sequence[Order],
-        *,
-        changes: bool,
-        learned: bool,
-    ) -> None:
-        self.scene, self.clauses, self.bars, self.changes = scene, clauses, bars, changes
-        self.orders, self.learned = orders, learned
-        self.judged = [judge_clause(clause, self._order_in(clause), bars, learned=learned) for clause in clauses]
-        self.targets = {one.id: one for one in scene.targets}
 
     def only_tells(self, at: int) -> bool:
         """Whether a clause is a statement, which orders and answers nothing."""
-        return self.judged[at].act in STATEMENTS and self._order_in(self.clauses[at]) is None
+        return self.judged[at].act in STATEMENTS and self.order_in(self.clauses[at]) is None
 
     def clause_steps(self, at: int) -> list[TurnStep]:
         clause, judged = self.clauses[at], self.judged[at]
-        order = self._order_in(clause)
+        order = self.order_in(clause)
         if order is not None and self._tells_to_keep(clause, order) and judged.act != "ask":
-            return self._keep_rest(clause, order)
+            return keep_named(self, clause, order)
         match judged.act:
             case "withdraw" if judged.likely:
-                return self._withdraw(at)
+                return withdraw_steps(self, at)
             case "never" if judged.likely:
-                return self._never(at)
+                return never_steps(self, at)
             case "undo" if judged.sure:
                 return [TurnStep("undo", clause.start, clause.end)]
             case "off" if judged.sure and self._is_ordered_off(clause):
                 return [TurnStep("off", clause.start, clause.end)]
             case "keep" if judged.sure:
-                return self._keep_pointed(at)
+                return keep_pointed(self, at)
             case "change" | "end" if judged.likely and self.changes:
                 return self._change_steps(at)
             case "answer" if judged.sure:
@@ -130,7 +113,7 @@ class _Turn:
 
     def _is_ordered_off(self, clause: Clause) -> bool:
         """To keep nothing for a whole turn, an order must say so in so many words, or be beyond doubt."""
-        order = self._order_in(clause)
+        order = self.order_in(clause)
         return clause.move.acts["off"] >= BEYOND_DOUBT or (order is not None and order.act == "off")
 
     def edit(self, target: Target) -> list[TurnStep]:
@@ -162,130 +145,6 @@ class _Turn:
             return False
         return told or found.exchange is not None or meant.verdict != "leave"
 
-    # Lines that are pointed at
-
-    def targets_of(self, clause: Clause, bar: float, *kinds: str) -> list[Target]:
-        """The lines that a clause points at, the likeliest first."""
-        chances = sorted(clause.move.points.items(), key=lambda item: -item[1])
-        found = [self.targets[id] for id, chance in chances if chance >= bar and id in self.targets]
-        return [one for one in found if not kinds or one.kind in kinds]
-
-    def pointed_clauses(self, clause: Clause, bar: float) -> list[int]:
-        """The clauses of this turn that a clause points at."""
-        chances = clause.move.points.items()
-        return [int(id.removeprefix(OWN)) for id, chance in chances if id.startswith(OWN) and chance >= bar]
-
-    # Orders
-
-    def _withdraw(self, at: int) -> list[TurnStep]:
-        clause, judged = self.clauses[at], self.judged[at]
-        order = self._order_in(clause)
-        matter = self._matter(order)
-        if order is not None and fold_text(matter) in _EVERYTHING:
-            return [TurnStep("erase", clause.start, clause.end)]
-        if (ahead := self._ahead(at)) is not None:
-            return [ahead]
-        named = lines_named(order, matter, self.scene.targets)
-        if self.scene.topic_lines and topic_groups_of(matter) and not same_lines(named, self.scene.topic_lines):
-            return [self._ask_topic(clause, matter)]
-        meant = named or self.targets_of(clause, self.bars.point_sure)
-        here = self.pointed_clauses(clause, self.bars.point_sure)
-        if meant and (others := named_elsewhere(matter, meant, self.scene.targets)):
-            lines = tuple([*meant, *others][:MOST_OPTIONS])
-            return [TurnStep("which", clause.start, clause.end, targets=lines, question="which", matter=matter)]
-        if judged.sure and (meant or here) and has_words_of(matter, meant):
-            return [self._withdraw_step(clause, meant, here, matter)]
-        maybe = (named or self.targets_of(clause, self.bars.point_likely, "memory", "offered"))[:MOST_OPTIONS]
-        if maybe:
-            return [TurnStep("which", clause.start, clause.end, targets=tuple(maybe), question="which", matter=matter)]
-        if judged.sure:
-            return [TurnStep("withdraw", clause.start, clause.end, matter=matter)]
-        return []
-
-    def _order_in(self, clause: Clause, *acts: str) -> Order | None:
-        """The first order that begins in the clause, of these acts or of any."""
-        inside = (one for one in self.orders if clause.start <= one.start < clause.end)
-        return next((one for one in inside if not acts or one.act in acts), None)
-
-    def _matter(self, order: Order | None) -> str:
-        """What an order names, in the person's words, without the reason that may follow."""
-        if order is None:
-            return ""
-        words = self.scene.turn.text[order.rest_start : order.rest_end]
-        named, _, reason = words.partition(",")
-        return (words if is_fragment(reason) else named).strip(" .,!?")
-
-    def _ahead(self, at: int) -> TurnStep | None:
-        """ "Don't keep this": the statements of the same turn that it stands beside."""
-        clause = self.clauses[at]
-        if clause.move.ahead < self.bars.ahead_sure:
-            return None
-        beside = self.clauses[at + 1 :] or self.clauses[:at]
-        taken = tuple((self.scene.turn.number, one.start, one.end) for one in beside)
-        return TurnStep("withdraw", clause.start, clause.end, withdrawn=taken) if taken else None
-
-    def _withdraw_step(self, clause: Clause, meant: Sequence[Target], here: Sequence[int], matter: str) -> TurnStep:
-        number = self.scene.turn.number
-        taken = [(number, self.clauses[at].start, self.clauses[at].end) for at in here]
-        for one in meant:
-            if one.thread_id == self.scene.thread_id or one.kind == "said":
-                taken += [(span.turn, span.start, span.end) for span in one.spans if span.kind == "said"]
-        return TurnStep(
-            "withdraw", clause.start, clause.end, targets=tuple(meant), withdrawn=tuple(taken), matter=matter
-        )
-
-    def _never(self, at: int) -> list[TurnStep]:
-        clause, judged = self.clauses[at], self.judged[at]
-        order = self._order_in(clause, "never")
-        topics = topics_of(self._matter(order)) if order is not None else tuple(topics_named_in(clause.text))
-        if not topics or not judged.sure:
-            return []
-        ban = TurnStep("never", clause.start, clause.end, topics=topics)
-        return [ban, self._ask_topic(clause)] if self.scene.topic_lines else [ban]
-
-    def _ask_topic(self, clause: Clause, matter: str = "") -> TurnStep:
-        """Whether what the book has of a topic is to go."""
-        lines = self.scene.topic_lines[:MOST_OF_TOPIC]
-        return TurnStep("which", clause.start, clause.end, targets=lines, question="which", matter=matter)
-
-    def _keep_rest(self, clause: Clause, order: Order) -> list[TurnStep]:
-        """ "Remember that my flight is on the 14th": what stands behind the order, on the person's word; where not
-        all of it may stand, the clause of the order."""
-        for end in (order.rest_end, min(order.rest_end, clause.end)):
-            rest = replace(clause, start=order.rest_start, end=end, text=self.scene.turn.text[order.rest_start : end])
-            line = quotation(self.scene, rest, ordered=True)
-            if line is not None and self._may_keep(line):
-                return [self._keep_step(rest, line, sure=True)]
-        return []
-
-    def _keep_pointed(self, at: int) -> list[TurnStep]:
-        """ "Remember that": a line that was offered or said is kept on the person's word."""
-        clause = self.clauses[at]
-        if self._next_statement(at) is not None:
-            return []  # the statement that follows is kept as ordered
-        if at > 0 and self._order_in(clause) is not None:
-            return self._new(at - 1, ordered=True)  # "…. Please note that."
-        for one in self.targets_of(clause, self.bars.point_sure):
-            if one.kind == "offered":
-                return [TurnStep("answer", clause.start, clause.end, proposal=one.id, choice="keep")]
-            if one.kind == "said":
-                return self._keep_said(clause, one)
-        here = self.pointed_clauses(clause, self.bars.point_sure)
-        if here:
-            return self._new(here[0], ordered=True)
-        before = [one for one in range(at) if self._states(one)]
-        return self._new(before[-1], ordered=True) if before else []
-
-    def _keep_said(self, clause: Clause, one: Target) -> list[TurnStep]:
-        made = QuotedLine(one.spans, one.content, self.scene.preset.default_category, ordered=True, score=1.0)
-        return [TurnStep("keep", clause.start, clause.end, quotation=made)]
-
-    def _next_statement(self, at: int) -> int | None:
-        return at + 1 if at + 1 < len(self.clauses) and self._states(at + 1) else None
-
-    def _states(self, at: int) -> bool:
-        return self.judged[at].act in ("say", "change") or self.clauses[at].verdict != "leave"
-
     # Statements
 
     def _is_ordered(self, at: int) -> bool:
@@ -296,45 +155,24 @@ class _Turn:
         ordered = self._is_ordered(at) or (clause.verdict != "leave" and is_standing(clause.text))
         if not ordered and (clause.verdict == "leave" or clause.move.acts["talk"] >= IDLE):
             return []
-        if _asks_extension(self.scene, clause.text):
+        if _asks_extension(self.scene, clause.text) or self._answers_freely(clause):
             return []  # the reply answers it
         lines = self.targets_of(clause, self.bars.point_sure, "memory")
-        known = [one for one in lines if not _contradicts(one.content, clause.text)]
+        known = [one for one in lines if _is_repeat(one.content, clause.text)]
         if known and self.judged[at].act == "say" and self.judged[at].sure:
             return [TurnStep("repeat", clause.start, clause.end, target=known[0])]
         if (again := self._said_again(clause)) is not None:
             return [TurnStep("repeat", clause.start, clause.end, target=again)]
-        return self._new(at, ordered=ordered)
+        return self.new_line(at, ordered=ordered)
+
+    def _answers_freely(self, clause: Clause) -> bool:
+        """ "Yes to the name, no to the money": words for an open question, which no list knows, are no line."""
+        return bool(self.scene.questions) and clause.verdict != "keep" and opens_with_answer(clause.text)
 
     def _said_again(self, clause: Clause) -> Target | None:
         """The line that says the same in the same words, also where the reader does not see it."""
         lines = [one for one in self.scene.targets if one.kind == "memory" and one.subject is None]
         return next((one for one in lines if same_saying(one.content, clause.text)), None)
-
-    def _new(self, at: int, *, ordered: bool) -> list[TurnStep]:
-        """A line of its own: written, offered or left, as the preset's consent has it."""
-        clause = self.clauses[at]
-        line = quotation(self.scene, clause, ordered=ordered)
-        if line is None or not self._may_keep(line) or not change.says_more_than_a_value(line):
-            return []
-        stated = self.judged[at].act != "talk"
-        sure = ordered or (clause.verdict == "keep" and line.standing and stated)
-        if not sure and self.learned and is_shred(line):
-            return []
-        return [self._keep_step(clause, line, sure=sure)]
-
-    def _keep_step(self, clause: Clause, line: QuotedLine, *, sure: bool) -> TurnStep:
-        asks_first = self.scene.preset.consent == "ask" and not line.ordered
-        if sure and not asks_first:
-            return TurnStep("keep", clause.start, clause.end, quotation=line)
-        return TurnStep("offer", clause.start, clause.end, quotation=line, question="keep")
-
-    def _may_keep(self, line: QuotedLine) -> bool:
-        if not all(may_stand(self.scene, span) for span in line.spans if span.kind != "question"):
-            return False
-        if is_hushed(self.scene, line.content):
-            return False
-        return line.ordered or fold_text(line.content) not in self.scene.declined
 
     # Changes
 
@@ -350,7 +188,7 @@ class _Turn:
             return self._statement(at)
         if maybe[0].kind == "offered":
             return self._offered_anew(at, maybe[0])
-        if maybe[0].id.startswith(NEW) or self._order_in(clause, "change"):
+        if maybe[0].id.startswith(NEW) or self.order_in(clause, "change"):
             sure = maybe[:1]  # nobody has written it yet, or it is the person's order: nothing is lost
         done = judged.sure and len(sure) == 1
         if judged.act == "end":
@@ -363,7 +201,7 @@ class _Turn:
         if self.judged[at].act == "end":
             return [TurnStep("withdraw", clause.start, clause.end, targets=(old,))]
         line = change.offered_anew(self.scene, clause, old, self.bars)
-        if line is None or not self._may_keep(line):
+        if line is None or not self.may_keep(line):
             return self._statement(at)
         return [TurnStep("offer", clause.start, clause.end, target=old, quotation=line, question="keep")]
 
@@ -379,27 +217,47 @@ class _Turn:
 
     def _replace_steps(self, at: int, old: Target, done: bool) -> list[TurnStep]:
         clause = self.clauses[at]
-        if self._order_in(clause, "change"):
+        if self.order_in(clause, "change"):
             found = change.exchange_value(self.scene, clause, old, self.bars)
         else:
             found = change.next_version(self.scene, clause, old, self.bars)
         step = TurnStep("change", clause.start, clause.end, target=old, mistake=self._is_mistake(clause))
         if found is None or not self._may_say(found):
             return self._statement(at)
-        repeats = found.quotation is not None and same_saying(old.content, found.quotation.content)
-        meant = clause.move.points.get(old.id, 0.0) >= self.bars.point_sure
-        if repeats or (meant and change.is_same_value(self.scene, clause, old)):
+        if self._says_the_same(clause, old, found):
             return [TurnStep("repeat", clause.start, clause.end, target=old)]
+        if change.is_same_value(self.scene, clause, old):
+            return self._statement(at)
         if not done and not change.is_related(clause, old, self.bars):
             return self._statement(at)
         step = replace(step, exchange=found.exchange, content=found.content)
         if found.beside:
-            return [*self._new(at, ordered=False), replace(step, act="which", question="over")]
-        step = replace(step, quotation=found.quotation)
-        return [step] if done and found.certain else [replace(step, act="which", question="change")]
+            return [*self.new_line(at, ordered=False), replace(step, act="which", question="over")]
+        if done and found.certain:
+            return [replace(step, quotation=found.quotation)]
+        return self._beside_and_asked(at, replace(step, quotation=found.quotation))
+
+    def _beside_and_asked(self, at: int, step: TurnStep) -> list[TurnStep]:
+        """A change that is not sure: words that can stand alone are kept beside the line, which is asked about; else
+        it is asked whether the line is to say them."""
+        unwritten = step.target is not None and step.target.id.startswith(NEW)
+        stands = step.quotation is not None and not unwritten
+        beside = self.new_line(at, ordered=False) if stands else []
+        if not any(one.act == "keep" for one in beside):
+            return [replace(step, act="which", question="change")]
+        since = beside[0].quotation.valid_from if beside[0].quotation is not None else None
+        asked = TurnStep("which", step.start, step.end, target=step.target, until=since, question="over")
+        return [*beside, asked]
+
+    def _says_the_same(self, clause: Clause, old: Target, found: change.NextVersion) -> bool:
+        if found.quotation is not None and same_saying(old.content, found.quotation.content):
+            return True
+        meant = clause.move.points.get(old.id, 0.0) >= self.bars.point_sure
+        again = change.is_same_value(self.scene, clause, old) and change.adds_no_words(clause, old)
+        return meant and again
 
     def _may_say(self, found: change.NextVersion) -> bool:
-        return found.quotation is None or self._may_keep(found.quotation)
+        return found.quotation is None or self.may_keep(found.quotation)
 
     def _is_mistake(self, clause: Clause) -> bool:
         return clause.move.mistake >= self.bars.mistake_sure
@@ -407,11 +265,11 @@ class _Turn:
     def _repair_steps(self, at: int, other: int) -> list[TurnStep]:
         """A slip mended in the turn that made it: the earlier clause with the value exchanged."""
         line = change.repair_slip(self.scene, self.clauses[other], self.clauses[at])
-        if line is None or not self._may_keep(line):
+        if line is None or not self.may_keep(line):
             return self._statement(at)
         taken = ((self.scene.turn.number, self.clauses[other].start, self.clauses[other].end),)
         sure = self.judged[at].sure
-        return [replace(self._keep_step(self.clauses[at], line, sure=sure), withdrawn=taken)]
+        return [replace(self.keep_step(self.clauses[at], line, sure=sure), withdrawn=taken)]
 
     def _answer_steps(self, at: int) -> list[TurnStep]:
         """A learned answer: it names the choice of one open question for sure, or the question stays open."""
@@ -425,3 +283,38 @@ class _Turn:
         if len(chosen) != 1:
             return []
         return [TurnStep("answer", clause.start, clause.end, proposal=chosen[0][0], choice=chosen[0][1])]
+
+
+# Which steps of one turn can be done together
+
+
+def compatible_steps(steps: Sequence[TurnStep], scene: Scene) -> list[TurnStep]:
+    """The steps of a turn, without those that another step makes needless or forbids."""
+    return [step for step in _once_each(steps) if _may_stand_beside(step, steps, scene)]
+
+
+def _once_each(steps: Sequence[TurnStep]) -> list[TurnStep]:
+    """The steps, without an offer of words that another step keeps, or an earlier one offers."""
+    kept = [one.quotation.content for one in steps if one.act != "offer" and one.quotation is not None]
+    found: list[TurnStep] = []
+    for step in steps:
+        if step.act == "offer" and step.quotation is not None:
+            if any(step.quotation.content in other for other in kept):
+                continue
+            kept.append(step.quotation.content)
+        found.append(step)
+    return found
+
+
+def _may_stand_beside(step: TurnStep, steps: Sequence[TurnStep], scene: Scene) -> bool:
+    """Nothing is kept of words that the same turn takes back, of a topic it forbids, or while it asks for no memory."""
+    if step.quotation is None:
+        return True
+    if any(other.act == "off" for other in steps):
+        return False
+    words = step.quotation.content
+    if any(find_topics(words, other.topics, scene.sense) for other in steps if other.act == "never"):
+        return False
+    number = scene.turn.number
+    taken = [span for other in steps if other is not step for span in other.withdrawn if span[0] == number]
+    return not any(step.start < end and start < step.end for _, start, end in taken)

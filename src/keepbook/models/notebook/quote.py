@@ -17,6 +17,7 @@ from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.sentences import is_abbreviation, sentences
 from keepbook.book.text.topics import find_topics
 from keepbook.book.text.words import content_words, fold_text, tokens, word_set
+from keepbook.models.notebook.lists.kin import NEEDS_NAME, leading_pronoun, people_named, whom_it_means
 from keepbook.models.notebook.read import CONTEXT, Clause
 from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, QuotedLine, Scene
 from keepbook.models.reader.moves import Need
@@ -25,6 +26,8 @@ LONGEST = 200
 LONGEST_QUESTION = 120
 NEEDED, QUESTION_NEEDED = 0.5, 0.25
 """From which likelihood on other words are taken along, and the question that was answered."""
+NAMED_WITHIN = 400
+"""So many letters before "she" are looked through for whom it means."""
 LEAD = 2
 """Words of content at most before an answer: "yes, well" before "about 48k a year"."""
 FEW_WORDS = 3
@@ -196,7 +199,28 @@ def _spans_needed(scene: Scene, clause: Clause, own: Span, *, ordered: bool) -> 
         if span is None:
             return None
         found.append(span)
-    return tuple(found)
+    return tuple(found) if found or complete else _person_needed(scene, own)
+
+
+def _person_needed(scene: Scene, own: Span) -> tuple[Span, ...] | None:
+    """Who is meant by a clause that begins with "she": the only one who fits and was named before it, in this turn or
+    the person's last. None where nobody can tell."""
+    text = scene.texts[own.turn]
+    pronoun = leading_pronoun(text[own.start : own.end])
+    if not pronoun:
+        return ()
+    earlier = [one for one in scene.turns[:-1] if one.role == "user"][-1:]
+    ends = [(own.turn, text, own.start), *((one.number, one.text, len(one.text)) for one in earlier)]
+    for turn, words, end in ends:
+        start = max(0, end - NAMED_WITHIN)
+        near = words[start:end]
+        if not any(people_named(near)):
+            continue
+        if (meant := whom_it_means(pronoun, near)) is None:
+            break
+        span = Span(turn, start + meant.start, start + meant.end, "along")
+        return (span,) if may_stand(scene, span) else None
+    return None if pronoun in NEEDS_NAME else ()
 
 
 def _answered_question(scene: Scene, own: Span) -> Span | None:

@@ -65,6 +65,8 @@ class Scene:
     targets: tuple[Target, ...] = ()
     questions: tuple[Proposal, ...] = ()
     """What the last reply asked and nobody has answered."""
+    wholes: frozenset[str] = frozenset()
+    """Those of them that ask about all lines of a topic."""
     asked: int = 0
     """How many questions this chat has put so far."""
     declined: frozenset[str] = frozenset()
@@ -133,6 +135,8 @@ class TurnStep:
     """Letters taken back: turn, from, to."""
     choice: str = ""
     proposal: str = ""
+    whole: bool = False
+    """Of "which": the person named all of the lines, as a topic."""
 
     @property
     def is_order(self) -> bool:
@@ -169,6 +173,8 @@ class Deed:
     unquoted: tuple[str, ...] = ()
     """Proposals that keep recall from quoting those chats."""
     options: tuple[str, ...] = ()
+    whole: bool = False
+    """Whether all of these options were named, as a topic."""
     failed: str = ""
     quoted: bool = False
     unread: bool = False

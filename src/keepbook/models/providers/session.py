@@ -49,13 +49,16 @@ NO_KEY = "none"
 
 
 @asynccontextmanager
-async def open_session(address: Address) -> AsyncIterator["ModelSession"]:
-    """A session for one piece of work. Its connections end with it: they belong to the event loop that made them."""
+async def open_session(
+    address: Address, *, transport: httpx2.AsyncBaseTransport | None = None
+) -> AsyncIterator["ModelSession"]:
+    """A session for one piece of work. Its connections end with it: they belong to the event loop that made them. With
+    a `transport` nothing else is connected to."""
     if address.key is None and address.base_url is None:
         variable = f"{address.kind.upper()}_API_KEY"
         raise ModelFailed(f"the model {address.name} needs a key; set {variable}", cause="key")
     with failing(address):
-        outward = await _outward(address)
+        outward = await _outward(address) if transport is None else {"transport": transport}
     if address.kind == "anthropic":
         # Each provider's library takes a second to load, so only the one in use is.
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, Timeout

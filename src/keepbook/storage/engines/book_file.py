@@ -35,6 +35,8 @@ class FileConnection(WatchedConnection):
     file: FileIdentity
     place: tuple[FileIdentity, ...] | None = None
     """The file, its log and the index, once the connection has read its file."""
+    is_set_aside = False
+    """Whether it is a parent's, and nothing is to be done with it here."""
 
     def close(self) -> None:
         """The last one to close empties its log into the file and deletes it: not where others have made a new one."""
@@ -92,6 +94,7 @@ def set_open_files_aside() -> None:
     for conn in _OPEN.living():
         _OPEN_AT_FORK.add(conn.file)
         keep_for_ever(conn)
+        conn.is_set_aside = True
         for name in ("commit", "rollback", "execute", "executemany", "executescript", "cursor", "backup", "close"):
             setattr(conn, name, _refused_call(conn.path))
     _OPEN.clear()

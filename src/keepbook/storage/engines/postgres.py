@@ -30,6 +30,7 @@ from keepbook.storage.guard_rules import is_scoped
 from keepbook.storage.installed import Record, read_record, table_set, to_install
 from keepbook.storage.prepared_statement import driver_of
 from keepbook.storage.transactions.savepoints import WaitsFor
+from keepbook.storage.transactions.signal_safe import signal_safe
 
 APP_ROLE = "keepbook_app"
 
@@ -167,38 +168,44 @@ class Postgres:
         if self._pooled:  # what a connection is, it says at the beginning of a transaction
             with self.unscoped(writes=False) as conn:
                 return ask(conn)
-        conn, found = self._connect_and_ask(ask)
-        conn.close()
-        return found
+        held: list[Connection] = []
+        try:
+            return self._connect_and_ask(ask, held)
+        except BaseException:
+            _roll_back(held)
+            raise
+        finally:
+            _let_go(held)
 
-    @contextmanager
+    @signal_safe
     def _begin(self, how: SQL, first: Composable) -> Iterator[Connection]:
         beginning = how + self._anew + first
-        conn, _ = self._connect_and_ask(lambda conn: driver_of(conn).execute(beginning, prepare=False))
-        with conn:
-            driver = driver_of(conn)
-            try:
-                yield conn
-                driver.commit()
-            except BaseException:
-                _roll_back(conn)
-                raise
+        held: list[Connection] = []
+        try:
+            self._connect_and_ask(lambda conn: driver_of(conn).execute(beginning, prepare=False), held)
+            driver = driver_of(held[0])
+            yield held[0]
+            driver.commit()
+        except BaseException:
+            _roll_back(held)
+            raise
+        finally:
+            _let_go(held)
 
-    def _connect_and_ask(self, ask: Callable[[Connection], Found]) -> tuple[Connection, Found]:
-        """A connection, and the answer to the first that it is asked. One that has fallen while it rested is not alone:
-        then all are made anew, once."""
+    def _connect_and_ask(self, ask: Callable[[Connection], Found], held: list[Connection]) -> Found:
+        """The answer to the first that a connection is asked, which is `held` then. One that has fallen while it rested
+        is not alone: then all are made anew, once."""
         anew = False
         while True:
-            conn = self._engine.connect()
-            driver = driver_of(conn)
+            held.append(self._engine.connect())
+            driver = driver_of(held[0])
             try:
-                return conn, ask(conn)
+                return ask(held[0])
             except BaseException:
-                fallen = driver.closed
-                _roll_back(conn)
-                conn.close()
-                if anew or not fallen:
+                if anew or not driver.closed:
                     raise
+            _roll_back(held)
+            _let_go(held)
             self._engine.dispose()
             anew = True
 
@@ -284,20 +291,29 @@ class Postgres:
             driver.close()
 
 
-def _roll_back(conn: Connection) -> None:
+def _roll_back(held: Sequence[Connection]) -> None:
     """Take back what was begun. Where a signal came before the answer, the server is still at it: it is told to stop,
     or it would take a lock for nobody, and the connection is given up."""
-    if conn.invalidated:  # Core gave it up when it saw the signal
-        return
-    driver: Any = driver_of(conn)
-    try:
-        if driver.info.transaction_status == TransactionStatus.ACTIVE:
-            driver.cancel_safe(timeout=CANCEL_SECONDS)
+    for conn in held:
+        if conn.invalidated:  # Core gave it up when it saw the signal
+            return
+        driver: Any = driver_of(conn)
+        try:
+            if driver.info.transaction_status == TransactionStatus.ACTIVE:
+                driver.cancel_safe(timeout=CANCEL_SECONDS)
+                conn.invalidate()
+            else:
+                driver.rollback()
+        except psycopg.Error:  # it fell on the way, and the server has taken back what was begun
             conn.invalidate()
-        else:
-            driver.rollback()
-    except psycopg.Error:  # it fell on the way, and the server has taken back what was begun
-        conn.invalidate()
+        except BaseException:  # a signal came in the middle of that: the server takes it back where nobody is
+            conn.invalidate()
+            raise
+
+
+def _let_go(held: list[Connection]) -> None:
+    while held:
+        held.pop().close()
 
 
 def upgrade_server(address: str, extensions: Sequence[Extension] = ()) -> list[str]:

@@ -29,6 +29,7 @@ from keepbook.storage.installed import Record, read_record, to_install
 from keepbook.storage.prepared_statement import driver_of
 from keepbook.storage.schema import install
 from keepbook.storage.transactions.savepoints import WaitsFor
+from keepbook.storage.transactions.signal_safe import signal_safe
 
 IN_MEMORY = ":memory:"
 WAIT_MILLISECONDS = 100
@@ -233,15 +234,15 @@ class Sqlite:
         if self._inherited:
             raise forked("after this book in memory was made; open another here, or keep the book in a file")
 
-    @contextmanager
+    @signal_safe
     def _begin(self, mode: str) -> Iterator[Connection]:
         # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's.
         with self._turn, _Passage() as inside:
-            conn = self._take_begun(mode, inside)
-            driver = driver_of(conn)
-            watched = mode == "IMMEDIATE" and not self._in_memory
-            check = driver.check_in_place if watched else _stays
             try:
+                conn = self._take_begun(mode, inside)
+                driver = driver_of(conn)
+                watched = mode == "IMMEDIATE" and not self._in_memory
+                check = driver.check_in_place if watched else _stays
                 driver.failed = False
                 if watched:
                     driver.check_index()
@@ -250,10 +251,7 @@ class Sqlite:
                 driver.commit()
                 check()  # before anybody is told that it was kept
             except BaseException:
-                try:
-                    driver.rollback()
-                finally:
-                    self._give_back(conn)
+                self._abandon(inside)
                 raise
             self._leave(conn)
 
@@ -263,18 +261,29 @@ class Sqlite:
         until = time.monotonic() + self._busy_seconds
         while True:
             inside.enter()
-            conn = self._take()
+            conn = inside.conn = self._take()
             try:
                 self._begin_soon(driver_of(conn), mode)
                 return conn
-            except BaseException as error:
-                self._give_back(conn)
+            except sqlite3.OperationalError as error:
                 if not book_file.is_locked(error) or time.monotonic() >= until:
                     raise
+            self._abandon(inside)
             inside.leave()
+
+    def _abandon(self, inside: "_Passage") -> None:
+        """Take back what was begun, and let go of the connection."""
+        conn, inside.conn = inside.conn, None
+        if conn is not None:
+            try:
+                driver_of(conn).rollback()
+            finally:
+                self._give_back(conn)
 
     def _begin_soon(self, driver: WatchedConnection, mode: str) -> None:
         """Who has begun to write waits for nothing more, who reads may have to while the file is opened or closed."""
+        if driver.in_transaction:  # a signal kept somebody from ending it
+            driver.rollback()
         if not self._in_memory:
             driver.wait_for(WAIT_MILLISECONDS if mode == "IMMEDIATE" else self._patience)
         driver.execute(f"BEGIN {mode}")
@@ -326,11 +335,13 @@ class Sqlite:
             "sqlite://",
             creator=self._connect,
             isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
-            pool_reset_on_return=None,  # every transaction here ends itself
+            pool_reset_on_return=None,  # every transaction here ends itself, but for what `_take_back` finds
             hide_parameters=True,  # what was said stands in no error and no log
             **pool,
         )
         event.listen(engine, "handle_error", _stay_connected)
+        if not self._in_memory:
+            event.listen(engine, "reset", _take_back)
         return engine
 
     def _connect(self) -> sqlite3.Connection:
@@ -382,12 +393,13 @@ class Sqlite:
 
 
 class _Passage:
-    """Inside the gate, for as long as the block lasts and nobody has left before."""
+    """Inside the gate, for as long as the block lasts and nobody has left before; and the connection in hand."""
 
-    __slots__ = ("_is_inside",)
+    __slots__ = ("_is_inside", "conn")
 
     def __enter__(self) -> Self:
         self._is_inside = False
+        self.conn: Connection | None = None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -411,6 +423,12 @@ def _stay_connected(context: Any) -> None:
     """Core would close a connection that Ctrl-C cut short, and a book in memory with it. Here no server waits for the
     rest of a sentence: the transaction is rolled back, and the connection is as good as before."""
     context.is_disconnect = False
+
+
+def _take_back(driver: FileConnection, *_: object) -> None:
+    """End what was begun on a connection that comes back by itself, after a signal: it would keep the file's lock."""
+    if driver.in_transaction and not driver.is_set_aside:
+        driver.rollback()
 
 
 def _schema(conn: sqlite3.Connection) -> set[tuple[str, ...]]:

@@ -8,11 +8,11 @@ may have counted on it, is told.
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
 from keepbook.errors import Conflict
+from keepbook.storage.transactions.signal_safe import signal_safe
 
 Held = TypeVar("Held")
 Task = asyncio.Task[Any] | None
@@ -66,7 +66,7 @@ class OpenTransactions(threading.local, Generic[Held]):
         """Whatever is open on this thread, of any task."""
         return [*self._writing.values(), *self._viewing.values()]
 
-    @contextmanager
+    @signal_safe
     def hold_writing(self, opened: Held) -> Iterator[None]:
         task, of_thread = current_task(), self._writing
         block = _Block(self, task, _still_counting(_MADE_INSIDE.get()))
@@ -83,7 +83,7 @@ class OpenTransactions(threading.local, Generic[Held]):
                 # cannot be told from those made inside, so nobody is refused for it.
                 block.lost = True
 
-    @contextmanager
+    @signal_safe
     def hold_viewing(self, opened: Held) -> Iterator[None]:
         task, of_thread = current_task(), self._viewing
         before = of_thread.get(task)

@@ -8,12 +8,13 @@ and rolled back alone.
 
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, Literal, Protocol
 
 from sqlalchemy import Connection
 
 from keepbook.errors import Conflict, KeepbookError
+from keepbook.storage.transactions.signal_safe import signal_safe
 
 WaitsFor = Literal["owner", "writer", "anybody"]
 """Whom a transaction that writes waits for: who writes the same owner's book, who writes at all, or anybody. In the
@@ -59,7 +60,7 @@ def refuse_failed(engine: WatchedEngine, block: OpenBlock) -> None:
         raise transaction_failed(block.failed)
 
 
-@contextmanager
+@signal_safe
 def operation(engine: WatchedEngine, block: OpenBlock) -> Iterator[None]:
     """One operation inside the block: it is done, it has left nothing, or the block is spoiled."""
     refuse_failed(engine, block)
@@ -75,7 +76,7 @@ def operation(engine: WatchedEngine, block: OpenBlock) -> Iterator[None]:
         raise
 
 
-@contextmanager
+@signal_safe
 def savepoint(engine: WatchedEngine, block: OpenBlock) -> Iterator[None]:
     """A block inside the block. Raised through, it leaves nothing, and the outer one goes on."""
     refuse_failed(engine, block)

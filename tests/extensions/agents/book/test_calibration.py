@@ -118,6 +118,20 @@ def test_the_base_rate_is_the_one_known_before_each_forecast() -> None:
     assert many.skill.mean == pytest.approx(many.base_brier - many.brier)
 
 
+@pytest.mark.parametrize(("stated", "word"), [(90, "worse by 0.1"), (50, "better by 0.0")])
+def test_how_it_stands_to_the_base_rate_is_said_in_a_word(stated: float, word: str) -> None:
+    """Half of them came true, by turns."""
+    days = [f"{nth:02}" for nth in range(12)]
+    closed = [
+        ResolvedDecision("Bot", "", "", stated, came=nth % 2 == 0, day=day, decided_at=day, closed_at=f"{day}x")
+        for nth, day in enumerate(days)
+    ]
+    words = calibrate(closed, "forecast").skill_words
+    assert words.startswith(word)
+    assert "95 % interval of the gain, by days: " in words
+    assert calibrate(closed[:2] * 5, "forecast").skill_words.endswith(" on 2 days, too few for an interval")
+
+
 def test_nothing_gained_did_not_come_right() -> None:
     assert not ResolvedDecision("Desk", "ETH", "chop", 50, 0.0).right
 

@@ -33,6 +33,9 @@ def talk(kb: Keepbook) -> Any:
         ("stop remembering what I tell you about my ex", ("my ex",)),
         ("never remember anything about my ex", ("my ex",)),
         ("hör auf dir alles zu merken über Arbeit", ("work",)),
+        ("Please don't keep anything about my health.", ("health",)),
+        ("don't save stuff about my ex", ("my ex",)),
+        ("no guardes nada sobre mi salud", ("health",)),
         ("stop remembering", ()),
         ("stop remembering everything", ()),
         ("stop remembering what I tell you", ()),
@@ -44,6 +47,12 @@ def test_to_stop_for_a_topic_is_a_ban_and_no_switch(talk: Any, text: str, never:
     assert alice.choices.never == never
     assert ("Shall I switch memory off?" in reply) == (never == ())
     assert alice.choices.memory
+
+
+@pytest.mark.parametrize("text", ["don't keep that", "don't save anything", "don't remember anything about that"])
+def test_to_keep_out_what_was_said_is_no_ban(talk: Any, text: str) -> None:
+    alice, _ = talk(text)
+    assert alice.choices.never == ()
 
 
 @pytest.mark.parametrize(("answer", "left"), [("3", ("Plays the cello",)), ("1", BOOK[1:]), ("4", BOOK), ("no", BOOK)])

@@ -20,7 +20,7 @@ def test_a_model_is_hinted_at_once_a_day_whatever_the_chat(kb: Keepbook, clock: 
     clock.forward(hours=25)
     replies.append(say(kb, second, "qwerty asdf"))
     assert ["Settings → Model" in reply for reply in replies] == [True, False, False, True]
-    assert ["I am Keepbook's notebook" in reply for reply in replies] == [True, False, True, False]
+    assert ["I am your book" in reply for reply in replies] == [True, False, True, False]
 
 
 @pytest.fixture(scope="module")

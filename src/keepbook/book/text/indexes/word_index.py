@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Table, and_, bindparam, delete, func, insert, select, update
 
+from keepbook.book.text.for_models.lookalikes import as_latin
 from keepbook.book.text.for_models.unseen import drop_unseen
 from keepbook.book.text.opposites import matter_of
 from keepbook.book.text.quotation import bare_words
@@ -79,9 +80,9 @@ def likeness_keys(content: str, category: str | None) -> tuple[str, ...]:
 
 
 def put_away_key(content: str) -> str:
-    """The key by which the words of a memory that was put away are known again, whatever list, heading or quotation
-    they stand in."""
-    seen = drop_unseen(content)
+    """The key by which the words of a memory that was put away are known again as a reader sees them, whatever list,
+    heading or quotation they stand in."""
+    seen = as_latin(drop_unseen(content))
     words = bare_words(_without_marks_around(seen) or seen)
     return hashlib.blake2b(f"-{words}".encode(), digest_size=8).hexdigest()
 

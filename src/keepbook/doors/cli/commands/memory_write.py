@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from keepbook.doors.cli.sheets import import_sheet as imported_sheets
 from keepbook.doors.cli.sheets import memory as memory_sheets
 from keepbook.doors.cli.terminal.command import WRITE, Invocation, command
 from keepbook.doors.cli.terminal.labels import parse_metadata, tags
@@ -224,6 +223,7 @@ def undo(
         # SQLAlchemy is slow to load, and --help does not need it.
         from keepbook.book.ledger.loads import MEMORIES
         from keepbook.book.upkeep.take_back import take_back_load
+        from keepbook.doors.cli.sheets import import_sheet as imported_sheets
 
         taken = take_back_load(call.book, load)
         if taken.what == MEMORIES:

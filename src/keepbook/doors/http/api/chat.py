@@ -14,7 +14,6 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.chats.chat_facts import PERSONS_PART
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.face import NewTurn
 from keepbook.book.chats.notes import Note
@@ -28,7 +27,7 @@ from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL, document, problem_answers
 from keepbook.doors.http.stream import DESCRIBED, event
-from keepbook.errors import Invalid, KeepbookError
+from keepbook.errors import KeepbookError
 from keepbook.models.chat import Notice, ReplyStored, Talk
 from keepbook.models.model import TextDelta, ToolCalled
 from keepbook.models.notebook.open_questions import OpenQuestion, last_asked, open_questions
@@ -66,7 +65,7 @@ class ChangedThread(RequestBody):
 class NewMessage(RequestBody):
     text: str = Field("", description="Left out only with `go_on`, or `instead_of` a reply: it is written anew.")
     instead_of: int | None = Field(
-        None, ge=1, le=2**31 - 1, description="The last turn of the person, said anew; or the last reply."
+        None, ge=1, le=2**31 - 1, description="One of the last three turns of the person, said anew; or the last reply."
     )
     go_on: bool = Field(False, description="Without a text: go on with the last reply, where it broke off.")
     reply: bool = Field(True, description="false: only record it.")
@@ -297,8 +296,6 @@ async def say_in_chat(
 def add_turns(call: WriteChatsCall, id: ThreadIdPath, told: TurnsToAdd) -> Response:
     """Record several turns, all or none."""
     turns = [NewTurn(**turn.model_dump()) for turn in told.turns]
-    if any(turn.parts and PERSONS_PART in turn.parts for turn in turns):
-        raise Invalid(f"parts: {PERSONS_PART!r} marks what the person said at a door of ours", field="parts")
 
     def do(book: Any) -> AddedTurns:
         return AddedTurns(list(book.threads.get(id).add_all(turns, told.after)))

@@ -18,7 +18,7 @@ from keepbook.doors.http import problems
 from keepbook.doors.http.extension_routes import extension_routers
 from keepbook.doors.http.gate import GUARDED
 from keepbook.doors.http.web.account import api_docs, model_step, provider_sign_in, settings, sign_in, welcome
-from keepbook.doors.http.web.chat import chat, notes, question_forms, search
+from keepbook.doors.http.web.chat import chat, notes, question_forms, request_page, search
 from keepbook.doors.http.web.frame import sidebar
 from keepbook.doors.http.web.frame.assets import Assets
 from keepbook.doors.http.web.frame.extension_pages import check_places, join_places
@@ -33,6 +33,7 @@ ROUTERS = (
     welcome.router,
     chat.router,
     question_forms.router,
+    request_page.router,
     search.router,
     listing.router,
     memory_forms.router,

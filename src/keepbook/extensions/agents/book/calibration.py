@@ -114,7 +114,8 @@ class Calibration:
     `brier` is the mean squared distance of what was stated from what happened; `base_brier` what stating the share
     that was known before each decision would have scored; `skill` is how much better than that it was, decision by
     decision, with its interval by days. `words` are about the first `judged` resolved: 25, 50, 100, 200 … `looks`
-    counts re-examinations that moved the conviction, `looks_right` those that moved it towards what happened.
+    counts re-examinations that moved the conviction, `looks_right` those that moved it towards what happened. Of
+    forecasts `by_symbol` has the card types, and there is no `by_regime`.
     """
 
     resolved: int
@@ -145,14 +146,14 @@ class Calibration:
 
     @property
     def skill_words(self) -> str:
-        """The skill with its interval, in words; empty where there is none yet."""
+        """How much better than the base rate, or worse, with the interval of the skill; empty where there is none."""
         if self.skill is None:
             return ""
-        gained = f"{self.skill.mean:+.3f}".replace("-", "−")
+        gained = f"{'worse' if self.skill.mean < 0 else 'better'} by {abs(self.skill.mean):.3f}"
         if self.skill.low is None or self.skill.high is None:
             return f"{gained} on {self.skill.days} {'day' if self.skill.days == 1 else 'days'}, too few for an interval"
-        edges = " to ".join(f"{edge:+.3f}".replace("-", "−") for edge in (self.skill.low, self.skill.high))
-        return f"{gained}, 95 % interval by days {edges}"
+        edges = " to ".join(f"{edge:+z.3f}".replace("-", "−") for edge in (self.skill.low, self.skill.high))
+        return f"{gained} (95 % interval of the gain, by days: {edges})"
 
 
 # Rules
@@ -335,7 +336,7 @@ def of_forecasts(
         return share_by_days([one.came for one in some], [one.day(zone) for one in some])
 
     slices = slice_forecasts(counted, interval)
-    return replace(found, scores=scores_by_form(counted), slices=slices)
+    return replace(found, by_regime=(), scores=scores_by_form(counted), slices=slices)
 
 
 def forecast_rows(tx: Tx, agent_id: str | None = None, known_at: str | None = None) -> list[Any]:

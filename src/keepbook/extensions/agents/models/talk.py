@@ -28,7 +28,7 @@ from keepbook.models.model import BREAK, PromptMessage, ReplyEvent, ReplyFinishe
 from keepbook.models.notebook.reply.view import View
 from keepbook.models.notebook.turn import TurnTaken, view_of
 from keepbook.models.notebook.values import from_parts
-from keepbook.models.recorded_turns import marked, recorders_in_view
+from keepbook.models.recorded_turns import hidden_beside, marked, recorders_in_view
 from keepbook.models.unfinished_replies import ReplyPiece, being_written, until
 from keepbook.tools.catalogue import ToolSet
 
@@ -144,7 +144,7 @@ class AgentTalk(Talk):
             earlier = await asyncio.to_thread(self._earlier, spoken)
         if begun is not None:
             yield TextDelta(begun.text)
-        prompt, model = PromptMessage("user", marked(spoken), spoken.hidden), work.agent.model
+        prompt, model = PromptMessage("user", marked(spoken), hidden_beside(spoken)), work.agent.model
         order = Execution(
             work.agent, system, prompt, tools, held=work.held, earlier=earlier, begun=begun, model=model, view=view
         )

@@ -8,14 +8,16 @@ from keepbook.extensions.agents.book.agents import Agent
 from keepbook.extensions.agents.models.talk import agent_of
 
 PLACES = (
-    NavItem("agents", "Agents", "/agents", "agent", "a"),
+    NavItem("agents", "Agents", "/agents", "agent", "a", hides_empty=True),
     NavItem("results", "Results", "/results/trade-decisions", "target", "r", hides_empty=True),
 )
 
 
 def hidden(visit: Visit) -> set[str]:
-    """Results, until an agent has decided something."""
-    return set() if decisions.are_there(visit.book) else {"results"}
+    """Agents, until there is one; Results, until one has decided something."""
+    if decisions.are_there(visit.book):
+        return set()
+    return {"results"} if visit.book.agents.list() else {"agents", "results"}
 
 
 def chat_partner(chat: Chat) -> ChatPartner | None:

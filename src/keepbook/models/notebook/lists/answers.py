@@ -50,6 +50,17 @@ def whole_answer(text: str) -> TurnAnswer | None:
     return found.pop() if len(found) == 1 else None
 
 
+def opens_with_answer(text: str) -> bool:
+    """Whether a text begins as a yes or a no does, whatever follows; "ok" may begin anything."""
+    words = tuple(_words(text))
+    return bool(words) and any(_begins_as_answer(words, lists) for lists in _languages().values())
+
+
+def _begins_as_answer(words: FormWords, lists: _Lists) -> bool:
+    size, answer = _step(words, lists)
+    return answer is not None and answer.kind in ("yes", "no") and words[:size] not in lists.openers
+
+
 def answer_forms(language: str) -> list[tuple[str, AnswerKind]]:
     """The forms of a language."""
     data = _data()[language]

@@ -2,14 +2,24 @@
 
 from collections.abc import Sequence
 
-from keepbook.book.text.words import content_words
+from keepbook.book.text.words import content_words, tokens, word_set
 from keepbook.models.notebook.lists.orders import Order
 from keepbook.models.notebook.values import Target
+
+_ALL = word_set("everything anything all both any what alles todo todos alt tout tous")
+_ASKING = frozenset(content_words("hvor hva hvem når wo was wer wann dónde qué quién cuándo où quand"))
+"""Words that ask, of languages whose light words are not known: "hvor jeg bor" names where somebody lives."""
+
+
+def names_several(matter: str) -> bool:
+    """Whether an order names more than one thing: "my dogs", "everything about my job"."""
+    words = tokens(matter)
+    return bool(words) and (not _ALL.isdisjoint(words) or (words[-1].endswith("s") and not words[-1].endswith("ss")))
 
 
 def lines_named(order: Order | None, matter: str, targets: Sequence[Target]) -> list[Target]:
     """The lines that have every word that an explicit order to take something back names."""
-    words = set(content_words(matter))
+    words = set(content_words(matter)) - _ASKING
     if order is None or order.act != "withdraw" or not words:
         return []
     return [one for one in targets if words <= set(content_words(one.content))]

@@ -93,7 +93,9 @@ class _Lists(NamedTuple):
     no_order: _FormList
     of_memory: _FormList
     about: _FormList
+    anything: _FormList
     standing: _FormList
+    unsaid: _FormList
 
 
 class _Place(NamedTuple):
@@ -157,10 +159,20 @@ def _tokens(text: str, start: int, end: int) -> list[_Token]:
 
 def _order(tokens: Sequence[_Token], followed: bool) -> Order | None:
     for lists in _languages().values():
+        if _unsays(tokens, lists):
+            end = tokens[-1].end
+            return Order("withdraw", tokens[0].start, end, end, end)
         for place in _places(tokens, lists, followed):
             if (order := _read(place, lists)) is not None:
                 return order
     return None
+
+
+def _unsays(tokens: Sequence[_Token], lists: _Lists) -> bool:
+    """Whether a sentence says that the one before it was no fact: "Just kidding, it's a kayak"."""
+    start, _ = _past_politeness(tokens, lists, 0)
+    end = start + _longest(tokens, start, lists.unsaid)
+    return start < end and (end == len(tokens) or (_is_mark(tokens[end]) and tokens[-1].word != "?"))
 
 
 def _places(tokens: Sequence[_Token], lists: _Lists, followed: bool) -> Iterator[_Place]:
@@ -196,7 +208,8 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
         return _pointing_order(place, act, lists) if place.at_head or act != "undo" else None
     if _starts(rest, lists.no_order) or (place.kind in _OF_MEMORY and not _starts(rest, lists.of_memory)):
         return None
-    topic = _topic_start(place, lists) if act == "off" else None
+    forbids = act == "off" or (place.kind == "hush" and _starts(rest, lists.anything))
+    topic = _topic_start(place, lists) if forbids else None
     if topic is not None:
         return _make_order(place, "never", topic) if place.at_head else None
     if act == "undo":

@@ -14,7 +14,7 @@ from pathlib import Path
 from keepbook.book.text.words import tokens
 from keepbook.extension import load_part
 from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
-from keepbook.models.notebook.lists.answers import whole_answer
+from keepbook.models.notebook.lists.answers import opens_with_answer
 from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, asks_topics, find_answers
 from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
@@ -117,8 +117,10 @@ def _topics_answer(talk: ReplyContext) -> str:
 
 
 def _unclear_answer(talk: ReplyContext) -> str | None:
-    """A yes or no to several questions at once answers none of them."""
-    return talk.say("several") if talk.view.questions > 1 and whole_answer(talk.text) is not None else None
+    """A yes to several questions, or with words that no list knows, answers none of them."""
+    if not talk.view.questions or not opens_with_answer(talk.text):
+        return None
+    return talk.say("several" if talk.view.questions > 1 else "still_open")
 
 
 def _small(talk: ReplyContext) -> str | None:

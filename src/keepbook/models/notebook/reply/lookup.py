@@ -6,12 +6,14 @@ offered is called so.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.memories import Hit
 from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.text.words import content_words, fold_text, stem, tokens, word_set
+from keepbook.models.notebook.lists.kin import PEOPLE, person_spoken_of
 from keepbook.patterns import regex
 
 FLOOR = {True: 0.33, False: 0.34}
@@ -47,6 +49,8 @@ class LookupResult:
     offered: tuple[Proposal, ...] = ()
     turns: tuple[ChatHit, ...] = ()
     everything: bool = False
+    disagreeing: frozenset[str] = frozenset()
+    """Lines that may not both hold, by id: each is told with its day."""
 
     @property
     def empty(self) -> bool:
@@ -90,7 +94,20 @@ def find_answers(
     )
     waiting = tuple(one for one in offered if _shares(question, one.content))
     quoted = tuple(hit for hit in turns if hit.relevance >= CHAT_FLOOR[meaning] and hit.role == "user")
-    return LookupResult(lines[:MOST], ended[:MOST], waiting, () if lines else quoted[:MOST])
+    said = () if lines else quoted[:MOST]
+    return LookupResult(lines[:MOST], ended[:MOST], waiting, said, disagreeing=_disagreeing(lines[:MOST]))
+
+
+def _disagreeing(lines: Sequence[Hit]) -> frozenset[str]:
+    """The lines that say something else of the same matter and the same one, on different days."""
+    pairs = ((one, other) for one, other in combinations(lines, 2) if one.subject == other.subject)
+    return frozenset(id for one, other in pairs if _may_disagree(one, other) for id in (one.id, other.id))
+
+
+def _may_disagree(one: Hit, other: Hit) -> bool:
+    some, others = set(content_words(one.content)), set(content_words(other.content))
+    same_day = one.recorded_at.date() == other.recorded_at.date()
+    return bool(some & others) and bool(some - others) and bool(others - some) and not same_day
 
 
 def rank_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -100,26 +117,25 @@ def rank_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:
     return tuple(sorted(near, key=lambda hit: hit.recorded_at, reverse=True))
 
 
-_PEOPLE = frozenset(map(stem, word_set("""
-    mother mom mum father dad parents sister brother son daughter child children kids wife husband partner girlfriend
-    boyfriend ex fiancé fiancée grandmother grandma grandfather grandpa aunt uncle cousin niece nephew friend boss
-    manager colleague neighbour neighbor doctor dentist landlord teacher dog cat
-    mutter vater schwester bruder sohn tochter frau mann freund freundin chef madre padre hermana hermano hijo hija
-    esposa marido jefe mor far søster bror sønn datter kone sjef mère père sœur frère fils fille femme mari chef
-""")))  # fmt: skip
+_PEOPLE = frozenset(map(stem, PEOPLE))
 """Whom a question may ask about."""
+_OF_SELF = word_set("i my me mine i'm we our us ich mein meine wir yo mi mis jeg min mitt mine je mon ma mes")
+_SPEAKER = word_set("i i'm i've me we we've we're us")
+"""Of which a line that begins with somebody else has one where it is about the person too."""
 _NAMED = regex(r"\b(?:does|did|is|was|has|can|could|will|would|should)\s{1,3}([A-Z][^\W\d_]{1,30})(?:'s)?\b")
 
 
 def is_about(hit: Hit, question: str) -> bool:
-    """Whether a line is about whom the question asks: one that it names, else the person."""
+    """Whether a line is about whom the question asks: one that it names, else the person. "Where do I live?" does not
+    ask where a sister does."""
     asked = set(map(stem, tokens(question)))
     line = set(map(stem, tokens(f"{hit.subject or ''} {hit.content}")))
     people = (asked & _PEOPLE) | _names(question)
     if people:
         return bool(people & line)
     if hit.subject is None:
-        return True
+        alone = _OF_SELF.isdisjoint(tokens(question)) or not person_spoken_of(hit.content)
+        return alone or not _SPEAKER.isdisjoint(tokens(hit.content))
     return bool(asked & set(map(stem, tokens(hit.subject)))) or bool(asked & set(content_words(hit.content)))
 
 

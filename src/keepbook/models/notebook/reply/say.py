@@ -7,6 +7,7 @@ help, one line points to Settings → Model, not twice in a row.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from keepbook.book.memory.memories import Memory
 from keepbook.book.text.quotation import shown_text
 from keepbook.models.notebook.reply.lookup import LookupResult, quoted_turn
 from keepbook.models.notebook.reply.phrases import day, phrase
@@ -149,7 +150,7 @@ def _question(deed: Deed, voice: Voice, first: int) -> str:
         return voice.say("forget_asked", lines=_quote_lines(deed.options))
     if deed.question == "which":
         numbered = "\n".join(f"{at}. {in_marks(line)}" for at, line in enumerate(deed.options, first))
-        return voice.say("which", lines=numbered)
+        return voice.say("forget_all" if deed.whole else "which", lines=numbered)
     old, new = in_marks(deed.before), in_marks(deed.content)
     if deed.question == "over":
         return voice.say("over_or_change" if _may_change(deed) else "over", before=old, lines=new, **numbers)
@@ -162,7 +163,7 @@ def describe_answer(found: LookupResult, voice: Voice) -> str:
         return voice.say("nothing") if not found.everything else voice.say("empty")
     lines = []
     if found.lines:
-        lines += [voice.say("book"), *(f"- {shown_text(one)}" for one in found.lines)]
+        lines += [voice.say("book"), *(f"- {_with_day(one, found, voice)}" for one in found.lines)]
     for one in found.ended:
         if one.valid_until:
             lines.append(voice.say("until", line=shown_text(one), day=day(voice.language, one.valid_until)))
@@ -172,3 +173,10 @@ def describe_answer(found: LookupResult, voice: Voice) -> str:
         lines += [voice.say("offered"), *(f"- {in_marks(one.content)}" for one in found.offered)]
     lines += [voice.say("earlier", day=day(voice.language, hit.at), line=quoted_turn(hit)) for hit in found.turns]
     return "\n".join(lines)
+
+
+def _with_day(line: Memory, found: LookupResult, voice: Voice) -> str:
+    """A line that another one of the answer may contradict, with the day from which it holds."""
+    if line.id not in found.disagreeing or line.said_on:
+        return shown_text(line)
+    return f"{shown_text(line)} ({day(voice.language, line.valid_from)})"

@@ -237,6 +237,16 @@ def test_erasing_asks_for_the_name(client: TestClient, alice: Any) -> None:
     assert alice.list().total == 1
 
 
+def test_erasing_asks_for_the_name_that_the_pages_show(client: TestClient, alice: Any) -> None:
+    alice.choose(name="Alice Moen")
+    alice.remember("Likes bonds")
+    assert "Type <b>Alice Moen</b> to confirm" in client.get("/settings/erase").text
+    assert client.post("/settings/erase", data={"confirm": "alice"}).status_code == 422
+    receipt = client.post("/settings/erase", data={"confirm": " Alice Moen "})
+    assert "Everything of Alice Moen is gone" in receipt.text
+    assert alice.list(state="all").total == 0
+
+
 def test_erasing_leaves_a_receipt_and_nothing_else(client: TestClient, alice: Any) -> None:
     alice.remember("Likes bonds")
     alice.notes.write("A note")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from starlette.testclient import TestClient
+from tests.models.providers.test_listing import StandIn
 from tests.models.providers.test_nearby import capable
 from tests.models.wire import Say, Status, Wire
 
@@ -310,6 +311,35 @@ def test_accounts_that_people_know_fill_in_their_address_and_no_key_goes_along(o
     expect(person.locator("#openai_key")).to_be_focused()
     person.get_by_role("button", name="OpenRouter").click()
     expect(address).to_have_value("https://openrouter.ai/api/v1")
+
+
+def test_the_models_of_an_account_are_listed_and_the_key_goes_to_its_host_alone(
+    client: TestClient, kb: Any, config: Path
+) -> None:
+    def keys(stand_in: StandIn) -> list[str | None]:
+        return [headers.get("authorization") for path, headers in stand_in.asked if path == "/models"]
+
+    with StandIn({"data": [{"id": "big"}, {"id": "small"}]}) as there:
+        asked = {"model": "openai", "openai_address": there.url, "openai_key": KEY, "do": "list-openai"}
+        page = client.post("/settings/model", data=asked).text
+        assert '<datalist id="openai-models"><option value="big"><option value="small"></datalist>' in page
+        assert KEY not in page
+        piece = client.post("/settings/model", data=asked, headers={"X-Partial": "1"}).text
+        assert "2 models to choose from" in piece
+        assert "<h1>" not in piece
+        chosen = {"openai_model": "big", "tested": f"1 openai:big {there.url}", "do": "save"}
+        client.post("/settings/model", data={**asked, **chosen})
+        client.post("/settings/model", data={**asked, "openai_key": ""})
+        with StandIn({"data": [{"id": "big"}]}) as other:
+            client.post("/settings/model", data={**asked, "openai_address": other.url, "openai_key": ""})
+    assert keys(there) == [f"Bearer {KEY}"] * 3
+    assert keys(other) == [None]
+    with StandIn({}, 401) as there:
+        page = client.post("/settings/model", data={**asked, "openai_address": there.url})
+    assert page.status_code == 422
+    assert "does not take this key" in page.text
+    kb.book("bob").remember("Drinks tea")
+    assert "chosen by whoever runs this server" in client.post("/settings/model", data=asked).text
 
 
 def test_the_starters_lead_on(client: TestClient, alice: Any) -> None:

@@ -87,11 +87,31 @@ def test_closing_and_pencil_read_what_was_said_anew(client: TestClient, alice: A
     assert "Leeds" in client.get(f"/chat/{chat.id}?at=1").text
 
 
-def test_only_what_was_said_last_is_said_anew(client: TestClient, talk: Any) -> None:
-    chat = talk("Hello", "I live in Graz.")
+def test_the_last_three_messages_are_said_anew_and_older_ones_begin_a_chat(
+    client: TestClient, alice: Any, talk: Any
+) -> None:
+    chat = talk("I live in Graz.", "My dog is called Rex.", "Hello", "I play the viola.")
+    before = chat.messages()
     assert client.post(f"/chat/{chat.id}", data={"text": "Hi", "instead_of": "1"}).status_code == 409
-    assert client.post(f"/chat/{chat.id}/again", data={"instead_of": "2"}).status_code == 409
-    assert len(chat.messages()) == 4
+    assert client.post(f"/chat/{chat.id}/again", data={"instead_of": "6"}).status_code == 409
+    assert chat.messages() == before
+    page = client.get(f"/chat/{chat.id}").text
+    assert re.findall(r'name="instead_of" value="(\d)">\s*<label', page) == ["3", "5", "7"]
+    assert re.findall(r'href="([^"]*)" aria-label="Start again from here"', page) == [
+        f"/chat?once={chat.id}&amp;turn=1"
+    ]
+    again = client.get(f"/chat?once={chat.id}&turn=1").text
+    assert "I live in Graz.</textarea>" in again
+    assert "begins a chat of its own" in again
+    assert client.get(f"/chat?once={chat.id}&turn=2").status_code == 404
+    assert {one.content for one in alice.list().items} == {"I live in Graz", "My dog is called Rex", "I play the viola"}
+    client.post(f"/chat/{chat.id}", data={"text": "My dog is called Max.", "instead_of": "3"})
+    assert [one.text for one in current_messages(chat.messages()) if one.role == "user"] == [
+        "I live in Graz.",
+        "My dog is called Max.",
+    ]
+    assert {one.content for one in alice.list().items} == {"I live in Graz", "My dog is called Max"}
+    assert "I play the viola." in client.get(f"/chat/{chat.id}?at=7").text
 
 
 def test_a_reply_is_written_anew_and_the_former_one_stays(

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from starlette.testclient import TestClient
 
 from keepbook.book.chats.pencil import Pencil, pencil_key
@@ -44,6 +44,29 @@ def test_what_a_message_kept_stands_under_it_and_is_taken_out_and_put_back(perso
     assert [one.content for one in alice.list()] == [NURSE_LINE]
     person.reload()
     expect(kept.locator(".deed")).to_contain_text("In your book")
+
+
+def test_what_was_fetched_before_an_answer_does_not_take_its_place(person: Page, alice: Any, talk: Any) -> None:
+    chat = talk(NURSE)
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    person.route("**/pencil", hold, times=1)
+    with person.expect_request("**/pencil"):
+        person.goto(f"/chat/{chat.id}")
+    kept = person.locator("#exchange-1 .kept-line")
+    while not waiting:  # the request is told before its route
+        person.wait_for_timeout(20)
+    (held,) = waiting
+    earlier = held.fetch()
+    kept.get_by_role("button", name="Undo").click()
+    expect(kept.locator(".deed")).to_contain_text("Taken out again")
+    with person.expect_response("**/pencil"):  # what came too late is asked for again
+        held.fulfill(response=earlier)
+    expect(person.locator("#talk[data-unpencilled]")).to_have_count(0)
+    expect(kept.locator(".deed")).to_contain_text("Taken out again")
 
 
 def test_of_many_lines_three_are_in_sight(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:

@@ -162,7 +162,7 @@ def test_on_a_phone_it_is_a_sheet_with_and_without_script(
     box = saw.bounding_box()
     assert box
     assert round(box["y"] + box["height"]) == 800
-    saw.get_by_text("Tokens and cost").scroll_into_view_if_needed()
+    saw.get_by_text("What it took").scroll_into_view_if_needed()
     expect(saw.get_by_role("link", name="Close")).to_be_in_viewport(ratio=1)  # the way out does not scroll away
     saw.get_by_role("link", name="Close").click()
     expect(saw).to_have_count(0)
@@ -206,6 +206,33 @@ def test_a_block_erased_with_a_memory_is_not_shown_as_another_one(
     assert LINE not in client.get(f"/chat/{chat.id}?saw=2").text
 
 
+def test_all_of_it_can_be_read_as_it_was_sent_with_what_was_left_out(
+    client: TestClient, talk: Any, alice: Any, wire: Wire
+) -> None:
+    line = alice.remember(LINE, category="finance_context")
+    alice.remember(OTHER, category="profile")
+    made_of = script(wire)
+    chat = talk(*SAID)
+    for reply, numbers in zip([one for one in chat.messages() if one.role == "assistant"], made_of, strict=True):
+        assert f'href="/chat/{chat.id}/turns/{reply.turn}/sent"' in panel(client, chat, reply.turn)
+        page = client.get(f"/chat/{chat.id}/turns/{reply.turn}/sent").text
+        shown = dict(zip(texts(page, "summary><b"), texts(page, 'pre tabindex="0" aria-label="[^"]*"'), strict=False))
+        last = wire.received[numbers[-1]]
+        assert shown["The whole request"] == last.body.decode()
+        assert shown["What it knew"] == chat.inject()
+        before, _, after = shown["Instructions"].partition("[ the lines of the book stand here ]")
+        assert last.system == before + chat.inject() + after
+        assert list(shown) == ["Instructions", "What it knew", "What was said", "Tools", "The whole request"]
+    assert "Taken out of your book since" not in page
+    alice.forget(line.id)
+    page = client.get(f"/chat/{chat.id}/turns/2/sent?left=1").text
+    assert f"Taken out of your book since:</strong> {LINE}" in page
+    assert "Nothing was left out." in page
+    piece = client.get(f"/chat/{chat.id}/turns/2/sent", headers={"X-Partial": "1"}).text
+    assert "<html" not in piece
+    assert client.get(f"/chat/{chat.id}/turns/1/sent").status_code == 404
+
+
 @only_openai
 def test_a_reply_that_is_not_there_is_not_found(client: TestClient, wire: Wire, talk: Any) -> None:
     wire.script += [Say("Hello."), Say("Hello")]
@@ -234,6 +261,8 @@ def test_the_notebook_costs_nothing(client: TestClient, kb: Any, talk: Any, monk
     monkeypatch.setattr(kb, "models", replace(kb.models, chat=kb.models.offline))
     chat = talk("What can you do?")
     assert "Your book answered." in panel(client, chat, 2)
+    assert "/sent" not in panel(client, chat, 2)
+    assert client.get(f"/chat/{chat.id}/turns/2/sent").status_code == 404
     page = client.get(f"/chat/{chat.id}").text
     assert f'<a href="/settings/model?back=/chat/{chat.id}">Settings → Model</a>' in page
     assert "<b>Your book</b>" in page

@@ -1,4 +1,4 @@
-"""The menu with what extensions bring: it leads to each page, and shows a place once there is something in it."""
+"""The menu with what extensions bring: it leads to each page; a place that was never used stands under More."""
 
 import re
 from typing import Any
@@ -22,20 +22,29 @@ def test_the_navigation_leads_to_each_page_and_marks_it(client: TestClient, plac
     assert marked == [place.path]
 
 
-def test_results_and_trading_appear_once_there_is_something_in_them(client: TestClient, alice: Any) -> None:
-    def places() -> set[str]:
-        return set(re.findall(r'<a href="([^"]*)" data-go=', client.get("/chat").text))
+def test_what_was_never_used_stands_under_more(client: TestClient, alice: Any) -> None:
+    def places() -> tuple[set[str], set[str]]:
+        menu = re.search(r'<nav class="nav".*?</nav>', client.get("/chat").text, re.DOTALL)
+        assert menu
+        above, _, more = menu[0].partition("More</summary>")
+        first, under = (set(re.findall(r'<a href="([^"]*)" data-go=', part)) for part in (above, more))
+        return first, under
 
-    parts = {"/results/trade-decisions", "/trading"}
-    assert not places() & parts
+    parts = {"/agents", "/results/trade-decisions", "/trading"}
+    assert places()[1] == parts
+    assert not places()[0] & parts
     alice.trading.create_skill("Scalper")
-    assert places() & parts == {"/trading"}
+    assert places()[1] == parts - {"/trading"}
     alice.agents.create("Oracle", adapter="external", card_type="forecast")
+    assert places()[1] == {"/results/trade-decisions"}
     card = {"question": "Rain?", "probability": 0.7, "resolves_by": "2031-01-01T00:00:00Z"}
     alice.decisions.record("Oracle", card)
-    assert places() >= parts
+    assert places()[0] >= parts
+    assert places()[1] == set()
 
 
 def test_a_switch_shows_every_page(client: TestClient) -> None:
     client.post("/settings/look", data={"theme": "system", "keys": "on", "pages": "all"})
-    assert 'href="/trading"' in client.get("/chat").text
+    page = client.get("/chat").text
+    assert 'href="/trading"' in page
+    assert "More</summary>" not in page

@@ -20,6 +20,8 @@ from keepbook.models.choose import OFFLINE
 from keepbook.models.from_settings import models_under
 from keepbook.models.outward import OutwardDoor
 from keepbook.models.prompt import compose
+from keepbook.models.providers.address import Address, ProviderKind
+from keepbook.models.providers.listing import list_models
 from keepbook.models.providers.nearby import Server, find_servers
 from keepbook.models.providers.remote import RemoteModel
 from keepbook.models.providers.trial import Trial, price_of, try_out
@@ -192,6 +194,29 @@ async def test(visit: Visit, wishes: Wishes) -> TrialResult | None:
         own = Decimal(str(settings.price_in)) * month.tokens_in + Decimal(str(settings.price_out)) * month.tokens_out
         return replace(tested, here=False, price=own / 1_000_000, own_price=True)
     return tested
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The models that a provider lists for the key of the form."""
+
+    kind: str
+    names: Sequence[str]
+
+
+def models_listed(visit: Visit, wishes: Wishes, kind: ProviderKind) -> Listed:
+    """The models where the form says that the person has an account."""
+    _allow(visit)
+    known = visit.kb.settings
+    if kind == "openai":
+        place = wishes.openai_address.strip().rstrip("/")
+        _check_address(place)
+        key = wishes.openai_key.get_secret_value().strip() or _existing_key(known, place)
+    else:
+        place = known.anthropic_base_url or ""
+        kept = known.anthropic_key.reveal() if known.anthropic_key else None
+        key = wishes.anthropic_key.get_secret_value().strip() or kept
+    return Listed(kind, list_models(Address(kind, "", place or None, key, outward=visit.kb.outward)))
 
 
 def _mark(settings: Settings) -> str:

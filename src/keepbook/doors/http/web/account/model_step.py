@@ -1,6 +1,6 @@
 """The choice of who answers, as a step: one of the first steps, and by itself at `/settings/model`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
@@ -8,10 +8,10 @@ from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
 from keepbook.doors.http.web.account import connect
-from keepbook.doors.http.web.account.connect import Offer, TrialResult, Wishes
+from keepbook.doors.http.web.account.connect import Listed, Offer, TrialResult, Wishes
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path, templates
-from keepbook.errors import Invalid, KeepbookError, NotAllowed
-from keepbook.models.providers.address import Address
+from keepbook.errors import Invalid, KeepbookError, ModelFailed, NotAllowed
+from keepbook.models.providers.address import Address, ProviderKind
 from keepbook.models.providers.nearby import answers_at
 from keepbook.settings import Settings
 
@@ -29,6 +29,8 @@ ABLE = {
     "reads them.",
 }
 """What it means for the person how the tries beside answering went: calling tools, and reading a chat."""
+LISTS: Mapping[str, ProviderKind] = {"list-openai": "openai", "list-anthropic": "anthropic"}
+"""The buttons that ask a provider for its models."""
 
 
 def model_step_context(
@@ -37,6 +39,7 @@ def model_step_context(
     wrong: KeepbookError | None = None,
     tested: TrialResult | None = None,
     asked: bool = False,
+    listed: Listed | None = None,
 ) -> dict[str, Any]:
     """What `parts/model_step.html` shows."""
     offer = connect.offer(visit.kb.outward) if visit.keeps_house else None
@@ -48,7 +51,7 @@ def model_step_context(
         "called": visit.kb.models.called(None), "stopped": _stopped_server(visit, offer, wishes, wrong),
         "has_key": bool(known.openai_key), "anthropic_key": bool(known.anthropic_key), "serving": now,
         "base_url": base_url, "same_address": base_url == (known.openai_base_url or ""), "able": able(known),
-        "down": not_answering(visit), "providers": connect.PROVIDERS,
+        "down": not_answering(visit), "providers": connect.PROVIDERS, "listed": listed,
     }  # fmt: skip
 
 
@@ -72,6 +75,8 @@ async def try_model(visit: Visit, wishes: Wishes, page: PageFunction) -> Respons
     """The page again with the result of a trial, or with the servers running by now; None if neither was asked for."""
     if wishes.do == "look":  # what was typed stays
         return await run_in_threadpool(page, visit, wishes)
+    if wishes.do in LISTS:
+        return await run_in_threadpool(_list_models, visit, wishes, page)
     if wishes.do != "test":
         return None
     wrong, tested = None, None
@@ -83,6 +88,23 @@ async def try_model(visit: Visit, wishes: Wishes, page: PageFunction) -> Respons
         return visit.page("parts/tested.html", tested=tested, wrong=wrong)
     shown = {"tested": tested, "asked": True} if wrong is None else {"wrong": wrong, "status": 422}
     return await run_in_threadpool(lambda: page(visit, wishes, **shown))
+
+
+def _list_models(visit: Visit, wishes: Wishes, page: PageFunction) -> Response:
+    """The page again, or its piece, with the models that the provider lists."""
+    wrong, listed, kind = None, None, LISTS[wishes.do]
+    try:
+        listed = connect.models_listed(visit, wishes, kind)
+    except (Invalid, NotAllowed, ModelFailed) as error:
+        wrong = error
+    if visit.partial:
+        return visit.page("parts/models_listed.html", listed=listed, wrong=wrong, kind=kind)
+    wishes.model = kind
+    if wrong is None:
+        return page(visit, wishes, listed=listed)
+    if isinstance(wrong, ModelFailed):
+        wrong = Invalid(wrong.message, field=f"{kind}_model")
+    return page(visit, wishes, wrong=wrong, status=422)
 
 
 async def prove_model(visit: Visit, wishes: Wishes, page: PageFunction) -> tuple[str, Response | None]:

@@ -297,14 +297,13 @@ def ask_to_erase(visit: Visiting) -> Response:
 @router.post(f"{HOME}/erase")
 def erase(visit: Visiting, confirm: Annotated[str, Form()] = "") -> Response:
     visit.caller.ask("book.erase")
-    try:
-        receipt = visit.book.erase(confirm)
-    except Invalid as error:
-        return _erase_form(visit, typed=confirm, wrong=error, status=422)
+    if confirm.strip() != visit.called:
+        return _erase_form(visit, typed=confirm, wrong=True, status=422)
+    called, receipt = visit.called, visit.book.erase(visit.book.owner)
     counts = [(words, receipt.counts[name]) for name, words in COUNTED.items() if receipt.counts.get(name)]
-    return visit.page("settings_erased.html", receipt=receipt, counts=counts)
+    return visit.page("settings_erased.html", receipt=receipt, called=called, counts=counts)
 
 
-def _erase_form(visit: Visit, *, typed: str = "", wrong: Invalid | None = None, status: int = 200) -> Response:
+def _erase_form(visit: Visit, *, typed: str = "", wrong: bool = False, status: int = 200) -> Response:
     held = visit.book.list(state="all", limit=1).total
     return visit.page("settings_erase.html", status, typed=typed, wrong=wrong, memories=held)

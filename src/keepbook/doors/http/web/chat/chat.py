@@ -18,7 +18,7 @@ from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.ground.open_book import viewing
 from keepbook.doors.http.web.chat import reply_sources
 from keepbook.doors.http.web.chat.articles import exchange_again, turns_of
-from keepbook.doors.http.web.chat.chat_view import answers_from, beginning, has_news
+from keepbook.doors.http.web.chat.chat_view import answers_from, beginning, has_news, said_at_turn
 from keepbook.doors.http.web.chat.chat_view import chat_view as whole
 from keepbook.doors.http.web.chat.exchange_page import exchange_page
 from keepbook.doors.http.web.chat.reply_markup import (
@@ -32,6 +32,7 @@ from keepbook.doors.http.web.chat.reply_markup import (
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.doors.http.web.memory.import_page import readers
 from keepbook.errors import Conflict, Invalid, ModelFailed
+from keepbook.models.chat import SAID_ANEW
 from keepbook.models.unfinished_replies import stop_reply as stop_writing
 from keepbook.patterns import regex
 
@@ -92,14 +93,19 @@ def new(
     deleted: str = "",
     events: str = "",
     begin: Annotated[str, Query(max_length=500)] = "",
+    once: Annotated[str, Query(max_length=20)] = "",
+    turn: int = 0,
 ) -> Response:
-    """A chat that begins with the first message; until then nothing is stored. `begin` stands in its field."""
+    """A chat that begins with the first message; until then nothing is stored. `begin` stands in its field, or what the
+    person said in the chat `once` at that turn."""
     gone = visit.book.threads.get(deleted).thread if deleted else None
+    earlier = visit.book.threads.get(once) if once else None
     return visit.page(
         "chat.html",
         talked=beginning(visit),
-        incognito=incognito,
-        begin=begin,
+        incognito=incognito or (earlier is not None and earlier.thread.incognito),
+        begin=said_at_turn(earlier, turn) if earlier else begin,
+        earlier=earlier.thread if earlier else None,
         gone=gone,
         events=events,
         seen=None,
@@ -152,7 +158,7 @@ def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
     """The newest turns as they stand in the page."""
     talked = whole(visit, id, pencil=True)
     shown = [exchange for exchange in talked.exchanges if exchange.turns[-1].number > after]
-    before = [exchange for exchange in talked.exchanges if exchange not in shown][-1:]  # no longer said anew
+    before = [exchange for exchange in talked.exchanges if exchange not in shown][-SAID_ANEW:]  # no longer said anew
     return visit.page(
         "chat_fresh.html", talked=talked, shown=shown, refused=0, incognito=False, seen=None, current_chat=id,
         older=[*talked.same_lines([*before, *shown]), *before],

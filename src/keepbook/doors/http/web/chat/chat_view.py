@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from keepbook.book.chats.face import Chat
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.view import ChatBlock, chat_block, tried_again_at
@@ -17,7 +18,9 @@ from keepbook.doors.http.web.frame.sidebar import program_of_chat
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.doors.http.web.memory.block_groups import BlockGroups, group_block_lines
 from keepbook.doors.http.web.memory.import_page import readers
+from keepbook.errors import NotFound
 from keepbook.extension import missing_extensions
+from keepbook.models.chat import SAID_ANEW
 from keepbook.models.choose import OFFLINE, YOUR_BOOK
 from keepbook.models.notebook.open_questions import OpenQuestion, open_questions, questions_of_turn
 from keepbook.models.notebook.reply.phrases import is_felt
@@ -213,9 +216,9 @@ class ChatView:
 
     @property
     def editable(self) -> list[int]:
-        """The person's last turn: the one that can be said anew."""
-        mine = next((turn.number for turn in reversed(self.turns) if turn.message.role == "user"), None)
-        return [mine] if mine is not None and self._open and self.partner is None else []
+        """The person's last turns, which can be said anew."""
+        mine = [turn.number for turn in self.turns if turn.message.role == "user"]
+        return mine[-SAID_ANEW:] if self._open and self.partner is None else []
 
     @property
     def repeatable(self) -> int | None:
@@ -250,6 +253,14 @@ def beginning(visit: Visit) -> ChatView:
     lines = group_block_lines(block.lines if block else ())
     missing = missing_extensions(preset.name, preset.extensions, visit.kb.extensions)
     return ChatView(None, [], [], block, lines, answers, _budget(preset), by_model=by_model, missing=missing)
+
+
+def said_at_turn(chat: Chat, turn: int) -> str:
+    """What the person said in a chat, to be said again in another one."""
+    said = next((one for one in chat.messages() if one.turn == turn and one.role == "user"), None)
+    if said is None:
+        raise NotFound(f"you said nothing at turn {turn} of this chat", field="turn")
+    return said.text
 
 
 def _by_model(visit: Visit, partner: ChatPartner | None) -> bool:

@@ -56,8 +56,8 @@ def switch_off(visit: Changing, id: str) -> Response:
 @router.post("/chat/{id}/pencil/{key}/keep")
 def keep(visit: Changing, id: str, key: str, both: bool = False) -> Response:
     """In ink now, as the person; the line under the turn says so, with its way back."""
-    kept = visit.writing().threads.get(id).keep(key, both)
-    return _answered_pencil(visit, id, key, f"Memory saved, number {kept.event}.")
+    visit.writing().threads.get(id).keep(key, both)
+    return _answered_pencil(visit, id, key, "In your book.")
 
 
 @router.post("/chat/{id}/pencil/{key}/no")

@@ -36,7 +36,7 @@ _SET_ASIDE = {ord(mark): 0xE000 + at for at, mark in enumerate("*`[")}
 _PUT_BACK = {aside: Markup.escape(chr(mark)) for mark, aside in _SET_ASIDE.items()}
 EARLIER = regex(r"earlier chats? speaks? of .{0,1000}?\): I (?:will not|quote)")
 """Where the notebook names chats that speak of what is to be forgotten."""
-CHOICES = regex(r" \d\. [^\n]{1,80}?  \d\. [^\n]{1,400}$", re.MULTILINE)
+CHOICES = regex(r" \d\. [^\n]{1,80}?  \d\. [^\n]+")
 """The numbered answers behind a question of the notebook; nothing that people said has two blanks in a row."""
 WIDEST = 20
 """Up to so many columns a short row is filled up."""

@@ -65,6 +65,8 @@ class ReplySources:
     model: str
     """Which one answered, as people call it; nothing where it was recorded from elsewhere."""
     cost: str
+    asked_model: bool = False
+    """Whether a model was sent something for it, which can be shown whole."""
 
     @property
     def tokens(self) -> int:
@@ -86,6 +88,7 @@ def reply_sources(visit: Visit, thread: Thread, message: Message) -> ReplySource
         [LookedUp(_call_in_words(call), call.answer or "") for call in calls if call.name not in asked],
         visit.kb.models.called(message.model) if message.model else "",
         _cost(visit, message),
+        asked_model=message.model is not None and message.model != visit.kb.models.offline.name,
     )
 
 

@@ -1,7 +1,7 @@
 """What an extension says about its pages, in the module that `Extension.menu` names. All of it may be left out.
 
 PLACES: its items of the navigation, each a `NavItem`; they stand before Settings
-hidden(visit): the keys of those that are left out for now; of these `hides_empty` is true
+hidden(visit): the keys of those that stand under More for now; of these `hides_empty` is true
 chat_partner(chat): who answers in a chat that is the extension's own, a `ChatPartner`, or None
 LOADS: for each kind of load that it takes in (`book/upkeep/hooks.py`), how the pages show what came, a `LoadPage`
 """
@@ -28,7 +28,7 @@ class NavItem(NamedTuple):
     """A drawing of `parts/icons.html`."""
     letter: str
     hides_empty: bool = False
-    """Whether it may be left out while nothing is in it."""
+    """Whether it may stand under More while nothing is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def check_places(places: Sequence[NavItem]) -> None:
 
 
 def hidden_places(visit: "Visit") -> set[str]:
-    """The keys of the places that are left out for now."""
+    """The keys of the places that stand under More for now."""
     keys: set[str] = set()
     for module in menu_modules(visit.kb.extensions):
         if hasattr(module, "hidden"):

@@ -69,7 +69,8 @@ class Side:
     twins: frozenset[str | None]
     """Names that several of these chats have: those are told apart by their time."""
     places: tuple[NavItem, ...]
-    """What of the navigation is shown: a part that nothing is in yet stays out of the way."""
+    under_more: tuple[NavItem, ...]
+    """Places that nothing is in yet: they stay out of the way."""
 
 
 def sidebar_view(visit: Visit) -> Side:
@@ -84,7 +85,8 @@ def sidebar_view(visit: Visit) -> Side:
     if model == YOUR_BOOK:
         model = "book only"
     twins = frozenset(title for title, times in Counter(chat.title for chat in kept[:SHOWN]).items() if times > 1)
-    return Side(groups, len(kept) > SHOWN, archived, trashed, visit.waiting, model, twins, shown_places(visit))
+    places, under_more = shown_places(visit)
+    return Side(groups, len(kept) > SHOWN, archived, trashed, visit.waiting, model, twins, places, under_more)
 
 
 def _current_chat(visit: Visit) -> tuple[str, ...]:
@@ -92,15 +94,16 @@ def _current_chat(visit: Visit) -> tuple[str, ...]:
     return (visit.request.path_params.get("id", ""), visit.request.query_params.get("current", ""))
 
 
-def shown_places(visit: Visit) -> tuple[NavItem, ...]:
-    """All places, but for those that are empty as yet, unless the settings ask for them."""
-    left_out = set() if visit.every_page else hidden_places(visit)
+def shown_places(visit: Visit) -> tuple[tuple[NavItem, ...], tuple[NavItem, ...]]:
+    """The places, and those that are empty as yet, unless the settings ask for them or the visitor is there."""
+    empty = set() if visit.every_page else hidden_places(visit)
     path, places = visit.request.url.path, join_places(PLACES, visit.kb.extensions)
-    return tuple(place for place in places if place.key not in left_out or path.startswith(f"/{place.key}"))
+    under_more = tuple(one for one in places if one.key in empty and not path.startswith(f"/{one.key}"))
+    return tuple(one for one in places if one not in under_more), under_more
 
 
 def later_places(visit: Visit) -> tuple[str, ...]:
-    """The names of the places that appear once there is something in them."""
+    """The names of the places that stand under More until there is something in them."""
     return tuple(place.name for place in join_places(PLACES, visit.kb.extensions) if place.hides_empty)
 
 

@@ -1,4 +1,4 @@
-"""Times as a person reads them: in their zone, with the exact UTC behind it.
+"""Times as a person reads them: in their zone, to the second behind it, and exact for programs.
 
 `{{ memory.created_at | time("near") }}` writes a `<time>` element. The styles: `time` 09:16 · `day` 2 Nov (with the
 year where it is another) · `date` 2 Nov 2026 · `moment` 2 Nov, 20:12 · `near` today, 09:16 · `lately` yesterday ·
@@ -70,9 +70,10 @@ def time(context: Context, moment: datetime | str, style: str = "moment") -> Mar
     """The filter. A macro that uses it is imported `with context`, for the zone is the visitor's."""
     then = parse_stamp(moment) if isinstance(moment, str) else moment
     words = moment_in_words(then, style, context["zone"], context["now"])
-    exact = then.astimezone(UTC).isoformat(" ", "seconds")[:19]
+    exact = then.astimezone(UTC).isoformat("T", "seconds")[:19]
+    here = in_zone(then, context["zone"]).isoformat(" ", "seconds")[:19]
     # Dates and month names hold nothing that would need escaping; a page has hundreds of them.
-    return Markup(f'<time datetime="{exact[:10]}T{exact[11:]}Z" title="{exact} UTC">{words}</time>')  # noqa: S704
+    return Markup(f'<time datetime="{exact}Z" title="{here}">{words}</time>')  # noqa: S704
 
 
 @pass_context

@@ -168,7 +168,9 @@ def _list_of(back: str) -> str:
 @router.get("/memory/{id}/purge")
 def ask_to_purge(visit: Visiting, id: str, back: str = PATH) -> Response:
     """The one question: this cannot be undone."""
-    words = "It goes with all its versions, and the chats that were given it lose it. The ledger keeps a blank line."
+    words = (
+        "It goes with all its history, and the chats that were given it lose it. A blank line is left where it stood."
+    )
     told, at = visit.book.get(id).content, f"/memory/{id}/purge"
     return visit.page("purge.html", nav="memory", told=told, words=words, at=at, back=_list_of(back))
 

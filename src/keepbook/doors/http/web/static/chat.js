@@ -2,7 +2,8 @@
 //
 // A streamed turn is drawn with textContent only; once it is stored, the server's own piece takes its place.
 
-import { all, complaint, find, inPlace, left, pieces, problem, say } from "./shell.js";
+import "./copy.js";
+import { all, complaint, fetchFresh, find, inPlace, left, pieces, problem, say } from "./shell.js";
 
 const talk = find("#talk");
 const form = find("#compose");
@@ -165,9 +166,8 @@ async function settled(last) {
 
 // What closing would keep is read once the page stands: of a long chat that takes its time.
 async function pencil() {
-  const answer = await fetch(`/chat/${talk.dataset.thread}/pencil`, { headers: { "X-Partial": "1" } });
-  if (!answer.ok || writing) return;
-  const fresh = pieces(await answer.text());
+  const fresh = await fetchFresh(`/chat/${talk.dataset.thread}/pencil`, { headers: { "X-Partial": "1" } });
+  if (!fresh || writing) return;
   const stay = !atEnd();
   const lines = Boolean(find(".line", fresh));
   inPlace(all(".exchange, #chat-head, #given, #due", fresh));
@@ -236,8 +236,15 @@ field?.addEventListener("keydown", event => {
   }
 });
 
+// In a message that is said anew Enter sends, too.
+talk?.addEventListener("keydown", event => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing || !event.target.matches(".resend textarea")) return;
+  event.preventDefault();
+  if (!writing) event.target.form.requestSubmit();
+});
+
 function edit(open) {
-  const box = find(".edit", talk);
+  const box = open ? all(".edit", talk).at(-1) : document.activeElement.closest(".edit");
   box.open = open;
   open ? find("textarea", box).focus() : field.focus();
 }
@@ -361,6 +368,14 @@ document.addEventListener("keydown", event => {
   find("[data-saw]", turn)?.click();
 });
 
+// What was sent whole is put together when it is asked for.
+document.addEventListener("toggle", async ({ target }) => {
+  const place = target.open && target.dataset?.load && find("[data-loaded]", target);
+  if (!place) return;
+  const answer = await fetch(target.dataset.load, { headers: { "X-Partial": "1" } });
+  if (answer.ok) place.replaceWith(pieces(await answer.text()));
+}, true);
+
 // ── another version of a turn, in place; a link to a turn that was replaced leads to its version ────────────
 
 async function showVersion(address) {
@@ -382,21 +397,6 @@ document.addEventListener("click", event => {
 
 const sought = /^#turn-(\d+)$/.exec(location.hash)?.[1];
 if (sought && talk?.dataset.thread && !find(location.hash)) showVersion(`/chat/${talk.dataset.thread}?at=${sought}${location.hash}`);
-
-// ── copying ───────────────────────────────────────────────────────────────────────────────────────────────
-
-talk?.addEventListener("click", async event => {
-  const button = event.target.closest("[data-copy], [data-copy-code]");
-  if (!button) return;
-  const said = button.matches("[data-copy]") ? find(".said", button.closest(".turn")) : find("pre", button.closest(".code"));
-  try {
-    await navigator.clipboard.writeText(said.innerText);
-    say("Copied.");
-  } catch {
-    getSelection().selectAllChildren(said);
-    say("Selected; copy it with your keyboard.");
-  }
-});
 
 // Cancel puts back what stood there and folds the form away.
 document.addEventListener("reset", ({ target }) => {

@@ -28,11 +28,29 @@ async function trial(button) {
 }
 
 document.addEventListener("click", event => {
-  const button = event.target.closest("[data-test]");
+  const button = event.target.closest("[data-test], [data-list]");
   if (!button) return;
   event.preventDefault();
-  trial(button);
+  button.matches("[data-test]") ? trial(button) : list(button);
 });
+
+// The models of an account, for the field of their name.
+async function list(button) {
+  const listed = find("[data-listed]", button.closest(".then")), form = button.form;
+  const body = new URLSearchParams(new FormData(form, button));
+  listed.replaceChildren(Object.assign(document.createElement("p"), { className: "small faint", textContent: "Asking it." }));
+  button.disabled = true;
+  try {
+    const answer = await fetch(form.action, { method: "POST", body, headers: { "X-Partial": "1" } });
+    const made = document.createElement("template");
+    made.innerHTML = answer.ok ? await answer.text() : "";
+    listed.replaceChildren(made.content);
+    if (!answer.ok) listed.textContent = "It could not be asked just now. Nothing was changed.";
+  } catch {
+    listed.textContent = "The server cannot be reached. Nothing was changed.";
+  }
+  button.disabled = false;
+}
 
 // An account that people know: its address, and then the key. A key typed for another address does not go there.
 document.addEventListener("click", event => {
@@ -41,7 +59,7 @@ document.addEventListener("click", event => {
   const field = find("#openai_address");
   if (field.value !== known.dataset.address) find("#openai_key").value = "";
   field.value = known.dataset.address;
-  find("[data-tested]", known.closest(".then")).replaceChildren();
+  for (const place of ["[data-tested]", "[data-listed]"]) find(place, known.closest(".then")).replaceChildren();
   find("#openai_key").focus();
 });
 

@@ -71,15 +71,36 @@ export async function send(form, button) {
 }
 
 // Pieces that stand in the page already are put in their places; answers with those that have none. What the address
-// points to stays the same piece: a panel that was opened so would close.
+// points to stays the same piece: a panel that was opened so would close. So does what is no different: a finger may be on it.
 export const inPlace = nodes => nodes.filter(node => {
   const there = node.id && document.getElementById(node.id);
   if (there?.matches(":target")) there.replaceChildren(...node.childNodes);
-  else if (there) there.replaceWith(node);
+  else if (there && !there.isEqualNode(node)) there.replaceWith(node);
   return !there;
 });
 
-async function swap(form, button) {
+const sending = new Set(); // forms that were sent and have no answer yet
+let forms = 0;
+
+// Pieces of a page as it is now: what was fetched while a form was under way may be older than the form's answer.
+export async function fetchFresh(address, options) {
+  for (;;) {
+    const before = forms;
+    const answer = await fetch(address, options);
+    if (!answer.ok) return null;
+    const fresh = pieces(await answer.text());
+    if (!sending.size && forms === before) return fresh;
+    await Promise.allSettled(sending);
+  }
+}
+
+function swap(form, button) {
+  forms += 1;
+  const sent = swapPiece(form, button).finally(() => sending.delete(sent));
+  sending.add(sent);
+}
+
+async function swapPiece(form, button) {
   const target = form.closest(form.dataset.swap) ?? find(form.dataset.swap);
   form.setAttribute("aria-busy", "true");
   let answer;
@@ -206,9 +227,8 @@ const cameOf = id => document.cookie.match(new RegExp(`(?:^|; )keepbook_left_${i
 const wait = ms => new Promise(on => setTimeout(on, ms));
 
 async function anew() {
-  const answer = await fetch(location.href).catch(() => null);
-  if (!answer?.ok || find("main .editing, main .adding")) return; // what is being written is not taken away
-  const fresh = pieces(await answer.text());
+  const fresh = await fetchFresh(location.href).catch(() => null);
+  if (!fresh || find("main .editing, main .adding")) return; // what is being written is not taken away
   inPlace(all("[data-fresh]").map(old => find(`#${old.id}`, fresh)).filter(Boolean));
 }
 

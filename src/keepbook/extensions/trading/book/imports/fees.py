@@ -8,6 +8,7 @@ from bisect import bisect_right
 from dataclasses import replace
 from decimal import Decimal
 
+from keepbook.book.ground.when import parse_stamp
 from keepbook.extensions.trading.book.currencies import rates
 from keepbook.extensions.trading.book.imports import values
 from keepbook.extensions.trading.book.imports.file import FileImport
@@ -42,7 +43,6 @@ def _in_quote(
     tx: Tx, work: FileImport, symbol: str, quote: str, price: float, at: str, paid: Decimal, coin: str
 ) -> float:  # fmt: skip
     """A fee in the currency of the price."""
-    quote = quote or work.quotes.setdefault(symbol, coin)
     if coin in ("", quote):
         return float(paid)
     if coin == values.split_symbol(symbol)[0]:
@@ -63,14 +63,16 @@ def tell_rate(
 
 
 def rate_at(tx: Tx, work: FileImport, coin: str, quote: str, at: str) -> rates.Rate | None:
-    """What a coin cost then: by the bars of either way round, else by the last fill of that pair in this file."""
+    """What a coin cost then: by the bars of either way round, else by the last fill of that pair in this file; neither
+    is older than a week."""
     if (found := rates.find_rate(tx.conn, coin, quote, at)) is not None:
         return replace(found, symbol=f"the bars of {found.symbol}")
     if rates.same_money(coin, quote):
         return rates.Rate(1.0, "one for one", at)
     for symbol, way in ((f"{coin}/{quote}", 1), (f"{quote}/{coin}", -1)):
         seen = work.prices_seen.get(symbol, [])
-        if place := bisect_right(seen, (at, float("inf"))):
+        place = bisect_right(seen, (at, float("inf")))
+        if place and parse_stamp(at) - parse_stamp(seen[place - 1][0]) <= rates.OLDEST:
             time, price = seen[place - 1]
             return rates.Rate(price**way, f"the fills of {symbol} in the file", time)
     return None

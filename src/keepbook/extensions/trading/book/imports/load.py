@@ -7,7 +7,7 @@ paired already would have changed that, and is refused.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
@@ -17,7 +17,7 @@ from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits, limits_in
 from keepbook.errors import Invalid
-from keepbook.extensions.trading.book import days
+from keepbook.extensions.trading.book import days, skills
 from keepbook.extensions.trading.book.files import Progress
 from keepbook.extensions.trading.book.imports import keeping, mapping
 from keepbook.extensions.trading.book.imports.fees import convert_fees
@@ -40,6 +40,10 @@ from keepbook.storage.database import Tx
 NET = ("ibkr-flex", "ibkr-activity", "tradingview", "plain")
 """Formats whose own profit is net of fees."""
 SHOWN = 20
+_UNNAMED = (
+    "the file does not name the currency of its prices: they count in that of their deployment, "
+    f"{skills.CURRENCY} where it is new; name one in another currency"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +102,13 @@ def import_trades(
     tx: Tx, source: Any, *, deployment: str | None = None, format: str | None = None,
     columns: Mapping[str, str] | None = None, symbol: str | None = None, zone: str = "UTC",
     multipliers: Mapping[str, float] | None = None, dates: str | None = None, dry_run: bool = False,
-    create: MakeDeployment | None = None,
+    create: MakeDeployment | None = None, ask_for_place: Callable[[], None] | None = None,
     origin: Origin | None = None, progress: Progress | None = None, limits: ReadingLimits = USUAL_LIMITS,
     corrections: str = OFFER,
 ) -> ImportedTrades:  # fmt: skip
-    """Import a file of trades or fills, or show the result. A mapping with a name of its own is stored. `progress` is
-    called with how much is stored; an exception from it ends the load, and nothing of it stays."""
+    """Import a file of trades or fills, or show the result. A mapping with a name of its own is stored. `ask_for_place`
+    refuses who may not make a deployment, if one would be made. `progress` is called with how much is stored; an
+    exception from it ends the load, and nothing of it stays."""
     if columns and format is not None and format not in NAMES:
         columns = mapping.check_mapping(columns) if dry_run else mapping.store_mapping(tx, format, columns)
         format = None
@@ -128,6 +133,8 @@ def import_trades(
         convert_fees(tx, work, part)
         keeping.refuse_older(tx, work, part)
         keeping.pair_part(tx, work, part)
+    if ask_for_place is not None and any(part.place is None and (part.fills or part.trips) for part in parts):
+        ask_for_place()
     load = None
     if origin is not None and any(part.fills or part.trips for part in parts):
         load = loads.next_number(tx)
@@ -200,6 +207,8 @@ def _to_imported(work: FileImport, parts: Sequence[FilePart], dry_run: bool, loa
     notes = [*work.notes, *work.reader.notes, *_conversions(work)]
     notes += [] if work.reader.zone != "UTC" or not work.fills else ["times that name no zone are read as UTC"]
     notes += [] if lines else ["the file has a header and no rows"]
+    unnamed = [part for part in parts if not part.currency and not part.chosen and (part.fills or part.trips)]
+    notes += [_UNNAMED] if unnamed else []
     for coin, paid in sorted(work.unconverted.items()):
         notes.append(f"fees of {paid:g} {coin} have no price in the book or in the file: they are in no figure")
     for (symbol, why), amount in sorted(work.given_away.items()):

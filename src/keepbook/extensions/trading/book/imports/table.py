@@ -179,7 +179,7 @@ def beside_row(number: int, cells: Sequence[str], section: str = "") -> FileRow:
     return FileRow(number, {str(nth): cell.strip() for nth, cell in enumerate(cells, 1)}, section=section)
 
 
-_STATEMENT = regex(r'"?(?:Statement"?,"?Header|BOF|HEADER"?,"?[A-Z]{3,5})"?,', re.IGNORECASE)
+_STATEMENT = regex(r'"?(?:[A-Z][A-Z &]{3,40}"?,"?Header|BOF|HEADER"?,"?[A-Z]{3,5})"?,', re.IGNORECASE)
 _DAY, _CLOCK = regex(r"\d{4}-\d{2}-\d{2}"), regex(r"\d{1,2}:\d{2}(?::\d{2})?")
 
 
@@ -189,7 +189,8 @@ def is_statement(text: str) -> bool:
 
 
 def read_statement(text: str) -> FileTable:
-    """All tables of a statement: the rows of trades and of what else changes holdings, and the others beside."""
+    """All tables of a statement: the rows of trades and of what else changes holdings, and the others beside. One that
+    has none of these is a table under names of its own: the longest that it has."""
     columns: dict[str, list[str]] = {}
     counted: dict[str, None] = {}
     lines: list[FileRow] = []
@@ -211,6 +212,11 @@ def read_statement(text: str) -> FileTable:
                 lines.append(replace(row, section=section))
             else:
                 beside.append(replace(row, section=f"{section} {kind}"))
+    if not counted:
+        longest = max(columns, key=lambda name: sum(one.section == f"{name} Data" for one in beside), default="")
+        lines = [replace(one, section=longest) for one in beside if one.section == f"{longest} Data"]
+        beside = [one for one in beside if one.section != f"{longest} Data"]
+        counted = dict.fromkeys(columns.get(longest, ()))
     return FileTable(tuple(counted), tuple(lines), beside=tuple(beside))
 
 

@@ -38,11 +38,12 @@ def spot(line: FileRow, reader: CellReader) -> Fill:
     symbol = values.symbol(line.cells[first_filled(line, "pair", "market")])
     base, quote = values.split_symbol(symbol)
     older = "market" in line.cells
-    size, coin = reader.amount(line, "amount" if older else "executed")
+    coins = (base, quote)
+    size, coin = reader.amount(line, "amount" if older else "executed", coins=coins)
     if coin and coin != base and not quote:
         symbol = f"{symbol.removesuffix(coin)}/{coin}"
-    _compare_amount(line, reader, size, "total" if older else "amount")
-    fee, fee_coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
+    _compare_amount(line, reader, size, "total" if older else "amount", coins)
+    fee, fee_coin = reader.amount(line, "fee", coins=coins) if line.cells.get("fee") else (Decimal(0), None)
     paid_in = fee_coin or str(line.cells.get("fee coin") or "").upper() or quote
     return make_fill(
         line, time=_moment(line, reader, *DATES, zone="UTC"), symbol=symbol,
@@ -51,9 +52,11 @@ def spot(line: FileRow, reader: CellReader) -> Fill:
     )  # fmt: skip
 
 
-def _compare_amount(line: FileRow, reader: CellReader, size: Decimal, column: str) -> None:
+def _compare_amount(
+    line: FileRow, reader: CellReader, size: Decimal, column: str, coins: tuple[str, str]
+) -> None:  # fmt: skip
     if line.cells.get(column):
-        told, price = reader.amount(line, column)[0], reader.number(line, "price")
+        told, price = reader.amount(line, column, coins=coins)[0], reader.number(line, "price")
         slack = Decimal("0.01") + abs(size) * rounding(line.cells["price"]) + abs(told) / 1000
         reader.compare(line.row, "price × quantity", abs(size) * price, abs(told), slack)
 
@@ -62,21 +65,36 @@ def futures(line: FileRow, reader: CellReader) -> Fill:
     symbol = values.symbol(line.cells[first_filled(line, "symbol")])
     fee, coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
     profit, _ = reader.amount(line, "realized profit")
+    size, price = reader.amount(line, "quantity")[0], reader.number(line, "price")
+    if line.cells.get("amount"):
+        told, held = reader.amount(line, "amount")[0], Decimal(repr(reader.multiplier(symbol)))
+        slack = Decimal("0.01") + abs(size) * held * rounding(line.cells["price"]) + abs(told) / 1000
+        reader.compare(line.row, "price × quantity", abs(size) * held * price, abs(told), slack)
     paid_in = coin or str(line.cells.get("fee coin") or "").upper() or values.split_symbol(symbol)[1]
     return make_fill(
         line, time=_moment(line, reader, *DATES, zone="UTC"), symbol=symbol,
         side=values.parse_side(line.cells[first_filled(line, "side")]),
-        quantity=reader.amount(line, "quantity")[0], price=reader.number(line, "price"), id=line.cells.get("trade id"),
-        fees=((abs(fee), paid_in),), profit=float(profit), multiplier=reader.multiplier(symbol),
+        quantity=size, price=price, id=line.cells.get("trade id"), fees=((abs(fee), paid_in),), profit=float(profit),
+        multiplier=reader.multiplier(symbol),
     )  # fmt: skip
 
 
 HISTORY_TIMES = ("utc_time", "utc time", "date(utc)", "time", "date")
-BOUGHT = ("transaction buy", "transaction spend", "buy")
-SOLD = ("transaction sold", "transaction revenue", "sell")
-FEES = ("transaction fee", "fee")
-CONVERTED = ("binance convert", "convert", "small assets exchange bnb", "large otc trading",
-             "asset conversion transfer", "transaction related")  # fmt: skip
+CONVERTED, CASHED = "converted", "for cash"
+FAMILIES = {
+    "bought": ("transaction buy", "transaction spend", "buy"),
+    "sold": ("transaction sold", "transaction revenue", "sell"),
+    "related": ("transaction related",),
+    CONVERTED: ("binance convert", "convert", "small assets exchange bnb", "large otc trading",
+                "asset conversion transfer", "stablecoins auto-conversion", "auto-invest transaction"),
+    CASHED: ("buy crypto with fiat", "sell crypto to fiat"),
+}  # fmt: skip
+"""What belongs together in one second. Older files name both halves of a trade as they like: `Buy` of the coin that
+came in and `Sell` of the money that was given, or `Transaction Related`; halves are joined by their signs."""
+FAMILY_OF = {deed: family for family, deeds in FAMILIES.items() for deed in deeds}
+SLOW = (CONVERTED, CASHED)
+"""Their two sides may be booked a second or two apart."""
+FEES = ("transaction fee", "fee", "bnb fee deduction")
 FUTURES_LINES = ("realized profit and loss", "realize profit and loss", "funding fee", "insurance clear")
 ALIKE = Decimal("1.02")
 """By so much the parts of one order may differ in price."""
@@ -84,21 +102,26 @@ SPOT_ACCOUNT = "Binance, spot"
 _SHORT_YEAR = regex(r"\d{2}-\d{2}-\d{2} .*")
 
 
+Place = tuple[str, str]
+"""An account and a second."""
+
+
 def read_coin_history(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
-    groups: dict[tuple[str, str, str], Legs] = {}
-    fees: list[tuple[tuple[str, str], FileRow, str, Decimal]] = []
+    groups: dict[tuple[Place, str], Legs] = {}
+    fees: list[tuple[Place, FileRow, str, Decimal]] = []
     for line in table.lines:
         found = or_wrong(line, _add_line, line, reader, groups, fees)
         if isinstance(found, Invalid):
             yield (line.row,), found
+    trades = _join_halves(groups)
     for place, line, coin, amount in fees:
-        mine = [legs for key, legs in groups.items() if key[:2] == place]
+        mine = [legs for (where, _), legs in trades.items() if where == place]
         if len(mine) == 1:
             mine[0].add_fee(line, coin, amount)
         else:
             words = "no trade" if not mine else "several trades"
             yield (line.row,), Invalid(f"a fee beside {words} of that second: load the trade history instead")
-    for legs in (part for whole in _join_conversions(groups) for part in _apart(whole)):
+    for legs in (part for whole in _join_conversions(trades) for part in _apart(whole)):
         made = or_wrong(legs.lines[0], legs_to_fill, legs)
         if isinstance(made, Invalid):
             yield from (((row,), made) for row in legs.rows)
@@ -107,15 +130,15 @@ def read_coin_history(table: FileTable, reader: CellReader) -> Iterator[ReadRow]
 
 
 def _add_line(
-    line: FileRow, reader: CellReader, groups: dict[tuple[str, str, str], Legs],
-    fees: list[tuple[tuple[str, str], FileRow, str, Decimal]],
+    line: FileRow, reader: CellReader, groups: dict[tuple[Place, str], Legs],
+    fees: list[tuple[Place, FileRow, str, Decimal]],
 ) -> None:  # fmt: skip
     """Put a line with what else happened in its account in that second."""
     deed = " ".join(str(line.cells.get("operation") or "").lower().split())
     account = str(line.cells.get("account") or "")
     if "future" in account.lower() or deed in FUTURES_LINES:
         raise Invalid(f"{deed}: this history has no quantities of futures; load the futures trade history")
-    if deed not in (*BOUGHT, *SOLD, *FEES, *CONVERTED):
+    if deed not in FAMILY_OF and deed not in FEES:
         raise Invalid(f"{deed or 'a row without an operation'} is no trade")
     named_zone = "UTC" if "utc" in first_filled(line, *HISTORY_TIMES) else None
     time, coin = (
@@ -125,28 +148,41 @@ def _add_line(
     amount = reader.number(line, "change")
     if deed in FEES:
         fees.append(((account, time), line, coin, -amount))
-        return
-    family = next(name for name, some in (("buy", BOUGHT), ("sell", SOLD), ("convert", CONVERTED)) if deed in some)
-    if deed == "transaction related":  # of an older file: the other half of what that second holds
-        others = [key for key in groups if key[:2] == (account, time)]
-        family = others[0][2] if len(others) == 1 else "buy" if amount < 0 else "sell"
-    groups.setdefault((account, time, family), Legs(time)).add(line, coin, amount)
+    else:
+        groups.setdefault(((account, time), FAMILY_OF[deed]), Legs(time)).add(line, coin, amount)
 
 
-def _join_conversions(groups: Mapping[tuple[str, str, str], Legs]) -> list[Legs]:
+def _join_halves(groups: Mapping[tuple[Place, str], Legs]) -> dict[tuple[Place, str], Legs]:
+    """Of one second, what only came in and what was only given are one trade."""
+    found: dict[tuple[Place, str], Legs] = {}
+    for (place, family), legs in groups.items():
+        halves = (key for key, other in found.items() if key[0] == place and is_other_half(legs, other))
+        if family not in SLOW and (half := next(halves, None)) is not None:
+            found[half].join(legs)
+        else:
+            found[place, family] = legs
+    return found
+
+
+def is_other_half(legs: Legs, other: Legs) -> bool:
+    """Whether one of them only gave and the other only came in."""
+    return (bool(legs.gave), bool(legs.got)) == (bool(other.got), bool(other.gave)) != (True, True)
+
+
+def _join_conversions(groups: Mapping[tuple[Place, str], Legs]) -> list[Legs]:
     """The two sides of a conversion may be booked a second or two apart."""
     found: list[Legs] = []
-    waiting: Legs | None = None
-    for (_, _, family), legs in groups.items():
-        if family != "convert" or (legs.gave and legs.got):
+    waiting: dict[str, Legs] = {}
+    for (_, family), legs in groups.items():
+        half = waiting.get(family)
+        if family not in SLOW or (legs.gave and legs.got):
             found.append(legs)
-        elif waiting is not None and _seconds(waiting, legs) <= 3 and bool(waiting.gave) == bool(legs.got):
-            waiting.gave, waiting.got = waiting.gave + legs.gave, waiting.got + legs.got
-            waiting.lines += legs.lines
-            waiting = None
+        elif half is not None and _seconds(half, legs) <= 3 and is_other_half(half, legs):
+            half.join(legs)
+            del waiting[family]
         else:
             found.append(legs)
-            waiting = legs
+            waiting[family] = legs
     return found
 
 
@@ -158,9 +194,11 @@ def _apart(legs: Legs) -> list[Legs]:
     """Several trades of one second, where as many came in as were given: the n-th for the n-th, and the n-th fee. Parts
     of one order cost about the same: where they would not, the lines are in no order, and it stays one trade."""
     many, paid = len(legs.got), len(legs.fees)
+    if many < 2 or len(legs.gave) != many:
+        return [legs]
     several = len({coin for coin, _ in legs.gave}) > 1 or len({coin for coin, _ in legs.got}) > 1
     fits = paid == 0 if several else paid in (0, many) and _cost_alike(legs)
-    if many < 2 or len(legs.gave) != many or not fits:
+    if not fits:
         return [legs]
     traded, charged = legs.lines[: 2 * many], [[line] for line in legs.lines[2 * many :]] or [[]] * many
     ins = [line for line in traded if not str(line.cells["change"]).strip().startswith("-")]

@@ -1,23 +1,76 @@
-"""Bybit: the transaction log of a unified account. Trades are fills, settlements are funding; the rest is no trade."""
+"""Bybit: the transaction log of a unified account. Trades are fills, settlements are funding; the rest is no trade.
+
+A trade of a contract is one row, which opens or closes. A spot trade is two, one for each coin that changed hands.
+"""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import values
 from keepbook.extensions.trading.book.imports.formats.reading import (
     CellReader,
     FileFormat,
+    ReadRow,
     first_filled,
     make_fill,
-    row_by_row,
+    or_wrong,
 )
 from keepbook.extensions.trading.book.imports.pairing import FUNDING, Fill
-from keepbook.extensions.trading.book.imports.table import FileRow
+from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
 
 TIMES = ("time(utc)", "time", "tradedtime")
+TRADES = {"TRADE": None, "LIQUIDATION": "liquidation", "ADL": "deleveraged"}
+"""Rows of trades, and why they came about."""
+
+
+def _word(line: FileRow, name: str) -> str:
+    return str(line.cells.get(name) or "").strip().upper()
+
+
+def read_log(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    spot: dict[tuple[str, ...], list[FileRow]] = {}
+    found: list[ReadRow] = []
+    for line in table.lines:
+        if line.wrong is None and _word(line, "type") == "TRADE" and _word(line, "action") not in ("OPEN", "CLOSE"):
+            told = (_word(line, name) for name in ("contract", "direction", "filled price", *TIMES, "tradeid"))
+            spot.setdefault(tuple(told), []).append(line)
+        else:
+            found.append(((line.row,), or_wrong(line, read_fill, line, reader)))
+    for lines in spot.values():
+        rows = tuple(line.row for line in lines)
+        made = or_wrong(lines[0], _spot_fill, lines, reader)
+        if isinstance(made, Invalid):
+            found += [((row,), made) for row in rows]
+        else:
+            found.append((rows, made))
+    yield from sorted(found, key=lambda read: read[0])
+
+
+def _spot_fill(lines: Sequence[FileRow], reader: CellReader) -> Fill:
+    """Both coins of a trade; which row is which its currency says. Each may have paid a part of the fee."""
+    first = lines[0]
+    symbol = values.symbol(first.cells[first_filled(first, "contract")])
+    coin, quote = values.split_symbol(symbol)
+    price = reader.number(first, "filled price")
+    size, worth = (
+        sum((abs(reader.number(line, "quantity")) for line in lines if _word(line, "currency") == name), Decimal(0))
+        for name in (coin, quote)
+    )
+    if size and worth:
+        reader.compare(first.row, "quantity × price", size * price, worth, Decimal("0.01") + worth / 1000)
+    fees = ((-(reader.optional(line, "fee paid") or Decimal(0)), _word(line, "currency")) for line in lines)
+    bought = size or (worth / price if price else worth)
+    return make_fill(
+        first, time=reader.moment(first, *TIMES, zone="UTC"), symbol=symbol,
+        side=values.parse_side(first.cells[first_filled(first, "direction")]), quantity=bought, price=price,
+        id=first.cells.get("tradeid"), fees=tuple(fees), spot=True,
+    )  # fmt: skip
 
 
 def read_fill(line: FileRow, reader: CellReader) -> Fill:
-    kind = str(line.cells.get("type", "")).strip().upper()
-    if kind not in ("TRADE", "SETTLEMENT"):
+    kind = _word(line, "type")
+    if kind not in TRADES and kind != "SETTLEMENT":
         raise Invalid(f"{kind or 'a row without a type'} is no trade")
     symbol = values.symbol(line.cells[first_filled(line, "contract")])
     at = reader.moment(line, *TIMES, zone="UTC")
@@ -28,11 +81,11 @@ def read_fill(line: FileRow, reader: CellReader) -> Fill:
         return Fill(at, symbol, FUNDING, abs(reader.number(line, "position")), 0.0, key, float(paid), rows=(line.row,))
     fee = -(reader.optional(line, "fee paid") or values.decimal("0", "fee"))
     cash = reader.optional(line, "cash flow")
-    closes = str(line.cells.get("action", "")).strip().upper() == "CLOSE"
+    closes = _word(line, "action") == "CLOSE"
     return make_fill(
         line, time=at, symbol=symbol, side=values.parse_side(line.cells[first_filled(line, "direction")]),
         quantity=reader.number(line, "quantity"), price=reader.number(line, "filled price"), id=id,
-        fees=((fee, str(line.cells.get("currency") or "").upper() or values.split_symbol(symbol)[1]),),
+        fees=((fee, _word(line, "currency") or values.split_symbol(symbol)[1]),), reason=TRADES[kind],
         profit=float(cash) if cash is not None and (closes or cash) else None, multiplier=reader.multiplier(symbol),
     )  # fmt: skip
 
@@ -43,7 +96,7 @@ LOG = FileFormat(
     (frozenset({"contract", "type", "direction", "quantity", "filled price", "fee paid"}),),
     frozenset({*TIMES, "uid", "currency", "contract", "type", "direction", "quantity", "position", "filled price",
                "funding", "fee paid", "cash flow", "change", "wallet balance", "action", "orderid", "tradeid"}),
-    row_by_row(read_fill),
+    read_log,
     (
         "Uid,Currency,Contract,Type,Direction,Quantity,Position,Filled Price,Funding,Fee Paid,Cash Flow,Change,"
         "Wallet Balance,Action,OrderId,TradeId,Time(UTC)",

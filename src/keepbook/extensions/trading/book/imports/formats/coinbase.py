@@ -1,16 +1,20 @@
 """Coinbase: the fills of the exchange, and the transactions of the plain account.
 
-Of the account buys, sells and conversions count. A conversion names both coins in its notes and its worth in money: it
-is a sale of the one and a purchase of the other, the fee on the latter.
+Of the account buys, sells and conversions count. What was paid beyond the subtotal is the fee: the column of fees often
+leaves out the spread. A conversion names both coins in its notes and its worth in money: it is a sale of the one and a
+purchase of the other, the fee on the latter; so is an advanced trade for another coin than the account's money.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from keepbook.errors import Invalid
+from keepbook.extensions.trading.book.currencies.rates import same_money
 from keepbook.extensions.trading.book.imports import values
 from keepbook.extensions.trading.book.imports.formats.reading import (
+    CENT,
     CellReader,
     FileFormat,
     ReadRow,
@@ -21,6 +25,7 @@ from keepbook.extensions.trading.book.imports.formats.reading import (
 )
 from keepbook.extensions.trading.book.imports.pairing import Fill
 from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
+from keepbook.extensions.trading.book.market.symbols import ALL_COUNTRIES
 from keepbook.patterns import regex
 
 UNIT = "price/fee/total unit"
@@ -44,7 +49,10 @@ def read_account(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
         if line.wrong is None and _kind(line) == "convert":
             halves.setdefault((str(line.cells.get("timestamp")), str(line.cells.get("notes"))), []).append(line)
             continue
-        yield (line.row,), or_wrong(line, transaction, line, reader)
+        made = or_wrong(line, transaction, line, reader)
+        yield (line.row,), made
+        if isinstance(made, Fill) and (other := or_wrong(line, _coin_of_trade, line, made)) is not None:
+            yield (line.row,), other
     for lines in halves.values():
         yield from _conversion(lines, reader)
 
@@ -61,17 +69,25 @@ def transaction(line: FileRow, reader: CellReader) -> Fill:
     quote = _quote(line)
     symbol = values.symbol(f"{line.cells[first_filled(line, 'asset')]}/{quote}")
     quantity = abs(reader.number(line, "quantity transacted"))
-    fee = abs(reader.optional(line, "fees and/or spread", "fees") or Decimal(0))
     subtotal = abs(reader.optional(line, "subtotal") or Decimal(0))
     price = subtotal / quantity if subtotal and quantity else reader.number(line, *PRICES)
-    total = abs(reader.optional(line, *TOTALS) or Decimal(0))
-    if total and subtotal:
-        computed = subtotal + fee if traded[1] == "buy" else subtotal - fee
-        reader.compare(line.row, "subtotal and fees", computed, total, Decimal("0.021"))
     return make_fill(
         line, time=reader.moment(line, "timestamp", zone="UTC"), symbol=symbol, side=traded[1], quantity=quantity,
-        price=price, id=line.cells.get("id"), fees=((fee, quote),),
+        price=price, id=line.cells.get("id"), fees=((_fee(line, reader, traded[1], subtotal), quote),),
     )  # fmt: skip
+
+
+def _fee(line: FileRow, reader: CellReader, side: str, subtotal: Decimal) -> Decimal:
+    """What lies between the subtotal and the total, where both are told; else what the column of fees says."""
+    stated = abs(reader.optional(line, *FEES) or Decimal(0))
+    total = abs(reader.optional(line, *TOTALS) or Decimal(0))
+    if not (total and subtotal):
+        return stated
+    paid = total - subtotal if side == "buy" else subtotal - total
+    if not -CENT <= paid <= stated + MOST_SPREAD * subtotal + LEAST_FEE:
+        computed = subtotal + stated if side == "buy" else subtotal - stated
+        reader.compare(line.row, "subtotal and fees", computed, total, 2 * CENT)
+    return max(paid, Decimal(0))
 
 
 def _quote(line: FileRow) -> str:
@@ -79,6 +95,29 @@ def _quote(line: FileRow) -> str:
 
 
 _CONVERTED = regex(r"Converted ([\d.,]+) (\S+) to ([\d.,]+) (\S+)", re.IGNORECASE)
+
+
+_FOR_A_COIN = regex(
+    r"(?:Bought|Sold) [\d.,]++ \S++ for ([\d.,]++) (\S++) on [^\s-]++-([^\s-]++)(?: .*)?", re.IGNORECASE
+)
+
+
+def _coin_of_trade(line: FileRow, made: Fill) -> Fill | None:
+    """The other coin of a trade that was for one: it was given, or came in, for as much in money."""
+    found = _FOR_A_COIN.fullmatch(str(line.cells.get("notes") or ""))
+    quote = _quote(line)
+    coin = found[2].upper() if found else ""
+    if found is None or coin != found[3].upper() or coin in ALL_COUNTRIES or same_money(coin, quote):
+        return None
+    amount = values.decimal(found[1], "notes")
+    if not amount:
+        raise Invalid("quantity is a number above 0", field="quantity")
+    fee = sum((paid for paid, _ in made.fees), Decimal(0))
+    worth = made.quantity * Decimal(repr(made.price)) + (fee if made.side == "buy" else -fee)
+    return make_fill(
+        line, time=made.time, symbol=values.symbol(f"{coin}/{quote}"), side="sell" if made.side == "buy" else "buy",
+        quantity=amount, price=worth / amount, id=f"{line.cells['id']}-for" if line.cells.get("id") else None,
+    )  # fmt: skip
 
 
 def _conversion(lines: Sequence[FileRow], reader: CellReader) -> Iterator[ReadRow]:
@@ -100,7 +139,7 @@ def _conversion(lines: Sequence[FileRow], reader: CellReader) -> Iterator[ReadRo
 def _two_fills(line: FileRow, reader: CellReader, gave: str, got: str, *amounts: str) -> tuple[Fill, Fill]:
     given, received = (values.decimal(text, "notes") for text in amounts)
     quote, id = _quote(line), line.cells.get("id")
-    fee = abs(reader.optional(line, "fees and/or spread", "fees") or Decimal(0))
+    fee = abs(reader.optional(line, *FEES) or Decimal(0))
     worth = max(abs(reader.optional(line, name) or Decimal(0)) for name in ("subtotal", *TOTALS))
     if not worth:
         worth = given * reader.number(line, *PRICES)
@@ -118,6 +157,9 @@ def _two_fills(line: FileRow, reader: CellReader, gave: str, got: str, *amounts:
     return sold, bought
 
 
+FEES = ("fees and/or spread", "fees")
+MOST_SPREAD, LEAST_FEE = Decimal("0.1"), Decimal(3)
+"""What the column of fees may leave out: a spread, as a share of the subtotal, and a flat fee of small orders."""
 PRICES = ("price at transaction", "spot price at transaction")
 TOTALS = ("total (inclusive of fees and/or spread)", "total (inclusive of fees)", "total")
 FILLS = FileFormat(
@@ -132,11 +174,35 @@ FILLS = FileFormat(
     "the fills report of Coinbase Exchange (Pro) in public importers",
     spot=True,
 )
+FIGURES = ("spot price at transaction", "subtotal", "total (inclusive of fees)", "fees")
+"""The columns before whose names older files write the currency: `EUR Subtotal`."""
+
+
+def _currency_apart(table: FileTable) -> FileTable:
+    """A table of an older file, with the currency in a column of its own."""
+    named = next((name for name in map(str.lower, table.columns) if name.endswith(" subtotal")), "")
+    money = named.removesuffix(" subtotal")
+    if not named:
+        return table
+    plain = {f"{money} {name}": name for name in FIGURES}
+    lines = (
+        replace(
+            line,
+            cells={plain.get(name, name): cell for name, cell in line.cells.items()} | {"spot price currency": money},
+        )
+        for line in table.lines
+    )
+    columns = (plain.get(name.lower(), name) for name in table.columns)
+    return replace(table, columns=(*columns, "Spot Price Currency"), lines=tuple(lines))
+
+
 ACCOUNT = FileFormat(
     "coinbase-account",
     "Coinbase, transactions of the account",
     (frozenset({"timestamp", "transaction type", "asset", "quantity transacted", "subtotal",
-                "fees and/or spread|fees", "price currency|spot price currency"}),),
+                "fees and/or spread|fees", "price currency|spot price currency"}),
+     frozenset({"timestamp", "transaction type", "asset", "quantity transacted",
+                *("|".join(f"{money.lower()} {name}" for money in ALL_COUNTRIES) for name in ("subtotal", "fees"))})),
     frozenset({"id", "timestamp", "transaction type", "asset", "quantity transacted", "price currency", "subtotal",
                "fees", "spot price currency", *PRICES, *TOTALS, "fees and/or spread", "notes"}),
     read_account,
@@ -147,7 +213,10 @@ ACCOUNT = FileFormat(
         "Total (inclusive of fees and/or spread),Fees and/or Spread,Notes",
         "Timestamp,Transaction Type,Asset,Quantity Transacted,Spot Price Currency,Spot Price at Transaction,Subtotal,"
         "Total (inclusive of fees),Fees,Notes",
+        "Timestamp,Transaction Type,Asset,Quantity Transacted,EUR Spot Price at Transaction,EUR Subtotal,"
+        "EUR Total (inclusive of fees),EUR Fees,Notes",
     ),
     "Export-To-Ghostfolio, GhostfolioSidekick, cryptoTax, BittyTax",
+    pick=_currency_apart,
     spot=True,
 )  # fmt: skip

@@ -19,6 +19,7 @@ from keepbook.extensions.trading.book.imports.formats.reading import (
     make_action,
     make_fill,
     or_wrong,
+    paid_beside,
     without_cancelled,
 )
 from keepbook.extensions.trading.book.imports.pairing import EXPIRY, SPLIT, Fill
@@ -30,6 +31,10 @@ ACCOUNTS = ("clientaccountid", "accountid")
 ENDINGS = {"A": "assigned", "Ex": "exercised", "Ep": "expired", "AEx": "exercised", "GEA": "exercised"}
 """Why an option ended, by the code of its row."""
 SECTIONS = {"CORP": "CorporateAction", "OPTT": "OptionEAE", "TRFR": "Transfer", "TRNT": "Trade"}
+BONDS, OF_A_BOND = ("BOND", "BILL"), 0.01
+"""Bonds are quoted in percent of what they pay back."""
+COMPARED = ("STK", "OPT", "FOP", "WAR", "FUND", *BONDS)
+"""Of these what changed hands is the quantity times the price; of futures and contracts for difference it may be 0."""
 _RATIO = regex(r"\bSPLIT\s+(\d+(?:\.\d+)?)\s+FOR\s+(\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
@@ -100,7 +105,7 @@ def read_fill(line: FileRow, reader: CellReader, sums: bool = True) -> Fill:
     id = line.cells.get(kind)
     account = next((str(line.cells[name]) for name in ACCOUNTS if line.cells.get(name)), "")
     codes = flex_codes(line.cells.get("notes/codes") or line.cells.get("notes"))
-    if _class_of(line) in ("STK", "OPT"):
+    if _class_of(line) in COMPARED:
         computed = -quantity * price * Decimal(str(size))
         reader.compare(line.row, "quantity × price", computed, reader.optional(line, "proceeds"))
     if price == 0 and parse_option(symbol) is not None:
@@ -111,9 +116,10 @@ def read_fill(line: FileRow, reader: CellReader, sums: bool = True) -> Fill:
             profit=float(told) if told and why == "expired" else None,
         )  # fmt: skip
     paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
+    fees = tuple((-one, coin or quote) for one in paid if one)
     return make_fill(
         line, time=_time(line, reader), symbol=symbol, side=values.parse_side(way.partition(" ")[0].partition("(")[0]),
-        quantity=quantity, price=price, id=id, fees=tuple((-one, coin or quote) for one in paid if one), quote=quote,
+        quantity=quantity, price=price, id=id, fees=paid_beside(fees, symbol, price), quote=quote,
         multiplier=size, profit=float(told) if told else None, account=account, reason=delivery(codes),
         id_kind=kind,
     )  # fmt: skip
@@ -131,7 +137,9 @@ def _symbol_and_size(line: FileRow, reader: CellReader) -> tuple[str, float]:
     if kind == "CASH":
         return values.symbol(named), 1.0
     symbol = contract.symbol if contract and kind in ("OPT", "FOP", "") else " ".join(named.upper().split())[:40]
-    size = reader.optional(line, "multiplier")
+    size = reader.optional(line, "multiplier") or Decimal(0)
+    if kind in BONDS:
+        return symbol, reader.told_multiplier(symbol) or OF_A_BOND * float(size or 1)
     if size:
         return symbol, float(size)
     if (told := reader.told_multiplier(symbol)) is not None:

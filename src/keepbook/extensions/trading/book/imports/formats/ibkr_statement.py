@@ -13,6 +13,7 @@ from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import values
 from keepbook.extensions.trading.book.imports.formats.ibkr import (
     ENDINGS,
+    OF_A_BOND,
     delivery,
     flex_codes,
     read_corporate_actions,
@@ -26,13 +27,19 @@ from keepbook.extensions.trading.book.imports.formats.reading import (
     make_action,
     make_fill,
     or_wrong,
+    paid_beside,
     rounding,
     without_cancelled,
 )
 from keepbook.extensions.trading.book.imports.pairing import EXPIRY, Fill
 from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
+from keepbook.extensions.trading.book.market.symbols import ALL_COUNTRIES
 
 SUMS = ("quantity", "proceeds", "comm/fee")
+BONDS = ("Bonds", "Treasury", "Corporate", "Municipal")
+"""How the names of their categories begin."""
+PAID_IN = tuple(f"comm in {money.lower()}" for money in ALL_COUNTRIES)
+"""The columns of fees in the account's own currency, as the trades of currencies have them."""
 
 
 def read_statement_rows(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
@@ -94,7 +101,8 @@ def _fill(
     if category.startswith("Forex"):
         symbol = values.symbol(named)
     quantity, price = reader.number(line, "quantity"), reader.number(line, "t. price")
-    size = reader.told_multiplier(symbol) or sizes.get(symbol) or _usual_size(category, contract is not None)
+    known = OF_A_BOND if category.startswith(BONDS) else sizes.get(symbol)
+    size = reader.told_multiplier(symbol) or known or _usual_size(category, contract is not None)
     proceeds = reader.optional(line, "proceeds")
     slack = Decimal("0.011") + abs(quantity) * rounding(line.cells["t. price"]) * Decimal(str(size))
     if not category.startswith(("Forex", "Futures")):
@@ -111,8 +119,9 @@ def _fill(
         return make_action(line, side=EXPIRY, reason=why, profit=profit if why == "expired" else None, **told)
     fee, coin = _fee(line, reader)
     way = "buy" if (quantity > 0) != _is_cancel(line) else "sell"
+    fees = ((-fee, coin or told["quote"]),) if fee else ()
     return make_fill(
-        line, side=way, price=price, fees=((-fee, coin or told["quote"]),) if fee else (),
+        line, side=way, price=price, fees=paid_beside(fees, symbol, price),
         profit=profit, reason=delivery(codes), **told,
     )  # fmt: skip
 
@@ -175,13 +184,12 @@ STATEMENT = FileFormat(
     "ibkr-activity",
     "Interactive Brokers, Activity Statement",
     (frozenset({"datadiscriminator", "asset category", "currency", "symbol", "date/time", "quantity", "t. price",
-                "proceeds|notional value", "comm/fee|comm in usd|comm in eur|comm in gbp|comm in chf|comm in cad",
-                "code"}),),
+                "proceeds|notional value", "|".join(("comm/fee", *PAID_IN)), "code"}),),
     frozenset({"datadiscriminator", "asset category", "currency", "account", "symbol", "date/time", "quantity",
                "t. price", "c. price", "proceeds", "notional value", "comm/fee", "basis", "realized p/l", "mtm p/l",
-               "code", "comm in usd", "comm in eur", "comm in gbp", "mtm in usd", "mtm in eur", "report date",
-               "description", "value", "date", "type", "direction", "xfer company", "xfer account", "qty",
-               "xfer price", "market value", "cash amount", "realized p/l %"}),
+               "code", *PAID_IN, "mtm in usd", "mtm in eur", "report date", "description", "value", "date", "type",
+               "direction", "xfer company", "xfer account", "qty", "xfer price", "market value", "cash amount",
+               "realized p/l %"}),
     read_statement_rows,
     (
         "DataDiscriminator,Asset Category,Currency,Symbol,Date/Time,Quantity,T. Price,C. Price,Proceeds,Comm/Fee,Basis,"

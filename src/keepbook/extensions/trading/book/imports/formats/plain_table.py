@@ -42,6 +42,8 @@ OURS: Mapping[str, tuple[str, ...]] = {
 }
 WHOLE = ("symbol", "side", "quantity", "entry_time", "entry_price", "exit_time", "exit_price")
 FILLS = ("time", "symbol", "side", "quantity", "price")
+ONLY_WHOLE = {"entry_time", "entry_price", "exit_time", "exit_price"}
+"""No table of fills has these: with one of them its rows are whole trades."""
 
 
 def fits(names: Iterable[str]) -> bool:
@@ -68,7 +70,7 @@ def format_of_mapping(mapping: Mapping[str, str]) -> FileFormat:
         if "side" not in found and (told := side_column(table, found.values())):
             found["side"] = told
         whole = all(name in found for name in WHOLE)
-        needed = WHOLE if whole or {"entry_price", "entry_time"} & found.keys() else FILLS
+        needed = WHOLE if whole or ONLY_WHOLE & found.keys() else FILLS
         if missing := [name for name in needed if name not in found and not (name == "symbol" and reader.symbol)]:
             bare = sum(any(char.isdigit() for char in name) for name in table.columns) > len(table.columns) / 2
             asks = "its first line is no header: put the names of the columns above it" if bare else (

@@ -6,7 +6,7 @@ it is neither. It names the columns that it reads, so that others with figures c
 figure twice, or a total, both have to agree (`CellReader.compare`), or nothing of the file is taken.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -60,9 +60,10 @@ class CellReader:
                 return values.decimal(cell, name, self.mark)
         return None
 
-    def amount(self, line: FileRow, *columns: str) -> tuple[Decimal, str | None]:
+    def amount(self, line: FileRow, *columns: str, coins: Sequence[str] = ()) -> tuple[Decimal, str | None]:
+        """A number and its coin; one of `coins` may be glued to it and begin with a digit."""
         name = first_filled(line, *columns)
-        return values.parse_amount(line.cells[name], name, self.mark)
+        return values.parse_amount(line.cells[name], name, self.mark, coins)
 
     def moment(self, line: FileRow, *columns: str, zone: str | None = None) -> str:
         name = first_filled(line, *columns)
@@ -181,6 +182,12 @@ def make_fill(
         time, symbol, side, size, float(price), key=id_key(id, more.get("id_kind", "")),
         fees=tuple((fee, coin) for fee, coin in fees if fee), rows=(line.row,), **more,
     )  # fmt: skip
+
+
+def paid_beside(fees: Iterable[tuple[Decimal, str]], symbol: str, price: Decimal) -> tuple[tuple[Decimal, str], ...]:
+    """Fees of a trade on margin: one in what is traded is not taken out of it, and counts at the price of the trade."""
+    base, quote = values.split_symbol(symbol)
+    return tuple((fee * price, quote) if coin == base else (fee, coin) for fee, coin in fees)
 
 
 def make_action(

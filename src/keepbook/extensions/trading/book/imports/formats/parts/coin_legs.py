@@ -14,9 +14,9 @@ from keepbook.extensions.trading.book.imports import values
 from keepbook.extensions.trading.book.imports.formats.reading import make_fill
 from keepbook.extensions.trading.book.imports.pairing import Fill
 from keepbook.extensions.trading.book.imports.table import FileRow
-from keepbook.extensions.trading.book.market.symbols import COINS, COUNTRIES
+from keepbook.extensions.trading.book.market.symbols import ALL_COUNTRIES, COINS
 
-MONEY = (*COUNTRIES, *COINS, "BTC", "ETH", "BNB")
+MONEY = (*ALL_COUNTRIES, *COINS, "BTC", "ETH", "BNB")
 
 
 @dataclass(slots=True)
@@ -36,6 +36,11 @@ class Legs:
     def add_fee(self, line: FileRow, coin: str, amount: Decimal) -> None:
         self.lines.append(line)
         self.fees.append((amount, coin))
+
+    def join(self, other: "Legs") -> None:
+        """Take in the other half of the same trade."""
+        self.gave, self.got, self.fees = self.gave + other.gave, self.got + other.got, self.fees + other.fees
+        self.lines += other.lines
 
     @property
     def rows(self) -> tuple[int, ...]:

@@ -1,0 +1,151 @@
+"""`/chat/{id}/turns/{turn}/sent`: what a model was sent for one reply, whole, as it was sent.
+
+Instructions, what it knew, turns and tools, each with its size, and the whole request; beside them what the book left
+out of what it knew, by why. Made when it is asked for and not stored; keys, headers and addresses are no part of it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+
+from keepbook.book.chats.threads import Message, estimate
+from keepbook.book.chats.view import chat_block, left_out_of_block
+from keepbook.book.memory.block import Fate
+from keepbook.book.text.block_lines import LINE
+from keepbook.book.text.quotation import shown_text
+from keepbook.doors.http.web.chat.reply_sources import reply_of
+from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.errors import Invalid, ModelFailed, NotFound
+from keepbook.models.as_sent import SentReply, sent_reply
+from keepbook.models.compress import Budget
+from keepbook.models.providers.address import Address, parse_model_name
+from keepbook.models.providers.remote import ROUNDS
+
+router = APIRouter(include_in_schema=False)
+
+FIRST = 50
+"""So many of the lines left out are listed."""
+GONE = "[ the lines of the book stand here ]"
+PLACES = {"recall_only": "not sure enough by then; found when it is asked for", "cut": "no room for more"}
+
+
+@dataclass(frozen=True, slots=True)
+class SentPart:
+    """One part of what was sent."""
+
+    name: str
+    text: str
+    of: str = ""
+
+    @property
+    def size(self) -> str:
+        return f"{self.of}{', ' if self.of else ''}{len(self.text):,} letters, about {estimate(self.text):,} tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Why some lines were left out, how many, and the first of them."""
+
+    why: str
+    count: int
+    lines: Sequence[str]
+
+
+@router.get("/chat/{id}/turns/{turn}/sent")
+async def show(visit: Visiting, id: str, turn: int, left: bool = False) -> Response:
+    chat = await run_in_threadpool(lambda: visit.book.threads.get(id))
+    reply = await run_in_threadpool(lambda: reply_of(chat.messages(), turn))
+    address = _address(visit, reply)
+    settings = visit.kb.settings
+    budget = Budget(settings.context_tokens, settings.compress_at)
+    sent = await run_in_threadpool(sent_reply, visit.book, chat, reply, budget)
+    body, wrong = await _written(address, sent)
+    return await run_in_threadpool(lambda: _page(visit, chat.thread, reply, sent, body, wrong, left))
+
+
+def _address(visit: Visit, reply: Message) -> Address:
+    """Whom the reply was asked of, as far as its shape goes."""
+    known = visit.kb.settings
+    try:
+        kind, name = parse_model_name(reply.model or "")
+    except Invalid:
+        raise NotFound("no model was asked for this reply; nothing was sent", field="turn") from None
+    base = known.openai_base_url if kind == "openai" else known.anthropic_base_url
+    return Address(kind, name, base)
+
+
+async def _written(address: Address, sent: SentReply) -> tuple[str, str]:
+    """The request as it is sent, or why it cannot be written here."""
+    try:
+        from keepbook.models.providers.rehearsal import write_request  # an extra of the installation
+    except ImportError:
+        return "", "The programs that speak with a model are not installed here, so its form is not known."
+    try:
+        body = await write_request(address, sent.conversation, sent.tools, may_call=sent.rounds < ROUNDS)
+    except ModelFailed as error:
+        return "", error.message
+    return body.decode(), ""
+
+
+def _page(visit: Visit, thread: Any, reply: Message, sent: SentReply, body: str, wrong: str, left: bool) -> Response:
+    template = "parts/sent.html" if visit.partial else "chat_sent.html"
+    gaps = [*sent.gaps, wrong] if wrong else sent.gaps
+    return visit.page(
+        template, thread=thread, reply=reply, parts=_parts(sent, body), gaps=gaps,
+        called=visit.kb.models.called(reply.model), forgotten=_forgotten(visit, thread),
+        left_out=_left_out(visit, thread) if left else None,
+    )  # fmt: skip
+
+
+def _parts(sent: SentReply, body: str) -> list[SentPart]:
+    instructions = sent.conversation.system.replace(sent.block, GONE, 1) if sent.block else sent.conversation.system
+    request: Mapping[str, Any] = json.loads(body) if body else {}
+    turns = [one for one in request.get("messages", ()) if one.get("role") not in ("system", "developer")]
+    tools = request.get("tools", sent.tools)
+    parts = [SentPart("Instructions", instructions), SentPart("What it knew", sent.block)]
+    parts.append(SentPart("What was said", _as_json(turns), f"{len(turns)} turns") if turns else SentPart("", ""))
+    parts.append(SentPart("Tools", _as_json(tools), f"{len(tools)} tools") if tools else SentPart("", ""))
+    parts.append(SentPart("The whole request", body))
+    return [part for part in parts if part.text]
+
+
+def _as_json(told: Any) -> str:
+    return json.dumps(told, ensure_ascii=False, indent=1)
+
+
+def _forgotten(visit: Visit, thread: Any) -> list[str]:
+    """The lines it was given that have been taken out of the book since."""
+    block = chat_block(visit.book, thread)
+    lines = [line for line in block.lines if line.kind == LINE and line.id] if block else []
+    found = []
+    for line in lines:
+        try:
+            gone = visit.book.get(line.id or "").state != "active"
+        except NotFound:
+            gone = True
+        found += [line.text] if gone else []
+    return found
+
+
+def _left_out(visit: Visit, thread: Any) -> list[LeftOut]:
+    fates = left_out_of_block(visit.book, thread, visit.book.preset(thread.preset))
+    return [LeftOut(_in_words(fate), len(ids), _first_lines(visit, ids)) for fate, ids in fates.items()]
+
+
+def _in_words(fate: Fate) -> str:
+    return PLACES.get(fate.place, "left out")
+
+
+def _first_lines(visit: Visit, ids: Sequence[str]) -> list[str]:
+    found = []
+    for id in ids[:FIRST]:
+        try:
+            found.append(shown_text(visit.book.get(id)))
+        except NotFound:
+            found.append("A line that was deleted for good")
+    return found

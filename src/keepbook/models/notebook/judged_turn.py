@@ -1,0 +1,93 @@
+"""The clauses of a turn, each with how sure its act is, the orders it holds and the lines it points at. Pure."""
+
+from collections.abc import Sequence
+
+from keepbook.book.text.words import fold_text
+from keepbook.models.notebook import change
+from keepbook.models.notebook.heard import judge_clause
+from keepbook.models.notebook.lists.orders import Order
+from keepbook.models.notebook.quote import is_fragment, is_hushed, is_shred, may_stand, quotation
+from keepbook.models.notebook.read import OWN, Clause
+from keepbook.models.notebook.values import QuotedLine, Scene, Target, TurnStep
+from keepbook.models.reader.moves import MoveBars
+
+
+class JudgedTurn:
+    """The clauses of one turn, and what of them may be kept as a line of its own."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        clauses: Sequence[Clause],
+        bars: MoveBars,
+        orders: Sequence[Order],
+        *,
+        changes: bool,
+        learned: bool,
+    ) -> None:
+        self.scene, self.clauses, self.bars, self.changes = scene, clauses, bars, changes
+        self.orders, self.learned = orders, learned
+        self.judged = [judge_clause(clause, self.order_in(clause), bars, learned=learned) for clause in clauses]
+        self.targets = {one.id: one for one in scene.targets}
+
+    # Orders and lines
+
+    def order_in(self, clause: Clause, *acts: str) -> Order | None:
+        """The first order that begins in the clause, of these acts or of any."""
+        inside = (one for one in self.orders if clause.start <= one.start < clause.end)
+        return next((one for one in inside if not acts or one.act in acts), None)
+
+    def matter_of(self, order: Order | None) -> str:
+        """What an order names, in the person's words, without the reason that may follow."""
+        if order is None:
+            return ""
+        words = self.scene.turn.text[order.rest_start : order.rest_end]
+        named, _, reason = words.partition(",")
+        return (words if is_fragment(reason) else named).strip(" .,!?")
+
+    def targets_of(self, clause: Clause, bar: float, *kinds: str) -> list[Target]:
+        """The lines that a clause points at, the likeliest first."""
+        chances = sorted(clause.move.points.items(), key=lambda item: -item[1])
+        found = [self.targets[id] for id, chance in chances if chance >= bar and id in self.targets]
+        return [one for one in found if not kinds or one.kind in kinds]
+
+    def pointed_clauses(self, clause: Clause, bar: float) -> list[int]:
+        """The clauses of this turn that a clause points at."""
+        chances = clause.move.points.items()
+        return [int(id.removeprefix(OWN)) for id, chance in chances if id.startswith(OWN) and chance >= bar]
+
+    def said_in_last_turn(self) -> list[Target]:
+        """The lines that the person's last turn gave or would give: what "forget that" alone means."""
+        before = [one.number for one in self.scene.turns[:-1] if one.role == "user"]
+        here = [one for one in self.scene.targets if one.thread_id in (None, self.scene.thread_id)]
+        return [one for one in here if before and any(span.turn == before[-1] for span in one.spans)]
+
+    def states(self, at: int) -> bool:
+        return self.judged[at].act in ("say", "change") or self.clauses[at].verdict != "leave"
+
+    # A line of its own
+
+    def new_line(self, at: int, *, ordered: bool) -> list[TurnStep]:
+        """Written, offered or left, as the preset's consent has it."""
+        clause = self.clauses[at]
+        line = quotation(self.scene, clause, ordered=ordered)
+        if line is None or not self.may_keep(line) or not change.says_more_than_a_value(line):
+            return []
+        stated = self.judged[at].act != "talk"
+        sure = ordered or (clause.verdict == "keep" and line.standing and stated)
+        if not sure and self.learned and is_shred(line):
+            return []
+        return [self.keep_step(clause, line, sure=sure)]
+
+    def keep_step(self, clause: Clause, line: QuotedLine, *, sure: bool) -> TurnStep:
+        asks_first = self.scene.preset.consent == "ask" and not line.ordered
+        if sure and not asks_first:
+            return TurnStep("keep", clause.start, clause.end, quotation=line)
+        return TurnStep("offer", clause.start, clause.end, quotation=line, question="keep")
+
+    def may_keep(self, line: QuotedLine) -> bool:
+        if not all(may_stand(self.scene, span) for span in line.spans if span.kind != "question"):
+            return False
+        if is_hushed(self.scene, line.content):
+            return False
+        return line.ordered or fold_text(line.content) not in self.scene.declined

@@ -1,0 +1,152 @@
+"""What an order to the memory does: withdraw, never, keep. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from keepbook.book.text.topics import topics_named_in
+from keepbook.book.text.words import fold_text
+from keepbook.models.notebook.judged_turn import JudgedTurn
+from keepbook.models.notebook.lists.matters import has_words_of, lines_named, named_elsewhere, names_several, same_lines
+from keepbook.models.notebook.lists.orders import Order
+from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
+from keepbook.models.notebook.quote import quotation
+from keepbook.models.notebook.read import Clause
+from keepbook.models.notebook.values import QuotedLine, Target, TurnStep
+
+MOST_OPTIONS = 5
+MOST_OF_TOPIC = 20
+"""So many lines of a topic are listed when it is to be forgotten or banned."""
+_EVERYTHING = frozenset({"everything", "all", "me", "it all", "all of it", "everything about me", "all about me"})
+
+
+# Taking back
+
+
+def withdraw_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
+    clause, judged = turn.clauses[at], turn.judged[at]
+    order = turn.order_in(clause)
+    matter = turn.matter_of(order)
+    if order is not None and fold_text(matter) in _EVERYTHING:
+        return [TurnStep("erase", clause.start, clause.end)]
+    if (ahead := _words_beside(turn, at, order)) is not None:
+        return [ahead]
+    named = lines_named(order, matter, turn.scene.targets)
+    if turn.scene.topic_lines and topic_groups_of(matter) and not same_lines(named, turn.scene.topic_lines):
+        return [_ask_topic(turn, clause, matter)]
+    if len(named) > 1 and not names_several(matter):
+        return [_which(clause, named, matter)]
+    meant = named or turn.targets_of(clause, turn.bars.point_sure)
+    here = turn.pointed_clauses(clause, turn.bars.point_sure)
+    if not matter and not meant and not here:
+        return _withdraw_said_last(turn, at)
+    if meant and (others := named_elsewhere(matter, meant, turn.scene.targets)):
+        return [_which(clause, [*meant, *others], matter)]
+    if judged.sure and (meant or here) and has_words_of(matter, meant):
+        return [_withdraw_step(turn, clause, meant, here, matter)]
+    if maybe := named or turn.targets_of(clause, turn.bars.point_likely, "memory", "offered"):
+        return [_which(clause, maybe, matter)]
+    if judged.sure:
+        return [TurnStep("withdraw", clause.start, clause.end, matter=matter)]
+    return []
+
+
+def _which(clause: Clause, lines: Sequence[Target], matter: str = "") -> TurnStep:
+    """Which of some lines is to go is asked."""
+    some = tuple(lines[:MOST_OPTIONS])
+    return TurnStep("which", clause.start, clause.end, targets=some, question="which", matter=matter)
+
+
+def _words_beside(turn: JudgedTurn, at: int, order: Order | None) -> TurnStep | None:
+    """ "Don't keep this": the statements of the same turn that it stands beside; behind what it points back at, those
+    before it."""
+    clause = turn.clauses[at]
+    if clause.move.ahead < turn.bars.ahead_sure:
+        return None
+    points_back = order is not None and not order.ahead
+    before, after = turn.clauses[:at], turn.clauses[at + 1 :]
+    beside = (before or after) if points_back else (after or before)
+    taken = tuple((turn.scene.turn.number, one.start, one.end) for one in beside)
+    return TurnStep("withdraw", clause.start, clause.end, withdrawn=taken) if taken else None
+
+
+def _withdraw_said_last(turn: JudgedTurn, at: int) -> list[TurnStep]:
+    """ "Forget that", where nothing else is meant: what was said before it in this turn, else what the last turn gave.
+    Of several lines, or of one that said something else before, it is asked; so it is where it is only likely an
+    order."""
+    clause, sure = turn.clauses[at], turn.judged[at].sure
+    before = [one for one in range(at) if turn.states(one)]
+    if before:
+        return [_withdraw_step(turn, clause, (), before[-1:], "")] if sure else []
+    lines = turn.said_in_last_turn()
+    kept = [one for one in lines if one.kind == "memory"]
+    if kept and not (sure and len(kept) == 1 and kept[0].version == 1):
+        return [_which(clause, kept)]
+    return [_withdraw_step(turn, clause, lines, (), "")] if sure else []
+
+
+def _withdraw_step(
+    turn: JudgedTurn, clause: Clause, meant: Sequence[Target], here: Sequence[int], matter: str
+) -> TurnStep:
+    number = turn.scene.turn.number
+    taken = [(number, turn.clauses[at].start, turn.clauses[at].end) for at in here]
+    for one in meant:
+        if one.thread_id == turn.scene.thread_id or one.kind == "said":
+            taken += [(span.turn, span.start, span.end) for span in one.spans if span.kind == "said"]
+    return TurnStep("withdraw", clause.start, clause.end, targets=tuple(meant), withdrawn=tuple(taken), matter=matter)
+
+
+# Topics
+
+
+def never_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
+    clause, judged = turn.clauses[at], turn.judged[at]
+    order = turn.order_in(clause, "never")
+    topics = topics_of(turn.matter_of(order)) if order is not None else tuple(topics_named_in(clause.text))
+    if not topics or not judged.sure:
+        return []
+    ban = TurnStep("never", clause.start, clause.end, topics=topics)
+    return [ban, _ask_topic(turn, clause)] if turn.scene.topic_lines else [ban]
+
+
+def _ask_topic(turn: JudgedTurn, clause: Clause, matter: str = "") -> TurnStep:
+    """Whether what the book has of a topic is to go, all of it."""
+    lines = turn.scene.topic_lines[:MOST_OF_TOPIC]
+    return TurnStep("which", clause.start, clause.end, targets=lines, question="which", matter=matter, whole=True)
+
+
+# Keeping
+
+
+def keep_named(turn: JudgedTurn, clause: Clause, order: Order) -> list[TurnStep]:
+    """ "Remember that my flight is on the 14th": what stands behind the order, on the person's word; where not all of
+    it may stand, the clause of the order."""
+    for end in (order.rest_end, min(order.rest_end, clause.end)):
+        rest = replace(clause, start=order.rest_start, end=end, text=turn.scene.turn.text[order.rest_start : end])
+        line = quotation(turn.scene, rest, ordered=True)
+        if line is not None and turn.may_keep(line):
+            return [turn.keep_step(rest, line, sure=True)]
+    return []
+
+
+def keep_pointed(turn: JudgedTurn, at: int) -> list[TurnStep]:
+    """ "Remember that": a line that was offered or said is kept on the person's word."""
+    clause = turn.clauses[at]
+    if at + 1 < len(turn.clauses) and turn.states(at + 1):
+        return []  # the statement that follows is kept as ordered
+    if at > 0 and turn.order_in(clause) is not None:
+        return turn.new_line(at - 1, ordered=True)  # "…. Please note that."
+    for one in turn.targets_of(clause, turn.bars.point_sure):
+        if one.kind == "offered":
+            return [TurnStep("answer", clause.start, clause.end, proposal=one.id, choice="keep")]
+        if one.kind == "said":
+            return _keep_said(turn, clause, one)
+    here = turn.pointed_clauses(clause, turn.bars.point_sure)
+    if here:
+        return turn.new_line(here[0], ordered=True)
+    before = [one for one in range(at) if turn.states(one)]
+    return turn.new_line(before[-1], ordered=True) if before else []
+
+
+def _keep_said(turn: JudgedTurn, clause: Clause, one: Target) -> list[TurnStep]:
+    made = QuotedLine(one.spans, one.content, turn.scene.preset.default_category, ordered=True, score=1.0)
+    return [TurnStep("keep", clause.start, clause.end, quotation=made)]

@@ -1,0 +1,39 @@
+"""The request of a reply, written by the code that sends requests, and not sent: the body alone, without keys, headers
+or an address."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+
+from keepbook.errors import ModelFailed
+from keepbook.models.model import Conversation
+from keepbook.models.providers.address import Address
+from keepbook.models.providers.session import NO_KEY, open_session
+
+
+class _NoWayOut(httpx2.AsyncBaseTransport):
+    """Keeps what it is given to send."""
+
+    body = b""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self.body = await request.aread()
+        raise httpx2.ConnectError("this request is only written down", request=request)
+
+
+async def write_request(
+    address: Address, conversation: Conversation, tools: Sequence[Mapping[str, Any]], *, may_call: bool
+) -> bytes:
+    """The body that an address would be sent for this conversation."""
+    nowhere = _NoWayOut()
+    async with open_session(replace(address, key=NO_KEY), transport=nowhere) as session:
+        try:
+            async with aclosing(session.exchange(conversation, tools).round(may_call=may_call)) as heard:
+                async for _ in heard:
+                    pass
+        except ModelFailed:
+            pass  # nothing was sent
+    return nowhere.body
