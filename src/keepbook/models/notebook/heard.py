@@ -42,5 +42,7 @@ def is_heard(clause: Clause, order: Order, *, learned: bool) -> bool:
 
 
 def _has_more_than(least: float, clause: Clause, order: Order, *, learned: bool) -> bool:
+    """What names nothing ("forget that", "just kidding") is an order however it is read."""
     acts = clause.move.acts
-    return not learned or acts["talk"] < PERHAPS_TALK or acts[order.act] >= least
+    names = order.rest_start < order.rest_end
+    return not learned or not names or acts["talk"] < PERHAPS_TALK or acts[order.act] >= least
