@@ -1,8 +1,9 @@
 """How well moves are read on hands that were not read before: what is right, what would be done, asked, or done wrong.
 
 Deciding is that of the runtime (`MoveBars.verdict`). A deed is right where a clause of the same stretch does the same
-to the same lines; it is *wrong* where a line is changed, ended, kept or forgotten, or a question answered, that should
-not be. Ending what should be changed, or the other way round, is neither right nor wrong: the line meant is the same.
+to the same lines, an undo where what was done last is meant; it is *wrong* where a line is changed, ended, kept or
+forgotten, or a question answered, that should not be. Ending what should be changed, or the other way round, is neither
+right nor wrong: the line meant is the same.
 """
 
 import hashlib
@@ -15,11 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepbook.models.reader.choice import linear_move_reader, linear_reader, open_move_reader, open_reader
+from keepbook.models.reader.move_pairs import Pairs
 from keepbook.models.reader.moves import DEEDS, MOVES, Move, MoveBars, MoveReader
 from keepbook.models.reader.values import ChatReader
 from training.move_cases import Case, cases
 from training.moves import HOME, Clause, load
 
+LEARNED = ("moves.npz", "pairs.npz", "moves.bin")
 WEIGHTS = HOME.parent / "src/keepbook/models/reader/weights"
 ORDERS = ("withdraw", "never", "undo", "keep")
 CHANGES = ("change", "end")
@@ -27,10 +30,12 @@ LINKED = frozenset(CHANGES)
 
 
 class Reading(NamedTuple):
-    """A case and the moves that were read in it, by the stretch of the turn."""
+    """A case and the moves that were read in it, by the stretch of the turn. In training, with what the second reader
+    says of each, which is in the moves of the runtime already."""
 
     case: Case
     moves: tuple[Move, ...]
+    pairs: tuple[Pairs, ...] = ()
 
 
 @dataclass
@@ -141,6 +146,8 @@ def _grade(case: Case, clause: Clause, act: str, lines: frozenset[str]) -> str:
     gold = _targets(case, clause)
     if clause.unsure:
         return "wrong"
+    if act == "undo":
+        return "right" if case.undoes_last(case.clauses.index(clause)) else "wrong"
     if act in clause.acts:
         if act == "never" or (act == "withdraw" and clause.ahead):
             return "right"
@@ -297,7 +304,7 @@ def main(paths: Sequence[str]) -> None:
 def keep(part: str, figures: Mapping[str, Any]) -> None:
     """Write figures beside those that are there, by the checksum of the weights they belong to."""
     path = HOME / "move_figures.json"
-    weights = hashlib.sha256((WEIGHTS / "moves.npz").read_bytes()).hexdigest()
+    weights = {name: hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() for name in LEARNED}
     found = json.loads(path.read_text()) if path.exists() else {}
     if found.get("weights") != weights:
         found = {"weights": weights}

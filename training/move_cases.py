@@ -18,6 +18,8 @@ from training.moves import Asked, Clause, Dialogue, Stretch, Target
 
 MOST = 12
 """Lines of a case, choices not counted."""
+DOING = ("change", "end", "withdraw", "never", "keep", "off")
+"""Acts that leave something which can be taken back."""
 DROPPED = 0.05
 """How often a line that is meant is not among those given."""
 _NUMBER = re.compile(r"\d+")
@@ -37,10 +39,18 @@ class Case:
     points: tuple[frozenset[str] | None, ...]
     olds: tuple[tuple[str, Stretch] | None, ...]
     """The line and the stretch of it that each clause exchanges."""
+    last: frozenset[str] | None = None
+    """The lines and clauses of the last turn that did something: what the product takes back. None before any."""
 
     @property
     def pieces(self) -> list[Stretch]:
         return [(one.start, one.end) for one in self.clauses]
+
+    def undoes_last(self, which: int) -> bool:
+        """Whether a clause asks to take back what the product would take back; with nothing done, nothing is."""
+        clause, points = self.clauses[which], self.points[which]
+        asks = "undo" in clause.acts and not clause.unsure
+        return asks and (not points or self.last is None or bool(points & self.last))
 
 
 def cases(dialogue: Dialogue) -> list[Case]:
@@ -78,7 +88,19 @@ def _case(dialogue: Dialogue, at: int, chance: random.Random | None, strangers: 
     points = [None if one is None else frozenset(one & known) for one in ids]
     olds = [book.old(one, known) for one in turn.clauses]
     turns = tuple(ReaderTurn(one.role, one.text) for one in dialogue.turns[: at + 1])
-    return Case(dialogue.id, dialogue.hand, turns, at, turn.clauses, tuple(lines), tuple(points), tuple(olds))
+    last = _last_done(dialogue, at)
+    return Case(dialogue.id, dialogue.hand, turns, at, turn.clauses, tuple(lines), tuple(points), tuple(olds), last)
+
+
+def _last_done(dialogue: Dialogue, before: int) -> frozenset[str] | None:
+    for at in range(before - 1, -1, -1):
+        clauses = dialogue.turns[at].clauses
+        acting = [one for one in clauses if one.acts[0] in DOING or one.label in ("keep", "order")]
+        if acting:
+            meant = (target for one in acting for target in one.of or ())
+            named = (one if isinstance(one, str) else f"{one[0]}:{dialogue.clause(one).start}" for one in meant)
+            return frozenset([*named, *(f"{at}:{one.start}" for one in clauses)])
+    return None
 
 
 class _Book:

@@ -8,6 +8,7 @@ from keepbook.models.reader.model_files import ChosenMoves
 from keepbook.models.reader.move_doubt import doubt
 from keepbook.models.reader.move_encoder import CLOSER
 from keepbook.models.reader.move_linear import LinearMoveReader
+from keepbook.models.reader.move_pairs import with_pairs
 from keepbook.models.reader.move_signs import MoveRequest
 from keepbook.models.reader.moves import DEEDS, Heat, MoveBars
 from keepbook.models.reader.values import ChatReader
@@ -17,34 +18,42 @@ from training.move_cases import cases
 from training.moves import Dialogue
 
 ByHand = Mapping[str, Sequence[Reading]]
+APART = "os"
+"""Hands that only judge."""
 LINEAR_STEPS = tuple(at / 100 for at in range(50, 100, 3))
 LINEAR_DEEDS = ("withdraw", "never", "keep", "undo")
 
 
-def encoder(own: ByHand, given: ByHand) -> tuple[ChosenMoves, dict[str, Any]]:
-    """From the readings with the reader's own cuts and with the writers' parts: what is chosen, and the figures.
+def encoder(
+    own: ByHand, given: ByHand, groups: Sequence[str]
+) -> tuple[ChosenMoves, dict[str, list[Reading]], dict[str, Any]]:
+    """From the readings with the reader's own cuts and with the writers' parts: what is chosen, the readings with their
+    doubt, and the figures.
 
-    The doubt about a hand's deeds is fitted on the other hands.
+    The doubt about the deeds of a group of hands is fitted on the other groups. `APART` are judged and nothing else:
+    neither doubt nor bars have seen them.
     """
-    rows = {hand: move_doubt_fit.rows([*own[hand], *given[hand]]) for hand in own}
-    read = {}
-    for hand, readings in own.items():
-        fitted = move_doubt_fit.fit([row for other in rows if other != hand for row in rows[other]])
-        read[hand] = [doubted(reading, fitted) for reading in readings]
-    bars = choose([one for some in read.values() for one in some])
+    rows = {hand: move_doubt_fit.rows([*own[hand], *given[hand]]) for hand in own if hand not in APART}
+    read: dict[str, list[Reading]] = {}
+    for group in groups:
+        fitted = move_doubt_fit.fit([row for other in rows if other not in group for row in rows[other]])
+        read |= {hand: [doubted(reading, fitted) for reading in own[hand]] for hand in group}
+    bars = choose([one for hand, some in read.items() if hand not in APART for one in some])
     everything = move_doubt_fit.fit([row for some in rows.values() for row in some])
-    return ChosenMoves(bars, Heat(), everything), figures(read, bars)
+    return ChosenMoves(bars, Heat(), everything), read, figures(read, bars)
 
 
 def doubted(reading: Reading, fitted: Mapping[str, Sequence[float]]) -> Reading:
     """As the runtime doubts what may be a deed."""
-    case, moves = reading
+    case, moves, pairs = reading
     asked = MoveRequest(case.turns, case.at, [(move.start, move.end) for move in moves], case.lines)
-    return Reading(case, tuple(
-        replace(move, unsure=doubt(asked, which, move, fitted))
-        if sum(move.acts[act] for act in DEEDS) >= CLOSER else move
-        for which, move in enumerate(moves)
-    ))  # fmt: skip
+    found = list(moves)
+    for which, first in enumerate(moves):
+        if sum(first.acts[act] for act in DEEDS) >= CLOSER:
+            told = pairs[which] if pairs else {}
+            move = with_pairs(first, told)
+            found[which] = replace(move, unsure=doubt(asked, which, move, fitted, told))
+    return Reading(case, tuple(found))
 
 
 def linear(read: ByHand) -> tuple[ChosenMoves, dict[str, Any]]:
@@ -72,5 +81,6 @@ def linear_readings(weights: bytes, cutter: ChatReader, dialogues: Sequence[Dial
 def figures(read: ByHand, bars: MoveBars) -> dict[str, Any]:
     """By hand, and over all of them."""
     found = {hand: judge(readings, bars).as_dict() for hand, readings in sorted(read.items())}
-    found["all"] = judge([one for some in read.values() for one in some], bars).as_dict()
+    for name, hands in (("all", read), ("judged only", [hand for hand in read if hand in APART])):
+        found[name] = judge([one for hand in hands for one in read[hand]], bars).as_dict()
     return found

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from keepbook.models.reader import move_doubt
+from keepbook.models.reader.move_pairs import with_pairs
 from keepbook.models.reader.move_signs import MoveRequest
 from training.judge_moves import Reading, how_right, names_of
 
@@ -19,16 +20,18 @@ Fitted = dict[str, list[float]]
 
 def rows(readings: Sequence[Reading]) -> list[Row]:
     found = []
-    for case, moves in readings:
+    for case, moves, pairs in readings:
         asked = MoveRequest(case.turns, case.at, [(move.start, move.end) for move in moves], case.lines)
         same = names_of(case, moves)
-        for which, move in enumerate(moves):
+        for which, first in enumerate(moves):
+            told = pairs[which] if pairs else {}
+            move = with_pairs(first, told)
             done = move_doubt.deed(move)
             if done is None or move.acts[done[0]] < LEAST:
                 continue
             act, lines = done
             right = how_right(case, move, act, frozenset(same.get(name, name) for name in lines)) != "wrong"
-            found.append((case.hand, act, move_doubt.doubt_features(asked, which, move, act, lines), right))
+            found.append((case.hand, act, move_doubt.doubt_features(asked, which, move, act, lines, told), right))
     return found
 
 

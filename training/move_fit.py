@@ -2,19 +2,17 @@
 
 import io
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as f
 
 from keepbook.models.minilm.parts import BaseWeights
-from keepbook.models.reader import model_files
-from keepbook.models.reader.moves import MOVES
 from training.move_examples import UNKNOWN, Example
 from training.move_net import HEADS, STRETCHES, MoveNet, Pairs, Span
 from training.move_views import Views
@@ -45,54 +43,71 @@ class Plan:
     need: float = 0.3
     average: float = 0.995
     decay: float = 0.01
+    mixed: int = 40
+    """By how many tokens the windows of a batch may differ, about."""
     seed: int = 0
 
 
-def train(base: BaseWeights, told: Views, chats: Views, plan: Plan, device: str) -> MoveNet:
+def train(base: BaseWeights, told: Views, chats: Views, plan: Plan, device: str, begin: bytes) -> MoveNet:
+    """`begin`: the reader of pieces to begin with."""
     torch.manual_seed(plan.seed)
     chance = random.Random(plan.seed)
     net = MoveNet(base, plan.rank, plan.drop)
     if plan.warm:
-        with np.load(io.BytesIO(model_files.read_pinned("encoder.npz"))) as file:
+        with np.load(io.BytesIO(begin)) as file:
             warm(net, base, file)
-    net = net.to(device).train()
+    epochs = [epoch_batches(told, chats, epoch, plan, chance) for epoch in range(plan.epochs)]
+    return descend(net.to(device), epochs, HEADS, plan, loss_of)
+
+
+Net = TypeVar("Net", bound=nn.Module)
+
+
+def descend(
+    net: Net, epochs: list[list[list[Any]]], heads: Sequence[str], plan: Plan, loss_of_batch: Callable[..., Tensor]
+) -> Net:
+    """The running mean of a network that goes through all batches."""
+    net.train()
     kept = deepcopy(net)
-    epochs = [_epoch(told, chats, epoch, plan, chance) for epoch in range(plan.epochs)]
     steps = sum(map(len, epochs))
-    heads = tuple(f"{name}." for name in HEADS)
+    begins = tuple(f"{name}." for name in heads)
     groups: list[dict[str, Any]] = [
-        {"params": [p for name, p in net.named_parameters() if not name.startswith(heads)], "lr": plan.rate},
-        {"params": [p for name, p in net.named_parameters() if name.startswith(heads)], "lr": plan.head_rate},
+        {"params": [p for name, p in net.named_parameters() if not name.startswith(begins)], "lr": plan.rate},
+        {"params": [p for name, p in net.named_parameters() if name.startswith(begins)], "lr": plan.head_rate},
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=plan.decay)
     pace = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1.0, step / (0.1 * steps + 1)) * max(0.0, (steps - step) / steps)
     )
-    done = 0
-    for batches in epochs:
-        for batch in batches:
-            loss = loss_of(net, batch, plan)
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-            optimizer.step()
-            pace.step()
-            done += 1
-            _average(kept, net, min(plan.average, (1 + done) / (10 + done)))
+    for done, batch in enumerate((batch for batches in epochs for batch in batches), 1):
+        loss = loss_of_batch(net, batch, plan)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        pace.step()
+        _average(kept, net, min(plan.average, (1 + done) / (10 + done)))
     return kept.eval()
 
 
-def _average(kept: MoveNet, net: MoveNet, weight: float) -> None:
+def _average(kept: nn.Module, net: nn.Module, weight: float) -> None:
+    """Move what is kept towards the network of this step."""
     with torch.no_grad():
         mean = [p for p in kept.parameters() if p.requires_grad]
         torch._foreach_lerp_(mean, [p for p in net.parameters() if p.requires_grad], 1 - weight)
 
 
-def _epoch(told: Views, chats: Views, epoch: int, plan: Plan, chance: random.Random) -> list[list[Example]]:
+def epoch_batches(
+    told: Sequence[Sequence[Sequence[Any]]],
+    chats: Sequence[Sequence[Sequence[Any]]],
+    epoch: int,
+    plan: Plan,
+    chance: random.Random,
+) -> list[list[Any]]:
     """All batches of an epoch, windows of about one length together, in an order that chance decides."""
     found = [one for some in told for one in some[epoch % len(some)]]
     found += [one for some in chats if chance.random() < plan.chat_share for one in some[epoch % len(some)]]
-    order = sorted(range(len(found)), key=lambda at: len(found[at].ids) + chance.random() * 40)
+    order = sorted(range(len(found)), key=lambda at: len(found[at].ids) + chance.random() * plan.mixed)
     batches = [[found[at] for at in order[begin : begin + plan.batch]] for begin in range(0, len(order), plan.batch)]
     chance.shuffle(batches)
     return batches
@@ -128,7 +143,7 @@ def _chosen(scores: Tensor, right: Tensor) -> Tensor:
 
 def act_loss(logits: Tensor, acts: Sequence[Sequence[int]], smooth: float) -> Tensor:
     """Any of the acts that would be right."""
-    right = np.full((len(acts), len(MOVES)), -1e4, "f4")
+    right = np.full(tuple(logits.shape), -1e4, "f4")
     for row, some in enumerate(acts):
         right[row, list(some)] = 0
     chances = f.log_softmax(logits, dim=1)

@@ -3,24 +3,46 @@
 import numpy as np
 import torch
 
+from keepbook.models.reader.move_encoder import CLOSER
 from keepbook.models.reader.move_heads import MoveHeads
+from keepbook.models.reader.move_pairs import PairHeads, PairReader, Pairs
 from keepbook.models.reader.move_signs import MoveRequest
 from keepbook.models.reader.move_windows import MoveCoder
-from keepbook.models.reader.moves import Move
+from keepbook.models.reader.moves import DEEDS, Move
 from training.move_cases import Case
 from training.move_net import HEADS, MoveNet
+from training.move_pair_fit import PAIR_NET_HEADS, PairNet
+from training.net import Encoder
 
 BATCH = 64
 
 
 def heads_of(net: MoveNet) -> MoveHeads:
+    return MoveHeads(_weights(net, HEADS))
+
+
+def _weights(net: Encoder, heads: tuple[str, ...]) -> dict[str, np.ndarray]:
     found = {}
-    for name in HEADS:
+    for name in heads:
         head = getattr(net, name)
         for kind in ("weight", "bias"):
             value = getattr(head, kind).detach().cpu().numpy()
             found[f"head.{name}.{kind}"] = value.astype("f2").astype("f4")  # as it is shipped
-    return MoveHeads(found)
+    return found
+
+
+@torch.no_grad()
+def pair_guesses(net: PairNet, given: MoveRequest, moves: list[Move], coder: MoveCoder) -> tuple[Pairs, ...]:
+    """What the second reader says of each piece that may be a deed."""
+
+    def encode(ids: list[int], types: list[int]) -> np.ndarray:
+        return net.encode([ids], [types])[0].cpu().numpy().astype(np.float32)
+
+    reader = PairReader(encode, PairHeads(_weights(net, PAIR_NET_HEADS)), coder)
+    return tuple(
+        reader.read(given, which, move) if sum(move.acts[act] for act in DEEDS) >= CLOSER else {}
+        for which, move in enumerate(moves)
+    )
 
 
 @torch.no_grad()

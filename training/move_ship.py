@@ -10,13 +10,22 @@ import numpy as np
 from keepbook.models.reader.model_files import ChosenMoves
 from training.train_reader import READER, pin
 
+Weights = dict[str, np.ndarray]
 
-def write(encoder: dict[str, np.ndarray], linear: bytes, chosen: dict[str, ChosenMoves], out: Path = READER) -> None:
+
+def write(encoder: Weights, pairs: Weights, linear: bytes, chosen: dict[str, ChosenMoves], out: Path = READER) -> None:
     folder = out / "weights"
-    packed = io.BytesIO()
-    np.savez_compressed(packed, **encoder)
-    (folder / "moves.npz").write_bytes(packed.getvalue())
+    for name, learned in (("moves.npz", encoder), ("pairs.npz", pairs)):
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **learned)
+        (folder / name).write_bytes(packed.getvalue())
     (folder / "moves.bin").write_bytes(linear)
+    write_chosen(chosen, out)
+
+
+def write_chosen(chosen: dict[str, ChosenMoves], out: Path = READER) -> None:
+    """The bars, the heat and the doubt, and all checksums."""
+    folder = out / "weights"
     path = folder / "bars.json"
     every = json.loads(path.read_text())
     for name, (bars, heat, doubt) in chosen.items():

@@ -94,6 +94,7 @@ def arguments() -> argparse.Namespace:
     known.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     known.add_argument("--workers", type=int, default=1, help="writers judged at the same time")
     known.add_argument("--cuts", type=Path, help="write here where the moves of left-out hands would be cut")
+    known.add_argument("--pieces", type=Path, help="write here the readers that left out a group, for the moves")
     known.add_argument("--readings", type=Path, help="keep readings here, and go on from them")
     known.add_argument("--out", type=Path, help="write here instead of into the package")
     given = known.parse_args()
@@ -123,6 +124,10 @@ def encoder_without(job: Job) -> dict[str | None, Any]:
     print(f"encoder without {job.group}: trained", flush=True)
     if not job.group:
         return {None: learned(net, base)}
+    if job.given.pieces:
+        hands = "".join(writer[-1] for writer in job.group if writer.startswith("moves/"))
+        job.given.pieces.mkdir(parents=True, exist_ok=True)
+        np.savez(job.given.pieces / f"piece-{hands}.npz", **learned(net, base))
     every = writers()
     return {
         writer: {

@@ -37,7 +37,7 @@ class Scripted:
         old, new = told.get("old"), told.get("new")
         return Move(
             *piece,
-            acts=dict.fromkeys(MOVES, 0.0) | {told["act"]: told.get("likely", 0.95)},
+            acts=dict.fromkeys(MOVES, 0.0) | {"talk": told.get("talk", 0.0)} | {told["act"]: told.get("likely", 0.95)},
             points=points,
             mistake=told.get("mistake", 0.0),
             ahead=told.get("ahead", 0.0),

@@ -209,3 +209,33 @@ def test_a_topic_is_asked_with_its_lines(talk: Any) -> None:
     assert set(holding(alice)) == set(lines)
     assert "1. “" in replies[0]
     assert "Oslo" not in replies[0]
+
+
+@pytest.mark.parametrize("text", ["Forget the oat milk, I'll take it black.", "Remember that SN2 inverts, inverts."])
+def test_words_of_an_order_that_the_reader_takes_for_talk_are_none(talk: Any, text: str) -> None:
+    alice, replies = talk({"": {"act": "talk", "likely": 0.9}}, text, book=["I like oat milk"])
+    assert holding(alice) == ["I like oat milk"]
+    assert "Forgotten" not in replies[0]
+
+
+def test_an_order_that_may_be_talk_is_asked_about(talk: Any) -> None:
+    script = {"Forget": {"act": "withdraw", "likely": 0.2, "talk": 0.6, "points": "oat"}}
+    alice, _ = talk(script, "Forget the oat milk", book=["I like oat milk"])
+    assert holding(alice) == ["I like oat milk"]
+    assert len(alice.proposals.list()) == 1
+
+
+def test_a_ban_in_other_words_than_the_lists_have_bans_the_topic_it_names(talk: Any) -> None:
+    alice, _ = talk({"closed": "never"}, "My health is closed to you henceforth.")
+    assert alice.choices.never == ("health",)
+
+
+def test_a_ban_that_names_no_topic_bans_nothing(talk: Any) -> None:
+    alice, _ = talk({"closed": "never"}, "That chapter is closed to you henceforth.")
+    assert alice.choices.never == ()
+
+
+def test_what_is_perhaps_to_be_kept_is_not_kept_as_ordered(talk: Any) -> None:
+    script = {"Kindly": {"act": "keep", "likely": 0.6}, "rain": {"act": "talk", "likely": 0.9}}
+    alice, _ = talk(script, "Such rain today. Kindly do.")
+    assert holding(alice) == []

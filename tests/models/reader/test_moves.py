@@ -1,7 +1,9 @@
 """Readers of moves: one contract, places that lie in the text, a verdict that asks rather than guesses, linear cost."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.growth import grows_in_step
@@ -9,6 +11,8 @@ from tests.growth import grows_in_step
 from keepbook.models.reader import model_files
 from keepbook.models.reader.choice import linear_move_reader, open_move_reader
 from keepbook.models.reader.move_doubt import deed
+from keepbook.models.reader.move_pairs import PAIR_TIES, PairReading, candidates, line_named, with_pairs
+from keepbook.models.reader.move_signs import MoveRequest
 from keepbook.models.reader.move_windows import CORE, MoveCoder
 from keepbook.models.reader.moves import (
     DEEDS,
@@ -21,6 +25,7 @@ from keepbook.models.reader.moves import (
     MoveReader,
     idle_move,
 )
+from keepbook.models.reader.pins import SHA256
 from keepbook.models.reader.values import ReaderTurn
 
 BOOK = [
@@ -174,6 +179,40 @@ def test_a_topic_and_what_is_being_said_need_no_line() -> None:
     assert BARS.verdict(meaning("never", 0.9)).how == "done"
     assert BARS.verdict(meaning("keep", 0.9)).how == "done"
     assert BARS.verdict(replace(meaning("withdraw", 0.9), ahead=0.9)).how == "done"
+
+
+def test_an_undo_needs_no_line() -> None:
+    assert BARS.verdict(meaning("undo", 0.9)).how == "done"
+
+
+def pair(none: float, **acts: float) -> PairReading:
+    ties = dict.fromkeys(PAIR_TIES, 0.0) | {"none": none}
+    return PairReading(ties, dict.fromkeys(MOVES, 0.0) | acts, {"unsure": 0.2, "ahead": 0.4})
+
+
+def test_what_both_readings_say_is_likelier_than_what_one_says() -> None:
+    first = meaning("change", 0.6, m1=0.8, m2=0.8, m3=0.3)
+    both = with_pairs(first, {None: pair(0.5, change=0.9, talk=0.1), "m1": pair(0.1, change=0.9), "m2": pair(0.9)})
+    assert both.acts["change"] > 0.6 > both.acts["talk"]
+    assert sum(both.acts.values()) == pytest.approx(1)
+    assert both.points["m1"] > first.points["m1"] > both.points["m2"] > both.points["m3"] == first.points["m3"]
+    assert with_pairs(first, {}) == first
+
+
+def test_the_second_reading_is_of_the_likeliest_lines_and_no_answers() -> None:
+    lines = [*BOOK, MoveLine("q", "Is it over?", "question"), MoveLine("q/yes", "Yes", "choice")]
+    asked = MoveRequest(CHAT, 2, PIECES, lines)
+    points = {"m1": 0.1, "m2": 0.9, "m3": 0.2, "2:0": 0.3, "q": 0.99, "q/yes": 0.99}
+    assert candidates(asked, meaning("change", 0.9, **points)) == ["m2", "2:0", "m3"]
+    assert line_named(asked, "2:3").content == CHAT[2].text[3:16]
+
+
+def test_the_figures_are_of_the_weights_that_are_shipped() -> None:
+    figures = json.loads((Path(__file__).parents[3] / "training/move_figures.json").read_text())
+    assert figures["weights"] == {name: SHA256[name] for name in ("moves.npz", "pairs.npz", "moves.bin")}
+    assert sum(len(model_files.read_pinned(name)) for name in figures["weights"]) < 5_000_000
+    assert figures["left-out hands"]["encoder"]["all"]["done_wrong"] <= 0.01
+    assert figures["left-out hands, decided"]["all"]["done_wrong"] <= 0.01
 
 
 def test_what_would_be_done() -> None:

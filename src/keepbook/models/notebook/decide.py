@@ -14,9 +14,10 @@ from keepbook.book.text.words import polarity
 from keepbook.extension import load_part
 from keepbook.models.notebook import change
 from keepbook.models.notebook.consent import answer_steps
+from keepbook.models.notebook.heard import is_heard
 from keepbook.models.notebook.judged_turn import JudgedTurn
 from keepbook.models.notebook.lists.answers import opens_with_answer, whole_answer
-from keepbook.models.notebook.lists.orders import is_standing, orders_of_turn
+from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_turn
 from keepbook.models.notebook.order_steps import keep_named, keep_pointed, never_steps, withdraw_steps
 from keepbook.models.notebook.quote import quotation
 from keepbook.models.notebook.read import Clause, Understood
@@ -84,7 +85,7 @@ class _Turn(JudgedTurn):
     def clause_steps(self, at: int) -> list[TurnStep]:
         clause, judged = self.clauses[at], self.judged[at]
         order = self.order_in(clause)
-        if order is not None and order.act == "keep" and order.rest_start < order.rest_end and judged.act != "ask":
+        if order is not None and self._tells_to_keep(clause, order) and judged.act != "ask":
             return keep_named(self, clause, order)
         match judged.act:
             case "withdraw" if judged.likely:
@@ -95,7 +96,7 @@ class _Turn(JudgedTurn):
                 return [TurnStep("undo", clause.start, clause.end)]
             case "off" if judged.sure and self._is_ordered_off(clause):
                 return [TurnStep("off", clause.start, clause.end)]
-            case "keep" if judged.likely:
+            case "keep" if judged.sure:
                 return keep_pointed(self, at)
             case "change" | "end" if judged.likely and self.changes:
                 return self._change_steps(at)
@@ -104,6 +105,11 @@ class _Turn(JudgedTurn):
             case "say" | "change" | "end" | "talk" | "answer":
                 return self._statement(at)
         return []
+
+    def _tells_to_keep(self, clause: Clause, order: Order) -> bool:
+        """Whether an order tells what is to be kept, and the reader does not take it for talk."""
+        told = order.act == "keep" and order.rest_start < order.rest_end
+        return told and is_heard(clause, order, learned=self.learned)
 
     def _is_ordered_off(self, clause: Clause) -> bool:
         """To keep nothing for a whole turn, an order must say so in so many words, or be beyond doubt."""
@@ -142,7 +148,7 @@ class _Turn(JudgedTurn):
     # Statements
 
     def _is_ordered(self, at: int) -> bool:
-        return at > 0 and self.judged[at - 1].act == "keep" and self.judged[at - 1].likely
+        return at > 0 and self.judged[at - 1].act == "keep" and self.judged[at - 1].sure
 
     def _statement(self, at: int) -> list[TurnStep]:
         clause = self.clauses[at]

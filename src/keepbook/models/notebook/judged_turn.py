@@ -1,34 +1,15 @@
 """The clauses of a turn, each with how sure its act is, the orders it holds and the lines it points at. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from keepbook.book.text.words import fold_text
 from keepbook.models.notebook import change
+from keepbook.models.notebook.heard import judge_clause
 from keepbook.models.notebook.lists.orders import Order
 from keepbook.models.notebook.quote import is_fragment, is_hushed, is_shred, may_stand, quotation
 from keepbook.models.notebook.read import OWN, Clause
 from keepbook.models.notebook.values import QuotedLine, Scene, Target, TurnStep
 from keepbook.models.reader.moves import MoveBars
-
-EXPLICIT = ("withdraw", "never", "change", "undo")
-"""Orders that the closed lists know for sure: each is undone in one step."""
-
-
-@dataclass(frozen=True, slots=True)
-class ActJudgement:
-    """How sure a clause's act is."""
-
-    act: str
-    sure: bool
-    likely: bool
-
-
-def judge_act(clause: Clause, bars: MoveBars) -> ActJudgement:
-    act = clause.move.act
-    chance = clause.move.acts[act]
-    careful = clause.move.unsure < bars.unsure_most
-    return ActJudgement(act, chance >= bars.sure[act] and careful, chance >= bars.likely[act])
 
 
 class JudgedTurn:
@@ -46,17 +27,8 @@ class JudgedTurn:
     ) -> None:
         self.scene, self.clauses, self.bars, self.changes = scene, clauses, bars, changes
         self.orders, self.learned = orders, learned
-        self.judged = [self._judge(clause) for clause in clauses]
+        self.judged = [judge_clause(clause, self.order_in(clause), bars, learned=learned) for clause in clauses]
         self.targets = {one.id: one for one in scene.targets}
-
-    def _judge(self, clause: Clause) -> ActJudgement:
-        """As learned; but an explicit order to take something back is one, whatever else the words may mean."""
-        order = self.order_in(clause)
-        if order is not None and order.act in EXPLICIT:
-            return ActJudgement(order.act, sure=True, likely=True)
-        if order is not None and not self.learned and order.act != "talk":
-            return ActJudgement(order.act, sure=True, likely=True)
-        return judge_act(clause, self.bars)
 
     # Orders and lines
 

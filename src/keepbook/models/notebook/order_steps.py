@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from keepbook.book.text.topics import topics_named_in
 from keepbook.book.text.words import fold_text
 from keepbook.models.notebook.judged_turn import JudgedTurn
 from keepbook.models.notebook.lists.matters import has_words_of, lines_named, named_elsewhere, names_several, same_lines
@@ -42,7 +43,7 @@ def withdraw_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
         return [_which(clause, [*meant, *others], matter)]
     if judged.sure and (meant or here) and has_words_of(matter, meant):
         return [_withdraw_step(turn, clause, meant, here, matter)]
-    if maybe := turn.targets_of(clause, turn.bars.point_likely, "memory", "offered"):
+    if maybe := named or turn.targets_of(clause, turn.bars.point_likely, "memory", "offered"):
         return [_which(clause, maybe, matter)]
     if judged.sure:
         return [TurnStep("withdraw", clause.start, clause.end, matter=matter)]
@@ -99,7 +100,8 @@ def _withdraw_step(
 
 def never_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
     clause, judged = turn.clauses[at], turn.judged[at]
-    topics = topics_of(turn.matter_of(turn.order_in(clause)))
+    order = turn.order_in(clause, "never")
+    topics = topics_of(turn.matter_of(order)) if order is not None else tuple(topics_named_in(clause.text))
     if not topics or not judged.sure:
         return []
     ban = TurnStep("never", clause.start, clause.end, topics=topics)

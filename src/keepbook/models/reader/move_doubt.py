@@ -1,15 +1,16 @@
 """How far a deed can be trusted: whether act and lines together are right, given all that was read.
 
 An act may be sure and the line too, and yet "rent IS 850" changes nothing. This model sees the deed as a whole: by how
-much act and line lead the next best, whether old and new value were found, what words the clause and the line share,
-and words that make a statement less than one ("nearly", "if", "hers"). It was fitted on the readings of left-out
-writers, so it knows how the encoder errs with strangers.
+much act and line lead the next best, what a second reading says (`move_pairs`), whether old and new value were found,
+what words the clause and the line share, and words that make a statement less than one ("nearly", "if", "hers"). It was
+fitted on the readings of left-out writers, so it knows how the encoders err with strangers.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 
 from keepbook.models.reader.features import split_words
+from keepbook.models.reader.move_pairs import Pairs, log_odds, pair_features
 from keepbook.models.reader.move_signs import SIGNS, MoveRequest, move_features
 from keepbook.models.reader.moves import DEEDS, Move
 
@@ -59,7 +60,9 @@ def deed(move: Move) -> tuple[str, tuple[str, ...]] | None:
     return (act, (lines[0],)) if lines else None
 
 
-def doubt_features(asked: MoveRequest, which: int, move: Move, act: str, lines: Sequence[str]) -> list[float]:
+def doubt_features(
+    asked: MoveRequest, which: int, move: Move, act: str, lines: Sequence[str], pairs: Pairs
+) -> list[float]:
     """The features that speak for or against a deed."""
     names = [line.id for line in asked.lines] + [f"{asked.at}:{start}" for start, _ in asked.pieces]
     ranked = sorted(move.points, key=lambda name: -move.points[name])
@@ -72,6 +75,7 @@ def doubt_features(asked: MoveRequest, which: int, move: Move, act: str, lines: 
         *_text(asked, which, ranked[:1]),
         *first,
         *(first[at] - second[at] for at in LEADS),
+        *pair_features(pairs, act, lines),
     ]
 
 
@@ -79,7 +83,7 @@ def _chances(move: Move, act: str) -> list[float]:
     acts = move.acts
     second = sorted(acts.values())[-2]
     some = (acts[act], second, acts["talk"], acts["say"], acts["change"] + acts["end"], acts["withdraw"], acts["keep"])
-    return [_log_odds(one) for one in (*some, acts["answer"])]
+    return [log_odds(one) for one in (*some, acts["answer"])]
 
 
 def _lines(asked: MoveRequest, move: Move, ranked: Sequence[str], lines: Sequence[str]) -> list[float]:
@@ -87,11 +91,11 @@ def _lines(asked: MoveRequest, move: Move, ranked: Sequence[str], lines: Sequenc
     old = move.old.get(ranked[0]) if ranked else None
     flags = (move.unsure, move.own, move.mistake, move.ahead, move.rest["ask"], move.rest["falls"])
     return [
-        *map(_log_odds, points),
+        *map(log_odds, points),
         points[0] - points[1],
         len(lines),
         len(asked.lines) / 10,
-        *map(_log_odds, flags),
+        *map(log_odds, flags),
         old[2] if old else 0.0,
         move.new[2] if move.new else 0.0,
         max((need.likely for need in move.needs), default=0.0),
@@ -111,11 +115,6 @@ def _has_figure(given: Sequence[str]) -> bool:
     return any(word.startswith("#") for word in given)
 
 
-def _log_odds(chance: float) -> float:
-    kept = min(max(chance, 1e-4), 1 - 1e-4)
-    return math.log(kept / (1 - kept))
-
-
 def scale_features(numbers: Sequence[float], act: str, fitted: Mapping[str, Sequence[float]]) -> list[float]:
     """The features on one scale, the act itself, and the first features once more for this act alone."""
     scaled = [
@@ -128,12 +127,12 @@ def scale_features(numbers: Sequence[float], act: str, fitted: Mapping[str, Sequ
     return scaled + own + again
 
 
-def doubt(asked: MoveRequest, which: int, move: Move, fitted: Mapping[str, Sequence[float]]) -> float:
-    """The probability that the deed would be wrong."""
+def doubt(asked: MoveRequest, which: int, move: Move, fitted: Mapping[str, Sequence[float]], pairs: Pairs) -> float:
+    """The probability that the deed would be wrong. `move` is what both readings say."""
     found = deed(move)
     if found is None:
         return 1.0
     act, lines = found
-    numbers = scale_features(doubt_features(asked, which, move, act, lines), act, fitted)
+    numbers = scale_features(doubt_features(asked, which, move, act, lines, pairs), act, fitted)
     score = fitted["bias"][0] + sum(one * by for one, by in zip(numbers, fitted["weights"], strict=True))
     return 1 / (1 + math.exp(score))

@@ -1,12 +1,14 @@
 """The encoder for moves: MiniLM-L6 with adapters of its own.
 
 A turn is read twice. First all its pieces in one window; then every piece that seems to do more than state something,
-in a window of its own, where the model knows which piece is asked about. Most turns end with the first.
+in a window of its own, where the model knows which piece is asked about. Most turns end with the first. What may be a
+deed has a second reader with adapters of its own, which sees one line at a time (`move_pairs`).
 """
 
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from keepbook.forking import OncePerProcess
 from keepbook.models.minilm.inference import Encoder, MiniLM
@@ -14,10 +16,14 @@ from keepbook.models.reader import model_files
 from keepbook.models.reader.move_doubt import doubt
 from keepbook.models.reader.move_heads import MoveHeads
 from keepbook.models.reader.move_linear import LinearMoveReader
+from keepbook.models.reader.move_pairs import PairHeads, PairReader, with_pairs
 from keepbook.models.reader.move_signs import MoveRequest
 from keepbook.models.reader.move_windows import MoveCoder, MoveWindow
 from keepbook.models.reader.moves import DEEDS, MOST_LINES, Move, MoveBars, MoveLine, idle_move
 from keepbook.models.reader.values import ReaderTurn
+
+if TYPE_CHECKING:
+    from keepbook.models.minilm.parts import Arrays
 
 CLOSER = 0.1
 """From this chance of a deed on, a piece is read once more by itself."""
@@ -33,6 +39,7 @@ class EncoderMoveReader:
     def __init__(self, base: MiniLM, linear: Callable[[], LinearMoveReader] = LinearMoveReader) -> None:
         self._base, self._linear = base, linear
         self._network = OncePerProcess(self._open_network)
+        self._pairs = OncePerProcess(self._open_pairs)
 
     @property
     def bars(self) -> MoveBars:
@@ -51,21 +58,37 @@ class EncoderMoveReader:
         return self._network.get()
 
     def _open_network(self) -> "_Model":
-        import numpy as np  # with the first text: a program that never reads does not pay for it
-
-        with np.load(io.BytesIO(model_files.read_pinned("moves.npz")), allow_pickle=False) as file:
-            learned = {name: file[name] for name in file.files}
-        weights = {name: learned[name].astype("f4") for name in learned if name.startswith("head.")}
+        learned, weights = _learned("moves.npz")
         chosen = model_files.chosen_moves("moves")
         heads = MoveHeads(weights, chosen.heat)
-        return _Model(self._base.encoder(learned), heads, MoveCoder(self._base.tokenizer()), chosen)
+        return _Model(self._base.encoder(learned), heads, MoveCoder(self._base.tokenizer()), chosen, self._pairs.get)
+
+    def _open_pairs(self) -> PairReader:
+        learned, weights = _learned("pairs.npz")
+        return PairReader(self._base.encoder(learned), PairHeads(weights), MoveCoder(self._base.tokenizer()))
+
+
+def _learned(name: str) -> "tuple[Arrays, Arrays]":
+    """All that was learned, and the weights of the heads among it."""
+    import numpy as np  # with the first text: a program that never reads does not pay for it
+
+    with np.load(io.BytesIO(model_files.read_pinned(name)), allow_pickle=False) as file:
+        learned = {name: file[name] for name in file.files}
+    return learned, {name: learned[name].astype("f4") for name in learned if name.startswith("head.")}
 
 
 class _Model:
     """An opened encoder: turns in, moves out."""
 
-    def __init__(self, encode: Encoder, heads: MoveHeads, coder: MoveCoder, chosen: model_files.ChosenMoves) -> None:
-        self._encode, self._heads, self.coder = encode, heads, coder
+    def __init__(
+        self,
+        encode: Encoder,
+        heads: MoveHeads,
+        coder: MoveCoder,
+        chosen: model_files.ChosenMoves,
+        pairs: Callable[[], PairReader],
+    ) -> None:
+        self._encode, self._heads, self.coder, self._pairs = encode, heads, coder, pairs
         self.bars, self._doubt = chosen.bars, chosen.doubt
         self._kept: dict[MoveRequest, list[Move]] = {}
 
@@ -85,7 +108,9 @@ class _Model:
         if closer:
             found |= self._read(asked, self.coder.alone(*asked, closer))
         for which in closer:
-            found[which] = replace(found[which], unsure=doubt(asked, which, found[which], self._doubt))
+            pairs = self._pairs().read(asked, which, found[which])
+            move = with_pairs(found[which], pairs)
+            found[which] = replace(move, unsure=doubt(asked, which, move, self._doubt, pairs))
         return [found.get(which) or idle_move(*piece) for which, piece in enumerate(asked.pieces)]
 
     def _read(self, asked: MoveRequest, windows: Sequence[MoveWindow]) -> dict[int, Move]:

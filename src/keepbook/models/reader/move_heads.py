@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from keepbook.models.reader.head_numbers import gelu, pool_tokens, sigmoid, softmax
 from keepbook.models.reader.move_signs import MoveRequest, move_features
-from keepbook.models.reader.move_windows import MoveWindow, Offsets
+from keepbook.models.reader.move_windows import MoveWindow
 from keepbook.models.reader.moves import MOVES, RESTS, Heat, Move, Need
 from keepbook.models.reader.values import LABELS
 
@@ -47,11 +48,11 @@ class MoveHeads:
         """The moves of the pieces that a window judges, each with its piece."""
         import numpy as np  # loaded by now
 
-        pools = [_pool_tokens(hidden, tokens) for _, tokens in window.pieces]
+        pools = [pool_tokens(hidden, tokens) for _, tokens in window.pieces]
         own = [np.concatenate([*pools[row], hidden[0]]) for row in window.judged]
-        inside = _gelu(self._linear("piece", np.stack(own)))
+        inside = gelu(self._linear("piece", np.stack(own)))
         scores = self._linear("does", inside)
-        marks = [_pool_tokens(hidden, tokens) for tokens in window.lines] + pools
+        marks = [pool_tokens(hidden, tokens) for tokens in window.lines] + pools
         beside = np.concatenate([self._matches(window, hidden), _signs(asked, window)], axis=2)
         points = self._points(inside, np.stack([np.concatenate(mark) for mark in marks]), beside)
         found = []
@@ -80,9 +81,9 @@ class MoveHeads:
         which, tokens = window.pieces[row]
         heat = self._heat
         parts = _split(scores.does)
-        acts = dict(zip(MOVES, _softmax(parts[0] * heat.act).tolist(), strict=True))
-        flags = dict(zip(FLAGS, _sigmoid(parts[2] * heat.flag).tolist(), strict=True))
-        needs = dict(zip(NEEDS, _softmax(parts[4] * heat.need).tolist(), strict=True))
+        acts = dict(zip(MOVES, softmax(parts[0] * heat.act).tolist(), strict=True))
+        flags = dict(zip(FLAGS, sigmoid(parts[2] * heat.flag).tolist(), strict=True))
+        needs = dict(zip(NEEDS, softmax(parts[4] * heat.need).tolist(), strict=True))
         exchange, own = flags.pop("exchange"), flags.pop("own")
         names = [line.id for line in asked.lines[: len(window.lines)]]
         names += [f"{asked.at}:{asked.pieces[one][0]}" for one, _ in window.pieces]
@@ -94,7 +95,7 @@ class MoveHeads:
             {name: chances[mark] for mark, name in enumerate(names) if mark != itself},
             **flags,
             own=own,
-            rest=dict(zip(RESTS, _softmax(parts[3] * heat.flag).tolist(), strict=True)),
+            rest=dict(zip(RESTS, softmax(parts[3] * heat.flag).tolist(), strict=True)),
             old=self._old(asked, window, names, itself, scores.spans, exchange),
             new=_letters(window, scores.spans.best("new", range(*tokens)), 0, exchange),
             needs=_needs(window, row, asked, scores.spans, needs),
@@ -111,7 +112,7 @@ class MoveHeads:
         kinds = np.array([line.kind for line in asked.lines] + ["piece"] * (len(points) - len(asked.lines)))
         choice, question = kinds == "choice", kinds == "question"
         several, one, chosen = points.T * self._heat.point
-        several = _sigmoid(several)
+        several = sigmoid(several)
         single = sum(acts[act] for act in SINGLE)
         share = single / max(1e-6, single + sum(acts[act] for act in SEVERAL))
         lines = ~choice & ~question
@@ -149,7 +150,7 @@ class MoveHeads:
         aims, marked = self._linear("aim", inside), self._linear("mark", marks)
         shape = (len(aims), len(marked), aims.shape[1])
         one, two = np.broadcast_to(aims[:, None], shape), np.broadcast_to(marked[None], shape)
-        joined = _gelu(self._linear("joined", np.concatenate([one, two, one * two, beside], axis=2)))
+        joined = gelu(self._linear("joined", np.concatenate([one, two, one * two, beside], axis=2)))
         return self._linear("point", joined)
 
     def _stretch_scores(self, inside: "Floats", hidden: "Floats") -> "Floats":
@@ -187,7 +188,7 @@ class _Spans:
         if not len(tokens):
             return 0, 0, 0.0
         part = self._scores[STRETCHES.index(kind)][:, list(tokens)] * self._heat.stretch
-        begins, ends = (_softmax(one) for one in part)
+        begins, ends = (softmax(one) for one in part)
         both = np.triu(np.outer(begins, ends)) - np.triu(np.outer(begins, ends), LONGEST)
         first, last = np.unravel_index(int(both.argmax()), both.shape)
         return tokens[int(first)], tokens[int(last)], float(both[first, last])
@@ -243,7 +244,7 @@ def _against(scores: "Floats", none: float) -> "Floats":
     """The share of each against the others and against none of them."""
     import numpy as np  # loaded by now
 
-    return _softmax(np.append(scores, none))[:-1]
+    return softmax(np.append(scores, none))[:-1]
 
 
 def _signs(asked: MoveRequest, window: MoveWindow) -> "Floats":
@@ -252,28 +253,3 @@ def _signs(asked: MoveRequest, window: MoveWindow) -> "Floats":
     given = asked._replace(lines=asked.lines[: len(window.lines)])
     shown = [which for which, _ in window.pieces]
     return np.array(move_features(given, shown, [shown[row] for row in window.judged]), "f4")
-
-
-def _pool_tokens(hidden: "Floats", tokens: Offsets) -> "tuple[Floats, Floats]":
-    part = hidden[tokens[0] : tokens[1]]
-    return part.mean(0), part.max(0)
-
-
-def _softmax(scores: "Floats") -> "Floats":
-    import numpy as np  # loaded by now
-
-    powers = np.exp(scores - scores.max())
-    return powers / powers.sum()  # type: ignore[no-any-return]
-
-
-def _sigmoid(scores: "Floats") -> "Floats":
-    import numpy as np  # loaded by now
-
-    return 1 / (1 + np.exp(-scores))
-
-
-def _gelu(x: "Floats") -> "Floats":
-    """In the form with tanh, as the heads were trained with it: numpy has no erf."""
-    import numpy as np  # loaded by now
-
-    return 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3)))  # type: ignore[no-any-return]

@@ -126,8 +126,8 @@ class MoveBars:
     def _certain(self, move: Move, act: str) -> bool:
         """Whether it is clear what is meant: nothing is only likely, and it is one line where two make no sense."""
         sure = self.lines_meant(move, act)
-        if act in ("never", "off"):
-            return True
+        if act in ("never", "off", "undo"):
+            return True  # an undo takes back what was done last
         if act == "withdraw" and move.ahead >= self.ahead_sure:
             return True
         if act == "keep" and not self.lines_meant(move, act, self.point_likely):

@@ -1,9 +1,10 @@
 """The checksums of the reader's files, written by training."""
 
 SHA256 = {
-    "bars.json": "e9528998ca5ed0f12c10b12c5170ebd7765dac516a7b563d06845115d73abff1",
+    "bars.json": "e0de6b2f001acc4b452156986fbf31fec66fdbaf7dc8dec2f2640bbe89248192",
     "encoder.npz": "4e1eae110e752980f9ac2178dcd6a832cb5ef4861e26ce73d1f70e0ddb5c0e5a",
     "linear.bin": "c352d510dd07b3e9347a599fc8c8fd781a768e354b377ec9a15e6a027665c308",
     "moves.bin": "d9004a98fdeb413e7659f5efb121cc9e14adcab30cdbd57bbac8a54c6f27cdf3",
     "moves.npz": "34e6289b1c9138df8b40a933d48acf5552dd6cff632b60b677e90dbbca3b840c",
+    "pairs.npz": "6c7425b6f68edd0ada7baec5c4ce55b9b4e1abb9eba848535b0f25795405c26f",
 }

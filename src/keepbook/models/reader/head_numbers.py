@@ -1,0 +1,35 @@
+"""What heads compute from the vectors of tokens, in numpy."""
+
+from typing import TYPE_CHECKING, Any
+
+from keepbook.models.reader.move_windows import Offsets
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Floats = np.ndarray[Any, Any]
+
+
+def pool_tokens(hidden: "Floats", tokens: Offsets) -> "tuple[Floats, Floats]":
+    part = hidden[tokens[0] : tokens[1]]
+    return part.mean(0), part.max(0)
+
+
+def softmax(scores: "Floats") -> "Floats":
+    import numpy as np  # loaded by now
+
+    powers = np.exp(scores - scores.max())
+    return powers / powers.sum()  # type: ignore[no-any-return]
+
+
+def sigmoid(scores: "Floats") -> "Floats":
+    import numpy as np  # loaded by now
+
+    return 1 / (1 + np.exp(-scores))
+
+
+def gelu(x: "Floats") -> "Floats":
+    """In the form with tanh, as the heads were trained with it: numpy has no erf."""
+    import numpy as np  # loaded by now
+
+    return 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3)))  # type: ignore[no-any-return]

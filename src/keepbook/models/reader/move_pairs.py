@@ -1,0 +1,183 @@
+"""A second reading of what may be a deed: the clause and one line, by themselves in a window.
+
+The first reading sees all lines at once and is quick. Here the model is asked of one line at a time what the clause
+does to it; besides, the clause is read without any line. The two err in different places: a deed is done where both
+agree (`move_doubt`).
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from keepbook.models.reader.head_numbers import gelu, pool_tokens, sigmoid, softmax
+from keepbook.models.reader.move_signs import SIGNS, MoveRequest, move_features
+from keepbook.models.reader.move_windows import MoveCoder, MoveWindow
+from keepbook.models.reader.moves import MOVES, Move, MoveLine
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from keepbook.models.minilm.parts import Arrays
+
+    Floats = np.ndarray[Any, Any]
+
+PAIR_TIES = ("none", "say", "change", "end", "withdraw", "keep", "undo", "ask", "answer")
+"""What a clause does to a line: nothing, or one of the acts that mean lines."""
+PAIR_FLAGS = ("unsure", "ahead")
+PAIR_OUTPUTS = (len(PAIR_TIES), len(MOVES), len(PAIR_FLAGS))
+EARLIER = 2
+"""Turns before this one that are read along."""
+MOST_CANDIDATES = 3
+"""Lines that a clause is read with, the likeliest of the first reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairReading:
+    """What a clause does to one line (without a line: `tie` says nothing), and what it does at all."""
+
+    tie: Mapping[str, float]
+    acts: Mapping[str, float]
+    flags: Mapping[str, float]
+
+
+def candidates(asked: MoveRequest, move: Move) -> list[str]:
+    """The lines and other clauses that a clause is read with."""
+    aside = {line.id for line in asked.lines if line.kind in ("question", "choice")}
+    ranked = sorted(move.points, key=lambda name: -move.points[name])
+    return [name for name in ranked if name not in aside][:MOST_CANDIDATES]
+
+
+def line_named(asked: MoveRequest, name: str) -> MoveLine:
+    """A line by its id, or another clause of the turn as one."""
+    found = next((line for line in asked.lines if line.id == name), None)
+    if found is not None:
+        return found
+    which = next(at for at, (start, _) in enumerate(asked.pieces) if f"{asked.at}:{start}" == name)
+    return MoveLine(name, asked.words(which), "said")
+
+
+def pair_window(coder: MoveCoder, asked: MoveRequest, which: int, line: MoveLine | None) -> MoveWindow | None:
+    """A clause and one line, or no line; None for a clause without a token."""
+    turns = asked.turns[max(0, asked.at - EARLIER) : asked.at + 1]
+    lines = [] if line is None else [line]
+    found = coder.alone(turns, len(turns) - 1, asked.pieces, lines, [which])
+    return found[0] if found else None
+
+
+def pair_signs(asked: MoveRequest, which: int) -> dict[str, list[float]]:
+    """What can be seen of each line and other clause beside a clause, without a model."""
+    names = [line.id for line in asked.lines] + [f"{asked.at}:{start}" for start, _ in asked.pieces]
+    rows = move_features(asked, range(len(asked.pieces)), [which])[0]
+    return dict(zip(names, rows, strict=True))
+
+
+Pairs = Mapping[str | None, PairReading]
+"""The readings of one clause, by line; None for the one without a line."""
+LEAST_CHANCE = 1e-4
+
+
+def with_pairs(move: Move, pairs: Pairs) -> Move:
+    """The move as both readings have it: acts by their geometric mean, lines by the mean of their log-odds."""
+    if not pairs:
+        return move
+    told = mean_acts(pairs)
+    both = {act: math.sqrt(max(move.acts[act], LEAST_CHANCE) * max(told[act], LEAST_CHANCE)) for act in MOVES}
+    whole = sum(both.values())
+    points = {name: _between(chance, pairs.get(name)) for name, chance in move.points.items()}
+    ahead = sum(one.flags["ahead"] for one in pairs.values()) / len(pairs)
+    return replace(
+        move, acts={act: chance / whole for act, chance in both.items()}, points=points, ahead=(move.ahead + ahead) / 2
+    )
+
+
+def mean_acts(pairs: Pairs) -> dict[str, float]:
+    """What the second reading says of the act, over all its windows."""
+    return {act: sum(one.acts[act] for one in pairs.values()) / len(pairs) for act in MOVES}
+
+
+def _between(chance: float, pair: PairReading | None) -> float:
+    """The chance whose log-odds are the mean of both readings'."""
+    if pair is None:
+        return chance
+    return 1 / (1 + math.exp(-(log_odds(chance) + log_odds(1 - pair.tie["none"])) / 2))
+
+
+def log_odds(chance: float) -> float:
+    kept = min(max(chance, LEAST_CHANCE), 1 - LEAST_CHANCE)
+    return math.log(kept / (1 - kept))
+
+
+def pair_features(pairs: Pairs, act: str, lines: Sequence[str]) -> list[float]:
+    """What the second reading says for or against a deed."""
+    if not pairs:
+        return [0.0] * PAIR_FEATURES
+    told = mean_acts(pairs)
+    least = min(one.acts[act] for one in pairs.values())
+    meant = [pairs[name].tie for name in lines if name in pairs]
+    others = [one.tie for name, one in pairs.items() if name is not None and name not in lines]
+    unsure = sum(one.flags["unsure"] for one in pairs.values()) / len(pairs)
+    bare = pairs[None].acts[act] if None in pairs else told[act]
+    return [
+        log_odds(told[act]),
+        log_odds(least),
+        log_odds(bare),
+        log_odds(told["talk"]),
+        log_odds(told["say"]),
+        log_odds(min((tie.get(act, 0.0) for tie in meant), default=0.5)),
+        log_odds(1 - max((tie["none"] for tie in meant), default=0.5)),
+        log_odds(1 - min((tie["none"] for tie in others), default=0.5)),
+        log_odds(max((tie.get(act, 0.0) for tie in others), default=0.5)),
+        float(bool(meant)),
+        log_odds(unsure),
+    ]
+
+
+PAIR_FEATURES = 11
+NO_SIGNS: Sequence[float] = (0.0,) * SIGNS
+
+
+class PairReader:
+    """Clauses and lines in, readings out."""
+
+    def __init__(
+        self, encode: "Callable[[list[int], list[int]], Floats]", heads: "PairHeads", coder: MoveCoder
+    ) -> None:
+        self._encode, self._heads, self._coder = encode, heads, coder
+
+    def read(self, asked: MoveRequest, which: int, move: Move) -> dict[str | None, PairReading]:
+        """A clause without a line, and with each of the likeliest ones."""
+        signs = pair_signs(asked, which)
+        found = {}
+        for name in (None, *candidates(asked, move)):
+            line = None if name is None else line_named(asked, name)
+            window = pair_window(self._coder, asked, which, line)
+            if window is not None:
+                hidden = self._encode(window.ids, window.types)
+                found[name] = self._heads.read(window, hidden, NO_SIGNS if name is None else signs[name])
+        return found
+
+
+class PairHeads:
+    """The head, in numpy: from the vectors of a window's tokens to a reading."""
+
+    def __init__(self, weights: "Arrays") -> None:
+        self._w = weights
+
+    def read(self, window: MoveWindow, hidden: "Floats", signs: Sequence[float]) -> PairReading:
+        import numpy as np  # loaded by now
+
+        clause = np.concatenate(pool_tokens(hidden, window.pieces[window.judged[0]][1]))
+        line = np.concatenate(pool_tokens(hidden, window.lines[0])) if window.lines else np.zeros_like(clause)
+        seen = np.concatenate([clause, hidden[0], line, np.array(signs, "f4")])
+        inside = gelu(self._linear("inside", seen))
+        scores = self._linear("told", inside)
+        ties, acts = len(PAIR_TIES), len(PAIR_TIES) + len(MOVES)
+        return PairReading(
+            dict(zip(PAIR_TIES, softmax(scores[:ties]).tolist(), strict=True)),
+            dict(zip(MOVES, softmax(scores[ties:acts]).tolist(), strict=True)),
+            dict(zip(PAIR_FLAGS, sigmoid(scores[acts:]).tolist(), strict=True)),
+        )
+
+    def _linear(self, name: str, x: "Floats") -> "Floats":
+        return x @ self._w[f"head.{name}.weight"].T + self._w[f"head.{name}.bias"]
