@@ -20,8 +20,8 @@ from keepbook.patterns import regex
 LEAST_LIKE = 0.45
 """From this likeness of meaning on a line answers, whatever its words."""
 LEAST_SHARED = {True: 2 / 3, False: 1 / 2}
-"""With and without an embedder: from this share of the question's words on a line answers. `training/answer_floor.py`
-has what these floors give."""
+"""From this share of the question's words on a line answers; of one whose meaning was compared, more. What these floors
+give, `training/answer_floor.py` counts."""
 CHAT_FLOOR = {True: 0.45, False: 0.5}
 NEAR = 0.1
 """Hits so near the best are as good as it; the newest of them is told."""
@@ -91,7 +91,7 @@ def find_answers(
     meaning: bool,
 ) -> LookupResult:
     """The hits that answer a question, from those that recall found."""
-    about = [hit for hit in hits if is_near(hit, question, meaning=meaning) and is_about(hit, question)]
+    about = [hit for hit in hits if is_near(hit, question) and is_about(hit, question)]
     lines, ended = (
         rank_hits([hit for hit in about if hit.current]),
         rank_hits([hit for hit in about if not hit.current]),
@@ -114,12 +114,12 @@ def _may_disagree(one: Hit, other: Hit) -> bool:
     return bool(some & others) and bool(some - others) and bool(others - some) and not same_day
 
 
-def is_near(hit: Hit, question: str, *, meaning: bool) -> bool:
+def is_near(hit: Hit, question: str) -> bool:
     """Whether a line is near enough to a question to answer it: relevance only orders the lines of a book, and the best
     of a poor lot is none."""
     asked = set(content_words(question)) - QUESTION_WORDS
     shared = len(asked & set(content_words(hit.content))) / len(asked) if asked else 0.0
-    return hit.likeness >= LEAST_LIKE or shared >= LEAST_SHARED[meaning]
+    return hit.likeness >= LEAST_LIKE or shared >= LEAST_SHARED[hit.likeness > 0]
 
 
 def rank_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:
