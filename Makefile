@@ -52,7 +52,7 @@ test-typescript: setup ## Build clients/typescript from the OpenAPI document and
 test-clients: setup ## Let common programs write clients from the OpenAPI document, and skip nothing
 	@mkdir -p build && $(BIN)/python scripts/openapi.py build/openapi.json
 	@cd build && ../$(BIN)/uv tool run --from openapi-python-client openapi-python-client generate --path openapi.json \
-		--config ../clients/openapi-python-client.yaml --output-path python-client --overwrite --meta none --fail-on-warning
+		--output-path python-client --overwrite --meta none --fail-on-warning
 	@npm exec --yes --package openapi-typescript@7.8.0 -- openapi-typescript build/openapi.json -o build/document.ts
 
 check: setup ## Only the fast checks: ruff and mypy

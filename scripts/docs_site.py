@@ -56,15 +56,23 @@ def page(text: str) -> str:
 
 
 def contents(front: str) -> list[Any]:
-    """The navigation, from the front page: a heading is a part, every link under it a page."""
+    """The navigation, from the front page: a heading is a part, one below it a part of that, every link a page."""
     parts: list[Any] = [{"Documentation": "index.md"}]
     for part in re.split(r"^## ", front, flags=re.MULTILINE)[1:]:
-        heading, _, lines = part.partition("\n")
-        pages = {found["page"]: found["title"] for found in _ITEM.finditer(lines)}
-        parts.append({heading.strip(): [{title[:1].upper() + title[1:]: path} for path, title in pages.items()]})
+        pages, *inner = re.split(r"^### ", part, flags=re.MULTILINE)
+        heading, listed = _listed(pages)
+        parts.append({heading: listed + [dict([_listed(each)]) for each in inner]})
     next(part["Operate"] for part in parts if "Operate" in part).append({"Python API": "api.md"})
-    next(part["Build"] for part in parts if "Build" in part).append({"Changelog": "changelog.md"})
+    contributors = next(part["For contributors"] for part in parts if "For contributors" in part)
+    contributors.insert(-1, {"Changelog": "changelog.md"})  # before the decisions
     return parts
+
+
+def _listed(part: str) -> tuple[str, list[Any]]:
+    """A heading, and the pages that are linked under it."""
+    heading, _, lines = part.partition("\n")
+    pages = {found["page"]: found["title"] for found in _ITEM.finditer(lines)}
+    return heading.strip(), [{title[:1].upper() + title[1:]: path} for path, title in pages.items()]
 
 
 # The reference

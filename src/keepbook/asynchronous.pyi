@@ -317,8 +317,8 @@ class AsyncChats:
 
         query: words or a question
         limit: how many at most
-        since: from this instant on: a datetime or a text in ISO 8601
-        until: up to this instant
+        since: from this instant on: a datetime, ISO 8601 or plain words (last Friday), read in the owner's zone
+        until: up to this instant, said in the same ways; '' in an update takes an end away
         order: relevance, best first, or time, the oldest first
         spread: whether something of each chat that answers is brought
         tokens: how much is brought, in tokens
@@ -945,7 +945,7 @@ class AsyncTrading:
 
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
-        since: from this instant on: a datetime or a text in ISO 8601
+        since: from this instant on: a datetime, ISO 8601 or plain words (last Friday), read in the owner's zone
         known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
         """
     async def pin(self, lesson: str) -> keepbook.extensions.trading.book.lessons.Lesson:
@@ -1096,8 +1096,8 @@ class AsyncMarket:
 
         symbol: what is traded, as BTC/USDT
         timeframe: how long a bar is, as 1h
-        since: from this instant on: a datetime or a text in ISO 8601
-        until: up to this instant
+        since: from this instant on: a datetime, ISO 8601 or plain words (last Friday), read in the owner's zone
+        until: up to this instant, said in the same ways; '' in an update takes an end away
         """
     async def symbols(self) -> collections.abc.Sequence[str]:
         """The symbols that have bars."""
@@ -1354,8 +1354,8 @@ class AsyncBook:
 
         query: words or a question
         limit: how many at most
-        since: from this instant on: a datetime or a text in ISO 8601
-        until: up to this instant
+        since: from this instant on: a datetime, ISO 8601 or plain words (last Friday), read in the owner's zone
+        until: up to this instant, said in the same ways; '' in an update takes an end away
         order: relevance, best first, or time, the oldest first
         spread: whether something of each chat that answers is brought
         tokens: how much is brought, in tokens
@@ -1378,6 +1378,8 @@ class AsyncBook:
         tags: collections.abc.Iterable[str] | None = None,
         confidence: str | None = None,
         importance: float | None = None,
+        since: Any = None,
+        until: Any = None,
         valid_from: Any = None,
         valid_until: Any = None,
         scope: str | None = None,
@@ -1397,8 +1399,10 @@ class AsyncBook:
         tags: words to file it under (at most 32); to a filter, those that must all be there
         confidence: asserted (somebody said so, the default) or inferred (read between the lines)
         importance: 0 to 1: what stays when the block is full
-        valid_from: true since when: a datetime or a text in ISO 8601; now, if nothing is said
-        valid_until: true until when; '' in an update takes an end away
+        since: from this instant on: a datetime, ISO 8601 or plain words (last Friday), read in the owner's zone
+        until: up to this instant, said in the same ways; '' in an update takes an end away
+        valid_from: the older name of `since`: a datetime or a text in ISO 8601, in UTC where it names no offset
+        valid_until: the older name of `until`, as `valid_from` is of `since`
         scope: the agent or skill it is for; reading, * means every one
         thread_id: the chat it comes from, or is about
         turn_ids: the turns of the chat that said it
@@ -1452,20 +1456,21 @@ class AsyncBook:
 
         topic: the matter in a few words, such as the kitchen renovation
         tokens: how much is brought, in tokens
-        since: from this instant on: a datetime or a text in ISO 8601
-        until: up to this instant
+        since: from this instant on: a datetime, ISO 8601 or plain words (last Friday), read in the owner's zone
+        until: up to this instant, said in the same ways; '' in an update takes an end away
         """
     @property
     def trading(self) -> AsyncTrading: ...
     async def undo(
-        self, event: int
+        self, event: int | None
     ) -> (
         keepbook.book.memory.memories.Written
         | keepbook.book.memory.links.Link
         | keepbook.book.ledger.owner_settings.Configured
         | keepbook.book.ledger.thing_entries.ThingSet
     ):
-        """Undo exactly the write that answered with `event`. Undo of an undo is redo.
+        """Undo exactly the write that answered with `event`; what changed nothing has none, and is refused. Undo of
+        an undo is redo.
 
         event: the number of an entry, as the write that made it answered
         """
@@ -1487,6 +1492,8 @@ class AsyncBook:
         tags: collections.abc.Iterable[str] | None = None,
         confidence: str | None = None,
         importance: float | None = None,
+        since: Any = None,
+        until: Any = None,
         valid_from: Any = None,
         valid_until: Any = None,
         correction: bool = False,
@@ -1507,8 +1514,10 @@ class AsyncBook:
         tags: words to file it under (at most 32); to a filter, those that must all be there
         confidence: asserted (somebody said so, the default) or inferred (read between the lines)
         importance: 0 to 1: what stays when the block is full
-        valid_from: true since when: a datetime or a text in ISO 8601; now, if nothing is said
-        valid_until: true until when; '' in an update takes an end away
+        since: from this instant on: a datetime, ISO 8601 or plain words (last Friday), read in the owner's zone
+        until: up to this instant, said in the same ways; '' in an update takes an end away
+        valid_from: the older name of `since`: a datetime or a text in ISO 8601, in UTC where it names no offset
+        valid_until: the older name of `until`, as `valid_from` is of `since`
         correction: it was never right: the new words hold from where the old ones began
         expect_version: refuse if the memory is at another version by now
         thread_id: the chat it comes from, or is about

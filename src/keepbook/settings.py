@@ -137,6 +137,7 @@ class Settings:
     proxy_headers: bool = _setting("Whether a proxy in front says who the client is, and that it came over TLS.", False)
     forwarded_allow_ips: Several = _setting("The addresses or networks of such proxies.", Several(("127.0.0.1",)))
     port: int = _setting("Its port; 0 takes a free one.", 8765, least=0, most=65535)
+    workers: int = _setting("How many processes serve: one for each core on PostgreSQL.", 1, least=1, most=64)
     log_format: Literal["plain", "json"] = _setting(
         "How the server logs: warnings in words, or every request as a line of JSON.", "plain"
     )

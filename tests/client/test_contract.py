@@ -58,6 +58,22 @@ def test_memories_are_kept_changed_and_looked_at(book: Any) -> None:
     assert book.list(q="BERGEN", subject="Home", scope="*", state="all", limit=1).next is None
 
 
+def test_times_are_said_in_words_or_in_iso(book: Any) -> None:
+    book.configure(zone="Europe/Oslo")
+    made = book.remember("Rents a boat", since="March 2021", until="2099-05-01")
+    assert (made.valid_from, made.valid_until) == (
+        datetime(2021, 2, 28, 23, tzinfo=UTC), datetime(2099, 4, 30, 22, tzinfo=UTC)
+    )  # fmt: skip
+    changed = book.update(made.id, "Rents a large boat", since=datetime(2022, 3, 1, tzinfo=UTC), until="")
+    assert (changed.valid_from, changed.valid_until) == (datetime(2022, 3, 1, tzinfo=UTC), None)
+    for wrong in ({"since": "some day"}, {"since": "2021", "valid_from": "2021"}):
+        with pytest.raises(Invalid) as refused:
+            book.remember("Likes tea", **wrong)
+        assert refused.value.field == "since"
+    assert list(book.recall_chats("boat", since="last year", until="tomorrow")) == []
+    assert [line.day.year for line in book.timeline("the boat", since="March 2021")] == [2022]
+
+
 def test_what_is_put_away_comes_back(book: Any) -> None:
     made = book.remember("Likes tea")
     with pytest.raises(Conflict) as stale:
@@ -69,6 +85,10 @@ def test_what_is_put_away_comes_back(book: Any) -> None:
     assert book.demote(made.id).confidence == "inferred"
     promoted = book.promote(made.id)
     assert book.undo(promoted.event).confidence == "inferred"
+    same = book.demote(made.id)
+    with pytest.raises(Invalid) as nothing:
+        book.undo(same.event)
+    assert (same.event, nothing.value.field) == (None, "event")
     assert book.delete("Likes tea").state == "trash"
     assert book.list(state="trash").total == 1
     assert book.delete(made.id, forever=True) is None

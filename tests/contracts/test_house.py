@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.docs.pages import write_python
 from tests.sources import tree
 
 import keepbook
@@ -57,12 +58,15 @@ def test_everything_is_formatted() -> None:
     _passes("-m", "ruff", "format", "--check", "--output-format", "concise", "src", "tests", "scripts")
 
 
-def test_types_hold_under_mypy_strict() -> None:
+def test_types_hold_under_mypy_strict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the package, and those of the code that the documentation shows."""
+    shown = write_python(tmp_path)
+    monkeypatch.setenv("MYPYPATH", os.pathsep.join(str(folder) for folder in tmp_path.iterdir()))
     # What it learns of types it keeps to its end: looking for garbage in it is a twelfth of its time. It turns that on.
     quiet = "import gc; gc.disable(); gc.enable = gc.disable"
     # In a new checkout nobody will ask again, and to write down what was found is a fifth of its time.
     kept = [] if (ROOT / ".mypy_cache").exists() else ["--cache-dir", os.devnull]
-    _passes("-c", f"{quiet}; from mypy.__main__ import console_entry; console_entry()", *kept)
+    _passes("-c", f"{quiet}; from mypy.__main__ import console_entry; console_entry()", *kept, "src", *map(str, shown))
 
 
 def test_imports_point_down_only() -> None:

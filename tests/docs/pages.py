@@ -104,3 +104,21 @@ def anchor(heading: str) -> str:
     """The address of a heading within its page."""
     plain = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower())
     return plain.replace(" ", "-")
+
+
+def write_python(folder: Path) -> list[Path]:
+    """The Python of every page as files to be read, not run: what stands in blocks of a page together, each on its own
+    line, and what a page calls a file under that name."""
+    written = []
+    for page in PAGES:
+        own = folder / re.sub(r"\W+", "_", name_of(page).removesuffix(".md").lower())
+        told: dict[Path, str] = {}
+        for block in (block for block in blocks(page) if block.language == "python"):
+            place = own / (block.file or f"{own.name}.py")
+            before = told.get(place, "")
+            told[place] = before + "\n" * (block.line - 1 - before.count("\n")) + block.code
+        for place, code in told.items():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(code, encoding="utf-8")
+            written.append(place)
+    return written

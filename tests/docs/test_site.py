@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
@@ -81,10 +82,18 @@ def test_every_page_is_there_and_can_be_found_by_its_words(site: Path) -> None:
     assert {"api.html", "from-mem0.html", "changelog.html"} <= {one["location"].split("#")[0] for one in index["docs"]}
 
 
+def pages_in(parts: list[Any]) -> Iterator[str]:
+    for part in parts:
+        for pages in part.values():
+            yield from [pages] if isinstance(pages, str) else pages_in(pages)
+
+
 def test_the_contents_are_those_of_the_front_page(script: ModuleType) -> None:
     parts = script.contents(script.page((DOCS / "README.md").read_text(encoding="utf-8")))
-    listed = [page for part in parts[1:] for pages in part.values() for one in pages for page in one.values()]
+    listed = list(pages_in(parts[1:]))
     assert len(listed) == len(set(listed))
+    decisions = [page for page in listed if page.startswith("decisions/")]
+    assert list(pages_in([parts[-1]["For contributors"][-1]])) == decisions
     assert {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - {"README.md"} <= set(listed)
 
 

@@ -1,5 +1,6 @@
 """The command line with the extensions of this package: what they add, and that nobody waits for them."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,8 +12,13 @@ from tests.doors.cli.test_extensions import stranger, turn_on, words
 from tests.doors.cli.test_process import place, program
 from tests.doors.conftest import Run
 
+import keepbook
+
 __all__ = ["place", "stranger"]
 Ask = Callable[..., Any]
+SOURCE = Path(keepbook.__file__).parent
+SIGNED = re.compile(r"\{[^{}\n]*:\+[,.].{0,6}|%\+[.\d].{0,4}")
+"""A format with a sign and without `z`."""
 
 
 def test_each_extension_adds_its_commands_and_none_is_there_without(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,3 +102,11 @@ def test_a_line_loads_only_what_it_names(place: Path, line: list[str]) -> None:
 
 
 MOST_MODULES = 600
+
+
+def test_no_figure_is_shown_as_less_than_nothing_and_nothing() -> None:
+    """`-0.00 R`: a sign is asked for with `z` before the places."""
+    shown = [path for kind in ("*.py", "*.html") for path in (SOURCE / "extensions").rglob(kind)]
+    assert len(shown) > 100
+    signed = [f"{path.name}: {found}" for path in shown for found in SIGNED.findall(path.read_text(encoding="utf-8"))]
+    assert signed == []

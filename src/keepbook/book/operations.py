@@ -7,6 +7,7 @@ and import) is loaded by the first call that does.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -16,7 +17,7 @@ from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_line
 from keepbook.book.ground.open_book import beside_memory
 from keepbook.book.ground.to_json import Page
-from keepbook.book.ground.when import Moment, instant, stamp
+from keepbook.book.ground.when import Moment, instant, read_moment, stamp
 from keepbook.book.ledger import anchors, ledger
 from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.verify import Verification, mends_of, verify
@@ -342,11 +343,9 @@ class BookOperations(Writing):
         from keepbook.book.recall.turns import topic_events  # with the first call: few programs ask for it
 
         with self.reading() as (tx, preset, _):
-            zone = owners.zone_name(tx)
-            return topic_events.timeline(
-                tx, preset, topic, tokens=tokens, since=instant(since, field="since", zone=zone),
-                until=instant(until, field="until", zone=zone), meaning=self.meaning,
-            )  # fmt: skip
+            read = partial(read_moment, moment=tx.clock(), zone=owners.zone_name(tx))
+            begin, end = read(since, field="since"), read(until, field="until")
+            return topic_events.timeline(tx, preset, topic, tokens=tokens, since=begin, until=end, meaning=self.meaning)
 
     def choose(self, **chosen: Any) -> Choices:
         """Set the owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.open_book import OpenBook, beside_memory
-from keepbook.book.ground.when import Moment, stamp
+from keepbook.book.ground.when import Moment, read_moment, stamp
 from keepbook.book.ledger.owner_settings import Configured, change_settings
 from keepbook.book.memory import changes, links
 from keepbook.book.memory import proposals as waiting
@@ -20,7 +20,8 @@ from keepbook.book.memory.memories import Written, resolve
 from keepbook.book.memory.write_path import FORGOTTEN_WORD, PERSONS_WORD
 from keepbook.book.owners import owners
 from keepbook.book.upkeep.erase import purge, purge_due
-from keepbook.errors import NotAllowed
+from keepbook.errors import Invalid, NotAllowed
+from keepbook.storage.database import Tx
 
 if TYPE_CHECKING:
     from keepbook.book.ledger.thing_entries import ThingSet
@@ -31,6 +32,24 @@ WHY_PROPOSED = {
     PERSONS_WORD: "an agent wanted this; it is your own word, so you decide",
     FORGOTTEN_WORD: "an agent wanted to save this; you had put it away, so you decide",
 }
+
+
+def _with_period(tx: Tx, said: Statement, since: Moment, until: Moment) -> Statement:
+    """What is said, with `since` and `until` read where the owner lives. An empty `until` takes an end away."""
+    if since is None and until is None:
+        return said
+    if (since is not None and said.valid_from is not None) or (until is not None and said.valid_until is not None):
+        raise Invalid("since is valid_from, and until is valid_until: say one of the two", field="since")
+    zone, moment = owners.zone_name(tx), tx.clock()
+    begins = read_moment(since, field="since", moment=moment, zone=zone)
+    ends = read_moment(until, field="until", moment=moment, zone=zone)
+    if ends is None and until is not None:
+        ends = ""
+    return replace(
+        said,
+        valid_from=said.valid_from if since is None else begins,
+        valid_until=said.valid_until if until is None else ends,
+    )
 
 
 @explain_arguments
@@ -64,6 +83,8 @@ class Writing(OpenBook):
         tags: Tags | None = None,
         confidence: str | None = None,
         importance: float | None = None,
+        since: Moment = None,
+        until: Moment = None,
         valid_from: Moment = None,
         valid_until: Moment = None,
         scope: str | None = None,
@@ -80,8 +101,9 @@ class Writing(OpenBook):
         )  # fmt: skip
         if self.hand.agent is not None and scope not in (None, self.hand.agent):
             raise NotAllowed("this token speaks for one agent: it writes for nobody else's scope", code="bound")
+        self._embed_first(content)
         with self.writing() as (tx, preset):
-            return changes.remember(tx, self.origin, preset, said)
+            return changes.remember(tx, self.origin, preset, _with_period(tx, said, since, until))
 
     def update(
         self,
@@ -96,6 +118,8 @@ class Writing(OpenBook):
         tags: Tags | None = None,
         confidence: str | None = None,
         importance: float | None = None,
+        since: Moment = None,
+        until: Moment = None,
         valid_from: Moment = None,
         valid_until: Moment = None,
         correction: bool = False,
@@ -110,9 +134,11 @@ class Writing(OpenBook):
             confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
             thread_id=thread_id, turn_ids=turn_ids, force=force,
         )  # fmt: skip
+        self._embed_first(content)
         with self.writing() as (tx, preset):
+            dated = _with_period(tx, said, since, until)
             return changes.update(
-                tx, self.origin, preset, ref, said, correction=correction, expect_version=expect_version
+                tx, self.origin, preset, ref, dated, correction=correction, expect_version=expect_version
             )
 
     def forget(self, ref: str, reason: str = "user_deleted", expect_version: int | None = None) -> Written:
@@ -167,8 +193,9 @@ class Writing(OpenBook):
         with self.writing() as (tx, _):
             return links.unlink(tx, self.origin, link_id)
 
-    def undo(self, event: int) -> "Written | Link | Configured | ThingSet":
-        """Undo exactly the write that answered with `event`. Undo of an undo is redo."""
+    def undo(self, event: int | None) -> "Written | Link | Configured | ThingSet":
+        """Undo exactly the write that answered with `event`; what changed nothing has none, and is refused. Undo of
+        an undo is redo."""
         # Most programs only write: what can be undone is loaded with the first undo.
         from keepbook.book.ledger import undo as undoing
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from keepbook.book.ground.ids import ID_LENGTH
 from keepbook.client.connection import Request, Steps
 from keepbook.client.values import to_json_argument, value_of
+from keepbook.errors import Invalid
 
 FIND = "/api/memory/find"
 
@@ -41,6 +42,9 @@ class Asks:
 
     def request(self, given: Mapping[str, Any]) -> Request:
         inside = [name for _, name, _, _ in Formatter().parse(self.path) if name]
+        for name in inside:
+            if name not in given:
+                raise Invalid(f"say which {name} is meant", field=name)
         path = self.path.format(**{name: quote(str(given[name]), safe="") for name in inside})
         told = {
             self.named.get(name, name): to_json_argument(value) for name, value in given.items() if name not in inside

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -28,6 +28,8 @@ def value_of(kind: Any, told: Any) -> Any:
         return _many(origin, inner, told)
     if kind is datetime:
         return parse_stamp(told)
+    if kind is date:
+        return date.fromisoformat(told)
     names = _fields(kind)
     if names is None:
         return told

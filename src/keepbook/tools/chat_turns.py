@@ -11,7 +11,7 @@ from keepbook.book.ground.to_json import to_json
 from keepbook.book.recall.turns import topic_events
 from keepbook.book.recall.turns.hits import ChatHit, SaidPassage
 from keepbook.tools.definition import ToolAnswer
-from keepbook.tools.spoken_days import moment_of, zoned_day
+from keepbook.tools.spoken_days import zoned_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,8 @@ def recall_chats(
 ) -> ToolAnswer:
     """The passages of earlier chats that answer a question, best first."""
     hits = book.recall_chats(
-        query, limit, since=moment_of(book, since, "since"), until=moment_of(book, until, "until"), order=order,
-        spread=spread, tokens=tokens, around=around,
-    )  # fmt: skip
+        query, limit, since=since, until=until, order=order, spread=spread, tokens=tokens, around=around
+    )
     if not hits:
         return ToolAnswer("Nothing said in an earlier chat answers that.", {"hits": []})
     zone = book.zone
@@ -63,9 +62,7 @@ def timeline(
     until: str | None = None,
 ) -> ToolAnswer:
     """What happened on a topic, a dated line for each event, oldest first."""
-    lines = book.timeline(
-        topic, tokens, since=moment_of(book, since, "since"), until=moment_of(book, until, "until")
-    )  # fmt: skip
+    lines = book.timeline(topic, tokens, since=since, until=until)
     if not lines:
         return ToolAnswer("Nothing is known of that.", {"lines": []})
     told = [f"{len(lines)} events, oldest first:"]

@@ -20,7 +20,7 @@ from keepbook.book.text.quotation import is_guess, shown_text
 from keepbook.presets import Argument
 from keepbook.tools.chat_turns import FoundChatTurns, FoundEvents, recall_chats, timeline
 from keepbook.tools.definition import READS, Annotations, ToolAnswer
-from keepbook.tools.spoken_days import moment_of, zoned_day
+from keepbook.tools.spoken_days import zoned_day
 
 LIST_CHARS = 24_000
 """How much a listing says in words, some 6,000 tokens: the newest come in, the oldest are counted."""
@@ -92,8 +92,7 @@ def remember(
     with book.transaction():
         written = book.remember(
             content, category=category, subject=subject, body=detail, confidence=_confidence(book, confidence),
-            valid_from=moment_of(book, since, "since"), valid_until=moment_of(book, until, "until"),
-            force=force, tags=tags, metadata=metadata, turn_ids=turn_ids,
+            since=since, until=until, force=force, tags=tags, metadata=metadata, turn_ids=turn_ids,
         )  # fmt: skip
         if written.unchanged:
             done = "Nothing was written." if written.event is None else "It is confirmed."

@@ -93,6 +93,20 @@ def test_an_agent_sets_no_zone_by_a_memory(alice: Any) -> None:
     assert alice.zone == "America/Lima"
 
 
+def test_an_agent_sets_no_zone_by_what_it_files_under_that_subject(kb: Any, alice: Any) -> None:
+    """Neither words that it recorded itself, nor the person's."""
+    agent = kb.book("alice", by="agent")
+    for chat in (agent.thread("theirs"), alice.thread("mine")):
+        chat.add("user", f"My timezone is {'Asia/Tokyo' if chat.session == 'theirs' else 'America/Lima'}")
+        chat.close()
+    for quoted in alice.list():
+        agent.update(quoted.id, quoted.content, subject="timezone")
+    assert [quoted.subject for quoted in alice.list()] == ["timezone", "timezone"]
+    assert alice.zone == "UTC"
+    alice.update("America/Lima", "My timezone is America/Lima", subject="timezone")
+    assert alice.zone == "America/Lima"
+
+
 def test_a_setting_that_no_entry_made_is_found(alice: Any, kb: Any) -> None:
     event = alice.configure(zone="Europe/Oslo").event
     with kb._database.write("alice") as tx:

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from tests.embedding import StandIn, meant
 
-from keepbook.book.chats import threads
+from keepbook.book.chats import face, threads
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
+from keepbook.book.owners import switches
 from keepbook.book.owners.authority import Actor
+from keepbook.book.text import topic_meaning
+from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict, KeepbookError, NotAllowed
 
 READS: dict[str, Callable[[Any], Any]] = {
@@ -222,6 +225,73 @@ def test_by_meaning_where_there_is_an_embedder_and_only_with_a_topic(kb: Any, al
     alice.choose(never=["dog"])
     assert code_of(lambda: agent.remember("Puppy", body="The puppy is brown")) == "never_topic"
     assert embedder.asked.count("Puppy") == 1
+
+
+def test_words_are_embedded_before_anything_is_locked(kb: Any, alice: Any) -> None:
+    locked: list[bool] = []
+
+    class Watched(StandIn):
+        def ask(self, text: str) -> Any:
+            locked.append(kb._database.is_writing)
+            return super().ask(text)
+
+    alice.choose(never=["dog"])
+    meant(kb, embedder=Watched())
+    agent, person = kb.book("alice", by="agent"), kb.book("alice")
+    kept = agent.remember("Plays the cello")
+    assert code_of(lambda: agent.remember("Puppy")) == "never_topic"
+    assert code_of(lambda: agent.update(kept.id, "Walks the puppy")) == "never_topic"
+    assert code_of(lambda: person.remember("Has a puppy")) == "against_topic"
+    assert set(locked) == {False}
+
+
+def test_a_note_is_read_for_topics_before_anything_is_locked(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked: list[bool] = []
+
+    def look(text: str, never: Any, sense: Any = None) -> list[str]:
+        locked.append(kb._database.is_writing)
+        return find_topics(text, never, sense)
+
+    for module in (face, switches):
+        monkeypatch.setattr(module, "find_topics", look)
+    alice.choose(never=["diabetes"])
+    agent = kb.book("alice", by="agent")
+    chat = agent.thread("session-1")
+    turns = [chat.add("user", text).turn for text in ("I play the cello", "I have diabetes")]
+    assert agent.notes.bookmark(chat.id, turns[0]).text == "I play the cello"
+    assert agent.notes.write("A note").text == "A note"
+    for wrong in (lambda: agent.notes.bookmark(chat.id, turns[1]), lambda: agent.notes.write("Diabetes")):
+        assert code_of(wrong) == "never_topic"
+    assert set(locked) == {False}
+    assert len(alice.notes.list()) == 2
+
+
+def test_no_write_waits_until_a_group_of_topics_was_learned(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes hundreds of sentences, which an embedder elsewhere may embed for a minute."""
+    few = tuple(one for one in topic_meaning.topic_examples() if one.group == "health")[::12]
+    monkeypatch.setattr(topic_meaning, "topic_examples", lambda: few)
+    monkeypatch.setattr(topic_meaning, "_LEARNED", {})
+    monkeypatch.setattr(topic_meaning, "_WANTED", set())
+    writing: list[bool] = []
+
+    class Watched(StandIn):
+        def embed(self, texts: Any, within: float | None = None) -> Any:
+            writing.append(kb._database.is_writing)
+            return super().embed(texts, within)
+
+    meant(kb, embedder=Watched("elsewhere"))
+    alice.choose(never=["health"])
+    agent = kb.book("alice", by="agent")
+    agent.remember("Plays the cello")
+    assert code_of(lambda: agent.remember("Has diabetes")) == "never_topic"  # by its words
+    assert topic_meaning._LEARNED == {}
+    kb.meaning.fill("alice")
+    assert list(topic_meaning._LEARNED) == [("elsewhere", "health")]
+    assert set(writing) == {False}
 
 
 def test_what_the_person_types_against_a_topic_is_asked_once(alice: Any) -> None:

@@ -106,7 +106,7 @@ def test_killed_it_loses_nothing_acknowledged_and_keys_keep_writes_single(book_u
 
 def test_several_workers_serve_one_book_and_count_together(book_url: str) -> None:
     apart, began = httpx.Limits(max_keepalive_connections=0), time.monotonic()
-    with serving(book_url, "--workers", "2", KEEPBOOK_RATE_PER_MINUTE="600") as (server, address):
+    with serving(book_url, KEEPBOOK_WORKERS="2", KEEPBOOK_RATE_PER_MINUTE="600") as (server, address):
         with httpx.Client(base_url=address, timeout=START_SECONDS, limits=apart) as client:
             made = [client.post("/api/memory/", json={"content": f"Fact {number}"}) for number in range(8)]
             assert [one.status_code for one in made] == [201] * 8

@@ -5,6 +5,7 @@ Thin like the book itself: each method opens the owner's transaction and calls t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from keepbook.book.chats import learned_memories, notes, pencil, threads
@@ -15,12 +16,13 @@ from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.open_book import OpenBook, beside_memory
-from keepbook.book.ground.when import instant, later, stamp
+from keepbook.book.ground.when import instant, later, read_moment, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords, turn_words
+from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.storage.database import Tx
 
@@ -296,8 +298,8 @@ class Chats:
         from keepbook.book.recall.chats import ChatsWanted, recall_chats  # as above
 
         with self._book.reading() as (tx, _, _):
-            zone = owners.zone_name(tx)
-            times = instant(since, field="since", zone=zone), instant(until, field="until", zone=zone)
+            read = partial(read_moment, moment=tx.clock(), zone=owners.zone_name(tx))
+            times = read(since, field="since"), read(until, field="until")
             wanted = ChatsWanted(limit, *times, order, spread, tokens, around)
             return recall_chats(tx, query, wanted=wanted, meaning=self._book.meaning)
 
@@ -310,22 +312,34 @@ class Journal:
         self._book = book
 
     def bookmark(self, thread_id: str, turn: int) -> Note:
+        heeded = self._heed_first(lambda tx: notes.get_text(tx, thread_id, turn))
         with self._book.writing() as (tx, _):
             if not self._book.hand.is_person:
                 switches.refuse_incognito(tx, thread_id)
             noted = notes.bookmark(tx, stamp(tx.clock()), thread_id, turn)
-            self._heed_topics(tx, noted)
+            self._heed_topics(tx, noted, heeded)
             return noted
 
     def write(self, text: str) -> Note:
+        heeded = self._heed_first(lambda _: notes.clean_note(text))
         with self._book.writing() as (tx, _):
             noted = notes.write_note(tx, stamp(tx.clock()), text)
-            self._heed_topics(tx, noted)
+            self._heed_topics(tx, noted, heeded)
             return noted
 
-    def _heed_topics(self, tx: Tx, note: Note) -> None:
-        """Refuse a note of anybody but the person about what they want never kept; it is not stored then."""
-        if not self._book.hand.is_person:
+    def _heed_first(self, text_of: Callable[[Tx], str]) -> tuple[str, Sequence[str]] | None:
+        """Refuse a note of anybody but the person about what they want never kept, before anything is locked: a long
+        text takes a while. Returns what was looked at, and for which topics."""
+        if self._book.hand.is_person:
+            return None
+        with self._book.reading() as (tx, _, _):
+            text, never, sense = text_of(tx), switches.never_topics(tx), tx.sense
+        switches.refuse_found(find_topics(text, never, sense))
+        return text, never
+
+    def _heed_topics(self, tx: Tx, note: Note, heeded: tuple[str, Sequence[str]] | None) -> None:
+        """The same, of what has changed meanwhile; it is not stored then."""
+        if heeded is not None and heeded != (note.text, switches.never_topics(tx)):
             switches.refuse_topics(tx, note.text)
 
     def get(self, id: str) -> Note:

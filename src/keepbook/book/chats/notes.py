@@ -29,11 +29,21 @@ class Note:
     updated_at: datetime
 
 
+# Rules
+
+
+def clean_note(text: object) -> str:
+    cleaned = clean_text(text, "text", MESSAGE_LIMIT).strip()
+    if not cleaned:
+        raise Invalid("a note needs a text", field="text")
+    return cleaned
+
+
 # Operations
 
 
 def write_note(tx: Tx, now: str, text: str, *, thread_id: str | None = None, turn: int | None = None) -> Note:
-    text = _clean(text)
+    text = clean_note(text)
     row = {"owner": tx.owner, "id": new_id(), "text": text, "thread_id": thread_id, "turn": turn}
     tx.conn.execute(insert(notes), row | {"created_at": now, "updated_at": now})
     return get_note(tx, str(row["id"]))
@@ -45,19 +55,13 @@ def bookmark(tx: Tx, now: str, thread_id: str, turn: int) -> Note:
     there = select(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id, notes.c.turn == turn)
     if (row := tx.conn.execute(there).first()) is not None:
         return _to_note(row)
-    query = select(messages.c.text).where(
-        messages.c.owner == tx.owner, messages.c.thread_id == thread_id, messages.c.turn == turn
-    )
-    text = tx.conn.execute(query).scalar()
-    if text is None:
-        raise NotFound(f"chat {thread_id!r} has no turn {turn}", field="turn")
-    return write_note(tx, now, text, thread_id=thread_id, turn=turn)
+    return write_note(tx, now, get_text(tx, thread_id, turn), thread_id=thread_id, turn=turn)
 
 
 def edit(tx: Tx, now: str, id: str, text: str) -> Note:
     get_note(tx, id)
     changed = update(notes).where(notes.c.owner == tx.owner, notes.c.id == id)
-    tx.conn.execute(changed.values(text=_clean(text), updated_at=now))
+    tx.conn.execute(changed.values(text=clean_note(text), updated_at=now))
     return get_note(tx, id)
 
 
@@ -74,7 +78,7 @@ def restore_note(tx: Tx, note: Note) -> Note:
     )
     there = note.turn is not None and tx.conn.execute(said).first() is not None
     row = {
-        "owner": tx.owner, "id": new_id(), "text": _clean(note.text),
+        "owner": tx.owner, "id": new_id(), "text": clean_note(note.text),
         "thread_id": note.thread_id if there else None, "turn": note.turn if there else None,
         "created_at": stamp(note.created_at), "updated_at": stamp(note.updated_at),
     }  # fmt: skip
@@ -82,14 +86,18 @@ def restore_note(tx: Tx, note: Note) -> Note:
     return get_note(tx, str(row["id"]))
 
 
-def _clean(text: object) -> str:
-    cleaned = clean_text(text, "text", MESSAGE_LIMIT).strip()
-    if not cleaned:
-        raise Invalid("a note needs a text", field="text")
-    return cleaned
-
-
 # Queries
+
+
+def get_text(tx: Tx, thread_id: str, turn: int) -> str:
+    """What was said at a turn, as a note would keep it."""
+    query = select(messages.c.text).where(
+        messages.c.owner == tx.owner, messages.c.thread_id == thread_id, messages.c.turn == clean_whole(turn, "turn", 0)
+    )
+    text = tx.conn.execute(query).scalar()
+    if text is None:
+        raise NotFound(f"chat {thread_id!r} has no turn {turn}", field="turn")
+    return clean_note(text)
 
 
 def get_note(tx: Tx, id: str) -> Note:

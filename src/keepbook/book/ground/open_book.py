@@ -143,6 +143,8 @@ class OpenBook:
             with self._database.write(self.owner, apart=apart) as tx, self._reaching(tx):
                 ledger.chain_head(tx)  # it brings the switches and the preset along, and is needed anyway
                 self._heed_memory_off(tx)
+                if self.meaning is not None:
+                    self.meaning.topics.put(self.owner, switches.never_topics(tx))
                 yield tx, self._presets.of(tx, preset)
         except NotAllowed as refused:
             if not self._is_writing:
@@ -161,6 +163,17 @@ class OpenBook:
             self._heed_memory_off(tx)
             yield tx, self._presets.of(tx, preset), now
 
+    def _embed_first(self, words: object) -> None:
+        """Embed words that are to be held against topics never to be kept, before anything is locked."""
+        if self.meaning is None or self._is_writing or not isinstance(words, str):
+            return
+        never = self.meaning.topics.get(self.owner)
+        if never is None:  # the first write here
+            with self._database.read(self.owner) as tx:
+                never = switches.never_topics(tx)
+        if never:
+            switches.embed_for_topics(words.strip(), never, self.meaning.one_by_one)
+
     def _heed_memory_off(self, tx: Tx) -> None:
         """Refuse a program where the person has switched memory off."""
         if self._about_memory and self.hand.is_program:
@@ -169,7 +182,7 @@ class OpenBook:
     @signal_safe
     def _reaching(self, tx: Tx) -> Iterator[None]:
         """Who speaks for one agent names no memory of another's."""
-        tx.sense = self.meaning
+        tx.sense = self.meaning and self.meaning.one_by_one
         before, tx.reach = tx.reach, self.hand.agent
         try:
             yield

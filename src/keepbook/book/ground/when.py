@@ -2,7 +2,8 @@
 
 Inside the engine a time is fixed-width text in UTC ("2026-03-05T09:00:00.000000Z"), which sorts as text on
 every engine. Three ways lead there: `stamp` for what a clock said, `instant` for what a program hands in
-(ISO 8601 in any precision), `parse_date_words` for what a person types ("last Friday", "until the end of March").
+(ISO 8601 in any precision), `parse_date_words` for what a person types ("last Friday", "until the end of March");
+`read_moment` takes either, which is what `since` and `until` mean everywhere.
 Words are read by a small grammar: a rule turns a phrase into the spans of local time it may mean; which of
 them is taken, and which edge of it, says the table at `parse_date_words`. The moment is passed in, no clock is read.
 """
@@ -233,6 +234,16 @@ def parse_date_words(text: str, *, moment: datetime, zone: str, end: bool = Fals
         words = f"is not a date I can read. Try 2026-03-05, March 2026, or words like {examples}."
         raise Invalid(f"{field}: {_short_repr(text)} {words}", field=field)
     return stamp(edge)
+
+
+def read_moment(said: Moment, *, field: str, moment: datetime, zone: str) -> str | None:
+    """The stamp of what a caller hands in as `since` or `until`: a datetime, a date, ISO 8601 or plain words, as said
+    at `moment` in `zone`. None and an empty text stay None."""
+    if not isinstance(said, str):
+        return instant(said, field=field, zone=zone)
+    if not said.strip():
+        return None
+    return parse_date_words(said, moment=moment, zone=zone, end=field == "until", field=field)
 
 
 def _nearest(text: str, anchor: DateAnchor) -> datetime | None:

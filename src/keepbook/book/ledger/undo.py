@@ -19,7 +19,7 @@ from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 
 
-def undo(tx: Tx, origin: Origin, preset: Preset, event: int) -> Written | Link | Configured | ThingSet:
+def undo(tx: Tx, origin: Origin, preset: Preset, event: int | None) -> Written | Link | Configured | ThingSet:
     if isinstance(event, bool) or not isinstance(event, int):
         raise Invalid("name the entry to undo by its number, as the write answered it", field="event")
     row = ledger.get_row(tx, event)

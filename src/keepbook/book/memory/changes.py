@@ -165,7 +165,7 @@ def next_version_text(
     if row is not None and said.valid_until is None:
         valid_until = kept_end(row, valid_from, correction=correction)
     else:  # an empty text takes away the end that was there
-        valid_until = instant(said.valid_until if row is None else said.valid_until or None, field="valid_until")
+        valid_until = instant(said.valid_until or None, field="valid_until")
     check_period(valid_from, valid_until)
     return VersionText(
         content=content, summary=summary, body=body, metadata=metadata, tags=tags, source=source, score=score,

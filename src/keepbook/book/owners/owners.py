@@ -50,7 +50,7 @@ def preset_name(tx: Tx) -> str | None:
 
 def zone_name(tx: Tx) -> str:
     """The owner's time zone: from an active memory with the subject `timezone` in the person's own words, else as
-    configured. Figures are counted by it, so that what an agent noted sets none."""
+    configured. Figures are counted by it, so that what an agent noted, recorded or filed there sets none."""
     told = _ABOUT_TIMEZONE.tuples(tx.conn, {"owner": tx.owner})
     named = (zone for (content,) in told for zone in _ZONES.findall(content))
     for zone in named:
@@ -90,7 +90,12 @@ _ABOUT_TIMEZONE = PreparedStatement(
     )
     .join(ledger, and_(ledger.c.owner == versions.c.owner, ledger.c.seq == versions.c.event))
     .where(memories.c.owner == bindparam("owner"), memories.c.subject_key == "timezone")
-    .where(or_(ledger.c.actor == "person", versions.c.quoted == 1))
+    .where(
+        or_(
+            ledger.c.actor == "person",
+            and_(versions.c.quoted == 1, versions.c.written_by.is_(None), ledger.c.actor != "agent"),
+        )
+    )
     .where(memories.c.archived_at.is_(None), memories.c.trashed_at.is_(None), memories.c.purged_at.is_(None))
     .order_by(memories.c.updated_at.desc(), memories.c.id)
 )

@@ -58,8 +58,18 @@ def touched_topics(tx: Tx, content: str, more: Iterable[str | None] = ()) -> lis
 
 def refuse_topics(tx: Tx, content: str, more: Iterable[str | None] = ()) -> None:
     """Refuse anybody but the person to write of a topic that is never to be kept."""
-    if topics := touched_topics(tx, content, more):
+    refuse_found(touched_topics(tx, content, more))
+
+
+def refuse_found(topics: Sequence[str]) -> None:
+    """Refuse what was found to be about topics that are never to be kept."""
+    if topics:
         raise NotAllowed(f"the person asked never to keep anything about {topics[0]}", code="never_topic")
+
+
+def embed_for_topics(content: str, never: Sequence[str], sense: Sense) -> None:
+    """Embed what topics are looked for by, so that it need not be done where others wait."""
+    find_topics(content, never, sense)
 
 
 def ask_about_topics(tx: Tx, content: str, more: Iterable[str | None] = (), *, before: str | None = None) -> None:

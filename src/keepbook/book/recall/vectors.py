@@ -19,6 +19,7 @@ from keepbook.book.recall.backlog import TextToEmbed, count_to_embed, still_says
 from keepbook.book.recall.bounded_cache import BoundedCache
 from keepbook.book.recall.nearest import Likeness, VectorIndex, VectorRows
 from keepbook.book.text.passages import passages
+from keepbook.book.text.topic_meaning import OneByOne, learn_what_was_wanted
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
@@ -43,6 +44,8 @@ CUT = "passages"
 """How texts are cut before they are embedded, since this version."""
 DIRECTIONS = 1024
 """And so many directions of texts, for what is asked about them again."""
+OWNERS = 10_000
+"""And of so many owners the topics that are never to be kept."""
 
 
 class Embedder(Protocol):
@@ -188,6 +191,9 @@ class Meaning:
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
         self._directions: BoundedCache[str, Floats] = BoundedCache(DIRECTIONS)
+        self.one_by_one = OneByOne(self)
+        self.topics: BoundedCache[str, tuple[str, ...]] = BoundedCache(OWNERS)
+        """By owner, the topics never to be kept as they were last seen."""
 
     def alike(self, tx: Tx, kind: str, question: str) -> Likeness | None:
         """The likeness of each vector of this owner to the question; None if there are no vectors yet."""
@@ -233,7 +239,7 @@ class Meaning:
         return found
 
     def directions(self, texts: Sequence[str]) -> "Floats | None":
-        """The vectors of many texts, a row each."""
+        """The vectors of many texts, a row each; None if the embedder fails."""
         try:
             return self.embedder.embed(texts)
         except ModelFailed as error:
@@ -259,6 +265,7 @@ class Meaning:
         within: float | None = None,
     ) -> int:
         """Embed what waits, batch by batch, each stored before the next; then drop the spaces of other embedders."""
+        learn_what_was_wanted(self)
         space, done = self.space_name, 0
         before: Sequence[TextToEmbed] = ()
         while not self._filler.is_closed and (most is None or done < most):

@@ -36,7 +36,24 @@ class Sense(Protocol):
         """The vector of a text; None if the embedder fails."""
 
     def directions(self, texts: Sequence[str]) -> "Floats | None":
-        """The vectors of many texts, a row each."""
+        """The vectors of many texts, a row each; None if the embedder fails, or somebody would wait for so many."""
+
+
+class OneByOne:
+    """An embedder for those who write: it embeds their words, and not the hundreds of sentences of a group."""
+
+    def __init__(self, sense: Sense) -> None:
+        self._sense = sense
+
+    @property
+    def space(self) -> str:
+        return self._sense.space
+
+    def direction(self, text: str) -> "Floats | None":
+        return self._sense.direction(text)
+
+    def directions(self, _: Sequence[str]) -> None:
+        return None
 
 
 class Layer(NamedTuple):
@@ -81,6 +98,16 @@ def _load_layer(space: str, group: str) -> Layer | None:
 
 
 _LEARNED: dict[tuple[str, str], Layer] = {}
+_WANTED: set[tuple[str, str]] = set()
+"""What could not be learned where it was asked for."""
+
+
+def learn_what_was_wanted(sense: Sense) -> None:
+    """Learn what others would have waited for. Until then their words tell topics."""
+    for space, group in sorted(_WANTED):
+        if space == sense.space:
+            _WANTED.discard((space, group))
+            _learn_layer(sense, group)
 
 
 def _learn_layer(sense: Sense, group: str) -> Layer | None:
@@ -89,6 +116,7 @@ def _learn_layer(sense: Sense, group: str) -> Layer | None:
         chosen = [one for at, one in enumerate(topic_examples()) if one.group == group or at % EVERY == 0]
         rows = sense.directions([one.text for one in chosen])
         if rows is None:
+            _WANTED.add(key)
             return None
         _LEARNED[key] = layer_of(chosen, rows, spread(rows), group)
     return _LEARNED[key]

@@ -141,8 +141,9 @@ def run_server(
             signal.signal(each, handler)
 
 
-def run_workers(settings: Settings, listening: socket.socket, workers: int) -> None:
-    """Run several processes on one socket; one that dies is started again. They count requests together."""
+def run_workers(settings: Settings, listening: socket.socket) -> None:
+    """Run as many processes as the settings say on one socket; one that dies is started again. They count requests
+    together."""
     for name in ("db", "owner", "preset", "host", "proxy_headers"):
         value = getattr(settings, name)
         if value is not None:
@@ -152,7 +153,7 @@ def run_workers(settings: Settings, listening: socket.socket, workers: int) -> N
         # Read by the metrics' own library when a worker loads it, and nobody else.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = figures
         try:
-            config = _config(partial(worker, rates, Path(figures)), workers, named_proxies(settings))
+            config = _config(partial(worker, rates, Path(figures)), settings.workers, named_proxies(settings))
             Multiprocess(config, [listening]).run()
         finally:
             rates.unlink(missing_ok=True)

@@ -325,7 +325,7 @@ def comparison_sheet(paper: Paper, found: "AgentComparison") -> None:
         means = f"{found.agent} {one.mean:.4g}, {found.other} {one.other_mean:.4g}"
         paper.put(
             f"{pluralise(one.pairs, 'pair')} on {pluralise(one.days, 'day')}, {_NAMES[one.score]}: {means}, "
-            f"difference {one.difference:+.4g}{_span(one.interval)}."
+            f"difference {one.difference:+z.4g}{_span(one.interval)}."
         )
         paper.put(ink(_VERDICTS[one.verdict].format(agent=found.agent), HEAD))
     if found.contradicted:
@@ -333,7 +333,7 @@ def comparison_sheet(paper: Paper, found: "AgentComparison") -> None:
 
 
 def _span(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f" (95 % interval {interval[0]:+.4g} to {interval[1]:+.4g})"
+    return "" if interval is None else f" (95 % interval {interval[0]:+z.4g} to {interval[1]:+z.4g})"
 
 
 _FORMS = {"yes_no": "Yes or no", "classes": "Several classes", "number": "Numbers"}

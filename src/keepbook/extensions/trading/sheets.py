@@ -319,7 +319,7 @@ def _money(value: float | None) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{value:+.2%}".replace("-", "−")
+    return f"{value:+z.2%}".replace("-", "−")
 
 
 def _short(text: str) -> str:

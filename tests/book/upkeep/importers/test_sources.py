@@ -146,6 +146,7 @@ def test_what_stays_out_is_told_with_its_reason() -> None:
         "graphiti.json": ["episode p3"],
         "langgraph-items.json": ["item 2"],
         "letta.af": ["block persona"],
+        "mem0-history.sqlite": ["20c5563f-4525-48c9-bd26-f117632dead7"],
     }
 
 
@@ -308,3 +309,25 @@ def test_what_is_kept_in_other_shapes_comes_in_too() -> None:
     assert ([one.since for one in table.memories], len(table.refused)) == (["2025-01-05T00:00:00.000000Z"], 1)
     mem0 = [{"id": "a", "memory": "Likes tea", "user_id": "alice"}, {"id": "b", "memory": "Rhymes", "agent_id": "poet"}]
     assert read_text(json.dumps({"results": mem0}), "mem0.json").people == ("agent poet", "alice")
+
+
+def test_headings_and_projects_are_told(tmp_path: Path) -> None:
+    samples = read_path(SAMPLES / "memories-claude.json")
+    assert [dict(one.metadata) for one in samples.memories] == [
+        {"heading": "Work context"}, {"heading": "Personal"}, {"heading": "Personal"}, {"project": "p-1"},
+    ]  # fmt: skip
+    notes = read_text("# Food\n- Likes rye\n\n---\n## Sports:\nRuns", "notes.txt")
+    assert [dict(one.metadata) for one in notes.memories] == [{"heading": "Food"}, {"heading": "Sports"}]
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        kept = [{"conversations_memory": "Likes rye", "project_memories": {"p-1": {"n": 1}, "p-2": "Sails"}}]
+        archive.writestr("memories.json", json.dumps(kept))
+        archive.writestr("projects.json", json.dumps([{"name": "Boats", "docs": []}]))
+    whole = read_path(tmp_path / "data.zip")
+    assert [one.text for one in whole.memories] == ["Likes rye", "Sails"]
+    assert [one.where for one in whole.refused] == ["project p-1", "project Boats"]
+
+
+def test_what_a_note_says_beside_its_observations_comes_in(tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text("# Bread\nFeed the starter at noon.\n- [fact] Likes rye bread\n")
+    one, note = read_path(tmp_path).memories
+    assert (one.text, note.text, note.body) == ("Likes rye bread", "one", "# Bread\nFeed the starter at noon.")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from tests.extensions.trading.floor import floor
 
-from keepbook import Invalid
+from keepbook import Invalid, NotAllowed
 from keepbook.extensions.trading.book import trades
 from keepbook.extensions.trading.book.face import Trading
 
@@ -133,6 +133,14 @@ def test_a_deployment_may_be_named(trading: Trading, alice: Any, file: Path) -> 
     assert [one.name for one in trading.deployments()] == ["Floor"]
     assert [one.name for one in trading.skills()] == ["Scalper"]
     assert trading.trades(deployment="Floor").total == 5
+
+
+def test_an_agent_names_a_deployment_that_is_there(alice: Any, file: Path) -> None:
+    """For it alone none is made, nor a skill."""
+    agent = alice.acting(actor="agent").trading
+    with pytest.raises(NotAllowed, match="only the person"):
+        agent.load("freqtrade", file)
+    assert (alice.trading.deployments(), alice.trading.skills()) == ([], [])
 
 
 def test_a_name_that_only_looks_like_it_is_not_taken(trading: Trading, file: Path) -> None:

@@ -212,6 +212,9 @@ def test_a_wrong_skill_leaves_nothing_half_made(trading: Trading) -> None:
     assert [skill.name for skill in trading.skills()] == ["Swing"]
 
 
+FILLS = b"Date,Symbol,Side,Quantity,Price\n2026-01-05,AAA/USDT,buy,1,100\n"
+
+
 def test_skills_and_deployments_change_by_entries_with_undo(kb: Any, alice: Any) -> None:
     trading = alice.trading
     skill = trading.create_skill("Swing", strategy="Buy low.")
@@ -243,8 +246,13 @@ def test_skills_and_deployments_change_by_entries_with_undo(kb: Any, alice: Any)
         lambda: agent.trading.create_skill("Mine"),
         lambda: agent.trading.load("skills", ["name", "Mine"]),
         lambda: agent.trading.create_deployment("Mine", "Swing"),
+        lambda: agent.trading.bring_in(FILLS),
+        lambda: agent.trading.bring_in(FILLS, dry_run=True),
     ):
         with pytest.raises(NotAllowed) as no:
             change()
         assert no.value.code == "person_only"
     assert agent.acting(for_person=True).trading.create_skill("Theirs").event is not None, "at the person's turn"
+    trading.create_deployment("Main", "Theirs")
+    assert agent.trading.bring_in(FILLS, deployment="Main").added == 1
+    assert [one.name for one in trading.deployments()] == ["Main"]

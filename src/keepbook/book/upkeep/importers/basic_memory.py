@@ -1,7 +1,7 @@
 """basic-memory: a folder of Markdown notes with a front, observations and relations.
 
 `- [category] words #tag (context)` is an observation and becomes a memory about its note; `- relation [[Other note]]`
-becomes the sentence it stands for. A note with neither comes in whole: its title, with the text as the longer body.
+becomes the sentence it stands for. What else a note says comes in as its title, with the text as the longer body.
 """
 
 import re
@@ -25,6 +25,7 @@ _FRONT = regex(r"\A---\r?\n(?P<front>.*?)\r?\n---\r?\n?(?P<rest>.*)\Z", re.DOTAL
 _OBSERVED = regex(r"^\s*[-*]\s+\[(?P<category>[^\[\]\n]{2,40})\]\s+(?P<text>.+)$")
 _RELATED = regex(r"^\s*+[-*]\s++(?P<how>[^\[\]\n]{1,60}?)\s{1,20}\[\[(?P<other>[^\[\]\n]+)\]\]")
 _CONTEXT = regex(r"\((?P<context>[^()]*+)\)$")
+_HEADING = regex(r"^\s*#{1,6}\s")
 _TAG = regex(r"(?<!\w)#(?P<tag>[\w/-]+)")
 
 
@@ -49,7 +50,7 @@ def _of_note(path: str, text: str) -> Iterator[IncomingMemory]:
     key = front.get("permalink") or path
     since = parse_source_time(next((front[name] for name in DATES if front.get(name)), None))
     own = parse_texts(front.get("tags", "").strip("[]").replace('"', ""))
-    found = 0
+    prose = []
     for line in rest.splitlines():
         if seen := _OBSERVED.match(line):
             said, context = _apart(seen["text"])
@@ -65,10 +66,10 @@ def _of_note(path: str, text: str) -> Iterator[IncomingMemory]:
                 text=said, key=f"{key}/{content_key(said)}", since=since, subject=title, tags=(*own, "relation")
             )
         else:
-            continue
-        found += 1
-    if not found and rest.strip():
-        yield IncomingMemory(text=title, key=key, since=since, subject=title, body=rest.strip(), tags=own)
+            prose.append(line)
+    if any(line.strip() and not _HEADING.match(line) for line in prose):
+        body = "\n".join(prose).strip()
+        yield IncomingMemory(text=title, key=key, since=since, subject=title, body=body, tags=own)
 
 
 def _apart(text: str) -> tuple[str, str | None]:

@@ -18,7 +18,7 @@ from keepbook.book.upkeep.importers.incoming import (
     parse_source_time,
     text_or_none,
 )
-from keepbook.book.upkeep.importers.lists import dated_items
+from keepbook.book.upkeep.importers.lists import noted_items
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
 
@@ -43,6 +43,7 @@ def read(found: SourceFile) -> Incoming | None:
         else:
             refused.append(LeftOut(where, "nobody said anything in it"))
     memories = tuple(noted for one in kept for noted in _of_memory(one))
+    refused += [*_unread_texts(kept), *_projects(found)]
     return Incoming(SOURCE, memories, tuple(chats), tuple(refused))
 
 
@@ -66,14 +67,34 @@ def _account(row: Mapping[str, Any]) -> str | None:
 
 def _of_memory(row: Mapping[str, Any]) -> Iterator[IncomingMemory]:
     since = parse_source_time(row.get("updated_at") or row.get("created_at"))
-    projects = row.get("project_memories")
-    told = {"": row.get("conversations_memory")} | (dict(projects) if isinstance(projects, Mapping) else {})
-    for project, text in told.items():
-        for _, item, _ in dated_items(text if isinstance(text, str) else ""):
+    for project, text in _texts_of(row).items():
+        for item in noted_items(text if isinstance(text, str) else ""):
             yield IncomingMemory(
-                text=item, key=content_key(project, item), who=_account(row), since=since,
-                metadata={"project": str(project)} if project else {},
+                text=item.text, key=content_key(project, item.text), who=_account(row), since=since,
+                metadata=item.metadata | ({"project": project} if project else {}),
             )  # fmt: skip
+
+
+def _texts_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What it remembers from all chats, under an empty name, and from those of each project."""
+    projects = row.get("project_memories")
+    of_projects = {str(id): text for id, text in projects.items()} if isinstance(projects, Mapping) else {}
+    return {"": row.get("conversations_memory")} | of_projects
+
+
+def _unread_texts(rows: list[Any]) -> Iterator[LeftOut]:
+    for row in rows:
+        for project, text in _texts_of(row).items():
+            if text is not None and not isinstance(text, str):
+                yield LeftOut(f"project {project}" if project else "conversations_memory", "it holds no text")
+
+
+def _projects(found: SourceFile) -> Iterator[LeftOut]:
+    """What a project was told and given is in a file of its own."""
+    file = found.member("projects.json")
+    for number, (_, one) in enumerate(file.records if file is not None else (), 1):
+        name = one.get("name") if isinstance(one, Mapping) else None
+        yield LeftOut(f"project {name or number}", "its instructions and documents are no memory of the person")
 
 
 def _turn(message: Any) -> IncomingTurn | None:

@@ -17,7 +17,7 @@ from keepbook.book.upkeep.importers.incoming import (
     content_key,
     parse_source_time,
 )
-from keepbook.book.upkeep.importers.lists import dated_items
+from keepbook.book.upkeep.importers.lists import noted_items
 from keepbook.book.upkeep.importers.source_file import SourceFile
 
 SOURCE = "letta"
@@ -57,8 +57,10 @@ def _incoming(agents: list[tuple[Mapping[str, Any], list[Any]]]) -> Incoming:
 def _of_block(block: Mapping[str, Any], label: str) -> Iterator[IncomingMemory]:
     value, id = block.get("value"), str(block.get("id") or label)
     since = parse_source_time(block.get("updated_at") or block.get("created_at"))
-    for _, text, _ in dated_items(value if isinstance(value, str) else ""):
-        yield IncomingMemory(text=text, key=f"{id}/{content_key(text)}", since=since, tags=(label,))
+    for item in noted_items(value if isinstance(value, str) else ""):
+        yield IncomingMemory(
+            text=item.text, key=f"{id}/{content_key(item.text)}", since=since, tags=(label,), metadata=item.metadata
+        )
 
 
 def _of_archive(agent: Mapping[str, Any]) -> Iterator[IncomingMemory]:

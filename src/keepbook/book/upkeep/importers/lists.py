@@ -3,7 +3,7 @@ remembers, which people copy out of its settings with numbers and dates in front
 
 import csv
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepbook.book.upkeep.importers.incoming import (
     Incoming,
@@ -28,7 +28,8 @@ KEPT = ("category", "subject", "summary", "body", "scope")
 MOST = 100_000
 """Entries of one list: a whole life has fewer, and each is held against all that is there."""
 _FRONT = regex(r"^\s*(?:[-*•–]\s+|\d{1,4}[.)]\s+)?(?:\[(?P<date>\d{4}-\d\d-\d\d)\][.:]?\s*)?")
-_HEADING = regex(r"^\s*#{1,6}\s|^\s*\*\*[^*]+\*\*:?\s*$|^\s*[-=*_]{3,}\s*$")
+_HEADING = regex(r"^\s*(?:#{1,6}\s(?P<marked>.*)|\*\*(?P<bold>[^*]+)\*\*:?\s*)$")
+_RULE = regex(r"^\s*[-=*_]{3,}\s*$")
 
 
 def read(found: SourceFile) -> Incoming | None:
@@ -40,25 +41,43 @@ def read(found: SourceFile) -> Incoming | None:
     memories, refused = [], []
     if any(line.lstrip().startswith('{"') for line in found.text.splitlines()):
         raise _broken("line 1", "is not JSON, and others are")
-    items = list(dated_items(found.text))
+    items = list(noted_items(found.text))
     _within_bounds(len(items))
-    for number, text, date in items:
+    for item in items:
+        where = f"line {item.line}"
         try:
-            memories.append(
-                IncomingMemory(text=text, key=content_key(text), where=f"line {number}", since=parse_source_time(date))
-            )
+            since = parse_source_time(item.date)
         except Invalid as error:
-            refused.append(LeftOut(f"line {number}", error.message))
+            refused.append(LeftOut(where, error.message))
+            continue
+        memories.append(
+            IncomingMemory(text=item.text, key=content_key(item.text), where=where, since=since, metadata=item.metadata)
+        )
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused)) if memories else None
 
 
-def dated_items(text: str) -> Iterator[tuple[int, str, str | None]]:
-    """The lines of a text of notes, without marks and headings: number, words, and the date in front."""
+class NotedItem(NamedTuple):
+    """A line of a text of notes, without its marks: its number, the date in front, and the heading it stands under."""
+
+    line: int
+    text: str
+    date: str | None
+    heading: str | None
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        return {"heading": self.heading} if self.heading else {}
+
+
+def noted_items(text: str) -> Iterator[NotedItem]:
+    heading = None
     for number, line in enumerate(text.splitlines(), 1):
-        if line.strip() and not _HEADING.match(line):
+        if found := _HEADING.match(line):
+            heading = (found["marked"] or found["bold"] or "").strip().rstrip(":") or None
+        elif line.strip() and not _RULE.match(line):
             front = _FRONT.match(line)
             if item := line[front.end() if front else 0 :].strip():
-                yield number, item, front["date"] if front else None
+                yield NotedItem(number, item, front["date"] if front else None, heading)
 
 
 def _of_records(records: list[tuple[str, Any]]) -> Incoming:

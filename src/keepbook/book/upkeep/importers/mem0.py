@@ -124,8 +124,7 @@ def _history(found: SourceFile) -> Incoming | None:
     memories, refused = [], []
     for id, steps in _by_memory(rows):
         try:
-            if (one := _memory_with_history(id, steps)) is not None:
-                memories.append(one)
+            memories.append(_memory_with_history(id, steps))
         except Invalid as error:
             refused.append(LeftOut(id, error.message))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
@@ -138,10 +137,10 @@ def _by_memory(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str,
     return iter(found.items())
 
 
-def _memory_with_history(id: str, steps: list[dict[str, Any]]) -> IncomingMemory | None:
-    """A memory with what it said before; nothing where it was deleted in the end."""
+def _memory_with_history(id: str, steps: list[dict[str, Any]]) -> IncomingMemory:
+    """A memory with what it said before."""
     if steps[-1]["event"] == "DELETE" or steps[-1].get("is_deleted"):
-        return None
+        raise Invalid("it was deleted there")
     said: list[Wording] = []
     for step in steps:
         text = step["new_memory"]

@@ -17,6 +17,9 @@ Host = Annotated[str | None, typer.Option("--host", help="The address to listen 
 Port = Annotated[
     int | None, typer.Option("--port", min=0, max=65535, help="The port: 8765; 0 takes a free one.", show_default=False)
 ]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, max=64, help="How many processes: 1.", show_default=False)
+]
 ProxyHeaders = Annotated[
     bool, typer.Option("--proxy-headers", help="A proxy in front says who the client is, and that it came over TLS.")
 ]
@@ -40,27 +43,27 @@ def serve(
     call: Invocation,
     host: Host = None,
     port: Port = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="How many processes.")] = 1,
+    workers: Workers = None,
     proxy_headers: ProxyHeaders = False,
     forwarded_allow_ips: ForwardedAllowIps = None,
     no_open: NoOpen = False,
 ) -> None:
     """Serve the web pages, the HTTP API and MCP until Ctrl-C."""
     settings = settings_with(
-        call, host=host, port=port, db=call.place,
+        call, host=host, port=port, workers=workers, db=call.place,
         proxy_headers=proxy_headers or None, forwarded_allow_ips=forwarded_allow_ips,
     )  # fmt: skip
     server = http_server()
     proxies = server.named_proxies(settings)
     server.refuse_open_door(call.keepbook, settings.host, proxied=bool(proxies))
-    if workers > 1 and call.place == ":memory:":
+    if settings.workers > 1 and call.place == ":memory:":
         raise Invalid("a book in memory has one process; name a file or a server with --db", field="workers")
     server.name_misspelt()
     listening = server.bind(settings.host, settings.port)
     address = address_of(settings.host, listening.getsockname()[1])
-    if workers > 1:
+    if settings.workers > 1:
         announce_address(call, address, no_open=True)
-        server.run_workers(settings, listening, workers)
+        server.run_workers(settings, listening)
         return
     app = server.create_app(
         call.keepbook, hosts=server.host_names_of(settings.host), local=server.only_this_machine(settings)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
@@ -40,7 +40,9 @@ ReadLedgerCall = Annotated[Call, permitted_call("ledger.read")]
 Undoing = Annotated[Call, permitted_call("undo.own")]
 
 LINES = "application/jsonl"
+PLAIN = "text/plain"
 TEXT = {"schema": {"type": "string"}}
+FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
 class ChangedChoices(RequestBody):
@@ -173,19 +175,21 @@ def revoke_token(call: RevokingTokens, id: Annotated[str, Path(max_length=200)])
 @router.get(
     "/export",
     response_class=Response,
-    responses={200: {"description": "JSON Lines: everything.", "content": {LINES: TEXT}}},
+    responses={200: {"description": "JSON Lines: everything.", "content": {LINES: TEXT, PLAIN: TEXT}}},
 )
-def export_book(call: Exporting) -> Response:
+def export_book(call: Exporting, accept: Annotated[str | None, Header(include_in_schema=False)] = None) -> Response:
+    """Everything of this owner, as `import` takes it; as plain text for who accepts that alone."""
     lines = io.StringIO()
     call.book.export(lines)
     headers = {"Content-Disposition": 'attachment; filename="keepbook.jsonl"'}
-    return Response(lines.getvalue().encode(), media_type=LINES, headers=headers)
+    media = PLAIN if accept == PLAIN else LINES
+    return Response(lines.getvalue().encode(), media_type=media, headers=headers)
 
 
 @router.post(
     "/import",
     response_model=Imported,
-    openapi_extra={"requestBody": {"required": True, "content": {"text/plain": TEXT}}},
+    openapi_extra={"requestBody": {"required": True, "content": FILE}},
 )
 async def import_book(
     call: Importing,

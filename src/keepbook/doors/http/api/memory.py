@@ -54,6 +54,9 @@ MemoryIdPath = Annotated[str, Path(description="A memory's id.", max_length=200)
 MomentQuery = Annotated[
     str | None, Query(description="An instant, ISO 8601; a date alone is its start.", max_length=100)
 ]
+SpokenQuery = Annotated[
+    str | None, Query(description="ISO 8601 or plain words (last Friday), in the owner's zone.", max_length=100)
+]
 LimitQuery = Annotated[int, Query(ge=1, le=1000)]
 QuestionQuery = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=2000)]
 TagQuery = Annotated[list[str] | None, Query(alias="tag", description="Only what has this tag; repeated, all of them.")]
@@ -147,8 +150,8 @@ def recall_chats(
     call: ReadingChats,
     q: QuestionQuery,
     limit: Annotated[int | None, Query(ge=1, le=200, description="How many at most.")] = None,
-    since: MomentQuery = None,
-    until: MomentQuery = None,
+    since: SpokenQuery = None,
+    until: SpokenQuery = None,
     order: Annotated[str, Query(description="relevance, or time: the oldest first.")] = "relevance",
     spread: Annotated[bool, Query(description="Something of every chat that answers.")] = False,
     tokens: Annotated[int | None, Query(ge=1, le=100_000, description="How much to bring.")] = None,
@@ -166,8 +169,8 @@ def get_timeline(
     call: ReadingChats,
     q: QuestionQuery,
     tokens: Annotated[int, Query(ge=1, le=20_000, description="How much to bring at most.")] = 2000,
-    since: MomentQuery = None,
-    until: MomentQuery = None,
+    since: SpokenQuery = None,
+    until: SpokenQuery = None,
 ) -> Response:
     """What happened on a topic: a dated line for each event, in the order in which it happened."""
     return json_response(TimelineLines(list(call.book.timeline(q, tokens, since=since, until=until))))

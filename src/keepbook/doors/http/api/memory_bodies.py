@@ -28,6 +28,9 @@ class RequestBody(BaseModel):
         return sent
 
 
+SINCE = "True since when: ISO 8601 or plain words (last Friday), in the owner's zone."
+UNTIL = "True until when, said in the same ways."
+VALID_FROM = "The older name of `since`: ISO 8601 alone, in UTC where it names no offset."
 FORCE = "Keep it although something like it is there, or its topic is one never to be kept."
 
 
@@ -41,7 +44,9 @@ class NewMemory(RequestBody):
     tags: list[str] | None = Field(None, description="Words to file it under: at most 32.")
     confidence: str | None = Field(None, description="asserted or inferred")
     importance: float | None = None
-    valid_from: str | None = None
+    since: str | None = Field(None, description=SINCE)
+    until: str | None = Field(None, description=UNTIL)
+    valid_from: str | None = Field(None, description=VALID_FROM)
     valid_until: str | None = None
     scope: str | None = None
     thread_id: str | None = None
@@ -59,7 +64,9 @@ class ChangedMemory(RequestBody):
     tags: list[str] | None = Field(None, description="Left out, they stay as they are; [] takes them away.")
     confidence: str | None = None
     importance: float | None = None
-    valid_from: str | None = None
+    since: str | None = Field(None, description=SINCE)
+    until: str | None = Field(None, description=f"{UNTIL} Empty, it takes an end away.")
+    valid_from: str | None = Field(None, description=VALID_FROM)
     valid_until: str | None = None
     correction: bool = Field(False, description="As it should have been from the start.")
     expect_version: int | None = None

@@ -34,7 +34,7 @@ _FILE = {
     "requestBody": {
         "required": True,
         "description": "One forecast on each line, as JSON, or all in one JSON list.",
-        "content": {"text/plain": {"schema": {"type": "string"}}},
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
 

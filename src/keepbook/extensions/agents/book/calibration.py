@@ -152,7 +152,7 @@ class Calibration:
         gained = f"{'worse' if self.skill.mean < 0 else 'better'} by {abs(self.skill.mean):.3f}"
         if self.skill.low is None or self.skill.high is None:
             return f"{gained} on {self.skill.days} {'day' if self.skill.days == 1 else 'days'}, too few for an interval"
-        edges = " to ".join(f"{edge:+.3f}".replace("-", "−") for edge in (self.skill.low, self.skill.high))
+        edges = " to ".join(f"{edge:+z.3f}".replace("-", "−") for edge in (self.skill.low, self.skill.high))
         return f"{gained} (95 % interval of the gain, by days: {edges})"
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from keepbook.doors.http.api.me import Loads
-from keepbook.doors.http.api.memory import MomentQuery
+from keepbook.doors.http.api.memory import MomentQuery, SpokenQuery
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.document import DocumentPart
 from keepbook.doors.http.fast_path import FastRoute
@@ -68,7 +68,7 @@ def get_performance(
     call: ReadTradingCall,
     skill_id: OfSkill = None,
     deployment_id: OfDeployment = None,
-    since: MomentQuery = None,
+    since: SpokenQuery = None,
     known_at: MomentQuery = None,
     currency: IntoCurrency = None,
 ) -> Response:

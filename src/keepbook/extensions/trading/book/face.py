@@ -14,7 +14,7 @@ from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_count, clean_line, clean_share
 from keepbook.book.ground.open_book import OpenBook, about_memory
 from keepbook.book.ground.to_json import Page
-from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp, zone_named
+from keepbook.book.ground.when import Moment, instant, parse_stamp, read_moment, stamp, zone_named
 from keepbook.book.ledger.loads import Load, get_load, load_of
 from keepbook.book.owners import owners
 from keepbook.errors import Invalid, KeepbookError
@@ -193,6 +193,7 @@ class Trading:
         told: dict[str, Any] = {
             "deployment": deployment, "format": format, "columns": columns, "symbol": symbol, "dry_run": dry_run,
             "zone": zone_named(zone).key, "multipliers": multipliers, "dates": dates, "corrections": corrections,
+            "ask_for_place": self._ask_person,
         }  # fmt: skip
         source = imports.read_before(self._book, source, format, columns)
         if dry_run:
@@ -280,7 +281,7 @@ class Trading:
         """
         with self._book.reading() as (tx, _, now):
             asked, zone = _asked(tx, skill, deployment, known_at, now, currency), zone_named(owners.zone_name(tx))
-            begin = instant(since, field="since", zone=zone.key)
+            begin = read_moment(since, field="since", moment=tx.clock(), zone=zone.key)
             return results.results_of(tx, asked, begin, zone)
 
     def breakdown(

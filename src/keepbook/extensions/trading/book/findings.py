@@ -338,7 +338,7 @@ def _show_returns(finding: Finding) -> _ShownReturns:
         (places for places in (1, 2, 3) if all(round(abs(one) * 100, places) for one in values if one)),
         4,
     )
-    return _ShownReturns(*(f"{one * 100:+.{places}f}".replace("-", "−") for one in values))
+    return _ShownReturns(*(f"{one * 100:+z.{places}f}".replace("-", "−") for one in values))
 
 
 _NUMBER = regex(r"(?<![\w.])[+−–-]?\d+(?:[.,]\d+)?(?P<percent>\s*(?:%|per\s?cent))?", re.IGNORECASE)

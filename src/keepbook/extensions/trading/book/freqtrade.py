@@ -170,6 +170,8 @@ def _place(
         if found is not None and currency and not rates.same_money(found.currency, currency):
             raise Invalid(other_currency(whose, currency, found), field="deployment")
         if found is None:
+            if not book.origin.for_person:
+                book.ask("trading.skills")
             told = {"account": exchange, "currency": currency, "started_at": row["open_date"]}
             skill = (strategy[: skills.NAME_LIMIT], MADE_BY_LOADS[1])
             id = make_for_load(tx, book.origin, stamp(tx.clock()), name, skill, **told)

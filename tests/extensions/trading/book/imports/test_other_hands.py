@@ -50,9 +50,10 @@ POSTED = [
         "1,2021-05-01 10:00:00,Spot,Fee,DOGE,-0.25,\n"
         "1,2025-03-01 12:00:00,Spot,Sell Crypto To Fiat,DOGE,-249.75,Via CashBalance\n"
         "1,2025-03-01 12:00:01,Spot,Sell Crypto To Fiat,EUR,100,Via CashBalance\n"
+        "1,2025-03-01 12:00:01,Spot,Fee,EUR,-2,\n"
         "1,2025-04-01 12:00:00,Spot,Buy Crypto With Fiat,EUR,-50,\n"
         "1,2025-04-01 12:00:00,Spot,Buy Crypto With Fiat,BTC,0.001,\n",
-        {"DOGE/EUR": 100 - 11.75}, {"BTC/EUR": 0.001},
+        {"DOGE/EUR": 98 - 11.75}, {"BTC/EUR": 0.001},
     ),
     Posted(
         "older halves, and two trades of one second",
@@ -123,6 +124,18 @@ POSTED = [
         {"AAA/USDT": -20 - 0.11 - 0.1 - 0.0216, "CCC/USDT": 12 - 0.012 - 20 * 4 / 9.99}, {"CCC/USDT": 5.99}, 1,
     ),
     Posted(
+        "currencies, with fees in the account's own",
+        STATEMENT.splitlines()[0] + "\n"
+        + "Trades,Header,DataDiscriminator,Asset Category,Currency,Symbol,Date/Time,Quantity,T. Price,,Proceeds,Comm in AUD,,,MTM in AUD,Code\n"
+        'Trades,Data,Order,Forex,USD,AUD.USD,"2026-03-01, 10:00:00","-1,000",0.65,,650,-3,,,0,\n'
+        'Trades,Data,Order,Forex,USD,AUD.USD,"2026-03-02, 10:00:00","1,000",0.64,,-640,-3,,,0,\n',
+        {"AUD/USD": 10 - 3 * 0.65 - 3 * 0.64}, {},
+    ),
+    Posted(
+        "a query of currencies", flex("CASH|EUR.USD|1000|1.1|-1100|05", "CASH|EUR.USD|-1000|1.2|1200|06").replace('onCurrency="USD"', 'onCurrency="EUR"'),
+        {"EUR/USD": 100 - 0.5 * 1.1 - 0.5 * 1.2}, {},
+    ),
+    Posted(
         "a query of bonds", flex("BOND|US X|10000|98.5|-9850|05", "BOND|US X|-10000|99.5|9950|06", "BILL|US Y|5000|97.25|-4862.5|07"),
         {"US X": 99}, {"US Y": 50},
     ),
@@ -176,6 +189,16 @@ def test_a_total_far_from_its_parts_is_not_written(posted: Keepbook) -> None:
         row = f"a,2021-12-31 21:39:13 UTC,Buy,ADA,212,EUR,€1.15,€244.65,{total},1.67,Bought\n"
         with pytest.raises(Invalid, match="subtotal and fees"):
             posted.book("totals").trading.bring_in((COINBASE + row).encode())
+
+
+def test_a_coin_that_a_fee_was_paid_in_is_not_what_shares_are_priced_in(posted: Keepbook) -> None:
+    text = "Date,Symbol,Side,Quantity,Price,Fee\n2026-01-05,AAPL,buy,10,190,0.0005 BNB\n2026-01-06,AAPL,sell,10,192,1 USD\n"
+    for fees, currency, left in (("0.0005 BNB", "USD", {"BNB": 0.0005}), ("1 USD", "USD", {})):
+        made = posted.book(f"paid {fees}").trading.bring_in(text.replace("0.0005 BNB", fees).encode())
+        assert (list(made.profits), made.unconverted) == ([currency], left)
+    made = posted.book("paid in coins").trading.bring_in(text.replace("1 USD", "0.1 BNB").encode())
+    assert (list(made.profits), made.unconverted) == ([""], {"BNB": 0.1005})
+    assert any("does not name the currency of its prices" in note for note in made.notes)
 
 
 def test_one_side_alone_of_a_trade_is_refused_in_words(posted: Keepbook) -> None:

@@ -43,7 +43,6 @@ def _in_quote(
     tx: Tx, work: FileImport, symbol: str, quote: str, price: float, at: str, paid: Decimal, coin: str
 ) -> float:  # fmt: skip
     """A fee in the currency of the price."""
-    quote = quote or work.quotes.setdefault(symbol, coin)
     if coin in ("", quote):
         return float(paid)
     if coin == values.split_symbol(symbol)[0]:

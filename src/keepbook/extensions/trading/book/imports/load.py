@@ -7,7 +7,7 @@ paired already would have changed that, and is refused.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
@@ -102,12 +102,13 @@ def import_trades(
     tx: Tx, source: Any, *, deployment: str | None = None, format: str | None = None,
     columns: Mapping[str, str] | None = None, symbol: str | None = None, zone: str = "UTC",
     multipliers: Mapping[str, float] | None = None, dates: str | None = None, dry_run: bool = False,
-    create: MakeDeployment | None = None,
+    create: MakeDeployment | None = None, ask_for_place: Callable[[], None] | None = None,
     origin: Origin | None = None, progress: Progress | None = None, limits: ReadingLimits = USUAL_LIMITS,
     corrections: str = OFFER,
 ) -> ImportedTrades:  # fmt: skip
-    """Import a file of trades or fills, or show the result. A mapping with a name of its own is stored. `progress` is
-    called with how much is stored; an exception from it ends the load, and nothing of it stays."""
+    """Import a file of trades or fills, or show the result. A mapping with a name of its own is stored. `ask_for_place`
+    refuses who may not make a deployment, if one would be made. `progress` is called with how much is stored; an
+    exception from it ends the load, and nothing of it stays."""
     if columns and format is not None and format not in NAMES:
         columns = mapping.check_mapping(columns) if dry_run else mapping.store_mapping(tx, format, columns)
         format = None
@@ -132,6 +133,8 @@ def import_trades(
         convert_fees(tx, work, part)
         keeping.refuse_older(tx, work, part)
         keeping.pair_part(tx, work, part)
+    if ask_for_place is not None and any(part.place is None and (part.fills or part.trips) for part in parts):
+        ask_for_place()
     load = None
     if origin is not None and any(part.fills or part.trips for part in parts):
         load = loads.next_number(tx)

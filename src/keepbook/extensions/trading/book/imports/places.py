@@ -19,6 +19,7 @@ from keepbook.extensions.trading.book.currencies import rates
 from keepbook.extensions.trading.book.imports import values
 from keepbook.extensions.trading.book.imports.file import FileImport
 from keepbook.extensions.trading.book.imports.pairing import Fill, PairedFills, Trip
+from keepbook.extensions.trading.book.market.symbols import MONEY
 from keepbook.extensions.trading.book.skills import Deployment
 from keepbook.extensions.trading.tables import deployments as deployment_rows
 from keepbook.extensions.trading.tables import fills as fill_rows
@@ -66,16 +67,26 @@ class FilePart:
 # Rules
 
 
+def learn_quotes(work: FileImport) -> None:
+    """Of symbols that name no currency: that of the first fee of theirs which was paid in money."""
+    for fill in work.fills:
+        for _, coin in fill.fees:
+            if coin in MONEY and not _told_currency(fill):
+                work.quotes.setdefault(fill.symbol, coin)
+    for trip in work.trips:
+        _, coin, quote = work.reader.paid.get(trip.key, (None, "", ""))
+        if (quote or coin in MONEY) and not _told_currency(trip):
+            work.quotes.setdefault(trip.symbol, quote or coin)
+
+
+def _told_currency(one: Fill | Trip) -> str:
+    return one.quote or values.split_symbol(one.symbol)[1]
+
+
 def currency_of(work: FileImport, one: Fill | Trip) -> str:
-    """The currency that a price counts in: as the file says, else that of the symbol, else that of its first fee."""
-    told = one.quote or values.split_symbol(one.symbol)[1]
-    if not told and isinstance(one, Fill):
-        coin = next((coin for _, coin in one.fees if coin), "")
-        return work.quotes.setdefault(one.symbol, coin) if coin else work.quotes.get(one.symbol, "")
-    if not told and one.key in work.reader.paid:
-        _, coin, quote = work.reader.paid[one.key]
-        return work.quotes.setdefault(one.symbol, quote or coin)
-    return told or work.quotes.get(one.symbol, "")
+    """The currency that a price counts in: as the file says, else that of the symbol, else that of its first fee in
+    money."""
+    return _told_currency(one) or work.quotes.get(one.symbol, "")
 
 
 def name_of_deployment(title: str, account: str, currency: str, *, whose: str = "") -> str:
@@ -90,6 +101,7 @@ def name_of_deployment(title: str, account: str, currency: str, *, whose: str = 
 
 def parts_of_file(tx: Tx, work: FileImport, ref: str | None) -> list[FilePart]:
     """The file by deployments: the one that is named, else one for each account and currency."""
+    learn_quotes(work)
     if ref is not None:
         return _named_part(tx, work, ref)
     parts = _parts(work)

@@ -26,13 +26,12 @@ from keepbook.extensions.trading.book.imports.file import FileImport
 from keepbook.extensions.trading.book.imports.open_lots import open_lots
 from keepbook.extensions.trading.book.imports.pairing import EXPIRY, Fill
 from keepbook.extensions.trading.book.imports.places import name_of_deployment
-from keepbook.extensions.trading.book.market.symbols import ALL_COUNTRIES, COINS
+from keepbook.extensions.trading.book.market.symbols import MONEY
 from keepbook.extensions.trading.book.skills import Deployment
 from keepbook.extensions.trading.tables import fills as fill_rows
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import loads as load_rows
 
-MONEY = frozenset((*ALL_COUNTRIES, *COINS))
 _DUST = Decimal("1e-9")
 """A share so small comes of rounding."""
 _FINEST = Decimal("1e-12")

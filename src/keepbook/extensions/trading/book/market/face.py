@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_line
-from keepbook.book.ground.when import Moment, instant, stamp
+from keepbook.book.ground.when import Moment, read_moment, stamp
 from keepbook.book.ledger import anchors
 from keepbook.book.ledger.anchors import Anchor
 from keepbook.book.upkeep.reading_apart import USUAL_LIMITS, ReadingLimits
@@ -53,7 +54,8 @@ class Market:
     def remove(self, symbol: str, timeframe: str, *, since: Moment = None, until: Moment = None) -> int:
         """Remove wrong bars, from one instant up to another; returns how many. They stay readable as of before, and
         decisions are followed anew without them."""
-        within = {"since": instant(since, field="since") or "", "until": instant(until, field="until") or "9"}
+        read = partial(read_moment, moment=self._database.clock(), zone="UTC")
+        within = {"since": read(since, field="since") or "", "until": read(until, field="until") or "9"}
         names = clean_line(symbol, "symbol", 1, 40), clean_line(timeframe, "timeframe", 1, 10)
         with self._database.unscoped(writes=True, write_lock=batches.MARKET) as conn:
             removed = bars.remove_bars(conn, *names, source=batches.SENT, now=stamp(self._database.clock()), **within)

@@ -22,6 +22,8 @@ ALL_COUNTRIES = (
     *COUNTRIES, "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "HKD", "SGD", "MXN", "ZAR", "INR", "KRW", "CNY",
 )  # fmt: skip
 """With those that no pair without a sign is read by: a share may well be called so at its end."""
+MONEY = frozenset((*ALL_COUNTRIES, *COINS))
+"""What is money and no holding: currencies of countries, and coins tied to one."""
 CURRENCIES = (*COINS, *COUNTRIES, "BTC", "ETH", "BNB")
 """What a price is told in, where no sign parts it from what is priced; longer ones first."""
 _SIGNS = regex(r"[/\-_. ]")

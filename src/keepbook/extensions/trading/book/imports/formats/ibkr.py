@@ -19,6 +19,7 @@ from keepbook.extensions.trading.book.imports.formats.reading import (
     make_action,
     make_fill,
     or_wrong,
+    paid_beside,
     without_cancelled,
 )
 from keepbook.extensions.trading.book.imports.pairing import EXPIRY, SPLIT, Fill
@@ -115,9 +116,10 @@ def read_fill(line: FileRow, reader: CellReader, sums: bool = True) -> Fill:
             profit=float(told) if told and why == "expired" else None,
         )  # fmt: skip
     paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
+    fees = tuple((-one, coin or quote) for one in paid if one)
     return make_fill(
         line, time=_time(line, reader), symbol=symbol, side=values.parse_side(way.partition(" ")[0].partition("(")[0]),
-        quantity=quantity, price=price, id=id, fees=tuple((-one, coin or quote) for one in paid if one), quote=quote,
+        quantity=quantity, price=price, id=id, fees=paid_beside(fees, symbol, price), quote=quote,
         multiplier=size, profit=float(told) if told else None, account=account, reason=delivery(codes),
         id_kind=kind,
     )  # fmt: skip

@@ -27,6 +27,7 @@ from keepbook.extensions.trading.book.imports.formats.reading import (
     make_action,
     make_fill,
     or_wrong,
+    paid_beside,
     rounding,
     without_cancelled,
 )
@@ -118,8 +119,9 @@ def _fill(
         return make_action(line, side=EXPIRY, reason=why, profit=profit if why == "expired" else None, **told)
     fee, coin = _fee(line, reader)
     way = "buy" if (quantity > 0) != _is_cancel(line) else "sell"
+    fees = ((-fee, coin or told["quote"]),) if fee else ()
     return make_fill(
-        line, side=way, price=price, fees=((-fee, coin or told["quote"]),) if fee else (),
+        line, side=way, price=price, fees=paid_beside(fees, symbol, price),
         profit=profit, reason=delivery(codes), **told,
     )  # fmt: skip
 

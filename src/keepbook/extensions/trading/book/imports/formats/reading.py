@@ -184,6 +184,12 @@ def make_fill(
     )  # fmt: skip
 
 
+def paid_beside(fees: Iterable[tuple[Decimal, str]], symbol: str, price: Decimal) -> tuple[tuple[Decimal, str], ...]:
+    """Fees of a trade on margin: one in what is traded is not taken out of it, and counts at the price of the trade."""
+    base, quote = values.split_symbol(symbol)
+    return tuple((fee * price, quote) if coin == base else (fee, coin) for fee, coin in fees)
+
+
 def make_action(
     line: FileRow, *, time: str, symbol: str, side: str, quantity: Decimal, price: float = 0.0, id: Any = None,
     **more: Any,

@@ -39,7 +39,7 @@ class Legs:
 
     def join(self, other: "Legs") -> None:
         """Take in the other half of the same trade."""
-        self.gave, self.got = self.gave + other.gave, self.got + other.got
+        self.gave, self.got, self.fees = self.gave + other.gave, self.got + other.got, self.fees + other.fees
         self.lines += other.lines
 
     @property
