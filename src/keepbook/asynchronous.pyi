@@ -308,18 +308,19 @@ class AsyncChats:
         *,
         since: Any = None,
         until: Any = None,
-        order: str = "relevance",
+        order: str | None = None,
         spread: bool = False,
         tokens: int | None = None,
         around: int = 0,
     ) -> collections.abc.Sequence[keepbook.book.recall.turns.hits.ChatHit]:
-        """The passages that answer a question, best first: as many as twenty turns would fill, or fewer.
+        """The passages that answer a question, best first, or the oldest where it asks for an overview: as many as
+        twenty turns would fill, or fewer.
 
         query: words or a question
         limit: how many at most
         since: from this instant on: a datetime, ISO 8601 or plain words (last Friday), read in the owner's zone
         until: up to this instant, said in the same ways; '' in an update takes an end away
-        order: relevance, best first, or time, the oldest first
+        order: relevance, best first, or time, the oldest first; left out, as the question asks
         spread: whether something of each chat that answers is brought
         tokens: how much is brought, in tokens
         around: so many turns before and after each hit
@@ -1344,19 +1345,19 @@ class AsyncBook:
         *,
         since: Any = None,
         until: Any = None,
-        order: str = "relevance",
+        order: str | None = None,
         spread: bool = False,
         tokens: int | None = None,
         around: int = 0,
     ) -> collections.abc.Sequence[keepbook.book.recall.turns.hits.ChatHit]:
-        """The passages of earlier chats that answer a question, best first: as many as twenty turns would fill, or
-        fewer.
+        """The passages of earlier chats that answer a question, best first, or the oldest where it asks for an
+        overview: as many as twenty turns would fill, or fewer.
 
         query: words or a question
         limit: how many at most
         since: from this instant on: a datetime, ISO 8601 or plain words (last Friday), read in the owner's zone
         until: up to this instant, said in the same ways; '' in an update takes an end away
-        order: relevance, best first, or time, the oldest first
+        order: relevance, best first, or time, the oldest first; left out, as the question asks
         spread: whether something of each chat that answers is brought
         tokens: how much is brought, in tokens
         around: so many turns before and after each hit

@@ -15,8 +15,8 @@ from keepbook.models.as_sent import ERASED, SUMMED_UP, sent_reply
 from keepbook.models.closing import prompt as sheets
 from keepbook.models.compress import Budget
 from keepbook.models.providers.address import Address
-from keepbook.models.providers.rehearsal import write_request
 from keepbook.models.providers.remote import ROUNDS
+from keepbook.models.providers.written_request import write_request
 from keepbook.settings import Settings
 
 KEY = "sk-a-key-of-nobody"

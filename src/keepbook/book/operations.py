@@ -325,13 +325,13 @@ class BookOperations(Writing):
         *,
         since: Moment = None,
         until: Moment = None,
-        order: str = "relevance",
+        order: str | None = None,
         spread: bool = False,
         tokens: int | None = None,
         around: int = 0,
     ) -> "Sequence[ChatHit]":
-        """The passages of earlier chats that answer a question, best first: as many as twenty turns would fill, or
-        fewer."""
+        """The passages of earlier chats that answer a question, best first, or the oldest where it asks for an
+        overview: as many as twenty turns would fill, or fewer."""
         return self.threads.recall(
             query, limit, since=since, until=until, order=order, spread=spread, tokens=tokens, around=around
         )

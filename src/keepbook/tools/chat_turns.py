@@ -10,6 +10,7 @@ from keepbook.book.ground.limits import TIMELINE_TOKENS
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.recall.turns import topic_events
 from keepbook.book.recall.turns.hits import ChatHit, SaidPassage
+from keepbook.book.recall.turns.overview_questions import usual_order
 from keepbook.tools.definition import ToolAnswer
 from keepbook.tools.spoken_days import zoned_day
 
@@ -31,19 +32,19 @@ def recall_chats(
     limit: Annotated[int | None, Field(ge=1, le=200)] = None,
     since: str | None = None,
     until: str | None = None,
-    order: Literal["relevance", "time"] = "relevance",
+    order: Literal["relevance", "time"] | None = None,
     spread: bool = False,
     tokens: Annotated[int | None, Field(ge=1, le=100_000)] = None,
     around: Annotated[int, Field(ge=0, le=10)] = 0,
 ) -> ToolAnswer:
-    """The passages of earlier chats that answer a question, best first."""
+    """The passages of earlier chats that answer a question, best first, or in the order in which they were said."""
     hits = book.recall_chats(
         query, limit, since=since, until=until, order=order, spread=spread, tokens=tokens, around=around
     )
     if not hits:
         return ToolAnswer("Nothing said in an earlier chat answers that.", {"hits": []})
     zone = book.zone
-    first = {"relevance": "best", "time": "oldest"}[order]
+    first = {"relevance": "best", "time": "oldest"}[order or usual_order(query)]
     told = [f"{len(hits)} turns found, {first} first:"]
     for hit in hits:
         told.append(f"- {_said_line(hit, zone)}")

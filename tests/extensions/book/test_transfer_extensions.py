@@ -14,7 +14,8 @@ from tests.conftest import Clock, Prepared, alike_in_every_run
 from tests.extensions.agents.deciding import busy_desk
 from tests.extensions.trading.floor import busy_floor
 
-from keepbook import Keepbook
+from keepbook import Keepbook, extension
+from keepbook.extension import shipped
 
 
 def well_used(kb: Any, owner: str) -> Any:
@@ -26,14 +27,20 @@ def well_used(kb: Any, owner: str) -> Any:
 
 
 @pytest.fixture
-def used(prepared: Prepared, clock: Clock) -> Iterator[Any]:
+def place(prepared: Prepared, clock: Clock) -> Iterator[str]:
     """Where alice has such a book."""
 
     def fill(kb: Any, _: Clock) -> None:
         with alike_in_every_run():
             well_used(kb, "alice")
 
-    with prepared("well_used_extensions", fill, clock) as (url, _), closing(Keepbook(url, clock=clock)) as kb:
+    with prepared("well_used_extensions", fill, clock) as (url, _):
+        yield url
+
+
+@pytest.fixture
+def used(place: str, clock: Clock) -> Iterator[Any]:
+    with closing(Keepbook(place, clock=clock)) as kb:
         yield kb
 
 
@@ -56,6 +63,23 @@ def test_an_export_comes_back_to_the_byte_and_reads_the_same(used: Any, clock: A
     assert restored.verify() == book.verify()
     assert restored.verify().ok
     assert seen(restored, clock) == seen(book, clock)
+
+
+@pytest.mark.parametrize("gone", ["agents", "trading"])
+def test_an_export_comes_back_to_the_byte_where_the_code_is_gone(
+    place: str, gone: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has run, and was decided and judged anew, comes in through the guards, in the order that is on record."""
+    with closing(Keepbook(place, clock=clock)) as kb:
+        text = exported(kb.book("alice"))
+    left = {name: one for name, one in shipped().items() if name != gone}
+    monkeypatch.setattr(extension, "shipped", lambda: left)
+    with closing(Keepbook(place, clock=clock)) as kb:
+        assert [one.name for one in kb.extensions] == list(left)
+        restored: Any = kb.book("alice again")
+        imported(restored, text)
+        assert exported(restored) == text
+        assert restored.verify().ok
 
 
 def test_an_export_moves_between_the_engines_in_both_directions(both_kbs: Any) -> None:

@@ -19,6 +19,7 @@ from keepbook.bench.recall_sets import EvaluationConversation, SpokenTurn, TurnK
 from keepbook.book.book import Book
 from keepbook.book.chats.threads import estimate
 from keepbook.book.ground.system_clock import utc_now
+from keepbook.book.recall.chats import TURNS
 from keepbook.book.recall.vectors import Embedder
 from keepbook.tools.chat_turns import recall_chats
 
@@ -33,9 +34,10 @@ ContextMaker = Callable[[JudgedQuestion, int | None], str]
 
 
 class ContextLimits(NamedTuple):
-    """How many turns recall is asked for, what a context may take, and how long a text is shown in full."""
+    """How many turns are shown at most, what a context may take, and how long a text is shown in full. The product
+    brings as many as it does by itself where nothing is said."""
 
-    places: int = 20
+    places: int | None = None
     tokens: int | None = None
     full: int = 100_000
 
@@ -82,18 +84,18 @@ def ingest(book: Book, case: AnswerCase, stored: StageFile) -> None:
 # What each way shows
 
 
-def keepbook_context(book: Book, places: int) -> ContextMaker:
+def keepbook_context(book: Book, places: int | None) -> ContextMaker:
     def show(question: JudgedQuestion, tokens: int | None) -> str:
-        return _within(recall_chats(book, question.text, places).text.splitlines(), tokens)
+        return _within(recall_chats(book, question.text, places, tokens=tokens).text.splitlines(), tokens)
 
     return show
 
 
-def found_context(find: Finder, turns: Mapping[TurnKey, SpokenTurn], places: int) -> ContextMaker:
+def found_context(find: Finder, turns: Mapping[TurnKey, SpokenTurn], places: int | None) -> ContextMaker:
     """Whole turns as a store would give them back."""
 
     def show(question: JudgedQuestion, tokens: int | None) -> str:
-        found = find(question.text)[: places if tokens is None else DEEP]
+        found = find(question.text)[: (places or TURNS) if tokens is None else DEEP]
         return _within([_shown_turn(turns[key]) for key in found], tokens)
 
     return show

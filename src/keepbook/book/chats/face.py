@@ -289,12 +289,13 @@ class Chats:
         *,
         since: Any = None,
         until: Any = None,
-        order: str = "relevance",
+        order: str | None = None,
         spread: bool = False,
         tokens: int | None = None,
         around: int = 0,
     ) -> "Sequence[ChatHit]":
-        """The passages that answer a question, best first: as many as twenty turns would fill, or fewer."""
+        """The passages that answer a question, best first, or the oldest where it asks for an overview: as many as
+        twenty turns would fill, or fewer."""
         from keepbook.book.recall.chats import ChatsWanted, recall_chats  # as above
 
         with self._book.reading() as (tx, _, _):

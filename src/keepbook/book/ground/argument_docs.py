@@ -94,7 +94,7 @@ ARGUMENTS = {
     "offset": "so many of the first are left out",
     "operation": "what the model was asked for",
     "operations": "what tools do, by the names that presets use: remember, recall, and so on",
-    "order": "relevance, best first, or time, the oldest first",
+    "order": "relevance, best first, or time, the oldest first; left out, as the question asks",
     "other": "the agent it is held against: its name or id",
     "outcome": "how it came out: true, false, or of a choice what it was",
     "owner": "whose: a name of your choice for a person",

@@ -16,9 +16,17 @@ from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.recall.memories import MOST_HITS, TIMELY, check_query, leading
 from keepbook.book.recall.query_terms import score_terms
-from keepbook.book.recall.turns.beside import LINE, with_neighbours, within_room
+from keepbook.book.recall.turns.beside import LINE, size_of, with_neighbours, within_room
 from keepbook.book.recall.turns.chat_wording import is_acknowledgement, snippet_of
-from keepbook.book.recall.turns.hits import ChatHit, passage_fields, turn_rows
+from keepbook.book.recall.turns.hits import (
+    ChatHit,
+    passage_fields,
+    recalled_rows,
+    turn_rows,
+    without_withdrawn_titles,
+)
+from keepbook.book.recall.turns.later_words import ENOUGH, later_words
+from keepbook.book.recall.turns.overview_questions import asks_for_overview, matter_of_overview
 from keepbook.book.recall.turns.passage_search import PASSAGE, Stretch, find_passage
 from keepbook.book.recall.turns.ranking import (
     FINALISTS,
@@ -43,7 +51,7 @@ from keepbook.book.recall.turns.selection import (
     worth_showing,
 )
 from keepbook.book.recall.vectors import Meaning
-from keepbook.book.text.indexes.turn_index import ASSISTANT
+from keepbook.book.text.indexes.turn_index import ASSISTANT, USER
 from keepbook.book.text.time_hints import NamedTime, asked_days, asked_stretch
 from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
@@ -58,6 +66,11 @@ READ = 100
 """Of so many turns the words are read to choose from."""
 MOST_AROUND = 10
 ORDERS = ("relevance", "time")
+OVERVIEW = 250
+"""So many letters are shown of a turn where many turns answer together. In the room of twenty long turns .80 of what
+is to be put in order is shown with these, .78 with 300, .50 with whole passages."""
+OVERVIEW_FLOOR = 0.1
+"""Such a question is answered by what has half as much to do with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +92,13 @@ class ChatsWanted(NamedTuple):
     """So many passages at most; as many as there is room for, if None."""
     since: str | None = None
     until: str | None = None
-    order: str = "relevance"
+    order: str | None = None
+    """Best first, if None; what is asked for an overview in the order of time."""
     spread: bool = False
     tokens: int | None = None
     around: int = 0
+    overview: bool = False
+    """Whether many turns answer together, each a little."""
 
     @property
     def in_time(self) -> bool:
@@ -106,7 +122,7 @@ class FoundTurn(NamedTuple):
 
 def check_wanted(wanted: ChatsWanted) -> None:
     """Raise `Invalid` for what cannot be meant."""
-    if wanted.order not in ORDERS:
+    if wanted.order is not None and wanted.order not in ORDERS:
         raise Invalid(f"order is one of {', '.join(ORDERS)}, not {wanted.order!r}", field="order")
     if wanted.since is not None and wanted.until is not None and wanted.until <= wanted.since:
         raise Invalid("until must be later than since", field="until")
@@ -119,15 +135,22 @@ def check_wanted(wanted: ChatsWanted) -> None:
 MOST_TOKENS = 100_000
 
 
-def passage_room(role: str, asked: ChatQuery) -> int:
-    """How much of a turn is shown at most. Replies are long and seldom what is asked for: they give half of theirs to
-    others, unless the question asks for them."""
+def passage_room(role: str, asked: ChatQuery, wanted: ChatsWanted, room: int) -> int:
+    """How much of a turn is shown at most. An overview has room for many. Replies are long and seldom what is asked
+    for: they give half of theirs to others, unless the question asks for them."""
+    if wanted.overview:
+        return max(OVERVIEW, room // (wanted.limit or MOST_HITS) - LINE)
     return PASSAGE if role == "user" or asks_for_replies(asked) else PASSAGE // 2
 
 
 def asks_for_replies(asked: ChatQuery) -> bool:
     """Whether a question is about what the assistant said."""
     return ASSISTANT in asked.speakers
+
+
+def asks_of_person(asked: ChatQuery) -> bool:
+    """Whether a question is about the one person who talks with an assistant."""
+    return USER in asked.speakers
 
 
 # Operations
@@ -176,21 +199,31 @@ def recall_chats(
     meaning: Meaning | None = None,
 ) -> list[ChatHit]:
     """The passages that answer a question, each turn read together with its neighbours."""
-    wanted = wanted or ChatsWanted(limit)
+    wanted = _as_asked(wanted or ChatsWanted(limit), query)
     check_query(query, TURNS if wanted.limit is None else wanted.limit)
     check_wanted(wanted)
     among = turns_within(tx, wanted.since, wanted.until) if wanted.in_time else None
-    ranked = rank_turns(tx, query, meaning=meaning, most=wanted.limit or 0, among=among)
+    about = matter_of_overview(query) if wanted.overview else query
+    ranked = rank_turns(tx, about, meaning=meaning, most=wanted.limit or 0, among=among)
     named = None if asked_days(query) else asked_stretch(query, present(tx))  # the days are among the words already
     found = _foremost(tx, ranked, named, None if wanted.in_time or wanted.spread else max(READ, wanted.limit or 0))
     room = _room(found, wanted)
     hits = _choose(found, ranked, wanted, room)
+    if asks_of_person(ranked.asked) and not (wanted.overview or wanted.in_time):
+        hits = _with_later_words(tx, hits, ranked, wanted, room)
     if wanted.around:
         hits = with_neighbours(tx, hits, wanted.around, ranked.asked.wanted)
-    hits = within_room(hits, room)
+    hits = without_withdrawn_titles(tx, within_room(hits, room))
     if wanted.order == "time":
         hits.sort(key=lambda hit: (hit.at, hit.thread_id, hit.turn))
     return hits
+
+
+def _as_asked(wanted: ChatsWanted, query: str) -> ChatsWanted:
+    """The same, where the question itself asks for an overview: spread out, in the order of time."""
+    if not asks_for_overview(query):
+        return wanted
+    return wanted._replace(order=wanted.order or "time", spread=True, overview=True)
 
 
 def _choose(found: Sequence[FoundTurn], ranked: RankedTurns, wanted: ChatsWanted, room: int) -> list[ChatHit]:
@@ -200,22 +233,40 @@ def _choose(found: Sequence[FoundTurn], ranked: RankedTurns, wanted: ChatsWanted
         for nth, one in enumerate(found)
         if ranked.answers_question(one.key) or not is_acknowledgement(one.row.text)
     ]
-    worth = worth_showing(candidates, FLOOR)
+    worth = worth_showing(candidates, OVERVIEW_FLOOR if wanted.overview else FLOOR)
     ordered = one_of_each_chat(worth) if wanted.spread else worth
     if not asks_for_replies(ranked.asked):
         ordered = persons_half(ordered)
     passages: dict[int, Stretch] = {}
 
     def size(one: ChatCandidate) -> int:
-        passage = passages[one.nth] = _passage(found[one.nth], ranked, room)
+        passage = passages[one.nth] = _passage(found[one.nth], ranked, wanted, room)
         return passage.end - passage.start + LINE
 
     chosen = choose_candidates(ordered, room, wanted.limit or MOST_HITS, size)
     return [_hit(found[one.nth], passages[one.nth], ranked) for one in chosen]
 
 
-def _passage(one: FoundTurn, ranked: RankedTurns, room: int) -> Stretch:
-    most = min(passage_room(one.row.role, ranked.asked), max(room, LEAST))
+def _with_later_words(
+    tx: Tx, hits: Sequence[ChatHit], ranked: RankedTurns, wanted: ChatsWanted, room: int
+) -> list[ChatHit]:
+    """The same, and what was said later in the words of the first; where there are many, the last make way for it."""
+    later = [
+        ChatHit(
+            **passage_fields(one.row, one.place), session=one.row.session, title=one.row.title,
+            relevance=min(ranked.relevance.get(one.key, 0.0), hits[-1].relevance), reasons=one.reasons,
+        )
+        for one in later_words(tx, hits, ranked.asked.wanted)
+    ]  # fmt: skip
+    most = wanted.limit or MOST_HITS
+    if most < ENOUGH:
+        later = later[: max(0, most - len(hits))]
+    later.sort(key=lambda hit: -hit.relevance)
+    return [*within_room(hits[: most - len(later)], room - sum(map(size_of, later))), *later]
+
+
+def _passage(one: FoundTurn, ranked: RankedTurns, wanted: ChatsWanted, room: int) -> Stretch:
+    most = min(passage_room(one.row.role, ranked.asked, wanted, room), max(room, LEAST))
     likeness = ranked.likeness.of_passages(one.key) if ranked.likeness and len(one.row.text) > most else ()
     return find_passage(one.row.text, most, ranked.asked.wanted, likeness)
 
@@ -237,7 +288,7 @@ def _foremost(tx: Tx, ranked: RankedTurns, named: NamedTime | None, limit: int |
     found: list[FoundTurn] = []
     for most in (len(relevance),) if named or limit is None else (limit, len(relevance)):
         found = [
-            _timely(row, relevance[key], named) for key, row in turn_rows(tx, leading(relevance, most, 0.0)).items()
+            _timely(row, relevance[key], named) for key, row in recalled_rows(tx, leading(relevance, most, 0.0)).items()
         ]
         if limit is None or len(found) >= limit:
             break

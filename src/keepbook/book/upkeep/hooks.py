@@ -4,8 +4,6 @@ The `upkeep` module of an extension may have any of these; whatever is loaded is
 its rows either way:
 
 - `check_import(found)`: raise `Invalid` for rows of a file that must not come in; `found` has them by kind of line
-- `replay_rows(tx, found, put)`: write its rows of an empty book, in an order that its guards let through, with
-  `put(table, rows)`; without it they are written table by table
 - `after_restore(tx)`: make anew what no export holds; returns the names of what the person has to allow again
 - `older_line(kind, value)`: the fields that a line of the first format did not have yet
 - `LOADS` and `take_back(book, tx, load)`: the kinds of load it brings in, and how one is taken back; `count` in what a

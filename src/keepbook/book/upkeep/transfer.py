@@ -59,8 +59,9 @@ from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.extension import Extension
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
+from keepbook.storage.extension_rows import Put, put_extension_rows
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables import WHOLE_BOOK, TableSet, tables_of
+from keepbook.storage.tables import WHOLE_BOOK, TableSet
 from keepbook.storage.tables.cover import covers, mends, seals, touched
 from keepbook.storage.tables.ledger import ledger, owners
 from keepbook.storage.tables.memory import (
@@ -317,9 +318,6 @@ def _putting(table: Table) -> PreparedStatement:
     return PreparedStatement(insert(table), table.c.keys())
 
 
-Put = Callable[[Table, Sequence[Mapping[str, Any]]], None]
-
-
 def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     """Every write again, in order, through the guards; what was erased comes as the blanks it left."""
 
@@ -337,24 +335,10 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     put(injected, sorted(found["injected"], key=lambda row: (row["memory_id"], row["nth"])))
     for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
         put(tx.tables.exported[kind], found[kind])
-    _replay_extensions(tx, found, put)
+    put_extension_rows(tx, found, put)
     put(loads, found["load"])
     _index(tx, found)
     tx.head = tx.own_preset = None
-
-
-def _replay_extensions(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
-    """The rows of extensions: as each of them says, or table by table."""
-    theirs = {table.name: table for table in tx.tables.of_extensions}
-    for one, replay_rows in upkeep_hooks("replay_rows"):
-        mine = [table.name for table in tables_of(one)]
-        if theirs.keys() >= set(mine):
-            replay_rows(tx, found, put)
-            for name in mine:
-                del theirs[name]
-    for kind, table in tx.tables.exported.items():
-        if table.name in theirs:
-            put(table, found[kind])
 
 
 def _links(found: Mapping[str, list[Any]]) -> list[Any]:

@@ -2,7 +2,8 @@
 sent and serves it, where the framework would switch threads for each step.
 
 What was sent is read by the framework's own rules; a parameter that was not sent needs none of them. A route that waits
-(for a stream, a run, a file) goes the framework's usual way, and so does a body that is not plainly JSON.
+(for a stream, a run, a file) goes the framework's usual way, and so does a body that is not plainly JSON. What this
+takes of the framework is no promise of it: where a newer one no longer has it, all routes go the usual way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +13,6 @@ from typing import Any
 
 import orjson
 from fastapi import Request
-from fastapi._compat import ModelField
-from fastapi.dependencies.utils import request_params_to_args
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Form, Header
 from fastapi.responses import Response
@@ -22,6 +21,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.doors.http.call import May
 from keepbook.doors.http.worker_threads import WORKER_THREADS
+
+try:
+    from fastapi.dependencies.utils import request_params_to_args as read_parameters
+except ImportError:
+    read_parameters = None  # type: ignore[assignment]
 
 _FIXED = (str, int, float, bool, type(None))
 
@@ -33,7 +37,10 @@ FastAnswer = Callable[[Request, bytes], Response | None]
 class FastRoute(APIRoute):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        if (may := self._asks_once()) is not None:
+        may = None
+        if read_parameters is not None:
+            may = self._asks_once()
+        if may is not None:
             waits = bool(self.dependant.body_params) or not may.reads
             self.app = _serve_fast(self._answering(may), self.app, waits)
 
@@ -106,7 +113,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
 class _Parameters:
     """Parameters of one kind: what was sent goes by the framework's rules, the rest is what it is when left out."""
 
-    def __init__(self, fields: Sequence[ModelField]) -> None:
+    def __init__(self, fields: Sequence[Any]) -> None:
         self._spelled = [
             (one, one.alias.replace("_", "-") if isinstance(one.field_info, Header) else one.alias) for one in fields
         ]
@@ -121,7 +128,7 @@ class _Parameters:
         sent = [one for one, name in self._spelled if one.name not in self._left_out or name in received]
         if not sent:
             return self._left_out
-        found, wrong = request_params_to_args(sent, received)
+        found, wrong = read_parameters(sent, received)
         errors += wrong
         return self._left_out | found
 

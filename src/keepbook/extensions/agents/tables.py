@@ -128,6 +128,7 @@ runs = declare_table(
     ids=("id", "agent_id", "parent_run", "lead_run", "thread_id", "retry_of"),
     covered=True,
     may_change=RUNNING,
+    begins=("status=running", "card", "error", "error_code", "session_after", "epoch", "step", "finished_at"),
     own=("insert", "update"),
 )
 Index("runs_by_agent", runs.c.owner, runs.c.agent_id, runs.c.created_at, runs.c.id)
@@ -159,6 +160,7 @@ transcripts = declare_table(
     ids=("run_id",),
     covered=True,
     may_change=(),
+    during=("runs", "run_id"),
     own=("insert",),
 )
 
@@ -223,6 +225,7 @@ decisions = declare_table(
     ids=("run_id", "agent_id"),
     covered=True,
     may_change=(*RESULT, "known_at"),
+    begins=("state=open", *(name for name in RESULT if name != "state"), "known_at"),
     own=("insert", "update"),
 )
 Index("decisions_by_state", decisions.c.owner, decisions.c.state, decisions.c.decided_at)
@@ -243,6 +246,7 @@ former_results = declare_table(
     ids=("run_id",),
     covered=True,
     may_change=(),
+    earlier_of=("decisions", "run_id"),
     own=("insert",),
 )
 

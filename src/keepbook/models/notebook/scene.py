@@ -21,7 +21,7 @@ from keepbook.book.memory.memories import Memory, is_protected
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.owners import choices, owners
 from keepbook.book.owners.choices import Choices
-from keepbook.book.recall.chats import recall_chats
+from keepbook.book.recall.chats import ChatsWanted, recall_chats
 from keepbook.book.recall.memories import Hit, recall
 from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.text.quotation import Span, spans_of
@@ -116,7 +116,8 @@ def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, 
     hits = recall(tx, loaded.preset, now, query, limit=RECALLED, meaning=book.meaning)
     orders = orders_of_turn(text)
     asks = may_ask(query) and not orders
-    found = recall_chats(tx, query, limit=ANSWERING + 1, meaning=book.meaning) if asks else []
+    best = ChatsWanted(ANSWERING + 1, order="relevance")
+    found = recall_chats(tx, query, wanted=best, meaning=book.meaning) if asks else []
     waiting = proposals.list_proposals(tx)
     deeds = standing_deeds({one.turn: from_parts(one.parts) for one in loaded.messages if one.role == "user"})
     here = listing.memories_by_id(

@@ -39,6 +39,10 @@ class RowRules:
     guards_memory: what a memory with such a row is called: only the person changes that memory.
     bulk: whether rows come by the thousand, so that no trigger looks at each that is inserted.
     former_of: the table whose corrected and removed rows these are. Both are sealed batch by batch.
+    begins: how a row begins that has come further since: a `column` was empty then, a `column=word` had that word. With
+        it, and the two that follow, an import writes the rows in an order that their guards let through.
+    during: a table, and the column here that names a row of it: these rows are written before that one has its end.
+    earlier_of: a table, and the column here that names a row of it: these are what that one said before, in order.
     open: whether every transaction sees the rows of every owner.
     home: whether the table stays on the coordinator of a cluster.
     admin: whether only the administrator of a server writes it.
@@ -62,6 +66,9 @@ class RowRules:
     guards_memory: str = ""
     bulk: bool = False
     former_of: str = ""
+    begins: tuple[str, ...] = ()
+    during: tuple[str, ...] = ()
+    earlier_of: tuple[str, ...] = ()
     open: bool = False
     home: bool = False
     admin: bool = False

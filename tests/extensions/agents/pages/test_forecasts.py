@@ -87,7 +87,7 @@ def test_the_history_of_a_forecast_is_drawn_with_its_second_looks(client: TestCl
         look = {"conviction_score": score, "notes": f"Note {nth}.", "suggested_action": "KEEP"}
         alice.decisions.record_second_look(run, look | {"probability": probability})
     shown = client.get("/results/forecasts").text
-    assert "Probability 70, 45, 52, 61 percent; conviction 40, 55, 70" in shown
+    assert "Probability 70, 45, 52, 61 percent; sure to 40, 55, 70" in shown
     assert shown.index("Note 2.") < shown.index("Note 0.")
     look = {"conviction_score": 9, "notes": "Quite another.", "suggested_action": "LOWER", "probability": 0.1}
     alice.decisions.record_second_look(other, look)

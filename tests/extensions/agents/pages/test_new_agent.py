@@ -85,7 +85,7 @@ def test_an_agent_is_made_from_a_template_in_the_browser(person: Page, alice: An
     expect(times).to_have_text(["Next:", "Thu 12 Nov, 18:30", "Fri 13 Nov, 18:30", "Sat 14 Nov, 18:30"])
     cron = person.get_by_label("The schedule as cron")
     expect(cron).to_be_hidden()
-    person.get_by_text("More", exact=True).click()
+    person.locator("main").get_by_text("More", exact=True).click()
     cron.fill("0 9 1 * *")
     cron.blur()
     expect(person.get_by_label("On which days")).to_have_value("cron")  # what was written is what counts

@@ -58,7 +58,7 @@ def test_an_open_decision_shows_its_prices_and_where_it_stands(
     assert "SHORT ETH/USDT" in text
     assert "92.5" in text
     assert "+0.75 R" in text
-    assert "no second look" in text
+    assert "not looked at again" in text
     assert "not filled yet" not in text
 
 
@@ -68,7 +68,7 @@ def test_the_latest_conviction_stands_inline_with_its_line(client: Any, alice: A
         clock.forward(hours=20)
         look(alice, desk, run, score, advice)
     text = client.get(HOME).text
-    assert "Conviction 78, 61, 44, 22; now" in re.sub(r"\s+", " ", text)
+    assert "How sure: 78, 61, 44, 22; now" in re.sub(r"\s+", " ", text)
     assert '<span class="mark">CLOSE</span>' in text
     assert 'class="spark"' in text
 

@@ -214,7 +214,7 @@ def test_parts_need_six_trades_and_holding_needs_bars(desk: Desk, kb: Any) -> No
     assert (parts["A/USDT"].trades, parts["B/USDT"].trades, parts["B/USDT"].mean) == (7, 1, None)
     assert parts["A/USDT"].mean == pytest.approx(parts["A/USDT"].pnl / 7)
     assert sum(one.trades for one in found.by_weekday) == sum(one.trades for one in found.by_hour) == 8
-    assert (found.holding_pct, found.why["holding_pct"]) == (None, "no bars of A/USDT for that time")
+    assert (found.holding_pct, found.why["holding_pct"]) == (None, "no prices of A/USDT for that time")
     rows = [
         f"{symbol},1d,{stamp(BEGIN + timedelta(days=day))},{price},{price},{price},{price}"
         for symbol, first, last in (("A/USDT", 100, 110), ("B/USDT", 100, 130))

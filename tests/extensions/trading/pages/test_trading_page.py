@@ -202,7 +202,7 @@ def test_a_skill_shows_what_it_says_with_its_versions(client: Any, alice: Any, d
     assert "Strategy version 2 Buy strength, but not in chop." in text
     assert "1 earlier version Buy strength. version 1" in text
     assert "Chat Not said yet." in text
-    assert "1 deployment 22 closed trades" in text
+    assert "1 account 22 closed trades" in text
 
 
 def test_a_skill_is_reflected_on_as_a_whole_and_shows_where_lessons_are_from(

@@ -1,7 +1,7 @@
 """What recall of chats brings: passages of turns, with where each stands, why it answers and what belongs beside it."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from keepbook.book.recall.forgotten import turns_not_recalled
 from keepbook.book.recall.turns.passage_search import Stretch
 from keepbook.book.recall.turns.ranking import TurnPlace
 from keepbook.book.text.topics import find_topics
+from keepbook.book.text.words import content_words
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.chats import messages, threads
 
@@ -84,3 +85,18 @@ def recalled_rows(tx: Tx, keys: Iterable[TurnPlace]) -> dict[TurnPlace, Any]:
     if not never:
         return rows
     return {key: row for key, row in rows.items() if not find_topics(row.text, never)}
+
+
+def without_withdrawn_titles(tx: Tx, hits: Sequence[ChatHit]) -> list[ChatHit]:
+    """The hits, without titles that were made of what the person asked to forget, or that name a topic never to be
+    remembered."""
+    silent, never = turns_not_recalled(tx), get_choices(tx).never
+
+    def speaks(hit: ChatHit) -> bool:
+        said = set(content_words(hit.title or ""))
+        matters = silent.get(hit.thread_id, {}).values()
+        return any(not said.isdisjoint(content_words(matter)) for matter in matters) or bool(
+            never and find_topics(hit.title or "", never)
+        )
+
+    return [replace(hit, title=None) if hit.title and speaks(hit) else hit for hit in hits]

@@ -32,7 +32,7 @@ def find_passage(text: str, most: int, wanted: Sequence[QueryTerm], likeness: Se
         return Stretch(0, len(text))
     parts = passage_stretches(text)
     whole = sum({want.asked: want.idf * want.share for want in wanted}.values()) or 1.0
-    worth = [_words_in(text[one.start : one.end], wanted) / whole for one in parts]
+    worth = [words_in(text[one.start : one.end], wanted) / whole for one in parts]
     if len(likeness) == len(parts):
         worth = [said + MEANT * like for said, like in zip(worth, likeness, strict=True)]
     best = max(range(len(parts)), key=lambda at: worth[at])
@@ -63,7 +63,7 @@ def _grown(parts: Sequence[Stretch], worth: Sequence[float], best: int, most: in
     return Stretch(parts[first].start, parts[last].end)
 
 
-def _words_in(text: str, wanted: Iterable[QueryTerm]) -> float:
+def words_in(text: str, wanted: Iterable[QueryTerm]) -> float:
     """What the words of the question that a text says are worth."""
     said = set(map(stem, tokens(text)))
     best: dict[str, float] = {}

@@ -259,6 +259,12 @@ def count_term(tx: Tx, term: str, most: int) -> int:
     return int(_COUNT.first(tx.conn, {"owner": tx.owner, "term": term, "most": most}).count)
 
 
+def term_places(tx: Tx, term: str) -> list[TurnPlace]:
+    """The turns that say a term, under a cap."""
+    rows = _WHERE.rows(tx.conn, {"owner": tx.owner, "term": term, "most": POSTINGS})
+    return [(row.thread_id, row.turn) for row in rows]
+
+
 def turn_total(tx: Tx) -> int:
     return int(tx.conn.execute(select(func.sum(threads.c.turns)).where(threads.c.owner == tx.owner)).scalar() or 0)
 

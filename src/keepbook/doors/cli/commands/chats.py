@@ -196,7 +196,7 @@ def recall_chats(
     around: Annotated[int, typer.Option("--around", min=0, help="So many turns beside each.")] = 0,
 ) -> None:
     """Find the passages of earlier chats that answer a question, best first."""
-    order = "time" if by_time else "relevance"
+    order = "time" if by_time else None
     with asking(call):
         found = call.book.recall_chats(
             query, limit, since=since, until=until, order=order, spread=spread, around=around

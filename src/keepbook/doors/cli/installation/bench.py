@@ -112,7 +112,9 @@ def bench_answers(
     way: Annotated[
         list[str] | None, typer.Option("--way", help="keepbook, fts5, embedder or full; may be repeated.")
     ] = None,
-    places: Annotated[int, typer.Option("--places", min=1, max=200, help="So many turns are recalled.")] = 20,
+    places: Annotated[
+        int | None, typer.Option("--places", min=1, max=200, help="So many turns are recalled at most.")
+    ] = None,
     tokens: Annotated[int | None, typer.Option("--tokens", min=1, help="The most a context takes.")] = None,
     full: Annotated[int, typer.Option("--full", min=0, help="The most tokens shown in full.")] = 100_000,
     half: Annotated[str | None, typer.Option("--half", help="LoCoMo's halves: tuning or report.")] = None,

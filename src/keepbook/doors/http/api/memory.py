@@ -152,12 +152,13 @@ def recall_chats(
     limit: Annotated[int | None, Query(ge=1, le=200, description="How many at most.")] = None,
     since: SpokenQuery = None,
     until: SpokenQuery = None,
-    order: Annotated[str, Query(description="relevance, or time: the oldest first.")] = "relevance",
+    order: Annotated[str | None, Query(description="relevance, or time: the oldest first.")] = None,
     spread: Annotated[bool, Query(description="Something of every chat that answers.")] = False,
     tokens: Annotated[int | None, Query(ge=1, le=100_000, description="How much to bring.")] = None,
     around: Annotated[int, Query(ge=0, le=10, description="So many turns beside each.")] = 0,
 ) -> Response:
-    """Passages that answer, best first: without `limit` and `tokens` as many as twenty turns would fill."""
+    """Passages that answer, best first, or the oldest where the question asks for an overview: without `limit` and
+    `tokens` as many as twenty turns would fill."""
     hits = call.book.recall_chats(
         q, limit, since=since, until=until, order=order, spread=spread, tokens=tokens, around=around
     )

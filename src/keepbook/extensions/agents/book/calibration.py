@@ -51,7 +51,7 @@ from keepbook.storage.database import Tx
 ENOUGH = 10
 SAMPLE = 6
 """From so many on something is said of a part, as with lessons."""
-_STATED = {"decision": "conviction", "forecast": "probability"}
+_STATED = {"decision": "being sure", "forecast": "probability"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,7 @@ def run_title(run: Run, types: CardTypes) -> str:
     if run.kind == "chat":
         return "A turn of the chat"
     if run.kind == RE_EXAMINATION:
-        return "A second look"
+        return "Looked at again"
     if run.card is None:
         return "A run that failed" if run.status == "failed" else "A run at work"
     headline = card_view(run, types).headline

@@ -128,7 +128,7 @@ class ForecastRow:
     def in_words(self) -> str:
         """What the picture shows."""
         said, scores = (", ".join(f"{one:.0f}" for one in some) for some in (self.said, self.convictions))
-        return f"Probability {said} percent" + (f"; conviction {scores}" if scores else "")
+        return f"Probability {said} percent" + (f"; sure to {scores}" if scores else "")
 
     @property
     def came(self) -> str:

@@ -52,7 +52,7 @@ TEMPLATES = (
         "Look at BTC/USDT.", "trade-decision", "a decision card", when="weekdays", review=True,
     ),
     Template(
-        "drift", "Desk by rule", "A paper trade a day by one stated rule, where bars are loaded. No model is asked.",
+        "drift", "Desk by rule", "A paper trade a day by one stated rule, where prices are loaded. No model is asked.",
         "Trades on paper by the rule of its card, to have something to hold other agents against. Watches BTC/USDT.",
         "Look at the market whose turn it is.", "drift-trade", "a card that a rule computes",
         needs_model=False, when="weekdays",

@@ -109,7 +109,7 @@ def _holding(tx: Tx, first: str, last: str, symbols: Sequence[str], why: dict[st
         begin = next((one for name in frames if (one := bars.close_at(tx.conn, named, name, first))), None)
         end = next((one for name in frames if (one := bars.close_at(tx.conn, named, name, last))), None)
         if begin is None or end is None or begin[1] <= 0:
-            why["holding_pct"] = f"no bars of {symbol} for that time"
+            why["holding_pct"] = f"no prices of {symbol} for that time"
             return None
         made.append(end[1] / begin[1] - 1)
     if not made:

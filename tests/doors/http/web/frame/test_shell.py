@@ -65,7 +65,7 @@ def test_the_navigation_leads_to_each_page_and_marks_it(client: TestClient, plac
 
 
 def test_the_review_count_stands_beside_memory(client: TestClient, alice: Any, talk: Any) -> None:
-    assert "to review" not in client.get("/chat").text
+    assert "> waiting<" not in client.get("/chat").text
     alice.remember("Likes long walks", confidence="inferred")
     alice.acting(actor="agent").remember("Seems to like tea", confidence="inferred")
     assert re.search(r'class="count due" id="due">\d', client.get("/chat").text)

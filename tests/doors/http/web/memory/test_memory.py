@@ -166,8 +166,8 @@ def test_memories_stand_in_groups_with_their_name_in_the_margin(person: Page, al
     person.goto(FACTS)
     heads = person.locator(".facts-list .entry.first .when")
     assert [" ".join(text.split()) for text in heads.all_inner_texts()] == [
-        "Profile",
-        "Response style",
+        "About you",
+        "How to answer",
     ]
 
 
@@ -509,7 +509,7 @@ def test_search_and_filters_narrow_the_page(person: Page, alice: Any) -> None:
     person.get_by_role("searchbox", name="Find in your book").fill("")
     person.keyboard.press("Enter")
     expect(person.locator(".facts-list .entry")).to_have_count(3)
-    person.get_by_role("link", name="Profile", exact=True).click()
+    person.get_by_role("link", name="About you", exact=True).click()
     expect(person.locator(".facts-list .entry")).to_have_count(2)
     person.get_by_role("link", name="I guessed").click()
     expect(person.locator(".facts-list .entry")).to_have_count(1)

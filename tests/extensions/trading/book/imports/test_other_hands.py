@@ -7,6 +7,7 @@ import pytest
 from tests.extensions.trading.book.imports.real_files import STATEMENT
 
 from keepbook import Invalid, Keepbook
+from keepbook.extensions.trading.book.imports.formats import binance
 
 HISTORY = "User_ID,UTC_Time,Account,Operation,Coin,Change,Remark\n"
 SPOT = "Date(UTC),Pair,Side,Price,Executed,Amount,Fee\n"
@@ -205,6 +206,17 @@ def test_one_side_alone_of_a_trade_is_refused_in_words(posted: Keepbook) -> None
     text = HISTORY + "1,2021-05-01 10:00:00,Spot,Buy,DOGE,250,\n1,2021-05-01 10:00:00,Spot,Buy,DOGE,50,\n"
     made = posted.book("sides").trading.bring_in(text.encode())
     assert (made.wrong, {one.reason.partition(":")[0] for one in made.refused}) == (2, {"what was given is nothing"})
+
+
+def test_a_long_history_is_read_second_by_second(monkeypatch: pytest.MonkeyPatch, posted: Keepbook) -> None:
+    """What stands in one second is held against nothing of the others."""
+    compared: list[Any] = []
+    monkeypatch.setattr(binance, "is_other_half", lambda *both: compared.append(both))
+    seconds = [f"2026-01-01 10:{nth // 60:02}:{nth % 60:02}" for nth in range(300)]
+    sides = (("Transaction Buy", "ETH,1"), ("Transaction Spend", "USDT,-30"), ("Transaction Fee", "USDT,-0.1"))
+    text = HISTORY + "".join(f"1,{at},Spot,{deed},{told},\n" for at in seconds for deed, told in sides)
+    made = posted.book("long").trading.bring_in(text.encode(), dry_run=True)
+    assert (made.added, made.wrong, made.open, compared) == (900, 0, 300, [])
 
 
 def test_a_statement_without_trades_is_a_table_to_be_mapped(posted: Keepbook) -> None:

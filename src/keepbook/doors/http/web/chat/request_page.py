@@ -48,7 +48,7 @@ class SentPart:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutLines:
     """Why some lines were left out, how many, and the first of them."""
 
     why: str
@@ -82,7 +82,7 @@ def _address(visit: Visit, reply: Message) -> Address:
 async def _written(address: Address, sent: SentReply) -> tuple[str, str]:
     """The request as it is sent, or why it cannot be written here."""
     try:
-        from keepbook.models.providers.rehearsal import write_request  # an extra of the installation
+        from keepbook.models.providers.written_request import write_request  # an extra of the installation
     except ImportError:
         return "", "The programs that speak with a model are not installed here, so its form is not known."
     try:
@@ -132,9 +132,9 @@ def _forgotten(visit: Visit, thread: Any) -> list[str]:
     return found
 
 
-def _left_out(visit: Visit, thread: Any) -> list[LeftOut]:
+def _left_out(visit: Visit, thread: Any) -> list[LeftOutLines]:
     fates = left_out_of_block(visit.book, thread, visit.book.preset(thread.preset))
-    return [LeftOut(_in_words(fate), len(ids), _first_lines(visit, ids)) for fate, ids in fates.items()]
+    return [LeftOutLines(_in_words(fate), len(ids), _first_lines(visit, ids)) for fate, ids in fates.items()]
 
 
 def _in_words(fate: Fate) -> str:

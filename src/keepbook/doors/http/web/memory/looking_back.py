@@ -134,7 +134,10 @@ def differences(visit: Visit, then: BookState, today: BookState, at: datetime, a
     changed = [id for id in has if id in had and had[id] != has[id]]
     came, went = [id for id in has if id not in had], [id for id in had if id not in has]
     same = [id for id in has if id in had and had[id] == has[id]]
-    alike = states_of(visit.book, same if about else same[:LISTED])
+    counts = {"new": len(came), "other": len(changed), "gone": len(went), "same": len(same)}
+    if not about:  # of what is not looked through only what is shown is read
+        came, changed, went, same = came[-LISTED:], changed[-LISTED:], went[-LISTED:], same[:LISTED]
+    alike = states_of(visit.book, same)
     now = states_of(visit.book, [*came, *changed])
     before = states_of(visit.book, [*changed, *went], at)
     new = [ChangedLine(id, "", now[id].words, now[id].told_at) for id in reversed(came) if id in now]
@@ -147,7 +150,8 @@ def differences(visit: Visit, then: BookState, today: BookState, at: datetime, a
     kept = [one.words for one in alike.values() if _says(one.words, about)]
     lists = {"new": new, "other": other, "gone": gone}
     found = {name: [line for line in lines if _says(f"{line.then} {line.now}", about)] for name, lines in lists.items()}
-    counts = {name: len(lines) for name, lines in found.items()} | {"same": len(kept) if about else len(same)}
+    if about:
+        counts = {name: len(lines) for name, lines in found.items()} | {"same": len(kept)}
     shown = {name: lines[:LISTED] for name, lines in found.items()}
     return Differences(shown["new"], shown["other"], shown["gone"], kept[:LISTED], counts)
 

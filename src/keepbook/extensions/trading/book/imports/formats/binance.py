@@ -104,18 +104,20 @@ _SHORT_YEAR = regex(r"\d{2}-\d{2}-\d{2} .*")
 
 Place = tuple[str, str]
 """An account and a second."""
+Trades = dict[Place, dict[str, Legs]]
+"""What was traded there, by families."""
 
 
 def read_coin_history(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
-    groups: dict[tuple[Place, str], Legs] = {}
+    trades: Trades = {}
     fees: list[tuple[Place, FileRow, str, Decimal]] = []
     for line in table.lines:
-        found = or_wrong(line, _add_line, line, reader, groups, fees)
+        found = or_wrong(line, _add_line, line, reader, trades, fees)
         if isinstance(found, Invalid):
             yield (line.row,), found
-    trades = _join_halves(groups)
+    trades = {place: _join_halves(families) for place, families in trades.items()}
     for place, line, coin, amount in fees:
-        mine = [legs for (where, _), legs in trades.items() if where == place]
+        mine = list(trades.get(place, {}).values())
         if len(mine) == 1:
             mine[0].add_fee(line, coin, amount)
         else:
@@ -130,9 +132,8 @@ def read_coin_history(table: FileTable, reader: CellReader) -> Iterator[ReadRow]
 
 
 def _add_line(
-    line: FileRow, reader: CellReader, groups: dict[tuple[Place, str], Legs],
-    fees: list[tuple[Place, FileRow, str, Decimal]],
-) -> None:  # fmt: skip
+    line: FileRow, reader: CellReader, trades: Trades, fees: list[tuple[Place, FileRow, str, Decimal]]
+) -> None:
     """Put a line with what else happened in its account in that second."""
     deed = " ".join(str(line.cells.get("operation") or "").lower().split())
     account = str(line.cells.get("account") or "")
@@ -149,18 +150,18 @@ def _add_line(
     if deed in FEES:
         fees.append(((account, time), line, coin, -amount))
     else:
-        groups.setdefault(((account, time), FAMILY_OF[deed]), Legs(time)).add(line, coin, amount)
+        trades.setdefault((account, time), {}).setdefault(FAMILY_OF[deed], Legs(time)).add(line, coin, amount)
 
 
-def _join_halves(groups: Mapping[tuple[Place, str], Legs]) -> dict[tuple[Place, str], Legs]:
+def _join_halves(families: Mapping[str, Legs]) -> dict[str, Legs]:
     """Of one second, what only came in and what was only given are one trade."""
-    found: dict[tuple[Place, str], Legs] = {}
-    for (place, family), legs in groups.items():
-        halves = (key for key, other in found.items() if key[0] == place and is_other_half(legs, other))
-        if family not in SLOW and (half := next(halves, None)) is not None:
-            found[half].join(legs)
+    found: dict[str, Legs] = {}
+    for family, legs in families.items():
+        half = next((other for name, other in found.items() if name not in SLOW and is_other_half(legs, other)), None)
+        if family in SLOW or half is None:
+            found[family] = legs
         else:
-            found[place, family] = legs
+            half.join(legs)
     return found
 
 
@@ -169,11 +170,11 @@ def is_other_half(legs: Legs, other: Legs) -> bool:
     return (bool(legs.gave), bool(legs.got)) == (bool(other.got), bool(other.gave)) != (True, True)
 
 
-def _join_conversions(groups: Mapping[tuple[Place, str], Legs]) -> list[Legs]:
+def _join_conversions(trades: Trades) -> list[Legs]:
     """The two sides of a conversion may be booked a second or two apart."""
     found: list[Legs] = []
     waiting: dict[str, Legs] = {}
-    for (_, family), legs in groups.items():
+    for family, legs in (one for families in trades.values() for one in families.items()):
         half = waiting.get(family)
         if family not in SLOW or (legs.gave and legs.got):
             found.append(legs)

@@ -162,11 +162,14 @@ def _account(table: FileTable) -> str:
 
 def _compare_sums(table: FileTable, trades: Sequence[FileRow], reader: CellReader) -> None:
     """Below the rows of a symbol stands their sum. Those of a whole currency may be converted, and tell nothing."""
-    orders = [line for line in trades if _kind(line) == "Order"] or trades
+    of_symbol: dict[object, list[FileRow]] = {}
+    for line in [line for line in trades if _kind(line) == "Order"] or trades:
+        of_symbol.setdefault(line.cells.get("symbol"), []).append(line)
     for line in table.beside:
         if line.section != "Trades SubTotal" or not line.cells.get("symbol") or line.wrong is not None:
             continue
         names = ("asset category", "currency", "symbol", "account")
+        orders = of_symbol.get(line.cells["symbol"], ())
         mine = [one for one in orders if one.wrong is None and _same(one, line, names)]
         for name in SUMS:
             told = reader.optional(line, name)

@@ -6,9 +6,11 @@ What a lot holds the file does not say. It is told (`--multiplier EURUSD=100000`
 of the symbol; where that does not give the profit of a position (its currency is another), from its own.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import islice
 
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports.formats.parts.lots import (
@@ -171,31 +173,52 @@ def _deal_fees(table: FileTable, fills: Sequence[Fill], reader: CellReader) -> d
     found: dict[str, list[Decimal]] = {}
     if any("fee" in line.cells for line in table.lines):
         return found
+    known = PositionFills(fills)
     for line in table.beside:
         fee = figure_in(line, "fee", reader) if "direction" in line.cells else Decimal(0)
-        if fee and (one := _fill_of_deal(line, fills, reader)) is not None:
+        if fee and (one := _fill_of_deal(line, known, reader)) is not None:
             found.setdefault(one.key, []).append(-fee)
         elif fee:
             reader.notes.append(f"a fee of {-fee:f} in row {line.row} is of a position that this report does not have")
     return found
 
 
-def _fill_of_deal(line: FileRow, fills: Sequence[Fill], reader: CellReader) -> Fill | None:
+class PositionFills:
+    """The fills of a report's positions: what came in by its position, and what went out in the order of time."""
+
+    def __init__(self, fills: Sequence[Fill]) -> None:
+        self.ins = {position_of(one.key): one for one in fills if one.key.endswith("/in")}
+        self._outs: dict[tuple[str, str], list[Fill]] = {}
+        for one in sorted((one for one in fills if one.key.endswith("/out")), key=lambda one: one.time):
+            self._outs.setdefault((one.symbol, one.side), []).append(one)
+
+    def closed_at(self, symbol: str, side: str, at: str, size: Decimal | None) -> Fill | None:
+        """What of a symbol was open then and is the next to go out on this side; of several those of this size."""
+        outs = self._outs.get((symbol, side), [])
+        soonest: Fill | None = None
+        for one in islice(outs, bisect_left(outs, at, key=lambda out: out.time), None):
+            if soonest is not None and one.time > soonest.time:
+                break
+            if self.ins[position_of(one.key)].time <= at:
+                soonest = soonest or one
+                if one.quantity == size:
+                    return one
+        return soonest
+
+    def held_at(self, symbol: str, side: str, at: str) -> Fill | None:
+        """The last that came in of a symbol which this side would close."""
+        ins = reversed(self.ins.values())
+        return next((one for one in ins if one.symbol == symbol and one.side != side and one.time <= at), None)
+
+
+def _fill_of_deal(line: FileRow, known: PositionFills, reader: CellReader) -> Fill | None:
     """What a deal did: a position has the number of the order that opened it; what closed it is found by its time."""
     order, symbol = str(line.cells.get("order") or ""), str(line.cells.get("symbol") or "").strip().upper()
-    opened = next((one for one in fills if one.key == f"pos-{order}/in"), None)
-    if opened is not None:
+    if (opened := known.ins.get(f"pos-{order}")) is not None:
         return opened
     at, kind = reader.moment(line, "time"), str(line.cells.get("type") or "").strip().lower()
     size = reader.optional(line, "volume")
-    ins = {position_of(one.key): one for one in fills if one.key.endswith("/in")}
-    ends = [
-        one for one in fills
-        if one.key.endswith("/out") and (one.symbol, one.side) == (symbol, kind)
-        and ins[position_of(one.key)].time <= at <= one.time
-    ]  # fmt: skip
-    held = [one for one in ins.values() if one.symbol == symbol and one.side != kind and one.time <= at]
-    return min(ends, key=lambda one: (one.time, one.quantity != size), default=held[-1] if held else None)
+    return known.closed_at(symbol, kind, at, size) or known.held_at(symbol, kind, at)
 
 
 def _position(line: FileRow, reader: CellReader) -> tuple[Fill, ...]:
