@@ -110,11 +110,16 @@ def is_of_a_part(clause: Clause, old: Target) -> bool:
 
 
 def is_related(clause: Clause, old: Target, bars: MoveBars) -> bool:
-    """Whether it is worth asking if a clause changes a line: it is a fragment, has words of the same matter, or surely
-    means the line and is about the same person."""
+    """Whether it is worth asking if a clause changes a line: it is a fragment, which gives a value, or is of the same
+    matter."""
+    return is_fragment(clause.text) or is_same_matter(clause, old, bars)
+
+
+def is_same_matter(clause: Clause, old: Target, bars: MoveBars) -> bool:
+    """Whether a clause has words of a line, or surely means it and is about the same person."""
     start, end, _ = clause.move.old.get(old.id, (0, 0, 0.0))
     rest = set(content_words(f"{old.content[:start]} {old.content[end:]}"))
-    if is_fragment(clause.text) or rest & set(_around_value(clause)):
+    if rest & set(_around_value(clause)):
         return True
     own = old.subject is None and (not old.quoted or speaks_of_self(old.content))
     return clause.move.points.get(old.id, 0.0) >= bars.point_sure and speaks_of_self(clause.text) == own

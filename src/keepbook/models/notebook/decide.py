@@ -212,7 +212,7 @@ class _Turn(JudgedTurn):
             return [TurnStep("end", clause.start, clause.end, target=meant[0], until=until)]
         beside = self._statement(at)
         asked = TurnStep("which", clause.start, clause.end, target=meant[0], until=until, question="over")
-        worth_asking = len(meant) == 1 and change.is_related(clause, meant[0], self.bars)
+        worth_asking = len(meant) == 1 and change.is_same_matter(clause, meant[0], self.bars)
         return [*beside, asked] if worth_asking else beside
 
     def _replace_steps(self, at: int, old: Target, done: bool) -> list[TurnStep]:

@@ -123,7 +123,9 @@ def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, 
     here = listing.memories_by_id(
         tx, loaded.preset, now, _lines_of_chat(deeds, [hit.id for hit in hits], loaded.messages)
     )
-    lines = [target_of(one) for one in (*hits, *here) if one.current]
+    latest = listing.latest(tx, loaded.preset, now, LATEST if asks else RECALLED)
+    found_lines = [one for one in (*hits, *here) if one.current]
+    lines = [target_of(one) for one in (*found_lines, *_filling(latest, found_lines))]
     editing = _memory_being_edited(loaded, tx, now, lines)
     if editing is not None and editing not in lines:
         lines.append(editing)
@@ -144,12 +146,17 @@ def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, 
         topic_lines=_topic_lines(book, tx, loaded.preset, now, text, orders),
         editing=editing,
     )
-    latest = tuple(listing.latest(tx, loaded.preset, now, LATEST)) if asks else ()
     hinted = said_since(tx, NOTEBOOK, SETTINGS, later(now, days=-1))
     return replace(
-        loaded, scene=scene, hits=tuple(hits), chat_hits=tuple(found), latest=latest, offered=tuple(offered),
-        hinted=hinted,
+        loaded, scene=scene, hits=tuple(hits), chat_hits=tuple(found), latest=tuple(latest) if asks else (),
+        offered=tuple(offered), hinted=hinted,
     )  # fmt: skip
+
+
+def _filling(latest: Sequence[Memory], found: Sequence[Memory]) -> list[Memory]:
+    """Of a book in which recall finds few lines the newest others: what a turn changes need not share its words."""
+    known = {one.id for one in found}
+    return [one for one in latest if one.id not in known][: max(0, RECALLED - len(found))]
 
 
 def may_ask(text: str) -> bool:

@@ -6,20 +6,24 @@ from keepbook.book.text.words import content_words, tokens, word_set
 from keepbook.models.notebook.lists.orders import Order
 from keepbook.models.notebook.values import Target
 
-_ALL = word_set("everything anything all both any what alles todo todos alt tout tous")
-_ASKING = frozenset(content_words("hvor hva hvem når wo was wer wann dónde qué quién cuándo où quand"))
+_ALL = word_set("everything anything all both any alles todo todos alt tout tous")
+QUESTION_WORDS = frozenset(
+    content_words("hvor hva hvem når wie wo was wer wann dónde qué quién cuándo où quand comment")
+)
 """Words that ask, of languages whose light words are not known: "hvor jeg bor" names where somebody lives."""
 
 
 def names_several(matter: str) -> bool:
-    """Whether an order names more than one thing: "my dogs", "everything about my job"."""
+    """Whether an order names more than one thing: "my dogs", "everything about my job", "what I said of it"."""
     words = tokens(matter)
-    return bool(words) and (not _ALL.isdisjoint(words) or (words[-1].endswith("s") and not words[-1].endswith("ss")))
+    if not words or words[0] == "what":
+        return bool(words)
+    return not _ALL.isdisjoint(words) or (words[-1].endswith("s") and not words[-1].endswith("ss"))
 
 
 def lines_named(order: Order | None, matter: str, targets: Sequence[Target]) -> list[Target]:
     """The lines that have every word that an explicit order to take something back names."""
-    words = set(content_words(matter)) - _ASKING
+    words = set(content_words(matter)) - QUESTION_WORDS
     if order is None or order.act != "withdraw" or not words:
         return []
     return [one for one in targets if words <= set(content_words(one.content))]

@@ -14,10 +14,14 @@ from keepbook.book.recall.memories import Hit
 from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.text.words import content_words, fold_text, stem, tokens, word_set
 from keepbook.models.notebook.lists.kin import PEOPLE, person_spoken_of
+from keepbook.models.notebook.lists.matters import QUESTION_WORDS
 from keepbook.patterns import regex
 
-FLOOR = {True: 0.33, False: 0.34}
-"""With and without an embedder: the least relevance of an answer. `training/answer_floor.py` found them."""
+LEAST_LIKE = 0.45
+"""From this likeness of meaning on a line answers, whatever its words."""
+LEAST_SHARED = {True: 2 / 3, False: 1 / 2}
+"""From this share of the question's words on a line answers; of one whose meaning was compared, more. What these floors
+give, `training/answer_floor.py` counts."""
 CHAT_FLOOR = {True: 0.45, False: 0.5}
 NEAR = 0.1
 """Hits so near the best are as good as it; the newest of them is told."""
@@ -87,7 +91,7 @@ def find_answers(
     meaning: bool,
 ) -> LookupResult:
     """The hits that answer a question, from those that recall found."""
-    about = [hit for hit in hits if hit.relevance >= FLOOR[meaning] and is_about(hit, question)]
+    about = [hit for hit in hits if is_near(hit, question) and is_about(hit, question)]
     lines, ended = (
         rank_hits([hit for hit in about if hit.current]),
         rank_hits([hit for hit in about if not hit.current]),
@@ -108,6 +112,14 @@ def _may_disagree(one: Hit, other: Hit) -> bool:
     some, others = set(content_words(one.content)), set(content_words(other.content))
     same_day = one.recorded_at.date() == other.recorded_at.date()
     return bool(some & others) and bool(some - others) and bool(others - some) and not same_day
+
+
+def is_near(hit: Hit, question: str) -> bool:
+    """Whether a line is near enough to a question to answer it: relevance only orders the lines of a book, and the best
+    of a poor lot is none."""
+    asked = set(content_words(question)) - QUESTION_WORDS
+    shared = len(asked & set(content_words(hit.content))) / len(asked) if asked else 0.0
+    return hit.likeness >= LEAST_LIKE or shared >= LEAST_SHARED[hit.likeness > 0]
 
 
 def rank_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:
