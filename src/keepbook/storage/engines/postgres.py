@@ -379,7 +379,10 @@ def _make_role(conn: Connection) -> None:
     become = f"SET LOCAL ROLE {APP_ROLE}; RESET ROLE"
     _unless_refused(conn, f"BEGIN {become}; EXCEPTION WHEN insufficient_privilege THEN {member}; END", f"{member};")
     place = conn.execute(text("SELECT current_schema()")).scalar()
-    conn.execute(text(f'GRANT USAGE ON SCHEMA "{place}" TO {APP_ROLE}'))
+    held = text("SELECT has_schema_privilege(:role, current_schema(), 'USAGE')")
+    if not conn.execute(held, {"role": APP_ROLE}).scalar():
+        # Not again where it is held: on a cluster each node gives it by itself, and would wait for this transaction.
+        conn.execute(text(f'GRANT USAGE ON SCHEMA "{place}" TO {APP_ROLE}'))
 
 
 def _unless_refused(conn: Connection, block: str, to_run: str) -> None:
