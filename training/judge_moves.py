@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepbook.models.reader.choice import linear_move_reader, linear_reader, open_move_reader, open_reader
-from keepbook.models.reader.move_pairs import Pairs
+from keepbook.models.reader.move_reader.move_pairs import Pairs
 from keepbook.models.reader.moves import DEEDS, MOVES, Move, MoveBars, MoveReader
 from keepbook.models.reader.values import ChatReader
 from training.move_cases import Case, cases

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from keepbook.models.reader.model_files import ChosenMoves
-from keepbook.models.reader.move_doubt import doubt
-from keepbook.models.reader.move_encoder import CLOSER
-from keepbook.models.reader.move_linear import LinearMoveReader
-from keepbook.models.reader.move_pairs import with_pairs
-from keepbook.models.reader.move_signs import MoveRequest
+from keepbook.models.reader.move_reader.move_doubt import doubt
+from keepbook.models.reader.move_reader.move_encoder import CLOSER
+from keepbook.models.reader.move_reader.move_linear import LinearMoveReader
+from keepbook.models.reader.move_reader.move_pairs import with_pairs
+from keepbook.models.reader.move_reader.move_signs import MoveRequest
 from keepbook.models.reader.moves import DEEDS, Heat, MoveBars
 from keepbook.models.reader.values import ChatReader
 from training import move_doubt_fit

@@ -1,12 +1,12 @@
-"""Fitting what a deed can be trusted (`keepbook.models.reader.move_doubt`) on the readings of left-out hands."""
+"""Fitting what a deed can be trusted (`keepbook.models.reader.move_reader.move_doubt`) on the readings of left-out hands."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from keepbook.models.reader import move_doubt
-from keepbook.models.reader.move_pairs import with_pairs
-from keepbook.models.reader.move_signs import MoveRequest
+from keepbook.models.reader.move_reader import move_doubt
+from keepbook.models.reader.move_reader.move_pairs import with_pairs
+from keepbook.models.reader.move_reader.move_signs import MoveRequest
 from training.judge_moves import Reading, how_right, names_of
 
 LEAST = 0.25

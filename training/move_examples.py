@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keepbook.models.reader.move_heads import FLAGS, NEEDS, STRETCHES, need_tokens
-from keepbook.models.reader.move_signs import MoveRequest as SignsAsked
-from keepbook.models.reader.move_signs import move_features
-from keepbook.models.reader.move_windows import MoveCoder, MoveWindow
+from keepbook.models.reader.move_reader.move_heads import FLAGS, NEEDS, STRETCHES, need_tokens
+from keepbook.models.reader.move_reader.move_signs import MoveRequest as SignsAsked
+from keepbook.models.reader.move_reader.move_signs import move_features
+from keepbook.models.reader.move_reader.move_windows import MoveCoder, MoveWindow
 from keepbook.models.reader.moves import MOVES, RESTS
 from keepbook.models.reader.values import LABELS
 from training.move_cases import Case

@@ -3,11 +3,11 @@
 import numpy as np
 import torch
 
-from keepbook.models.reader.move_encoder import CLOSER
-from keepbook.models.reader.move_heads import MoveHeads
-from keepbook.models.reader.move_pairs import PairHeads, PairReader, Pairs
-from keepbook.models.reader.move_signs import MoveRequest
-from keepbook.models.reader.move_windows import MoveCoder
+from keepbook.models.reader.move_reader.move_encoder import CLOSER
+from keepbook.models.reader.move_reader.move_heads import MoveHeads
+from keepbook.models.reader.move_reader.move_pairs import PairHeads, PairReader, Pairs
+from keepbook.models.reader.move_reader.move_signs import MoveRequest
+from keepbook.models.reader.move_reader.move_windows import MoveCoder
 from keepbook.models.reader.moves import DEEDS, Move
 from training.move_cases import Case
 from training.move_net import HEADS, MoveNet

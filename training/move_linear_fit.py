@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as f
 
-from keepbook.models.reader.move_linear import OUTPUTS, ROWS, piece_rows
-from keepbook.models.reader.move_signs import MoveRequest
+from keepbook.models.reader.move_reader.move_linear import OUTPUTS, ROWS, piece_rows
+from keepbook.models.reader.move_reader.move_signs import MoveRequest
 from keepbook.models.reader.moves import MOVES
 from training.move_cases import cases, drawn
 from training.move_fit import act_loss

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as f
 
 from keepbook.models.minilm.parts import WIDTH, BaseWeights
-from keepbook.models.reader.move_heads import OUTPUTS, POINTS, STRETCHES
-from keepbook.models.reader.move_signs import SIGNS
+from keepbook.models.reader.move_reader.move_heads import OUTPUTS, POINTS, STRETCHES
+from keepbook.models.reader.move_reader.move_signs import SIGNS
 from training.net import Encoder, pooled
 
 HIDDEN, AIM, JOINED, KEY = 256, 128, 96, 64

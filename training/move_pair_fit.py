@@ -1,4 +1,4 @@
-"""Training the second reading of deeds (`keepbook.models.reader.move_pairs`): a clause and one line in a window."""
+"""Training the second reading of deeds (`keepbook.models.reader.move_reader.move_pairs`): a clause and one line in a window."""
 
 import io
 import random
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as f
 
 from keepbook.models.minilm.parts import WIDTH, BaseWeights
-from keepbook.models.reader.move_pairs import (
+from keepbook.models.reader.move_reader.move_pairs import (
     NO_SIGNS,
     PAIR_FLAGS,
     PAIR_OUTPUTS,
@@ -21,8 +21,8 @@ from keepbook.models.reader.move_pairs import (
     pair_signs,
     pair_window,
 )
-from keepbook.models.reader.move_signs import SIGNS, MoveRequest
-from keepbook.models.reader.move_windows import MoveCoder
+from keepbook.models.reader.move_reader.move_signs import SIGNS, MoveRequest
+from keepbook.models.reader.move_reader.move_windows import MoveCoder
 from keepbook.models.reader.moves import MOVES
 from training.move_cases import Case
 from training.move_fit import Plan, act_loss, descend, epoch_batches

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
-from keepbook.models.reader.move_windows import MoveCoder
+from keepbook.models.reader.move_reader.move_windows import MoveCoder
 from training.move_cases import drawn
 from training.move_pair_fit import PairExample, Windows, pair_examples
 from training.moves import Dialogue

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
-from keepbook.models.reader.move_windows import MoveCoder
+from keepbook.models.reader.move_reader.move_windows import MoveCoder
 from training.move_cases import Case, drawn, drawn_as_cut
 from training.move_examples import Example, examples
 from training.moves import Dialogue

@@ -21,8 +21,8 @@ from keepbook.models.minilm import weight_files
 from keepbook.models.minilm.parts import BaseWeights
 from keepbook.models.reader import model_files
 from keepbook.models.reader.choice import linear_reader
-from keepbook.models.reader.move_signs import MoveRequest
-from keepbook.models.reader.move_windows import MoveCoder
+from keepbook.models.reader.move_reader.move_signs import MoveRequest
+from keepbook.models.reader.move_reader.move_windows import MoveCoder
 from training import judged, move_choose, move_fit, move_guess, move_linear_fit, move_pair_fit, move_ship, moves
 from training.judge_moves import Reading, keep
 from training.move_cases import Case, cases

@@ -23,7 +23,6 @@ from keepbook.book.ledger.cover import cover
 from keepbook.book.ledger.ledger import Origin, held_against_clock
 from keepbook.book.owners import authority
 from keepbook.book.owners.authority import Actor
-from keepbook.book.owners.identities import Identities
 from keepbook.book.owners.owners import Presets, everyone
 from keepbook.book.owners.servers import Servers
 from keepbook.book.owners.tokens import Tokens
@@ -38,6 +37,7 @@ from keepbook.storage.database import upgrade as upgrade_database
 if TYPE_CHECKING:
     from keepbook.book.chats.closing_result import ClosingResult
     from keepbook.book.chats.pencil import Pencil
+    from keepbook.book.owners.identities import Identities
     from keepbook.book.recall.vectors import Meaning
     from keepbook.book.upkeep.import_answer import Imported
     from keepbook.jobs import Errand, SweepResult
@@ -103,10 +103,8 @@ def check_extensions(extensions: Sequence[Extension]) -> None:
         for what, taken, names in (("face", Book, one.faces), ("part of an installation", Installation, one.house)):
             for name in names:
                 if hasattr(taken, name) or any(name in (*other.faces, *other.house) for other in others):
-                    raise Invalid(
-                        f"extension {one.name!r}: there is a {what} {name!r} already; call yours otherwise",
-                        field="extensions",
-                    )
+                    advice = f"extension {one.name!r}: there is a {what} {name!r} already; call yours otherwise"
+                    raise Invalid(advice, field="extensions")
 
 
 @explain_arguments
@@ -150,8 +148,7 @@ class Installation:
         self._presets = Presets(load, chosen)
         self._database = Database(
             place, clock, busy_seconds=self.settings.busy_seconds, allowance=self.settings.allowance,
-            allow_bypass_login=self.settings.allow_bypass_login, before_keeping=cover,
-            extensions=self.extensions,
+            allow_bypass_login=self.settings.allow_bypass_login, before_keeping=cover, extensions=self.extensions,
         )  # fmt: skip
         self.servers = Servers(self._database)
         """The servers over this database: each says that it is alive."""
@@ -288,8 +285,11 @@ class Installation:
         return Tokens(self._database, self.settings.admin_db, locked=self.settings.oidc_issuer is not None)
 
     @cached_property
-    def identities(self) -> Identities:
+    def identities(self) -> "Identities":
         """Who may sign in at the operator's provider: `kb.identities.invite("alice")`."""
+        # Most books are asked for by nobody who signs in.
+        from keepbook.book.owners.identities import Identities
+
         return Identities(self._database)
 
     def sweep_in_turn(self, holder: str, seconds: float) -> "SweepResult | None":

@@ -164,22 +164,26 @@ SAID = {field.name for field in fields(Statement)} - {"score", "made_by", "_"}
 """What can be said of a memory; who read it, and how surely, is for readers alone."""
 
 
+PERIOD = {"since", "until"}
+"""The same two instants as `valid_from` and `valid_until`, in words too; the book reads them where the owner lives."""
+
+
 def _keywords(function: Any) -> set[str]:
     return set(inspect.signature(function).parameters) - {"self", "ref", "id"}
 
 
 def test_every_door_takes_what_can_be_said_of_a_new_memory() -> None:
     place = "it is in Statement (book/memory/changes.py): offer it in "
-    assert _keywords(Book.remember) == SAID, place + "book/writing.py"
-    assert set(NewMemory.model_fields) == SAID, place + "doors/http/api/memory_bodies.py"
+    assert _keywords(Book.remember) == SAID | PERIOD, place + "book/writing.py"
+    assert set(NewMemory.model_fields) == SAID | PERIOD, place + "doors/http/api/memory_bodies.py"
     assert _given_to(memory_write.remember, "remember") == SAID - {"content"}, place + "cli/commands/memory_write.py"
 
 
 def test_every_door_takes_what_can_be_said_of_a_memory_anew() -> None:
     anew = SAID - {"scope"} | {"correction", "expect_version"}
     place = "it is in Statement (book/memory/changes.py): offer it in "
-    assert _keywords(Book.update) == anew, place + "book/writing.py"
-    assert set(ChangedMemory.model_fields) == anew, place + "doors/http/api/memory_bodies.py"
+    assert _keywords(Book.update) == anew | PERIOD, place + "book/writing.py"
+    assert set(ChangedMemory.model_fields) == anew | PERIOD, place + "doors/http/api/memory_bodies.py"
     assert _given_to(memory_write.update, "update") == anew - {"content"}, place + "cli/commands/memory_write.py"
 
 

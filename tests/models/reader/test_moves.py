@@ -10,10 +10,10 @@ from tests.growth import grows_in_step
 
 from keepbook.models.reader import model_files
 from keepbook.models.reader.choice import linear_move_reader, open_move_reader
-from keepbook.models.reader.move_doubt import deed
-from keepbook.models.reader.move_pairs import PAIR_TIES, PairReading, candidates, line_named, with_pairs
-from keepbook.models.reader.move_signs import MoveRequest
-from keepbook.models.reader.move_windows import CORE, MoveCoder
+from keepbook.models.reader.move_reader.move_doubt import deed
+from keepbook.models.reader.move_reader.move_pairs import PAIR_TIES, PairReading, candidates, line_named, with_pairs
+from keepbook.models.reader.move_reader.move_signs import MoveRequest
+from keepbook.models.reader.move_reader.move_windows import CORE, MoveCoder
 from keepbook.models.reader.moves import (
     DEEDS,
     MOST_LINES,

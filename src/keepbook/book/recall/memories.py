@@ -80,14 +80,6 @@ class Hit(Memory):
     relevance: float
     reasons: tuple[str, ...]
 
-    @property
-    def likeness(self) -> float:
-        """How like the question it is by meaning; 0 where that is no reason."""
-        return next((float(why.removeprefix(_MEANING)) for why in self.reasons if why.startswith(_MEANING)), 0.0)
-
-
-_MEANING = "meaning: "
-
 
 class RankedHit(NamedTuple):
     """What a hit is ordered by, and what it is made of."""
@@ -188,7 +180,7 @@ def recall(
         likeness = ranked[one.id][1]
         reasons = (
             *words_said(one.id, words.wanted, words.values),
-            *((f"{_MEANING}{likeness:.2f}",) if likeness >= floor else ()),
+            *((f"meaning: {likeness:.2f}",) if likeness >= floor else ()),
             *((failure,) if failure else ()),
             *(() if one.current else ("not true now",)),
             *((f"time: {named.said}",) if named and one.timely else ()),

@@ -14,8 +14,7 @@ from keepbook.book.text.words import polarity
 from keepbook.extension import load_part
 from keepbook.models.notebook import change
 from keepbook.models.notebook.consent import answer_steps
-from keepbook.models.notebook.heard import is_heard
-from keepbook.models.notebook.judged_turn import JudgedTurn
+from keepbook.models.notebook.judged_turn import JudgedTurn, is_heard
 from keepbook.models.notebook.lists.answers import opens_with_answer, whole_answer
 from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_turn
 from keepbook.models.notebook.order_steps import keep_named, keep_pointed, never_steps, withdraw_steps

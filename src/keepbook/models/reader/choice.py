@@ -9,8 +9,8 @@ from keepbook.models.minilm.inference import open_minilm
 from keepbook.models.minilm.weight_files import find_base
 from keepbook.models.reader.encoder import EncoderReader
 from keepbook.models.reader.linear import LinearReader
-from keepbook.models.reader.move_encoder import EncoderMoveReader
-from keepbook.models.reader.move_linear import LinearMoveReader
+from keepbook.models.reader.move_reader.move_encoder import EncoderMoveReader
+from keepbook.models.reader.move_reader.move_linear import LinearMoveReader
 from keepbook.models.reader.moves import MoveReader
 from keepbook.models.reader.values import ChatReader
 

@@ -17,6 +17,7 @@ from keepbook.models.notebook.lists.kin import PEOPLE, person_spoken_of
 from keepbook.models.notebook.lists.matters import QUESTION_WORDS
 from keepbook.patterns import regex
 
+MEANING = "meaning: "
 LEAST_LIKE = 0.45
 """From this likeness of meaning on a line answers, whatever its words."""
 LEAST_SHARED = {True: 2 / 3, False: 1 / 2}
@@ -119,7 +120,14 @@ def is_near(hit: Hit, question: str) -> bool:
     of a poor lot is none."""
     asked = set(content_words(question)) - QUESTION_WORDS
     shared = len(asked & set(content_words(hit.content))) / len(asked) if asked else 0.0
-    return hit.likeness >= LEAST_LIKE or shared >= LEAST_SHARED[hit.likeness > 0]
+    likeness = _likeness(hit)
+    return likeness >= LEAST_LIKE or shared >= LEAST_SHARED[likeness > 0]
+
+
+def _likeness(hit: Hit) -> float:
+    """How like the question a line is by meaning; 0 where that is no reason why it was found."""
+    told = [why for why in hit.reasons if why.startswith(MEANING)]
+    return float(told[0].removeprefix(MEANING)) if told else 0.0
 
 
 def rank_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from keepbook.models.reader import model_files
 from keepbook.models.reader.features import feature_row, split_words
 from keepbook.models.reader.linear import softmax
-from keepbook.models.reader.move_signs import MoveRequest, content_stems
+from keepbook.models.reader.move_reader.move_signs import MoveRequest, content_stems
 from keepbook.models.reader.moves import MOST_LINES, MOVES, RESTS, Move, MoveBars, MoveLine
 from keepbook.models.reader.values import ReaderTurn
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from keepbook.models.reader.head_numbers import gelu, pool_tokens, sigmoid, softmax
-from keepbook.models.reader.move_signs import MoveRequest, move_features
-from keepbook.models.reader.move_windows import MoveWindow
+from keepbook.models.reader.move_reader.head_numbers import gelu, pool_tokens, sigmoid, softmax_array
+from keepbook.models.reader.move_reader.move_signs import MoveRequest, move_features
+from keepbook.models.reader.move_reader.move_windows import MoveWindow
 from keepbook.models.reader.moves import MOVES, RESTS, Heat, Move, Need
 from keepbook.models.reader.values import LABELS
 
@@ -81,9 +81,9 @@ class MoveHeads:
         which, tokens = window.pieces[row]
         heat = self._heat
         parts = _split(scores.does)
-        acts = dict(zip(MOVES, softmax(parts[0] * heat.act).tolist(), strict=True))
+        acts = dict(zip(MOVES, softmax_array(parts[0] * heat.act).tolist(), strict=True))
         flags = dict(zip(FLAGS, sigmoid(parts[2] * heat.flag).tolist(), strict=True))
-        needs = dict(zip(NEEDS, softmax(parts[4] * heat.need).tolist(), strict=True))
+        needs = dict(zip(NEEDS, softmax_array(parts[4] * heat.need).tolist(), strict=True))
         exchange, own = flags.pop("exchange"), flags.pop("own")
         names = [line.id for line in asked.lines[: len(window.lines)]]
         names += [f"{asked.at}:{asked.pieces[one][0]}" for one, _ in window.pieces]
@@ -95,7 +95,7 @@ class MoveHeads:
             {name: chances[mark] for mark, name in enumerate(names) if mark != itself},
             **flags,
             own=own,
-            rest=dict(zip(RESTS, softmax(parts[3] * heat.flag).tolist(), strict=True)),
+            rest=dict(zip(RESTS, softmax_array(parts[3] * heat.flag).tolist(), strict=True)),
             old=self._old(asked, window, names, itself, scores.spans, exchange),
             new=_letters(window, scores.spans.best("new", range(*tokens)), 0, exchange),
             needs=_needs(window, row, asked, scores.spans, needs),
@@ -188,7 +188,7 @@ class _Spans:
         if not len(tokens):
             return 0, 0, 0.0
         part = self._scores[STRETCHES.index(kind)][:, list(tokens)] * self._heat.stretch
-        begins, ends = (softmax(one) for one in part)
+        begins, ends = (softmax_array(one) for one in part)
         both = np.triu(np.outer(begins, ends)) - np.triu(np.outer(begins, ends), LONGEST)
         first, last = np.unravel_index(int(both.argmax()), both.shape)
         return tokens[int(first)], tokens[int(last)], float(both[first, last])
@@ -244,7 +244,7 @@ def _against(scores: "Floats", none: float) -> "Floats":
     """The share of each against the others and against none of them."""
     import numpy as np  # loaded by now
 
-    return softmax(np.append(scores, none))[:-1]
+    return softmax_array(np.append(scores, none))[:-1]
 
 
 def _signs(asked: MoveRequest, window: MoveWindow) -> "Floats":

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from keepbook.forking import OncePerProcess
 from keepbook.models.minilm.inference import Encoder, MiniLM
 from keepbook.models.reader import model_files
-from keepbook.models.reader.move_doubt import doubt
-from keepbook.models.reader.move_heads import MoveHeads
-from keepbook.models.reader.move_linear import LinearMoveReader
-from keepbook.models.reader.move_pairs import PairHeads, PairReader, with_pairs
-from keepbook.models.reader.move_signs import MoveRequest
-from keepbook.models.reader.move_windows import MoveCoder, MoveWindow
+from keepbook.models.reader.move_reader.move_doubt import doubt
+from keepbook.models.reader.move_reader.move_heads import MoveHeads
+from keepbook.models.reader.move_reader.move_linear import LinearMoveReader
+from keepbook.models.reader.move_reader.move_pairs import PairHeads, PairReader, with_pairs
+from keepbook.models.reader.move_reader.move_signs import MoveRequest
+from keepbook.models.reader.move_reader.move_windows import MoveCoder, MoveWindow
 from keepbook.models.reader.moves import DEEDS, MOST_LINES, Move, MoveBars, MoveLine, idle_move
 from keepbook.models.reader.values import ReaderTurn
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from keepbook.models.reader.features import split_words
-from keepbook.models.reader.move_pairs import Pairs, log_odds, pair_features
-from keepbook.models.reader.move_signs import SIGNS, MoveRequest, move_features
+from keepbook.models.reader.move_reader.move_pairs import Pairs, log_odds, pair_features
+from keepbook.models.reader.move_reader.move_signs import SIGNS, MoveRequest, move_features
 from keepbook.models.reader.moves import DEEDS, Move
 
 CUES = tuple(

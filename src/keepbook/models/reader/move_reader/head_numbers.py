@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from keepbook.models.reader.move_windows import Offsets
+from keepbook.models.reader.move_reader.move_windows import Offsets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +15,7 @@ def pool_tokens(hidden: "Floats", tokens: Offsets) -> "tuple[Floats, Floats]":
     return part.mean(0), part.max(0)
 
 
-def softmax(scores: "Floats") -> "Floats":
+def softmax_array(scores: "Floats") -> "Floats":
     import numpy as np  # loaded by now
 
     powers = np.exp(scores - scores.max())

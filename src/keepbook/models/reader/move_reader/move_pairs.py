@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from keepbook.models.reader.head_numbers import gelu, pool_tokens, sigmoid, softmax
-from keepbook.models.reader.move_signs import SIGNS, MoveRequest, move_features
-from keepbook.models.reader.move_windows import MoveCoder, MoveWindow
+from keepbook.models.reader.move_reader.head_numbers import gelu, pool_tokens, sigmoid, softmax_array
+from keepbook.models.reader.move_reader.move_signs import SIGNS, MoveRequest, move_features
+from keepbook.models.reader.move_reader.move_windows import MoveCoder, MoveWindow
 from keepbook.models.reader.moves import MOVES, Move, MoveLine
 
 if TYPE_CHECKING:
@@ -174,8 +174,8 @@ class PairHeads:
         scores = self._linear("told", inside)
         ties, acts = len(PAIR_TIES), len(PAIR_TIES) + len(MOVES)
         return PairReading(
-            dict(zip(PAIR_TIES, softmax(scores[:ties]).tolist(), strict=True)),
-            dict(zip(MOVES, softmax(scores[ties:acts]).tolist(), strict=True)),
+            dict(zip(PAIR_TIES, softmax_array(scores[:ties]).tolist(), strict=True)),
+            dict(zip(MOVES, softmax_array(scores[ties:acts]).tolist(), strict=True)),
             dict(zip(PAIR_FLAGS, sigmoid(scores[acts:]).tolist(), strict=True)),
         )
 

@@ -1,0 +1,1 @@
+"""What a clause does to the book, as two small networks or a linear model have learned it."""
