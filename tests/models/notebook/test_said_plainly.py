@@ -8,6 +8,7 @@ from tests.models.notebook.scripted import Scripted, Sentences
 from tests.models.notebook.talking import holding, moved_by, read_by, say
 
 from keepbook import Keepbook
+from keepbook.models.notebook import scene
 
 OVER = {"Bergen": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Bergen", "surely": 0.6}}
 
@@ -117,6 +118,14 @@ def test_all_of_a_topic_goes_with_a_yes(talk: Any, answer: str, gone: bool) -> N
     assert replies[0].startswith("Shall I forget all of these?")
     assert (set(holding(alice)) == {"I live in Oslo"}) == gone
     assert ("still open" in replies[1]) == (answer == "yes to the pills")
+
+
+def test_of_many_lines_of_a_topic_the_newest_are_asked_about(talk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scene, "MOST_OF_TOPIC", 1)
+    book = ["I have had diabetes since 2009", "I take metformin every morning", "I live in Oslo"]
+    forget = "forget everything about my health"
+    alice, _ = talk({"forget": "withdraw"}, forget, "yes", book=book)
+    assert set(holding(alice)) == {"I live in Oslo", "I have had diabetes since 2009"}
 
 
 def test_which_of_several_is_not_answered_with_yes(talk: Any) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from keepbook.book.book import Book
@@ -51,6 +52,8 @@ ANSWERING = 3
 LATEST = 40
 ASKED_LETTERS = 400
 """So much of a turn is what recall is asked."""
+MOST_OF_TOPIC = 100
+"""So many lines of a topic are asked about at once, the newest: nobody reads a longer list before saying yes."""
 WRITTEN_HERE = 3
 OFFERED = 3
 SAID_BEFORE = 3
@@ -261,7 +264,9 @@ def _topic_lines(
             topics += named[one.act](text[one.rest_start : one.rest_end])
     if not topics:
         return ()
-    found = [row.id for row in listing.current_memories(tx) if find_topics(row.content, topics, book.meaning)]
+    newest_first = reversed(listing.current_memories(tx))
+    meant = (row.id for row in newest_first if find_topics(row.content, topics, book.meaning))
+    found = list(islice(meant, MOST_OF_TOPIC))
     return tuple(map(target_of, listing.memories_by_id(tx, preset, now, found)))
 
 
