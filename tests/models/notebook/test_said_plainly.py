@@ -136,6 +136,14 @@ def test_which_of_several_is_not_answered_with_yes(talk: Any) -> None:
     assert "still open" in replies[1]
 
 
+def test_a_question_that_was_said_to_be_open_is_answered_by_the_next_yes(talk: Any) -> None:
+    script = {"no more": "talk"}
+    alice, replies = talk(script, "My name is Bo.", "no more questions please", "yes", preset="assistant",
+                          verdicts={"no more": "leave"})  # fmt: skip
+    assert "still open" in replies[1]
+    assert holding(alice) == ["My name is Bo"]
+
+
 def test_words_for_an_open_question_are_no_line(talk: Any) -> None:
     script = {"yes to": "say"}
     alice, replies = talk(script, "My name is Bo and I earn 41,000.", "yes to the name, no to the money",
@@ -166,6 +174,13 @@ def test_a_fragment_takes_along_the_question_that_it_answers(kb: Keepbook) -> No
 def test_a_shred_is_not_offered(talk: Any, shred: str) -> None:
     alice, _ = talk({}, shred, verdicts={shred: "propose"})
     assert alice.proposals.list() == []
+
+
+def test_a_change_of_what_was_only_offered_leaves_what_else_it_said(talk: Any) -> None:
+    swims, moved = "Bram's swimming class is on Wednesdays at 4", "Bram's class moved to Thursdays"
+    script = {"moved": {"act": "change", "points": "swimming"}}
+    alice, _ = talk(script, swims, moved, verdicts={"class": "propose"})
+    assert [one.content for one in alice.proposals.list()] == [swims, moved]
 
 
 def test_what_is_kept_is_not_offered_as_well(talk: Any) -> None:

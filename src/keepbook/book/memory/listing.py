@@ -232,6 +232,12 @@ def in_brief(book: OpenBook, state: str = "active", q: str = "") -> list[Brief]:
     return list(map(Brief._make, rows if not piece else (row[:4] for row in rows if _says(row[4:], piece))))
 
 
+def count_older(book: OpenBook, id: str) -> int:
+    """How many active memories are older than one, whatever has become of it: its place in their list."""
+    with book.reading() as (tx, _, _):
+        return int(_OLDER.tuples(tx.conn, {"owner": tx.owner, "id": id})[0][0])
+
+
 class Overview(NamedTuple):
     """What a page needs of all memories before it shows some: what there is, and what of it the next chat is given."""
 
@@ -305,6 +311,20 @@ def _briefly(state: str, with_words: bool) -> PreparedStatement:
         query = query.add_columns(*_SAID).join(versions, NEWEST)
     every = _conditions(_Kind(state, EVERY_SCOPE, category=False, subject=False, labels=0))
     return PreparedStatement(query.where(*every).order_by(memories.c.created_at, memories.c.id))
+
+
+_one = memories.alias()
+_OLDER = PreparedStatement(
+    select(func.count())
+    .select_from(memories.join(_one, _one.c.owner == memories.c.owner))
+    .where(
+        memories.c.owner == bindparam("owner"), IS_ACTIVE, _one.c.id == bindparam("id"),
+        or_(
+            memories.c.created_at < _one.c.created_at,
+            and_(memories.c.created_at == _one.c.created_at, memories.c.id < _one.c.id),
+        ),
+    )
+)  # fmt: skip
 
 
 def _says(texts: Sequence[str | None], piece: str) -> bool:

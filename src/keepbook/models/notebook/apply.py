@@ -19,6 +19,7 @@ from keepbook.book.memory.memories import Written
 from keepbook.book.owners import choices
 from keepbook.book.recall import forgotten
 from keepbook.book.text.quotation import shown_text
+from keepbook.book.text.words import content_words
 from keepbook.errors import Conflict, KeepbookError
 from keepbook.models.compress import ORDER
 from keepbook.models.notebook.decide import MOST_QUESTIONS
@@ -150,9 +151,14 @@ def _end(writer: Writer, step: TurnStep) -> list[Deed]:
 
 
 def _offer(writer: Writer, step: TurnStep) -> list[Deed]:
-    if step.target is not None:  # the same offer in other words
-        proposals.expire(writer.tx, step.target.id, writer.now)
-    return _ask_question(writer, step, op="add", content=_line(step).content)
+    line = _line(step)
+    if step.target is not None and (step.mistake or _says_all_of(line.content, step.target.content)):
+        proposals.expire(writer.tx, step.target.id, writer.now)  # the same offer in other words
+    return _ask_question(writer, step, op="add", content=line.content)
+
+
+def _says_all_of(line: str, earlier: str) -> bool:
+    return set(content_words(earlier)) <= set(content_words(line))
 
 
 def _ask(writer: Writer, step: TurnStep) -> list[Deed]:

@@ -30,6 +30,7 @@ from keepbook.book.text.sentences import sentences
 from keepbook.book.text.topics import find_topics
 from keepbook.book.text.words import content_words, fold_text, tokens, word_set
 from keepbook.models.notebook.apply import OFF
+from keepbook.models.notebook.lists.answers import opens_with_answer
 from keepbook.models.notebook.lists.orders import Order, orders_of_turn
 from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
 from keepbook.models.notebook.reply.say import SETTINGS
@@ -233,11 +234,15 @@ def _said_target(message: Message, start: int, end: int) -> Target:
 def _open_questions(
     waiting: Sequence[Proposal], messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]
 ) -> tuple[Proposal, ...]:
-    """What the last reply asked and still waits."""
-    last = next((one for one in reversed(messages) if one.role == "user"), None)
-    asked = [deed.proposal for deed in deeds.get(last.turn, ()) if deed.asked and deed.proposal] if last else []
+    """What the last reply asked and still waits; also where it only said that a question is open."""
     by_id = {one.id: one for one in waiting}
-    return tuple(by_id[id] for id in asked if id in by_id)
+    for one in reversed(messages):
+        if one.role != "user":
+            continue
+        done = deeds.get(one.turn, ())
+        if done or not opens_with_answer(one.text):
+            return tuple(by_id[deed.proposal] for deed in done if deed.asked and deed.proposal in by_id)
+    return ()
 
 
 def _questions_put(preset: Preset, deeds: Mapping[int, Sequence[Deed]], waiting: Sequence[Proposal]) -> int:

@@ -387,6 +387,7 @@ def test_what_is_forgotten_stays_struck_in_its_place_until_the_page_is_left(pers
     person.goto(FACTS)
     unfold(person, "Vienna").get_by_role("button", name="Forget it").click()
     expect(row(person, "Vienna").locator("del")).to_be_visible()
+    expect(person.locator(".sentences > .entry").first).to_contain_text("Vienna")  # no other comes under the pointer
     assert {memory.content for memory in alice.list()} == {"Plays the piano"}
     row(person, "Vienna").hover()
     row(person, "Vienna").get_by_role("button", name="Put it back: Lives in Vienna").click()

@@ -22,7 +22,7 @@ from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory import review
 from keepbook.book.memory.history.traces import chats_named
 from keepbook.book.memory.history.verbatim import SaidLine, verbatim_words
-from keepbook.book.memory.listing import Brief, in_brief, in_full, overview
+from keepbook.book.memory.listing import Brief, count_older, in_brief, in_full, overview
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.people import lines_of_person
@@ -263,7 +263,7 @@ def filtered_groups(visit: Visit, wanted: ListFilter) -> list[MemoryGroup[Brief]
     else:
         listed = in_brief(book, q=wanted.q) if wanted.q else overview(book).kept
         about = lines_of_person(book, wanted.person) if wanted.person else None
-        found = filter_memories([*listed, *_just_out(visit, wanted)], wanted, about)
+        found = filter_memories(_with_just_out(visit, listed, wanted), wanted, about)
     return group_by_category(found, preset)
 
 
@@ -286,11 +286,16 @@ def just_taken_out(visit: Visit) -> Entry | None:
     return entry if entry is not None and entry.action in ("forget", "delete") and entry.memory_id else None
 
 
-def _just_out(visit: Visit, wanted: ListFilter) -> list[Brief]:
+def _with_just_out(visit: Visit, listed: Sequence[Brief], wanted: ListFilter) -> Sequence[Brief]:
+    """The lines, and among them in its place the one that the visitor has just taken out: no other line comes under
+    the pointer."""
     entry = just_taken_out(visit)
-    if entry is None or wanted.q or wanted.person:
-        return []
-    return [one for state in ("archived", "trash") for one in in_brief(visit.book, state) if one.id == entry.memory_id]
+    if entry is None or entry.memory_id is None or wanted.q or wanted.person:
+        return listed
+    gone = (one for state in ("archived", "trash") for one in in_brief(visit.book, state))
+    found = [one for one in gone if one.id == entry.memory_id]
+    place = count_older(visit.book, entry.memory_id)
+    return [*listed[:place], *found, *listed[place:]]
 
 
 def count_by_state(memories: Sequence[Brief]) -> dict[str, int]:
