@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -67,6 +68,15 @@ def locks(url: str, waiting: bool = False) -> int:
         return int(found.fetchone()[0])  # type: ignore[index]
 
 
+def no_lock_stays(url: str) -> bool:
+    """A server that is told to stop takes a moment to do so; left alone these statements would take much longer."""
+    for _ in range(100):
+        if locks(url) == 0:
+            return True
+        time.sleep(0.05)
+    return False
+
+
 @pytest.mark.parametrize("raises", [Alarm, KeyboardInterrupt])
 def test_a_signal_while_waiting_is_raised_and_leaves_no_lock(
     kb: Any, book_url: str, raises: type[BaseException]
@@ -76,7 +86,7 @@ def test_a_signal_while_waiting_is_raised_and_leaves_no_lock(
         with pytest.raises(raises), alarm(0.2, raises):
             book.remember("Plays chess")
         assert locks(book_url, waiting=True) == 0
-    assert locks(book_url) == 0
+    assert no_lock_stays(book_url)
     book.remember("Plays go")
     assert [one.content for one in book.list()] == ["Plays the cello", "Plays go"]
     assert book.verify().ok
@@ -101,7 +111,7 @@ def test_a_signal_during_a_statement_leaves_no_lock(
 
     with pytest.raises(raises), alarm(0.2, raises):
         write()
-    assert locks(book_url) == 0
+    assert no_lock_stays(book_url)
     kb.book("alice").remember("Plays go")
     assert kb.book("alice").verify().ok
 
@@ -127,7 +137,7 @@ def test_a_signal_that_is_caught_leaves_its_block_or_the_whole_undone(
     except Conflict as told:
         kept, refused = [], told.code
     assert refused in (None, "transaction_failed")
-    assert locks(book_url) == 0
+    assert no_lock_stays(book_url)
     book.remember("Plays go")
     assert [one.content for one in book.list()] == [*kept, "Plays go"]
     assert book.verify().ok
@@ -142,7 +152,7 @@ def test_the_servers_timeout_is_told_as_such(kb: Any, book_url: str) -> None:
             hasty.book("alice").remember("Plays chess")
         assert told.value.code == "canceled"
         assert "cannot reach" not in told.value.message
-        assert locks(book_url) == 0
+        assert no_lock_stays(book_url)
         hasty.book("alice").remember("Plays go")
         assert [one.content for one in hasty.book("alice").list()] == ["Plays the cello", "Plays go"]
 

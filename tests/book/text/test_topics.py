@@ -130,3 +130,9 @@ def test_a_topic_of_ones_own_is_meant_in_every_form_and_no_other_word() -> None:
     assert not find_topics("my tomatoes are ripe", ["Tom"])
     assert not find_topics("I drive a Tesla", ["the Tesla position"])
     assert len(groups()) == 8
+
+
+def test_a_group_is_found_however_far_back_in_a_text_it_is_named() -> None:
+    filler = "The boat is painted green and white, and lies in the old harbour. " * 40
+    assert find_topics(filler, ["health"]) == []
+    assert find_topics(filler + "Her diabetes is bad, she needs insulin.", ["health"]) == ["health"]

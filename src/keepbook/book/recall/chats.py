@@ -209,7 +209,7 @@ def recall_chats(
     found = _foremost(tx, ranked, named, None if wanted.in_time or wanted.spread else max(READ, wanted.limit or 0))
     room = _room(found, wanted)
     hits = _choose(found, ranked, wanted, room)
-    if asks_of_person(ranked.asked) and not (wanted.overview or wanted.in_time):
+    if wanted.order is None and not wanted.in_time and asks_of_person(ranked.asked):
         hits = _with_later_words(tx, hits, ranked, wanted, room)
     if wanted.around:
         hits = with_neighbours(tx, hits, wanted.around, ranked.asked.wanted)

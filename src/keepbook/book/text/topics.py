@@ -81,6 +81,23 @@ def _touches(text: str, topic: str, sense: Sense | None) -> bool:
 
 
 def _of_group(text: str, group: str, sense: Sense | None) -> bool:
+    """Of a long text every stretch is looked at, the first one by meaning too."""
+    first, *more = stretches(text, topic_words.LONGEST)
+    return _is_stretch_of(first, group, sense) or any(_is_stretch_of(one, group, None) for one in more)
+
+
+def stretches(text: str, most: int) -> list[str]:
+    """A text in pieces of at most so many letters, cut at blanks where there are any."""
+    found, start = [], 0
+    while len(text) - start > most:
+        blank = text.rfind(" ", start + 1, start + most)
+        end = blank if blank > 0 else start + most
+        found.append(text[start:end])
+        start = end
+    return [*found, text[start:]]
+
+
+def _is_stretch_of(text: str, group: str, sense: Sense | None) -> bool:
     learned = topic_words.weights()
     worded = topic_words.word_score(text, group)
     meant = (

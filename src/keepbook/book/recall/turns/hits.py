@@ -90,6 +90,8 @@ def recalled_rows(tx: Tx, keys: Iterable[TurnPlace]) -> dict[TurnPlace, Any]:
 def without_withdrawn_titles(tx: Tx, hits: Sequence[ChatHit]) -> list[ChatHit]:
     """The hits, without titles that were made of what the person asked to forget, or that name a topic never to be
     remembered."""
+    if not any(hit.title for hit in hits):
+        return list(hits)
     silent, never = turns_not_recalled(tx), get_choices(tx).never
 
     def speaks(hit: ChatHit) -> bool:
