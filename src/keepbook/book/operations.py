@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from keepbook.book.chats.chat_facts import is_incognito
+from keepbook.book.chats.chat_facts import is_incognito, spoke_incognito
 from keepbook.book.chats.face import Chat, Chats, Journal
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_line
@@ -233,6 +233,8 @@ class BookOperations(Writing):
             if self.hand.has_programs_token:  # the person takes their book along, memory on or off
                 ledger.chain_head(tx)
                 switches.refuse_memory_off(tx)
+                if self.hand.is_program and spoke_incognito(tx):
+                    raise NotAllowed("the person talked incognito: only they export this book", code="incognito")
             count = 0
             for line in export_lines(tx):
                 stream.write(line + "\n")

@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 from starlette.testclient import TestClient
 
@@ -31,3 +33,15 @@ def test_other_requests_are_answered_while_a_file_is_read(mine: TestClient) -> N
         sending.join()
     assert answers == [422]
     assert meanwhile == OTHERS
+
+
+def test_half_a_letter_is_refused_with_its_item_and_the_rest_comes_in(
+    kb: Any, alice: Any, client: Callable[..., Any]
+) -> None:
+    person = client(kb.tokens.create("alice", kind="person", scopes=("read", "write", "admin")).token)
+    file = b'{"results": [{"memory": "x \\ud800 y"}, {"memory": "Likes tea"}]}'
+    told = person.post("/api/import", content=file, headers={"Content-Type": "application/json"})
+    assert told.status_code == 200, told.text
+    (refused,) = told.json()["refused"]
+    assert (refused["where"], refused["text"]) == ("item 1", "x ? y")
+    assert [one.content for one in alice.list()] == ["Likes tea"]

@@ -1,5 +1,6 @@
 """The person's switches at the HTTP door: memory off is told to programs, and the person's own pages go on."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -68,6 +69,26 @@ def test_with_memory_off_no_earlier_answer_is_given_again(kb: Any, alice: Any, c
     kept, tool, block, mine = answers()
     assert [kept.text, block.text, mine.text] == [before[0], before[2], before[3]]
     assert "Drinks green tea" in tool.text
+
+
+@pytest.mark.parametrize("kind", ["agent", "service", "person"])
+def test_what_was_said_incognito_leaves_with_nobody_but_the_person(
+    kb: Any, alice: Any, client: Callable[..., Any], kind: str
+) -> None:
+    private = alice.threads.start(incognito=True)
+    before = _program(kb, client, kind).get("/api/export")
+    asyncio.run(_say(kb, private, "I have a secret plan."))
+    after = _program(kb, client, kind).get("/api/export")
+    assert before.status_code == 200
+    if kind == "person":
+        assert "secret plan" in after.text
+    else:
+        assert (after.status_code, after.json()["code"]) == (403, "incognito")
+
+
+async def _say(kb: Any, chat: Any, text: str) -> None:
+    async for _ in kb.talk(chat).say(text):
+        pass
 
 
 def _program(kb: Any, client: Callable[..., Any], kind: str) -> TestClient:

@@ -23,6 +23,12 @@ def is_incognito(tx: Tx, session: str) -> bool:
     return bool(tx.conn.execute(query).scalar())
 
 
+def spoke_incognito(tx: Tx) -> bool:
+    """Whether the person said anything in a chat of which programs see nothing."""
+    query = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.incognito == 1)
+    return any(person_spoke(tx, id) for id in tx.conn.execute(query).scalars())
+
+
 def being_closed(tx: Tx, now: str) -> int:
     """How many chats of this owner are being closed now."""
     query = select(func.count()).select_from(threads).where(threads.c.owner == tx.owner, threads.c.closing_until > now)

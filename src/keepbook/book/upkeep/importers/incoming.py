@@ -85,6 +85,10 @@ class LeftOut:
     why: str
     text: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.text is not None:  # half a letter, which may be the reason, can be told to nobody
+            object.__setattr__(self, "text", self.text.encode(errors="replace").decode())
+
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
@@ -169,7 +173,7 @@ def who_text(who: str | None) -> str:
 
 def content_key(*parts: object) -> str:
     """A key for a thing without a name in its source, made of its content, so that a second import recognises it."""
-    return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]
+    return hashlib.sha256("\x1f".join(map(str, parts)).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def list_in_source(value: Any, name: str) -> Sequence[Any]:
