@@ -82,11 +82,11 @@ def _touches(text: str, topic: str, sense: Sense | None) -> bool:
 
 def _of_group(text: str, group: str, sense: Sense | None) -> bool:
     """Of a long text every stretch is looked at, the first one by meaning too."""
-    first, *more = stretches(text, topic_words.LONGEST)
+    first, *more = cut_at_blanks(text, topic_words.LONGEST)
     return _is_stretch_of(first, group, sense) or any(_is_stretch_of(one, group, None) for one in more)
 
 
-def stretches(text: str, most: int) -> list[str]:
+def cut_at_blanks(text: str, most: int) -> list[str]:
     """A text in pieces of at most so many letters, cut at blanks where there are any."""
     found, start = [], 0
     while len(text) - start > most:

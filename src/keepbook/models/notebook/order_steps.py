@@ -33,9 +33,11 @@ def withdraw_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
     named = lines_named(order, matter, turn.scene.targets)
     if turn.scene.topic_lines and topic_groups_of(matter) and not same_lines(named, turn.scene.topic_lines):
         return [_ask_topic(turn, clause, matter)]
-    if len(named) > 1 and not names_several(matter):
+    pointed = turn.targets_of(clause, turn.bars.point_sure)
+    all_meant = names_several(matter) or {one.id for one in named} <= {one.id for one in pointed}
+    if len(named) > 1 and not all_meant:
         return [_which(clause, named, matter)]
-    meant = named or turn.targets_of(clause, turn.bars.point_sure)
+    meant = named or pointed
     here = turn.pointed_clauses(clause, turn.bars.point_sure)
     if not matter and not meant and not here:
         return _withdraw_said_last(turn, at)

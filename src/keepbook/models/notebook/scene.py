@@ -33,6 +33,7 @@ from keepbook.models.notebook.apply import OFF
 from keepbook.models.notebook.lists.answers import opens_with_answer
 from keepbook.models.notebook.lists.orders import Order, orders_of_turn
 from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
+from keepbook.models.notebook.order_steps import MOST_OF_TOPIC
 from keepbook.models.notebook.reply.say import SETTINGS
 from keepbook.models.notebook.values import (
     NOTEBOOK,
@@ -53,8 +54,6 @@ ANSWERING = 3
 LATEST = 40
 ASKED_LETTERS = 400
 """So much of a turn is what recall is asked."""
-MOST_OF_TOPIC = 100
-"""So many lines of a topic are asked about at once, the newest: nobody reads a longer list before saying yes."""
 WRITTEN_HERE = 3
 OFFERED = 3
 SAID_BEFORE = 3
@@ -269,9 +268,10 @@ def _topic_lines(
             topics += named[one.act](text[one.rest_start : one.rest_end])
     if not topics:
         return ()
+    # Nobody reads a longer list before saying yes: the newest lines are asked about.
     newest_first = reversed(listing.current_memories(tx))
     meant = (row.id for row in newest_first if find_topics(row.content, topics, book.meaning))
-    found = list(islice(meant, MOST_OF_TOPIC))
+    found = list(islice(meant, MOST_OF_TOPIC))[::-1]
     return tuple(map(target_of, listing.memories_by_id(tx, preset, now, found)))
 
 
