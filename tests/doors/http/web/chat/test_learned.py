@@ -26,6 +26,21 @@ def quote(turn: int, words: str) -> QuotedLine:
     return QuotedLine((Span(turn, 0, len(words), "said"),), words, "profile", score=0.8)
 
 
+def opened_with_pencil_held(person: Page, chat: Any) -> Route:
+    """A chat's page that still waits for its pencil: the request that brings it."""
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    person.route("**/pencil", hold, times=1)
+    with person.expect_request("**/pencil"):
+        person.goto(f"/chat/{chat.id}")
+    while not waiting:  # the request is told before its route
+        person.wait_for_timeout(20)
+    return waiting[0]
+
+
 # Kept at once
 
 
@@ -48,18 +63,8 @@ def test_what_a_message_kept_stands_under_it_and_is_taken_out_and_put_back(perso
 
 def test_what_was_fetched_before_an_answer_does_not_take_its_place(person: Page, alice: Any, talk: Any) -> None:
     chat = talk(NURSE)
-    waiting: list[Route] = []
-
-    def hold(route: Route) -> None:
-        waiting.append(route)
-
-    person.route("**/pencil", hold, times=1)
-    with person.expect_request("**/pencil"):
-        person.goto(f"/chat/{chat.id}")
+    held = opened_with_pencil_held(person, chat)
     kept = person.locator("#exchange-1 .kept-line")
-    while not waiting:  # the request is told before its route
-        person.wait_for_timeout(20)
-    (held,) = waiting
     earlier = held.fetch()
     kept.get_by_role("button", name="Undo").click()
     expect(kept.locator(".deed")).to_contain_text("Taken out again")
@@ -67,6 +72,16 @@ def test_what_was_fetched_before_an_answer_does_not_take_its_place(person: Page,
         held.fulfill(response=earlier)
     expect(person.locator("#talk[data-unpencilled]")).to_have_count(0)
     expect(kept.locator(".deed")).to_contain_text("Taken out again")
+
+
+def test_an_open_menu_stays_open_when_its_piece_comes_anew(person: Page, talk: Any) -> None:
+    chat = talk(NURSE)
+    person.set_viewport_size({"width": 390, "height": 700})
+    held = opened_with_pencil_held(person, chat)
+    person.locator(".chat-more summary").click()
+    held.continue_()
+    expect(person.locator("#talk[data-unpencilled]")).to_have_count(0)
+    expect(person.locator(".chat-more[open] a[href='#given']")).to_be_visible()
 
 
 def test_of_many_lines_three_are_in_sight(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:

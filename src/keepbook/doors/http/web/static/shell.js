@@ -70,10 +70,18 @@ export async function send(form, button) {
   });
 }
 
+// A menu that the person has opened stays open in the piece that takes its place.
+function keepOpen(there, node) {
+  const folds = all("details", node);
+  const before = all("details", there);
+  if (folds.length === before.length) before.forEach((fold, at) => { folds[at].open ||= fold.open; });
+}
+
 // Pieces that stand in the page already are put in their places; answers with those that have none. What the address
 // points to stays the same piece: a panel that was opened so would close. So does what is no different: a finger may be on it.
 export const inPlace = nodes => nodes.filter(node => {
   const there = node.id && document.getElementById(node.id);
+  if (there) keepOpen(there, node);
   if (there?.matches(":target")) there.replaceChildren(...node.childNodes);
   else if (there && !there.isEqualNode(node)) there.replaceWith(node);
   return !there;
