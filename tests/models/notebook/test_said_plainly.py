@@ -144,6 +144,14 @@ def test_a_question_that_was_said_to_be_open_is_answered_by_the_next_yes(talk: A
     assert holding(alice) == ["My name is Bo"]
 
 
+def test_a_question_of_an_earlier_reply_is_not_answered_by_yes(talk: Any) -> None:
+    script = {"where": "ask"}
+    alice, replies = talk(script, "My name is Bo.", "no, where do I live?", "yes", preset="assistant",
+                          verdicts={"where": "leave"})  # fmt: skip
+    assert "still open" not in replies[1]
+    assert holding(alice) == []
+
+
 def test_words_for_an_open_question_are_no_line(talk: Any) -> None:
     script = {"yes to": "say"}
     alice, replies = talk(script, "My name is Bo and I earn 41,000.", "yes to the name, no to the money",

@@ -30,10 +30,10 @@ from keepbook.book.text.sentences import sentences
 from keepbook.book.text.topics import find_topics
 from keepbook.book.text.words import content_words, fold_text, tokens, word_set
 from keepbook.models.notebook.apply import OFF
-from keepbook.models.notebook.lists.answers import opens_with_answer
 from keepbook.models.notebook.lists.orders import Order, orders_of_turn
 from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
 from keepbook.models.notebook.order_steps import MOST_OF_TOPIC
+from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.say import SETTINGS
 from keepbook.models.notebook.values import (
     NOTEBOOK,
@@ -233,14 +233,15 @@ def _said_target(message: Message, start: int, end: int) -> Target:
 def _open_questions(
     waiting: Sequence[Proposal], messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]
 ) -> tuple[Proposal, ...]:
-    """What the last reply asked and still waits; also where it only said that a question is open."""
+    """What the last reply asked and still waits; where it said that a question is open, what was asked before it."""
     by_id = {one.id: one for one in waiting}
+    goes_on = False
     for one in reversed(messages):
-        if one.role != "user":
-            continue
-        done = deeds.get(one.turn, ())
-        if done or not opens_with_answer(one.text):
-            return tuple(by_id[deed.proposal] for deed in done if deed.asked and deed.proposal in by_id)
+        if one.role == "assistant":
+            goes_on = one.recorded_by is None and any(says(one.text, key) for key in ("still_open", "several"))
+        elif one.role == "user" and not goes_on:
+            asked = [deed.proposal for deed in deeds.get(one.turn, ()) if deed.asked and deed.proposal]
+            return tuple(by_id[id] for id in asked if id in by_id)
     return ()
 
 
