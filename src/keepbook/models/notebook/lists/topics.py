@@ -1,7 +1,7 @@
 """The topic that an order names: a shipped group if it names one, else the person's own words."""
 
 from keepbook.book.text.topics import group_named, topics_named_in
-from keepbook.book.text.words import tokens, word_set
+from keepbook.book.text.words import STOP_WORDS, stem, tokens, word_set
 
 LONGEST = 80
 _LEADS = word_set("""
@@ -12,6 +12,12 @@ _LEADS = word_set("""
 _WHOSE = word_set("my our his her their the a an mein meine meinen mi mis min mitt mine mon ma mes")
 """What a topic of the person's own keeps, so that it reads as it was said: "my ex"."""
 _TAILS = word_set("please ever again anymore at all thanks ok okay in any chat this now on from for good bitte igjen")
+_ABOUT = ("about", "regarding", "concerning", "on")
+_INSIDE = _WHOSE | word_set("of and or all any")
+"""Light words that may stand within what is named."""
+_NO_MATTER = frozenset(map(stem, word_set("""
+    put note keep kept save saved store stored write written record recorded go goes get gets come comes ever again
+""")))  # fmt: skip
 _POINTS = word_set("it that this them those these everything anything all me")
 
 
@@ -23,6 +29,26 @@ def topics_of(matter: str) -> tuple[str, ...]:
     own = bare(matter, leads=_LEADS - _WHOSE)
     names = bare(own)
     return (own,) if len(names) > 1 and len(own) <= LONGEST and names.lower() not in _POINTS else ()
+
+
+def topics_spoken_of(text: str) -> tuple[str, ...]:
+    """The topics that a ban in other words than those of the lists names: a shipped group, else what stands behind
+    "about": "And nothing about her office troubles, ever"."""
+    groups = topics_named_in(text)
+    if groups:
+        return tuple(groups)
+    words = [word.strip("“”\"'()") for word in text.split()]
+    folded = [_first_token(word) for word in words]
+    at = next((folded.index(one) for one in _ABOUT if one in folded), len(words))
+    named: list[str] = []
+    for word in words[at + 1 :]:
+        token = _first_token(word)
+        if not token or stem(token) in _NO_MATTER or (token in STOP_WORDS and token not in _INSIDE):
+            break
+        named.append(word)
+        if word[-1] in ",.;:!?":
+            break
+    return topics_of(" ".join(named))
 
 
 def topic_groups_of(matter: str) -> tuple[str, ...]:
