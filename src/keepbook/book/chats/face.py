@@ -256,6 +256,8 @@ class Chats:
         return thread.incognito and self._book.hand.is_program and person_spoke(tx, thread.id)
 
     def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
+        if not self._book.hand.is_person:
+            self._book._embed_first(title)
         with self._book.writing() as (tx, _):
             refuse_persons_chat(self._book, tx, thread_id)
             if by == "person" and self._book.origin.actor == "agent":
