@@ -55,7 +55,7 @@ def answer_once(book: OpenBook, key: str, request: bytes, answer: Callable[[], S
             raise _AnsweredMeanwhile
 
     try:
-        with book.writing_once_asked(look_again) as begin:
+        with book._database.write_once_asked(book.owner, look_again) as begin:
             made = answer()
             tx = begin()
             if meanwhile:  # and somebody caught the error

@@ -153,12 +153,6 @@ class OpenBook:
         if self.meaning is not None:
             self.meaning.nudge(self.owner)
 
-    @signal_safe
-    def writing_once_asked(self, begun: Callable[[Tx], None]) -> Iterator[Callable[[], Tx]]:
-        """One transaction for all that is written inside, which begins with the first write; see `Database`."""
-        with self._database.write_once_asked(self.owner, begun) as begin:
-            yield begin
-
     def _after_refusal(self, refused: NotAllowed) -> None:
         """What a refusal leaves behind, once everything around it was taken back; a book leaves a proposal."""
 
