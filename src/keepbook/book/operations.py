@@ -353,7 +353,10 @@ class BookOperations(Writing):
         """Set the owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""
         self.ask("choices.change")
         with self._database.write(self.owner) as tx:
-            return choices.change_choices(tx, **chosen)
+            chosen_now = choices.change_choices(tx, **chosen)
+        if self.meaning is not None:  # the next write embeds by these, before it locks anything
+            self.meaning.topics.put(self.owner, chosen_now.never)
+        return chosen_now
 
     def never_of(self, text: str) -> Sequence[str]:
         """The topics never to be remembered that a text touches; a pure read."""
