@@ -58,7 +58,7 @@ class Writing(OpenBook):
 
     def _after_refusal(self, refused: NotAllowed) -> None:
         """What an agent may not do to the person's word is left for them to decide."""
-        if refused.code in WHY_PROPOSED:
+        if refused.code in WHY_PROPOSED and "wanted" in refused.details:
             left = self._leave(refused.details.pop("wanted"), WHY_PROPOSED[refused.code])
             refused.details["proposal"] = left
             refused.add(LEFT_NOW if left else LEFT_BEFORE)

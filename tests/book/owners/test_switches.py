@@ -174,6 +174,63 @@ def test_letters_of_another_script_hide_no_topic(kb: Any, alice: Any, said: str)
     assert code_of(lambda: alice.remember(said)) == "against_topic"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "s a l a r y",
+        "S.A.L.A.R.Y",
+        "s-a-l-a-r-y",
+        "5alary",
+        "sa1ary",
+        "s4l4ry",
+        "$alary",
+        "sal.ary",
+        "salary_desk",
+        "bobsSalary",
+        "Salary of the big boss",
+        "\uff53\uff41\uff4c\uff41\uff52\uff59",
+        "\u0455\u0430l\u0430ry",  # Cyrillic
+        "k \u0430 s p e r s k y",
+        "K4sp3rsky",
+    ],
+)
+def test_a_bare_word_passes_in_no_field_however_it_is_spelled(kb: Any, alice: Any, said: str) -> None:
+    agent = kb.book("alice", by="agent")
+    kept, other = agent.remember("Plays the cello"), agent.remember("Has a boat")
+    alice.choose(never=["salary", "Kaspersky"])
+    for wrong in (
+        lambda: agent.remember("Likes the fjord", tags=["fjord", said]),
+        lambda: agent.remember("Likes the fjord", subject=said),
+        lambda: agent.remember("Likes the fjord", scope=said),
+        lambda: agent.remember("Likes the fjord", metadata={"about": said}),
+        lambda: agent.remember("Likes the fjord", metadata={said: "yes"}),
+        lambda: agent.link(kept.id, other.id, said),
+        lambda: agent.threads.start(agent=said),
+    ):
+        assert code_of(wrong) == "never_topic"
+    assert code_of(lambda: alice.remember("Likes the fjord", tags=[said])) == "against_topic"
+
+
+@pytest.mark.parametrize("said", ["s a l a r y", "5alary", "Salary", "My s.a.l.a.r.y is 65,000", "Gets a s4l4ry"])
+def test_nor_does_it_as_a_line_or_note_of_its_own(kb: Any, alice: Any, said: str) -> None:
+    alice.choose(never=["salary"])
+    agent = kb.book("alice", by="agent")
+    for wrong in (
+        lambda: agent.remember(said),
+        lambda: agent.remember("Likes the fjord", body=said),
+        lambda: agent.remember("Likes the fjord", summary=said),
+        lambda: agent.notes.write(said),
+    ):
+        assert code_of(wrong) == "never_topic"
+
+
+def test_labels_that_only_look_like_a_topic_may_stand(kb: Any, alice: Any) -> None:
+    alice.choose(never=["salary", "health", "family", "Tom"])
+    agent = kb.book("alice", by="agent")
+    tags = ["bank holiday", "Doctor Who", "Brother printer", "v1.2", "tomatoes", "b2b", "room12", "a, b, c"]
+    assert agent.remember("Likes the fjord", tags=tags, metadata={"source": "crm-7f3a"}).event
+
+
 def test_words_of_another_script_are_read_as_such(kb: Any, alice: Any) -> None:
     alice.choose(never=["\u0440\u0430\u043a", "pack"])  # Russian, and one that looks nearly like it
     agent = kb.book("alice", by="agent")

@@ -15,12 +15,15 @@ from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.limits import clean_chat_mode
 from keepbook.book.ground.open_book import OpenBook, beside_memory
 from keepbook.book.ground.when import instant, later, read_moment, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
+from keepbook.book.memory.likeness.put_away import put_away_keys, refuse_forgotten, refuse_words
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
+from keepbook.book.owners.switches import Told
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords, turn_words
 from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict, Invalid, NotAllowed
@@ -201,7 +204,7 @@ class Chats:
         """Begin a chat of our own. What stands on the person's screen, only they say."""
         if focus is not None and not self._book.hand.is_person:
             raise NotAllowed("what is on the person's screen only they say; record it as a turn", code="person_only")
-        return self._open(preset=preset, agent=agent, incognito=incognito, mode=mode, focus=focus)
+        return self._open(preset=preset, agent=agent, incognito=incognito, mode=clean_chat_mode(mode), focus=focus)
 
     def of_session(self, session: str, *, incognito: bool = False) -> Chat:
         """The chat of an outside agent's session. It is begun if there is none."""
@@ -209,8 +212,8 @@ class Chats:
 
     def _open(self, *, preset: str | None = None, **told: Any) -> Chat:
         with self._book.writing(preset) as (tx, chosen):
-            if not self._book.hand.is_person:
-                switches.refuse_topics(tx, "", (told.get("agent"),))
+            if told.get("agent"):
+                refuse_words(tx, self._book.origin, Told(labels=(told["agent"],)))
             owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
             return Chat(self._book, threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told))
 
@@ -237,7 +240,7 @@ class Chats:
             if by == "person" and self._book.origin.actor == "agent":
                 if threads.get_thread(tx, thread_id).titled_by == "person":
                     raise NotAllowed("the person named this chat; only they rename it", code="person_only")
-                switches.refuse_topics(tx, title)
+                refuse_words(tx, self._book.origin, Told(labels=(title,)))
                 by = "model"
             return threads.rename(tx, thread_id, title, by=by)
 
@@ -336,12 +339,16 @@ class Journal:
         with self._book.reading() as (tx, _, _):
             text, never, sense = text_of(tx), switches.never_topics(tx), tx.sense
         switches.refuse_found(find_topics(text, never, sense))
+        put_away_keys(text)
         return text, never
 
     def _heed_topics(self, tx: Tx, note: Note, heeded: tuple[str, Sequence[str]] | None) -> None:
         """The same, of what has changed meanwhile; it is not stored then."""
-        if heeded is not None and heeded != (note.text, switches.never_topics(tx)):
-            switches.refuse_topics(tx, note.text)
+        if heeded is None:
+            return
+        if heeded != (note.text, switches.never_topics(tx)):
+            switches.refuse_topics(tx, Told(note.text))
+        refuse_forgotten(tx, self._book.origin, Told(note.text))
 
     def get(self, id: str) -> Note:
         with self._book.reading() as (tx, _, _):

@@ -33,6 +33,7 @@ from keepbook.book.memory.questions import (
     text_to_choices,
 )
 from keepbook.book.owners import switches
+from keepbook.book.owners.switches import Told
 from keepbook.book.text.quotation import spans_of
 from keepbook.book.text.words import fold_text, near_duplicate
 from keepbook.errors import Conflict, LimitReached, NotFound
@@ -103,7 +104,7 @@ def propose(
     if any(_is_asked(known, op, content, question, memory_id) for known in rows):
         return None
     if asked_by is not None:
-        switches.refuse_topics(tx, content)
+        switches.refuse_topics(tx, Told(content, labels=tuple(filter(None, (told.get("subject"),)))))
         _refuse_too_many(rows, asked_by, memory_id)
     row = {
         "owner": tx.owner, "id": new_id(), "nature": nature, "op": op, "content": content, "status": "waiting",
