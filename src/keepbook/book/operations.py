@@ -28,6 +28,7 @@ from keepbook.book.memory.labels import Metadata, Tags, label_filter
 from keepbook.book.memory.links import MemoryDetail
 from keepbook.book.memory.listing import list_page
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_version, version_rows
+from keepbook.book.memory.proposals import expire_forbidden, forbidden_offers, list_proposals
 from keepbook.book.memory.review import Review
 from keepbook.book.owners import choices, owners, switches
 from keepbook.book.owners.choices import Choices
@@ -352,8 +353,20 @@ class BookOperations(Writing):
     def choose(self, **chosen: Any) -> Choices:
         """Set the owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""
         self.ask("choices.change")
+        forbidden = self._forbidden_offers(chosen.get("never") or ())
         with self._database.write(self.owner) as tx:
-            return choices.change_choices(tx, **chosen)
+            changed = choices.change_choices(tx, **chosen)
+            expire_forbidden(tx, changed.never, stamp(tx.clock()), ids=forbidden)
+            return changed
+
+    def _forbidden_offers(self, never: Sequence[str]) -> Sequence[str]:
+        """The offers that speak of such a topic, by meaning too: embedded before anything is locked."""
+        topics = [topic for topic in never if isinstance(topic, str)]
+        if not topics:
+            return ()
+        with self._database.read(self.owner) as tx:
+            waiting = list_proposals(tx)
+        return forbidden_offers(waiting, topics, self.meaning and self.meaning.one_by_one)
 
     def never_of(self, text: str) -> Sequence[str]:
         """The topics never to be remembered that a text touches; a pure read."""

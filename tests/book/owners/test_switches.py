@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.embedding import StandIn, meant
 
-from keepbook.book.chats import face, threads
+from keepbook.book.chats import face, pencil, threads
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.owners import switches
@@ -364,14 +364,70 @@ def test_what_the_person_types_against_a_topic_is_asked_once(alice: Any) -> None
     assert alice.update(other.id, "Lives in Oslo with diabetes", force=True).event
 
 
-def test_a_yes_to_a_proposal_is_not_asked_again(kb: Any, alice: Any) -> None:
+def waiting(kb: Any, *contents: str, **told: Any) -> list[str]:
+    """Lines that wait for the person's yes."""
+    found = []
     with kb._database.write("alice") as tx:
-        waits = proposals.propose(
-            tx, stamp(tx.clock()), nature="proposal", op="add", content="Has diabetes", turn_ids=()
-        )
-    assert waits is not None
+        for content in contents:
+            one = proposals.propose(
+                tx, stamp(tx.clock()), nature="proposal", **{"op": "add", "content": content, "turn_ids": (), **told}
+            )
+            assert one is not None
+            found.append(one.id)
+    return found
+
+
+def test_what_is_offered_goes_when_its_topic_is_forbidden(kb: Any, alice: Any) -> None:
+    kept = alice.remember("Eats at noon")
+    waiting(kb, "Has diabetes", "Insulin, or something like it")
+    waiting(kb, "Eats no sugar", subject="diabetes")
+    waiting(kb, "Eats at noon for the diabetes", op="update", memory_id=kept.id)
+    stays = waiting(kb, "Plays the cello") + waiting(kb, "Eats at noon", op="forget", memory_id=kept.id)
+    alice.choose(never=["health"])
+    assert [one.id for one in alice.proposals.list()] == stays
+    assert len(alice.proposals.list(status="expired")) == 4
+    alice.choose(never=[])
+    assert waiting(kb, "Has diabetes"), "an offer that nobody has declined may be made again"
+
+
+def test_by_meaning_too_and_before_anything_is_locked(kb: Any, alice: Any) -> None:
+    locked: list[bool] = []
+
+    class Watched(StandIn):
+        def ask(self, text: str) -> Any:
+            locked.append(kb._database.is_writing)
+            return super().ask(text)
+
+    waiting(kb, "Puppy")
+    meant(kb, embedder=Watched())
+    alice = kb.book("alice")
+    alice.choose(never=["dog"])
+    assert alice.proposals.list() == []
+    (late,) = waiting(kb, "The puppy is brown")
+    assert code_of(lambda: alice.proposals.accept(late)) == "against_topic"
+    assert set(locked) == {False}
+
+
+@pytest.mark.parametrize("how", ["accept", "answer", "both", "pencil"])
+def test_no_yes_writes_of_a_topic_that_is_never_to_be_kept(kb: Any, alice: Any, how: str) -> None:
+    kept = alice.remember("Eats at noon")
     alice.choose(never=["diabetes"])
-    assert alice.proposals.accept(waits.id).content == "Has diabetes"
+    (late,) = waiting(kb, "Eats at noon for the diabetes", op="update", memory_id=kept.id)
+    yes = {
+        "accept": lambda: alice.proposals.accept(late),
+        "answer": lambda: alice.proposals.answer(late, "yes"),
+        "both": lambda: alice.proposals.accept(late, both=True),
+        "pencil": lambda: keep(pencil.Pencil("1-0", 1, "Eats at noon", None, "update", None, 0.9, True, proposal=late)),
+    }[how]
+
+    def keep(one: pencil.Pencil) -> Any:
+        with alice.writing() as (tx, preset):
+            return pencil.keep_pencil(tx, alice.origin, preset, "chat", one)
+
+    assert code_of(yes) == "against_topic"
+    assert [memory.content for memory in alice.list()] == ["Eats at noon"]
+    assert alice.proposals.get(late).status == "waiting"
+    assert alice.proposals.decline(late).status == "declined"
 
 
 # --- what it costs

@@ -67,10 +67,14 @@ def refuse_incognito(tx: Tx, thread: str | None) -> None:
 
 def touched_topics(tx: Tx, told: Told) -> list[str]:
     """The topics never to be kept that are spoken of: in the line by words and meaning, in the rest by words."""
-    never = never_topics(tx)
+    return topics_of(told, never_topics(tx), tx.sense)
+
+
+def topics_of(told: Told, never: Sequence[str], sense: Sense | None = None) -> list[str]:
+    """Those of the topics that are spoken of."""
     if not never:
         return []
-    found = find_topics(told.content, never, tx.sense) if told.content else []
+    found = find_topics(told.content, never, sense) if told.content else []
     found += [topic for text in told.beside for topic in find_topics(text, never)]
     return found + [topic for text in told.labels for topic in find_topics(text, never, label=True)]
 
