@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from keepbook.book.chats.chat_facts import is_incognito, spoke_incognito
-from keepbook.book.chats.face import Chat, Chats, Journal
+from keepbook.book.chats.face import Chat, Chats, Journal, refuse_persons_chat
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_line
 from keepbook.book.ground.open_book import beside_memory
@@ -292,6 +292,12 @@ class BookOperations(Writing):
         return replace(receipt, beyond_reach=(*receipt.beyond_reach, *left, *self._database.compact()))
 
     # For the layers above: chats close through them, and tools and doors read in one transaction.
+
+    def close_thread(self, thread_id: str, *, offline: bool = False) -> Any:
+        """Read a chat for memories with the installation's model; with `offline` by the bundled reader."""
+        with self.reading() as (tx, _, _):
+            refuse_persons_chat(self, tx, thread_id)
+        return super().close_thread(thread_id, offline=offline)
 
     def thread(self, session: str, *, incognito: bool = False) -> Chat:
         """The chat of an outside agent's session: `.add(role, text)`, `.close()`."""

@@ -61,9 +61,17 @@ def _refuse_persons_mark(book: OpenBook, parts: Any) -> None:
 
 
 def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
-    """Refuse an agent that would close, rename, archive or trash a chat in which the person spoke."""
-    if not book.hand.is_person and person_spoke(tx, thread_id):
-        book.ask("chats.end")
+    """Refuse an agent that would close, rename, archive, restore or trash a chat in which the person spoke."""
+    if book.hand.is_person or not person_spoke(tx, thread_id):
+        return
+    if is_hidden(book, tx, threads.get_thread(tx, thread_id)):
+        raise threads.no_chat(thread_id)
+    book.ask("chats.end")
+
+
+def is_hidden(book: OpenBook, tx: Tx, thread: Thread) -> bool:
+    """Whether a program asks for what the person says in an incognito chat."""
+    return thread.incognito and book.hand.is_program and person_spoke(tx, thread.id)
 
 
 @explain_arguments
@@ -179,8 +187,6 @@ class Chat:
 
     def close(self, offline: bool = False) -> ClosingResult:
         """Read what is new for memories, once. The chat rests until something is said again."""
-        with self.book.reading() as (tx, _, _):
-            refuse_persons_chat(self.book, tx, self.id)
         closed: ClosingResult = self.book.close_thread(self.id, offline=offline)
         return closed
 
@@ -220,7 +226,7 @@ class Chats:
     def get(self, thread_id: str) -> Chat:
         with self._book.reading() as (tx, _, _):
             thread = threads.get_thread(tx, thread_id)
-            if self._is_hidden(tx, thread):
+            if is_hidden(self._book, tx, thread):
                 raise threads.no_chat(thread_id)
             return Chat(self._book, thread)
 
@@ -228,11 +234,7 @@ class Chats:
         """The chats, the last touched first."""
         with self._book.reading() as (tx, _, _):
             found = threads.list_threads(tx, state=state, trash=trash, limit=limit)
-            return [thread for thread in found if not self._is_hidden(tx, thread)]
-
-    def _is_hidden(self, tx: Tx, thread: Thread) -> bool:
-        """Whether a program asks for what the person says in an incognito chat."""
-        return thread.incognito and self._book.hand.is_program and person_spoke(tx, thread.id)
+            return [thread for thread in found if not is_hidden(self._book, tx, thread)]
 
     def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
         with self._book.writing() as (tx, _):
@@ -266,6 +268,7 @@ class Chats:
     def restore(self, thread_id: str) -> Thread:
         """Bring a chat back from the trash, with the memories that went there together with it; or from the archive."""
         with self._book.writing() as (tx, preset):
+            refuse_persons_chat(self._book, tx, thread_id)
             by_person, hours = self._book.hand.is_person, self._book.close_after_hours
             along = learned_memories.trashed_with_chat(tx, threads.get_thread(tx, thread_id))
             thread = threads.restore_thread(tx, thread_id, close_after_hours=hours, by_person=by_person)
@@ -276,6 +279,8 @@ class Chats:
     def learned(self, thread_id: str) -> Sequence[str]:
         """The ids of the memories that came out of a chat."""
         with self._book.reading() as (tx, _, _):
+            if is_hidden(self._book, tx, threads.get_thread(tx, thread_id)):
+                raise threads.no_chat(thread_id)
             return learned_memories.learned_from(tx, thread_id)
 
     def search(self, query: str, limit: int = 20) -> "Sequence[Snippet]":
