@@ -365,7 +365,7 @@ class BookOperations(Writing):
             expire_forbidden(tx, changed.never, stamp(tx.clock()), ids=forbidden)
             return changed
 
-    def _forbidden_offers(self, never: Sequence[str]) -> Sequence[str]:
+    def _forbidden_offers(self, never: Sequence[object]) -> Sequence[str]:
         """The offers that speak of such a topic, by meaning too: embedded before anything is locked."""
         topics = [topic for topic in never if isinstance(topic, str)]
         if not topics:

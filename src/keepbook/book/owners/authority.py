@@ -96,7 +96,7 @@ TABLE = {
     "keep": authority_row("write memories and chats", WRITE, "yes yes given yes yes yes yes", "bound"),
     "talk": authority_row("write in chats and notes", WRITE, "yes yes no yes yes yes yes", "bound"),
     "chats": authority_row(
-        "close, rename, archive, restore or trash a chat in which the person spoke", WRITE, "yes no no no yes yes yes"
+        "end, rename, restore or trash a chat in which the person spoke", WRITE, "yes no no no yes yes yes"
     ),
     "word": authority_row("decide over the person's own word", WRITE, "yes no no no yes yes no"),
     "house": authority_row("bring a book in, or erase one", ADMIN, "yes no no no yes yes no"),

@@ -58,7 +58,7 @@ def refuse_forgotten(tx: Tx, origin: Origin, told: Told, wanted: dict[str, Any] 
     keys = list(dict.fromkeys(key for text in texts for key in put_away_keys(text)))
     for row in _PUT_AWAY.rows(tx.conn, keys, {"owner": tx.owner}) if keys else ():
         if ledger.is_put_away_by_person(tx, row.memory_id):
-            left = {} if wanted is None else {"wanted": wanted}
+            left: dict[str, Any] = {} if wanted is None else {"wanted": wanted}
             raise NotAllowed("the person put this away", code="forgotten", **left)
 
 
