@@ -37,8 +37,8 @@ from keepbook.book.memory.write_path import (
     keeping_writer,
     quoting,
     refuse_stale,
-    told_by,
     with_cap,
+    words_of_line,
 )
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
 from keepbook.book.owners.owners import make_known
@@ -194,7 +194,7 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation:
         edited_at=at,
     )
     if _is_typed(origin, said):
-        ask_about_topics(tx, told_by(text, state, preset))
+        ask_about_topics(tx, words_of_line(text, state, preset))
     known = find_alike(tx, text.content, state.category, state.subject, state.scope, at)
     found = _said_before(Change(tx, origin, preset, "remember", at, ""), known, said, text, state)
     if found is not None:
@@ -291,7 +291,7 @@ def update(
     if after == state and said.valid_from is None and says_the_same(row, text):
         return change.unchanged()
     if _is_typed(origin, said):
-        ask_about_topics(tx, told_by(text, after, preset), before=row.content)
+        ask_about_topics(tx, words_of_line(text, after, preset), before=row.content)
     room_for_text(tx, version_text(text))
     written = change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
     return with_cap(origin, said.importance, written)

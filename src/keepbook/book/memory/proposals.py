@@ -343,7 +343,7 @@ def forbidden_offers(waiting: Sequence[Proposal], never: Sequence[str], sense: S
         one.id
         for one in waiting
         if {one.op, *(choice.op for choice in one.choices)} & {"add", "update"}
-        and switches.topics_of(_told(one.content, one.subject), never, sense)
+        and switches.topics_told(_told(one.content, one.subject), never, sense)
     ]
 
 

@@ -235,9 +235,9 @@ class Change:
         if self.origin.actor == "person":
             return
         own = self.tx.reach
-        told = told_by(said, after, self.preset, own=own)
+        told = words_of_line(said, after, self.preset, own=own)
         if self.before is not None and self.before.name == "active":
-            told = told.without(told_by(self.row, self.before, self.preset, own=own))
+            told = told.without(words_of_line(self.row, self.before, self.preset, own=own))
         wanted = {"op": "add", "category": after.category, "subject": after.subject, "content": said.content}
         refuse_words(self.tx, self.origin, told, wanted)
 
@@ -306,7 +306,7 @@ def refuse_guarded(tx: Tx, origin: Origin, id: str) -> None:
             raise NotAllowed(f"memory {id} is a {called}; only the person changes it", code="person_only")
 
 
-def told_by(said: Any, state: State, preset: Preset, *, own: str | None = None) -> Told:
+def words_of_line(said: Any, state: State, preset: Preset, *, own: str | None = None) -> Told:
     """All words of a line. A token that speaks for one agent did not choose its `own` scope, and nobody the categories
     of a preset."""
     scope = None if state.scope == own else state.scope

@@ -67,10 +67,10 @@ def refuse_incognito(tx: Tx, thread: str | None) -> None:
 
 def touched_topics(tx: Tx, told: Told) -> list[str]:
     """The topics never to be kept that are spoken of: in the line by words and meaning, in the rest by words."""
-    return topics_of(told, never_topics(tx), tx.sense)
+    return topics_told(told, never_topics(tx), tx.sense)
 
 
-def topics_of(told: Told, never: Sequence[str], sense: Sense | None = None) -> list[str]:
+def topics_told(told: Told, never: Sequence[str], sense: Sense | None = None) -> list[str]:
     """Those of the topics that are spoken of."""
     if not never:
         return []

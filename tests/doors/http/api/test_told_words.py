@@ -107,9 +107,10 @@ def filled(body: Any, path: tuple[str, ...], word: str) -> Any:
     return body | ({word: "yes"} if name == "*" else {name: inner})
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"])
 @pytest.mark.parametrize("word", ["salary", GONE])
 def test_in_no_field_does_an_agent_bring_in_what_the_person_wants_out(
-    kb: Any, alice: Any, client: Callable[..., Any], word: str
+    kb: Any, alice: Any, client: Callable[..., Any], engine_name: str, word: str
 ) -> None:
     agent = client(kb.tokens.create("alice", kind="agent", scopes=("read", "write")).token)
     book = kb.book("alice", by="agent")
@@ -118,7 +119,7 @@ def test_in_no_field_does_an_agent_bring_in_what_the_person_wants_out(
     alice.forget(alice.remember(GONE).id)
     alice.choose(never=["money"])
     document = agent.app.openapi()
-    sendable, tried, stored = bodies(ids), set(), set()
+    sendable, tried, stored, said = bodies(ids), set(), set(), [0]
 
     def told() -> int:
         """How often the book says it, but for what waits for the person."""
@@ -129,13 +130,14 @@ def test_in_no_field_does_an_agent_bring_in_what_the_person_wants_out(
 
     def attempt(what: str, path: str, method: str, schema: Any, shared: Any) -> None:
         for place in dict.fromkeys(fields(schema, shared)):
-            before = told()
             answer = agent.request(method, path, json=filled(sendable[what], place, word))
             assert answer.status_code < 500, (what, place, answer.text)
             tried.add((what, ".".join(place)))
-            if told() > before:
+            if answer.status_code < 300 and told() > said[-1]:
                 stored.add((what, ".".join(place)))
+                said.append(told())
 
+    said.append(told())
     for path, told_of in document["paths"].items():
         for method, operation in told_of.items():
             route = f"{method.upper()} {path}"
@@ -158,7 +160,7 @@ def test_in_no_field_does_an_agent_bring_in_what_the_person_wants_out(
 _LINES = {"memory": "Plays the cello", "other": "Has a boat in Bergen", "gone": "Is learning Norwegian"}
 
 
-_EXPECTED = tomllib.loads((Path(__file__).parents[2] / "contracts" / "authority.toml").read_text())["api"]
+_EXPECTED = tomllib.loads((Path(__file__).parents[3] / "contracts" / "authority.toml").read_text())["api"]
 
 
 def _is_the_persons(route: str) -> bool:
