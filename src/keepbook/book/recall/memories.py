@@ -75,10 +75,11 @@ SAME = 0.0001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Memory):
-    """A memory that answers, how well (0 to 1), and why."""
+    """A memory that answers, how well (0 to 1), why, and how like the question it is by meaning."""
 
     relevance: float
     reasons: tuple[str, ...]
+    likeness: float = 0.0
 
 
 class RankedHit(NamedTuple):
@@ -184,7 +185,8 @@ def recall(
             *(() if one.current else ("not true now",)),
             *((f"time: {named.said}",) if named and one.timely else ()),
         )
-        hits.append(memory_to_json(one.held, now, preset) | {"relevance": one.relevance, "reasons": [*reasons]})
+        told = {"relevance": one.relevance, "reasons": [*reasons], "likeness": round(max(0.0, likeness), 2)}
+        hits.append(memory_to_json(one.held, now, preset) | told)
     return LazyValues(hits, _as_hit)
 
 
@@ -229,8 +231,7 @@ def recall_past(
     for id in ranked.keys() & past.keys():
         state, version = past[id].state, past[id].version
         current = is_valid_at(version.valid_from, version.valid_until, valid)
-        held = RankedHit(id, ranked[id][0], False, current, state.importance, version.recorded_at, past[id])
-        placed.append(held)
+        placed.append(RankedHit(id, ranked[id][0], False, current, state.importance, version.recorded_at, past[id]))
     hits = []
     for one in page_after(best_first(placed), cursor, limit):
         memory = one.held.to_json_fields(valid, preset)
