@@ -98,4 +98,4 @@ def test_on_a_phone_the_wrong_field_is_in_sight_and_has_the_focus(person: Page, 
         expect(field).to_be_in_viewport()
         expect(field).to_have_attribute("aria-invalid", "true")
         described = (field.get_attribute("aria-describedby") or "").split()[0]
-        expect(person.locator(f"#{described}")).to_be_in_viewport()
+        expect(person.locator(f"#{described}")).to_be_in_viewport(ratio=1)

@@ -202,8 +202,23 @@ function letter(key, event) {
   button ? button.click() : acts[key]();
 }
 
-// Fetched when it is first asked for: a page that is only read does without.
-const openPalette = async (words = "") => (await import("./palette.js")).openPalette(words);
+// Fetched when it is first asked for: a page that is only read does without. What is typed meanwhile is typed into it.
+async function openPalette(words = "") {
+  let typed = "";
+  const hold = event => {
+    if (event.key.length > 1 || event.metaKey || event.ctrlKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    typed += event.key;
+  };
+  document.addEventListener("keydown", hold, true);
+  try {
+    const palette = await import("./palette.js");
+    palette.openPalette(words + typed);
+  } finally {
+    document.removeEventListener("keydown", hold, true);
+  }
+}
 
 document.addEventListener("click", event => {
   const opener = event.target.closest?.("[data-palette]");
