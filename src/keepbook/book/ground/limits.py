@@ -12,6 +12,10 @@ TIMELINE_TOKENS = 2000
 TRASH_DAYS = 30
 """How long what was deleted waits, memories and chats alike."""
 
+MOST_LABELS = 32
+"""A memory has so many tags and so many pairs of metadata at most."""
+KEY_CHARS, VALUE_CHARS, TAG_CHARS = 64, 500, 64
+
 LARGEST = 2_000_000_000
 """More than a column of numbers holds, on either engine, is no number of ours."""
 _BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}
