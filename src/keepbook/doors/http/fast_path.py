@@ -42,7 +42,7 @@ class FastRoute(APIRoute):
             may = self._asks_once()
         if may is not None:
             waits = bool(self.dependant.body_params) or not may.reads
-            self.app = _serve_fast(self._answering(may), self.app, waits)
+            self.app: ASGIApp = _serve_fast(self._answering(may), self.app, waits)
 
     def _asks_once(self) -> May | None:
         """The right that it asks for, if that is all there is to wait for."""

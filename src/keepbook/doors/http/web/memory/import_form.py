@@ -31,7 +31,7 @@ from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templ
 from keepbook.doors.http.web.memory.import_page import HERE, address, earlier_loads, readers
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 PATH = "/import"
 READ_AT_ONCE = 20

@@ -40,7 +40,7 @@ from keepbook.doors.http.web.memory.wording import GUESSED, SAID, WAITS, Teller,
 from keepbook.errors import Conflict, KeepbookError
 from keepbook.presets import Preset
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 One = TypeVar("One", Brief, Memory)
 

@@ -23,7 +23,7 @@ from keepbook.doors.http.web.memory.listing import MemoryDraft, begin_edit, cate
 from keepbook.doors.http.web.memory.wording import SourceMark, Teller, group_name, mark_of, parse_day_end
 from keepbook.errors import Invalid, KeepbookError, NotFound
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 SEEN = 8
 DID = {
