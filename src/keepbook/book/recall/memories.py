@@ -304,11 +304,12 @@ def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Likeness | None
 
 class WordScores:
     """The scores of memories by the words of a question. `scores` are lower bounds, `slack` is the most that may be
-    missing, `full` the score of a memory with every word, including words that occur nowhere.
-
-    A memory with a rare term is a candidate; a commoner term is looked up only while there is room, and then only for
-    the candidates. `values` holds the weight of each term at each memory.
+    missing, `full` the score of a memory with every word, including words that occur nowhere. A memory with a rare term
+    is a candidate; a commoner term is looked up only while there is room, and then only for the candidates. `values`
+    holds the weight of each term at each memory.
     """
+
+    wanted: list[QueryTerm]
 
     def __init__(
         self,
@@ -351,7 +352,7 @@ class WordScores:
                 self._common.append(want.term)
                 common[want.asked] = max(common.get(want.asked, 0.0), want.idf * want.share)
         self.slack = sum(common.values())
-        self.scores = score_terms(self.wanted, self.values)
+        self.scores: dict[str, float] = score_terms(self.wanted, self.values)
 
     def settle(self, ids: Iterable[str]) -> None:
         """Look up the common terms for these memories."""

@@ -7,6 +7,7 @@ stored and nothing is done.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from logging import Logger
 
 from keepbook.book.book import Book
 from keepbook.book.chats import adding, threads
@@ -43,7 +44,7 @@ BEFORE_A_MODEL = ("withdraw", "never", "undo", "off", "erase")
 """What the engine itself does where a model answers: safe, sure and undoable."""
 NOTHING = Understood((), "en")
 
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
