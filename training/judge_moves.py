@@ -260,7 +260,7 @@ START = MoveBars(
 def choose(readings: Sequence[Reading]) -> MoveBars:
     """The bars that ask as early as the needless questions allow."""
     for step in range(30, 95, 5):
-        bars = replace(START, likely=START.likely | dict.fromkeys(DEEDS, step / 100))
+        bars = replace(START, likely={**START.likely, **dict.fromkeys(DEEDS, step / 100)})
         if judge_deeds(readings, bars).share("needless turns", "turns") <= NEEDLESS:
             return bars
     return START

@@ -1,7 +1,11 @@
 """The topic that an order names: a shipped group if it names one, else the person's own words."""
 
+import re
+
 from keepbook.book.text.topics import group_named, topics_named_in
 from keepbook.book.text.words import STOP_WORDS, stem, tokens, word_set
+from keepbook.models.notebook.lists.kin import PEOPLE
+from keepbook.patterns import regex
 
 LONGEST = 80
 _LEADS = word_set("""
@@ -18,6 +22,7 @@ _INSIDE = _WHOSE | word_set("of and or all any")
 _NO_MATTER = frozenset(map(stem, word_set("""
     put note keep kept save saved store stored write written record recorded go goes get gets come comes ever again
 """)))  # fmt: skip
+_OF_ONES_OWN = regex(r"\b(?:my|our)(?:\s[\w'’-]{1,30}){1,3}", re.IGNORECASE)
 _POINTS = word_set("it that this them those these everything anything all me")
 
 
@@ -33,7 +38,7 @@ def topics_of(matter: str) -> tuple[str, ...]:
 
 def topics_spoken_of(text: str) -> tuple[str, ...]:
     """The topics that a ban in other words than those of the lists names: a shipped group, else what stands behind
-    "about": "And nothing about her office troubles, ever"."""
+    "about" ("And nothing about her office troubles, ever"), else what is called the person's own."""
     groups = topics_named_in(text)
     if groups:
         return tuple(groups)
@@ -48,13 +53,33 @@ def topics_spoken_of(text: str) -> tuple[str, ...]:
         named.append(word)
         if word[-1] in ",.;:!?":
             break
-    return topics_of(" ".join(named))
+    return topics_of(" ".join(named)) or own_topic_in(text)
 
 
 def topic_groups_of(matter: str) -> tuple[str, ...]:
     """The shipped group that a matter names as a whole: "my health", not "where I live"."""
     group = group_named(bare(matter))
     return (group,) if group else ()
+
+
+def own_topic_in(text: str) -> tuple[str, ...]:
+    """What of the person's a clause names that is read as a ban, in whatever words: "my ex" of "never talk about my
+    ex"."""
+    found = [one for one in map(_named_thing, _OF_ONES_OWN.findall(text)) if one]
+    return (found[-1],) if found else ()
+
+
+def _named_thing(words: str) -> str:
+    """The words up to the first that names nothing; somebody is named by one."""
+    whose, *rest = words.split()
+    named: list[str] = []
+    for word in rest:
+        if word.lower() in STOP_WORDS | _TAILS:
+            break
+        named.append(word)
+        if word.lower() in PEOPLE:
+            break
+    return " ".join([whose.lower(), *named]) if named else ""
 
 
 def bare(matter: str, leads: frozenset[str] = _LEADS) -> str:
