@@ -22,6 +22,7 @@ from keepbook.settings import Settings, from_environment, ollama_host
 
 METADATA = (IPv4Network("168.63.129.16"), IPv4Network("192.0.0.0/24"))
 """Where services tell a cloud's machine about itself, and the address passes for a public one."""
+SCHEMES = ("http", "https")
 NAT64 = IPv6Network("64:ff9b::/96")
 NAMED_BY = ("openai_base_url", "anthropic_base_url")
 """What of the environment names a host."""
@@ -41,8 +42,10 @@ class OutwardDoor:
 
     def find(self, url: str) -> Sequence[str]:
         """The addresses to connect to for a URL; none where the environment's proxy finds it. Raises `OSError` where
-        nobody knows the name, and `ModelFailed` where it lies inside a network and was not named."""
+        nobody knows the name, and `ModelFailed` for what is no web address, or lies inside a network unnamed."""
         parts = urlsplit(url)
+        if parts.scheme not in SCHEMES:  # ftp:// would resolve the name once more, and file:// reads this machine
+            raise ModelFailed(f"{url[:20]!r} … is not asked: give an http or https address", cause="unreachable")
         host, proxied = _plain(parts.hostname or ""), _has_proxy(url)
         try:
             found = socket.getaddrinfo(host, parts.port or _usual_port(parts.scheme), type=socket.SOCK_STREAM)
