@@ -23,6 +23,8 @@ from keepbook.settings import Settings, from_environment, ollama_host
 METADATA = (IPv4Network("168.63.129.16"), IPv4Network("192.0.0.0/24"))
 """Where services tell a cloud's machine about itself, and the address passes for a public one."""
 SCHEMES = ("http", "https")
+WHOLE_NETWORK = 64
+"""So many bits of a newer address are given out; the others whoever has it chooses."""
 NAT64 = IPv6Network("64:ff9b::/96")
 NAMED_BY = ("openai_base_url", "anthropic_base_url")
 """What of the environment names a host."""
@@ -101,6 +103,19 @@ def _carried(found: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     if found in NAT64:
         return IPv4Address(int(found) & 0xFFFFFFFF)
     return found.ipv4_mapped or found.sixtofour or found
+
+
+def network_of(address: str) -> str:
+    """Whose an address is, where somebody is counted by it: of the newer kind a whole network is one machine's."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(IPv6Network((int(found), WHOLE_NETWORK), strict=False))
 
 
 def _is_loopback(host: str) -> bool:
