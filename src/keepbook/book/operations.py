@@ -363,7 +363,9 @@ class BookOperations(Writing):
         with self._database.write(self.owner) as tx:
             changed = choices.change_choices(tx, **chosen)
             expire_forbidden(tx, changed.never, stamp(tx.clock()), ids=forbidden)
-            return changed
+        if self.meaning is not None:  # the next write embeds by these, before it locks anything
+            self.meaning.topics.put(self.owner, changed.never)
+        return changed
 
     def _forbidden_offers(self, never: Sequence[object]) -> Sequence[str]:
         """The offers that speak of such a topic, by meaning too: embedded before anything is locked."""

@@ -12,6 +12,9 @@ TIMELINE_TOKENS = 2000
 TRASH_DAYS = 30
 """How long what was deleted waits, memories and chats alike."""
 
+MOST_QUESTION = 2000
+"""So many letters a question has at most, at every door: who waits for an answer has not asked a book."""
+
 MODES = ("authoring", "coach", "ops")
 """What a chat may be for."""
 
@@ -29,6 +32,17 @@ def clean_line(text: object, field: str, low: int, high: int) -> str:
     if not plain and line and all(unicodedata.category(mark)[0] in "CZ" for mark in line):
         raise Invalid(f"{field} has no visible character", field=field)
     return line
+
+
+def check_question(query: object) -> None:
+    """Refuse what is no question, or longer than one."""
+    if not isinstance(query, str) or not query.strip():
+        raise Invalid("ask something: the query is empty", field="query")
+    if len(query) > MOST_QUESTION:
+        raise Invalid(
+            f"a question has at most {MOST_QUESTION:,} letters; this has {len(query):,}: ask for what matters in it",
+            field="query",
+        )
 
 
 def clean_body(text: object) -> str:
