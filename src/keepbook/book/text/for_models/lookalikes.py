@@ -6,7 +6,9 @@ an l; here it is an i. Wide, styled and joined letters are folded by Unicode's c
 inside a word passes for a letter too, and single letters with a gap between each two for a word.
 """
 
+import re
 import unicodedata
+from functools import partial
 
 from keepbook.patterns import regex
 
@@ -89,12 +91,12 @@ def undisguised(text: str) -> list[str]:
     for begin, stop, word in _spelled_words(text):
         joined, end = f"{joined}{text[end:begin]}{word}", stop
     joined += text[end:]
-    read = (_WITH_SIGNS.sub(lambda word, nth=nth: _read_word(word[0], nth), joined) for nth in range(len(_STROKE)))
+    read = (_WITH_SIGNS.sub(partial(_read_word, nth), joined) for nth in range(len(_STROKE)))
     return [one for one in dict.fromkeys([joined, *read]) if one != text]
 
 
-def _read_word(word: str, nth: int) -> str:
-    return _readings(word)[nth] if _is_disguised(word) else word
+def _read_word(nth: int, word: re.Match[str]) -> str:
+    return _readings(word[0])[nth] if _is_disguised(word[0]) else word[0]
 
 
 def _spelled_words(text: str) -> list[tuple[int, int, str]]:
