@@ -103,9 +103,9 @@ class Chat:
 
     def __init__(self, book: OpenBook, thread: Thread) -> None:
         self.book = book
-        self.id = thread.id
-        self.session = thread.session
-        self.agent = thread.agent
+        self.id: str = thread.id
+        self.session: str | None = thread.session
+        self.agent: str | None = thread.agent
 
     def __repr__(self) -> str:
         return f"<Chat {self.id} of {self.book.owner!r}>"

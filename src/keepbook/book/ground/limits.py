@@ -18,6 +18,10 @@ MOST_QUESTION = 2000
 MODES = ("authoring", "coach", "ops")
 """What a chat may be for."""
 
+MOST_LABELS = 32
+"""A memory has so many tags and so many pairs of metadata at most."""
+KEY_CHARS, VALUE_CHARS, TAG_CHARS = 64, 500, 64
+
 LARGEST = 2_000_000_000
 """More than a column of numbers holds, on either engine, is no number of ours."""
 _BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}

@@ -47,13 +47,13 @@ class OpenBook:
         extensions: Sequence[Extension] = (),
         hand: Actor | None = None,
     ) -> None:
-        self.owner = owners.clean_owner(owner)
+        self.owner: str = owners.clean_owner(owner)
         self.origin = origin
-        self.hand = hand or authority.ALONE[origin.actor]
+        self.hand: Actor = hand or authority.ALONE[origin.actor]
         self.close_after_hours = close_after_hours
         self.meaning = meaning
-        self.settings = settings or Settings.of_nobody()
-        self.extensions = tuple(extensions)
+        self.settings: Settings = settings or Settings.of_nobody()
+        self.extensions: tuple[Extension, ...] = tuple(extensions)
         """Those that are on here."""
         self._database = database
         self._presets = presets

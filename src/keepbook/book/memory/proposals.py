@@ -164,8 +164,11 @@ def answer_proposal(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str
     return written[-1] if written else get_proposal(tx, id)
 
 
-def write_answer(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, now: str) -> list[Written]:
-    """Carry out the chosen answer: everything that it writes, in order."""
+def write_answer(
+    tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, now: str, *, until: str | None = None
+) -> list[Written]:
+    """Carry out the chosen answer: everything that it writes, in order. `until`: when the line ended, as the answer
+    itself says."""
     waiting = _waiting(tx, id)
     chosen = find_choice(waiting.choices or plain_choices(waiting.op, waiting.memory_id), choice)
     if chosen.op is None:
@@ -174,7 +177,8 @@ def write_answer(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str, n
     origin = replace(origin, thread_id=waiting.thread_id or origin.thread_id)
     if waiting.question is not None:  # said in the chat, and confirmed by the person's answer
         origin = replace(origin, source="chat")
-    written = [_do(tx, origin, preset, waiting, chosen.op, target, now) for target in _targets(tx, waiting, chosen)]
+    ends_at = until or _ends_at(waiting, now)
+    written = [_do(tx, origin, preset, waiting, chosen.op, one, ends_at) for one in _targets(tx, waiting, chosen)]
     _decide(tx, id, "accepted", now)
     return written
 
@@ -187,13 +191,15 @@ def _targets(tx: Tx, waiting: Proposal, chosen: Choice) -> Sequence[str | None]:
     return [id for id in ids if to_state(find_row(tx, id)).name == "active"]
 
 
-def _do(tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, op: str, memory_id: str | None, now: str) -> Written:
+def _do(
+    tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, op: str, memory_id: str | None, ends_at: str
+) -> Written:
     """Carry out one choice on one line."""
     if op == "forget" and memory_id is not None:
         reason = "user_corrected" if waiting.question is None else "user_deleted"
         return changes.forget(tx, origin, preset, memory_id, reason)
     if op == "end" and memory_id is not None:
-        return changes.end(tx, origin, preset, memory_id, _ends_at(waiting, now))
+        return changes.end(tx, origin, preset, memory_id, ends_at)
     if op == "confirm" and memory_id is not None:
         return changes.confirm(tx, origin, preset, memory_id)
     return _say(tx, origin, preset, waiting, memory_id if op == "update" else None)

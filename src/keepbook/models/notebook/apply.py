@@ -213,7 +213,9 @@ def _answer(writer: Writer, step: TurnStep) -> list[Deed]:
             choices.change_choices(writer.tx, memory=False)
         return [Deed("answer", question=OFF, choice=step.choice)]
     before = proposals.get_proposal(writer.tx, step.proposal)
-    written = proposals.write_answer(writer.tx, writer.person(), writer.preset, step.proposal, step.choice, writer.now)
+    written = proposals.write_answer(
+        writer.tx, writer.person(), writer.preset, step.proposal, step.choice, writer.now, until=step.until
+    )
     asked = before.question or ("which" if before.op == "forget" else None)  # of one line alone: whether it is to go
     how: dict[str, Any] = {"question": asked, "choice": step.choice, "proposal": step.proposal}
     if not written:

@@ -14,7 +14,7 @@ from keepbook.tools.bound import bound_tools, outside_tools, own_tools
 from keepbook.tools.catalogue import ToolSet, build_tools
 from keepbook.tools.definition import ToolAnswer
 
-router = APIRouter(prefix="/api/tools", tags=["tools"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api/tools", tags=["tools"], responses=USUAL, route_class=FastRoute)
 
 Listing = Annotated[Call, permitted_call("tools.list")]
 
@@ -34,8 +34,12 @@ class ToolChoice:
         thread_id: Annotated[str | None, Query(description="The session that writes are noted with.")] = None,
         turn_ids: Annotated[list[str] | None, Query(description="The turns that writes are noted with.")] = None,
     ) -> None:
-        self.preset, self.mode, self.outside, self.agent = preset, mode, outside, agent
-        self.thread_id, self.turn_ids = thread_id, tuple(turn_ids or ())
+        self.preset: PresetQuery = preset
+        self.mode = mode
+        self.outside: bool = outside
+        self.agent: str | None = agent
+        self.thread_id: str | None = thread_id
+        self.turn_ids: tuple[str, ...] = tuple(turn_ids or ())
 
 
 Chosen = Annotated[ToolChoice, Depends()]
