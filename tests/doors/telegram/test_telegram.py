@@ -386,7 +386,7 @@ def test_what_waits_is_shown_five_at_a_time_what_touches_a_line_first(
     assert api.ask(ALICE, "/review").startswith("6 things wait for your word. Here are the first 5;")
     asked = [api.answer(ALICE) for _ in range(5)]
     assert [one.text for one in asked[:2]] == [
-        "“Drinks tea”: change it to “Drinks coffee”?",
+        "Your book says “Drinks tea”. Change it to “Drinks coffee”?",
         "Keep this? “Has a cat called Bo0”",
     ]
     assert [list(one.buttons) for one in asked[:2]] == [["Yes", "Keep both", "No"], ["Yes", "No"]]

@@ -29,7 +29,7 @@ from keepbook.extensions.agents.pages.agents import names
 from keepbook.extensions.agents.pages.charts import HistoryChart, Reliability, history_chart, reliability
 from keepbook.extensions.agents.pages.results import PAGE, number_of, plot, whole_percent
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/results/forecasts"
 CAME = {"true": "True", "false": "Not true", "void": "Cannot be told"}

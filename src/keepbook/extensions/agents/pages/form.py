@@ -24,7 +24,7 @@ from keepbook.extensions.agents.pages.starts import BY_KEY, TEMPLATES, WHEN, to_
 from keepbook.models.choose import OFFLINE
 from keepbook.models.model import with_hidden
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 SPARE = 2
 """How many empty rows the team has, so that it can grow without a script."""

@@ -20,7 +20,7 @@ from keepbook.extensions.agents.book.runs import Run, TranscriptTurn
 from keepbook.extensions.agents.pages import cards
 from keepbook.extensions.agents.pages.agents import WAIT, names
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 REVIEW = "get_my_decisions"
 READ = 160

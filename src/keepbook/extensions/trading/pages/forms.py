@@ -24,7 +24,7 @@ from keepbook.extensions.trading.book.skill_files import DEPLOYMENT_FILE, SKILL_
 from keepbook.extensions.trading.book.skills import CURRENCY, NAME_LIMIT, Deployment
 from keepbook.extensions.trading.pages.pages import HOME, encode_reflection
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 FILES: dict[str, Layout] = {
     "trades": trades.TRADES, "positions": trades.POSITIONS, "skills": SKILL_FILE, "deployments": DEPLOYMENT_FILE,

@@ -14,7 +14,7 @@ from pathlib import Path
 from keepbook.book.text.words import tokens
 from keepbook.extension import load_part
 from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
-from keepbook.models.notebook.lists.answers import opens_with_answer
+from keepbook.models.notebook.answers.forms import opens_with_answer
 from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, asks_topics, find_answers
 from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
@@ -108,7 +108,7 @@ def _book_answer(talk: ReplyContext) -> str | None:
         return _topics_answer(talk)
     if asks_everything(talk.text):
         return describe_answer(LookupResult(view.latest, offered=view.offered, everything=True), talk.voice)
-    found = find_answers(talk.text, view.hits, view.turns, view.offered, meaning=view.meaning)
+    found = find_answers(talk.text, view.hits, view.turns, view.offered, sense=view.sense)
     return describe_answer(found, talk.voice)
 
 

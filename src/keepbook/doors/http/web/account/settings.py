@@ -26,7 +26,7 @@ from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.presets import preset_names
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/settings"
 THEMES = ("system", "light", "dark")

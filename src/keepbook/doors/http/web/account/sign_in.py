@@ -14,7 +14,7 @@ from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.frame.visit import own_path, templates
 from keepbook.errors import Invalid, LimitReached
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 
 @router.get("/sign-in")

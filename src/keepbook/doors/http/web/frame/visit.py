@@ -57,7 +57,7 @@ _FOLDERS: list[BaseLoader] = [PackageLoader("keepbook.doors.http.web")]
 """Where templates are looked for: the core's, then those that `add_templates` added."""
 _PACKAGES: set[str] = set()
 
-templates = Environment(
+templates: Environment = Environment(
     loader=ChoiceLoader(_FOLDERS),
     autoescape=True,
     undefined=StrictUndefined,

@@ -32,7 +32,7 @@ from keepbook.doors.http.web.memory.import_page import HERE, address, earlier_lo
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
 from keepbook.presets.group_names import group_name
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 PATH = "/import"
 READ_AT_ONCE = 20

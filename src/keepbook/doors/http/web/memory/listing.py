@@ -41,7 +41,7 @@ from keepbook.errors import Conflict, KeepbookError
 from keepbook.presets import Preset
 from keepbook.presets.group_names import group_name
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 One = TypeVar("One", Brief, Memory)
 

@@ -24,7 +24,7 @@ from keepbook.doors.http.web.memory.wording import SourceMark, Teller, mark_of, 
 from keepbook.errors import Invalid, KeepbookError, NotFound
 from keepbook.presets.group_names import group_name
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 SEEN = 8
 DID = {

@@ -27,7 +27,7 @@ from keepbook.doors.http.web.memory.looking_back import Meant, differences, read
 from keepbook.doors.http.web.memory.memory_page import EntryRow, entry_row
 from keepbook.errors import Invalid
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 PATH = "/time"
 ENTRIES = 40
