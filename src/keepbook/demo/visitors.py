@@ -24,6 +24,7 @@ from keepbook.app import Keepbook
 from keepbook.demo.packed_story import open_story
 from keepbook.demo.stage import from_the_end
 from keepbook.errors import LimitReached
+from keepbook.models.outward import network_of
 
 COOKIE = "keepbook_visit"
 HEADER = b"x-keepbook-visit"
@@ -128,8 +129,9 @@ class Turnstile:
             await self._app(scope, receive, send)
             return
         known, client = _key(Headers(scope=scope)), scope.get("client")
+        address = network_of(client[0]) if client else ""
         try:
-            visitor = await asyncio.to_thread(self._visitors.enter, known, client[0] if client else "")
+            visitor = await asyncio.to_thread(self._visitors.enter, known, address)
         except LimitReached:
             await PlainTextResponse(FULL, 503, {"Retry-After": "120"})(scope, receive, send)
             return

@@ -22,6 +22,9 @@ from keepbook.settings import Settings, from_environment, ollama_host
 
 METADATA = (IPv4Network("168.63.129.16"), IPv4Network("192.0.0.0/24"))
 """Where services tell a cloud's machine about itself, and the address passes for a public one."""
+SCHEMES = ("http", "https")
+WHOLE_NETWORK = 64
+"""So many bits of a newer address are given out; the others whoever has it chooses."""
 NAT64 = IPv6Network("64:ff9b::/96")
 NAMED_BY = ("openai_base_url", "anthropic_base_url")
 """What of the environment names a host."""
@@ -41,8 +44,10 @@ class OutwardDoor:
 
     def find(self, url: str) -> Sequence[str]:
         """The addresses to connect to for a URL; none where the environment's proxy finds it. Raises `OSError` where
-        nobody knows the name, and `ModelFailed` where it lies inside a network and was not named."""
+        nobody knows the name, and `ModelFailed` for what is no web address, or lies inside a network unnamed."""
         parts = urlsplit(url)
+        if parts.scheme not in SCHEMES:  # ftp:// would resolve the name once more, and file:// reads this machine
+            raise ModelFailed(f"{url[:20]!r} … is not asked: give an http or https address", cause="unreachable")
         host, proxied = _plain(parts.hostname or ""), _has_proxy(url)
         try:
             found = socket.getaddrinfo(host, parts.port or _usual_port(parts.scheme), type=socket.SOCK_STREAM)
@@ -98,6 +103,19 @@ def _carried(found: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     if found in NAT64:
         return IPv4Address(int(found) & 0xFFFFFFFF)
     return found.ipv4_mapped or found.sixtofour or found
+
+
+def network_of(address: str) -> str:
+    """Whose an address is, where somebody is counted by it: of the newer kind a whole network is one machine's."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(IPv6Network((int(found), WHOLE_NETWORK), strict=False))
 
 
 def _is_loopback(host: str) -> bool:

@@ -156,6 +156,8 @@ def test_nor_does_it_by_undoing_by_a_summary_or_by_what_cannot_be_seen(agent: An
         lambda: agent.update(saved.id, "Plays go on Fridays", summary="Plays chess on Mondays"),
         lambda: agent.remember("Plays\u200b chess on Mondays"),
         lambda: agent.remember("Pl\u0430ys ch\u0435ss on Mondays"),  # Cyrillic letters
+        lambda: agent.remember("P1ay5 ch3ss on M0ndays!"),
+        lambda: agent.remember("Plays c h e s s on Mondays"),
     ):
         assert refused(bring_back).code == "forgotten"
     assert [memory.content for memory in alice.list()] == ["Plays go on Fridays"]

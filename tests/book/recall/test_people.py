@@ -4,7 +4,16 @@ from typing import Any
 
 import pytest
 
-from keepbook.book.recall.people import AboutSomebody, KnownPerson, lines_of_person, parse_subject, people, people_in
+from keepbook.book.memory.listing import overview
+from keepbook.book.recall.people import (
+    AboutSomebody,
+    KnownPerson,
+    lines_of_person,
+    parse_subject,
+    people,
+    people_in,
+    people_of_rows,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,3 +65,12 @@ def test_the_people_of_a_book_are_counted_anew_after_each_write(alice: Any) -> N
     assert len(lines_of_person(alice, "Nora")) == 2
     alice.forget(kept.id)
     assert people(alice) == []
+
+
+def test_an_overview_that_reads_the_book_finds_the_same_people(alice: Any) -> None:
+    alice.remember("Nora is six", subject="My daughter Nora", category="fact")
+    alice.remember("Lives with her partner Jonas", confidence="inferred")
+    overview(alice, people_of_rows)
+    assert people(alice) == [KnownPerson("Jonas", "", 1), KnownPerson("Nora", "daughter", 1)]
+    alice.remember("Fetches Nora at four", category="fact")
+    assert people(alice)[0] == KnownPerson("Nora", "daughter", 2)

@@ -62,6 +62,16 @@ def test_wrong_keys_are_counted_for_the_last_address_that_no_named_proxy_added(k
     assert alone == [401] * gate.WRONG_A_MINUTE + [429] * 3, "who is not named says nothing about the client"
 
 
+def test_whoever_has_a_whole_network_is_counted_as_one(kb: Keepbook) -> None:
+    kb.tokens.create("alice")
+    app = behind(create_app(kb, local=False), PROXY)
+    roaming = [knock(app, PROXY, f"2001:db8::{n:x}:1") for n in range(gate.WRONG_A_MINUTE + 1)]
+    assert roaming == [401] * gate.WRONG_A_MINUTE + [429]
+    assert knock(app, PROXY, "2001:db8:0:1::1") == 401, "the network beside it"
+    mapped = [knock(app, PROXY, f"{'::ffff:' * (n % 2)}192.0.2.9") for n in range(gate.WRONG_A_MINUTE + 1)]
+    assert mapped[-1] == 429
+
+
 def test_without_the_setting_no_header_counts(kb: Keepbook) -> None:
     kb.tokens.create("alice")
     app = behind(create_app(kb))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.request import Request
 
 import pytest
 from tests.models.wire import Say, Status, Wire
@@ -157,6 +158,15 @@ def test_a_name_is_resolved_once_and_that_address_is_asked(served: Any, names: N
         names["rebind.test"] = ["127.0.0.1", "192.0.2.1"]
         assert title(served(f"http://rebind.test:{port}", hosts=("rebind.test",))) == "Oslo move"
         assert wire.received[0].headers["host"] == f"rebind.test:{port.removesuffix('/v1')}"
+
+
+@pytest.mark.parametrize("scheme", ["ftp", "file", "data", "x"])
+def test_only_web_addresses_are_asked(served: Any, names: Names, scheme: str) -> None:
+    """Python's own way of asking over ftp resolves the name once more, and may go elsewhere then."""
+    names["model.test"] = ["8.8.8.8", "127.0.0.1"]
+    with pytest.raises(ModelFailed, match="http or https"):
+        OutwardDoor().open(Request(f"{scheme}://model.test/v1"), timeout=1)
+    assert names["model.test"] == ["8.8.8.8", "127.0.0.1"], "it was not even looked up"
 
 
 def test_a_name_that_nobody_knows_is_told_in_a_sentence(served: Any) -> None:

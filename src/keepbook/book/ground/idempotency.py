@@ -15,7 +15,7 @@ from sqlalchemy import delete, insert, select
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
-from keepbook.errors import Conflict
+from keepbook.errors import Conflict, NotAllowed
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import answers
 
@@ -63,6 +63,9 @@ def answer_once(book: OpenBook, key: str, request: bytes, answer: Callable[[], S
             store_answer(tx, key, request, made)
     except _AnsweredMeanwhile:
         return meanwhile[0]
+    except NotAllowed as refused:
+        book._after_refusal(refused, ended=not book._is_writing)
+        raise
     return None
 
 

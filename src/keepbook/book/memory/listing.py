@@ -1,6 +1,6 @@
 """Listing memories: filtered, in order of creation, page by page; or all of them in brief, to choose a page from."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -252,14 +252,20 @@ class Overview(NamedTuple):
     """The ids of what somebody else worded and was never confirmed, newest first."""
 
 
-def overview(book: OpenBook) -> Overview:
+ReadLines = Callable[[str, str, Sequence[Any]], None]
+"""Takes an owner, the hash of the ledger's end, and a row for each active memory as `preview_of_all` reads them."""
+
+
+def overview(book: OpenBook, also: ReadLines | None = None) -> Overview:
     """All active memories in brief. It is cached for a minute while the ledger's last hash stays the same, which means
-    that nothing was written; no text is cached."""
+    that nothing was written; no text is cached. `also` is given the rows where they are read."""
     with book.reading() as (tx, preset, now):
         key = (tx.owner, ledger.chain_head(tx).hash, preset, now[:16])
         known = _GLANCES.get(key)
         if known is None:
             rendered, rows = injections.preview_of_all(tx, preset, now)
+            if also is not None:
+                also(tx.owner, key[1], rows)
             new = tuple.__new__  # as `Brief` does it, without asking a thousand times
             kept = [
                 new(Brief, (row[0], row[2], row[6] == "asserted" or bool(row[14]), row[8] == "extracted"))

@@ -22,6 +22,7 @@ from keepbook.doors.auth import ACTOR_HEADER, LOOPBACK, OWNER_HEADER, Caller, ca
 from keepbook.doors.http.rate_limit import Buckets, Meter, OwnBuckets
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
+from keepbook.models.outward import network_of
 from keepbook.patterns import regex
 
 COOKIE = "keepbook_session"
@@ -379,7 +380,7 @@ def _secret(headers: RequestHeaders) -> tuple[str | None, bool]:
 def _address(scope: Scope) -> str:
     """Who is counted: the client, also where the demo took it out of the request."""
     client = scope["state"].get("client") or scope.get("client")
-    return str(client[0]) if client else ""
+    return network_of(str(client[0])) if client else ""
 
 
 def _owner_named(scope: Scope) -> str | None:

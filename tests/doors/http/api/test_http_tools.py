@@ -31,6 +31,9 @@ def test_a_refusal_leaves_the_same_with_a_key_and_without(
     again = agent.post("/api/tools/update?thread_id=session-7", json=wanted["update"], headers=_for(key, "update"))
     assert (again.json() == told["update"]) == bool(key), "with a key the first answer is given again"
     assert len(alice.proposals.list()) == 2
+    other = agent.put(f"/api/memory/{mine.id}", json={"content": "Lives in Rome"}, headers=_for(key, "put"))
+    assert (other.status_code, other.json()["code"]) == (403, "persons_word")
+    assert other.json()["proposal"] in [one.id for one in alice.proposals.list()]
     assert agent.post("/api/tools/nothing", json={}, headers=_for(key, "nothing")).status_code == 404
 
 

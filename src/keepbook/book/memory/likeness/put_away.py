@@ -13,6 +13,7 @@ from sqlalchemy import bindparam, select
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners.switches import Told, refuse_topics
+from keepbook.book.text.for_models.lookalikes import as_latin, undisguised
 from keepbook.book.text.indexes.word_index import put_away_key
 from keepbook.book.text.sentences import sentences
 from keepbook.errors import NotAllowed
@@ -32,11 +33,14 @@ _BETWEEN_PARTS = regex(r"[,;:!?]\s|[()\[\]\"“”„«»|•—–\n]|\s-\s")
 @lru_cache(maxsize=8)
 def put_away_keys(text: str) -> tuple[str, ...]:
     """The keys of a text, of its sentences and of what stands between marks: of a few of these in a row, too."""
+    if text.replace(" ", "").isalnum():  # one sentence, and most lines are
+        return tuple(dict.fromkeys(map(put_away_key, (text, *undisguised(as_latin(text))))))
     cuts = [end for _, end in sentences(text)] + [found.end() for found in _BETWEEN_PARTS.finditer(text)]
     edges = sorted({0, *cuts, len(text)})
     runs = ((edges[at], end) for at in range(len(edges) - 1) for end in edges[at + 1 : at + 1 + PARTS])
     said = dict.fromkeys([text, *(text[begin:end] for begin, end in runs)])
-    return tuple(dict.fromkeys(put_away_key(one) for one in said if len(one.strip()) >= SHORTEST))
+    told = [each for one in said if len(one.strip()) >= SHORTEST for each in (one, *undisguised(as_latin(one)))]
+    return tuple(dict.fromkeys(map(put_away_key, told)))
 
 
 # Operations

@@ -6,7 +6,9 @@ an l; here it is an i. Wide, styled and joined letters are folded by Unicode's c
 inside a word passes for a letter too, and single letters with a gap between each two for a word.
 """
 
+import re
 import unicodedata
+from functools import partial
 
 from keepbook.patterns import regex
 
@@ -62,6 +64,10 @@ _AS_LETTERS = str.maketrans("034578@$€", "oeastbase")
 _STROKE = str.maketrans("1!|", "lll"), str.maketrans("1!|", "iii")
 _WITH_SIGNS = regex(rf"(?:[^\W_]|[{_SIGNS}])+")
 _WORD_OR_SIGN = regex(rf"[^\W_]+|[{_SIGNS}]")
+_MAY_HIDE = regex(
+    rf"[^\W\d_][\d{_SIGNS}]|[\d{_SIGNS}][^\W\d_]"
+    r"|(?<![^\W_])[^\W_][\W_]{1,3}[^\W_][\W_]{1,3}[^\W_](?![^\W_])"
+)
 _LEAST, _WIDEST = 4, 3
 """A shorter word with a digit is a size or a model ("5k", "mp3"); a wider gap stands between words."""
 
@@ -69,33 +75,53 @@ _LEAST, _WIDEST = 4, 3
 def disguised_words(text: str) -> list[str]:
     """The words that a text spells with gaps, or with signs and digits for letters, as they are read: "s a l a r y" and
     "5alary" are salary. `text` has its look-alikes read already."""
-    spelled = _spelled_words(text)
-    read = [one for word in [*spelled, *_WITH_SIGNS.findall(text)] for one in _readings(word)]
+    if not _MAY_HIDE.search(text):
+        return []
+    spelled = [word for _, _, word in _spelled_words(text)]
+    signed = [word for word in [*spelled, *_WITH_SIGNS.findall(text)] if _is_disguised(word)]
+    read = [one for word in signed for one in (word.strip(f"{_SIGNS}0123456789"), *_readings(word))]
     return list(dict.fromkeys([*spelled, *read]))
 
 
-def _spelled_words(text: str) -> list[str]:
-    """Three or more single letters with the same gap between each two, joined."""
-    found: list[str] = []
-    run, gap, end = "", "", 0
+def undisguised(text: str) -> list[str]:
+    """The text with such words as they are read, in each way there is; none where it has no such word."""
+    if not _MAY_HIDE.search(text):
+        return []
+    joined, end = "", 0
+    for begin, stop, word in _spelled_words(text):
+        joined, end = f"{joined}{text[end:begin]}{word}", stop
+    joined += text[end:]
+    read = (_WITH_SIGNS.sub(partial(_read_word, nth), joined) for nth in range(len(_STROKE)))
+    return [one for one in dict.fromkeys([joined, *read]) if one != text]
+
+
+def _read_word(nth: int, word: re.Match[str]) -> str:
+    return _readings(word[0])[nth] if _is_disguised(word[0]) else word[0]
+
+
+def _spelled_words(text: str) -> list[tuple[int, int, str]]:
+    """Three or more single letters with the same gap between each two: from, to, and joined."""
+    found: list[tuple[int, int, str]] = []
+    begin, run, gap, end = 0, "", "", 0
     for piece in _WORD_OR_SIGN.finditer(text):
         between = text[end : piece.start()]
         goes_on = len(run) == 1 or between == gap
         if len(piece[0]) > 1 or not run or not goes_on or not 0 < len(between) <= _WIDEST:
-            found.append(run)
-            run = ""
+            found.append((begin, end, run))
+            begin, run = piece.start(), ""
         if len(piece[0]) == 1:
             run, gap = run + piece[0], between
         end = piece.end()
-    return [word for word in [*found, run] if len(word) > 2]
+    return [one for one in [*found, (begin, end, run)] if len(one[2]) > 2]
+
+
+def _is_disguised(word: str) -> bool:
+    """Whether signs or digits pass for some of its letters; a number is none, nor what has few letters."""
+    letters = sum(sign.isalpha() for sign in word)
+    return len(word) >= _LEAST and len(word) <= 2 * letters < 2 * len(word)
 
 
 def _readings(word: str) -> list[str]:
-    """What a word with signs or digits is read as; nothing where it is a number, or has none."""
-    if word.isalpha():
-        return []
-    letters = sum(sign.isalpha() for sign in word)
-    if len(word) < _LEAST or letters < len(word) - letters:
-        return []
-    bare = word.strip(f"{_SIGNS}0123456789")
-    return [bare, *(word.strip("!|").translate(stroke).translate(_AS_LETTERS) for stroke in _STROKE)]
+    """What a word with signs or digits is read as: a stroke is an l or an i."""
+    bare = word.strip("!|")
+    return [bare.translate(stroke).translate(_AS_LETTERS) for stroke in _STROKE]

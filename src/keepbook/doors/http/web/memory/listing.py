@@ -25,7 +25,7 @@ from keepbook.book.memory.history.verbatim import SaidLine, verbatim_words
 from keepbook.book.memory.listing import Brief, count_older, in_brief, in_full, overview
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.recall.people import lines_of_person
+from keepbook.book.recall.people import lines_of_person, people_of_rows
 from keepbook.doors.http.web.frame.sidebar import write_to_undo
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.facts_rows import (
@@ -158,7 +158,7 @@ def listing_page(
 ) -> Response:
     """The page; `refused` is what a form could not do."""
     book, preset = visit.book, visit.book.preset()
-    all = overview(book)
+    all = overview(book, people_of_rows)
     groups = filtered_groups(visit, wanted)
     page, pages, chosen = page_of_groups(groups, wanted.page, draft.id if draft else "")
     shown = groups_with_memories(book, chosen)

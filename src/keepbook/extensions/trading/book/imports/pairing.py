@@ -60,6 +60,8 @@ class Fill:
     """It opens nothing with what it does not close: an exit by name."""
     spot: bool = False
     """Of an account that holds what it sells and is never short: what it sells beyond its lots it held before."""
+    from_holding: bool = False
+    """The file says that it sells what is held, where an account may be short: beyond the lots it was held before."""
     without_price: bool = False
     """What it ends was given away at a price that nobody knows, or as a fee: it is closed without a trade."""
     told_only: bool = False
@@ -175,7 +177,7 @@ def _take(found: PairedFills, fill: Fill) -> None:
         rest = replace(lot, remaining=lot.left - part, fee=lot.fee - paid_in)
         found.open[place : place + 1] = [rest] if rest.left > 0 else []
         left, fee = left - part, fee - paid_out
-    if left > 0 and fill.spot and fill.side == "sell":
+    if left > 0 and fill.side == "sell" and (fill.spot or fill.from_holding):
         found.held_before += left if left > fill.quantity * _DUST else 0
     elif left > 0 and fill.closes_only:
         found.unopened[fill.key] = left

@@ -294,8 +294,8 @@ def _html(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
             all_columns |= dict.fromkeys(columns)
         elif columns and len(row) > 1 and row[0] and row[1]:
             one = FileRow(nth + 1, {}, f"it has {len(row)} cells, and the header {len(columns)}", title)
-            if len(row) == len(columns):
-                cells = {name.lower(): cell for name, cell in zip(columns, row, strict=True)}
+            if len(row) >= len(columns) and not any(row[len(columns) :]):  # the last one may be wider than its head
+                cells = {name.lower(): cell for name, cell in zip(columns, row, strict=False)}
                 one = FileRow(nth + 1, cells, None, title)
             lines.append(one)
         elif any(row):

@@ -1,6 +1,7 @@
 """Bybit: the transaction log of a unified account. Trades are fills, settlements are funding; the rest is no trade.
 
-A trade of a contract is one row, which opens or closes. A spot trade is two, one for each coin that changed hands.
+A trade of a contract is one row, which opens or closes. A spot trade is two, one for each coin that changed hands; it
+is an account of its own, as coins of the same name close no contracts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -64,7 +65,7 @@ def _spot_fill(lines: Sequence[FileRow], reader: CellReader) -> Fill:
     return make_fill(
         first, time=reader.moment(first, *TIMES, zone="UTC"), symbol=symbol,
         side=values.parse_side(first.cells[first_filled(first, "direction")]), quantity=bought, price=price,
-        id=first.cells.get("tradeid"), fees=tuple(fees), spot=True,
+        id=first.cells.get("tradeid"), fees=tuple(fees), spot=True, account="spot",
     )  # fmt: skip
 
 

@@ -47,6 +47,12 @@ def delivery(codes: set[str]) -> str | None:
     return next((why for code, why in ENDINGS.items() if code in codes and why != "expired"), None)
 
 
+def only_closes(codes: set[str], open_or_close: object = "") -> bool:
+    """Whether a trade opens nothing, as its codes say: `C` without an `O`."""
+    told = codes | {word.strip() for word in str(open_or_close or "").replace(",", ";").split(";")}
+    return "C" in told and "O" not in told
+
+
 def split_ratio(words: str) -> Decimal | None:
     """`4` of `Split 4 for 1`."""
     found = _RATIO.search(words)
@@ -117,11 +123,13 @@ def read_fill(line: FileRow, reader: CellReader, sums: bool = True) -> Fill:
         )  # fmt: skip
     paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
     fees = tuple((-one, coin or quote) for one in paid if one)
+    side = values.parse_side(way.partition(" ")[0].partition("(")[0])
+    closes = only_closes(codes, line.cells.get("opencloseindicator") or line.cells.get("open/closeindicator"))
     return make_fill(
-        line, time=_time(line, reader), symbol=symbol, side=values.parse_side(way.partition(" ")[0].partition("(")[0]),
-        quantity=quantity, price=price, id=id, fees=paid_beside(fees, symbol, price), quote=quote,
-        multiplier=size, profit=float(told) if told else None, account=account, reason=delivery(codes),
-        id_kind=kind,
+        line, time=_time(line, reader), symbol=symbol, side=side, quantity=quantity, price=price, id=id,
+        fees=paid_beside(fees, symbol, price), quote=quote, multiplier=size, profit=float(told) if told else None,
+        account=account, reason=delivery(codes), id_kind=kind, from_holding=closes and side == "sell",
+        closes_only=closes and side == "buy",
     )  # fmt: skip
 
 
@@ -139,7 +147,7 @@ def _symbol_and_size(line: FileRow, reader: CellReader) -> tuple[str, float]:
     symbol = contract.symbol if contract and kind in ("OPT", "FOP", "") else " ".join(named.upper().split())[:40]
     size = reader.optional(line, "multiplier") or Decimal(0)
     if kind in BONDS:
-        return symbol, reader.told_multiplier(symbol) or OF_A_BOND * float(size or 1)
+        return symbol, reader.told_multiplier(symbol) or _bond_size(line, reader) * float(size or 1)
     if size:
         return symbol, float(size)
     if (told := reader.told_multiplier(symbol)) is not None:
@@ -147,6 +155,13 @@ def _symbol_and_size(line: FileRow, reader: CellReader) -> tuple[str, float]:
     if kind in ("FUT", "FOP"):
         raise Invalid("multiplier is missing: choose that column in the query, or say it", field="multiplier")
     return symbol, CONTRACT if contract or kind == "OPT" else 1.0
+
+
+def _bond_size(line: FileRow, reader: CellReader) -> float:
+    """Percent are a hundredth; where what changed hands is the quantity times the price, they are none."""
+    paid = abs(reader.optional(line, "proceeds") or Decimal(0))
+    worth = abs(reader.number(line, "quantity") * reader.number(line, "tradeprice"))
+    return 1.0 if paid and abs(worth - paid) <= paid / 100 else OF_A_BOND
 
 
 def _time(line: FileRow, reader: CellReader) -> str:

@@ -16,6 +16,7 @@ from keepbook.extensions.trading.book.imports.formats.ibkr import (
     OF_A_BOND,
     delivery,
     flex_codes,
+    only_closes,
     read_corporate_actions,
 )
 from keepbook.extensions.trading.book.imports.formats.parts.options import CONTRACT, parse_option
@@ -120,9 +121,11 @@ def _fill(
     fee, coin = _fee(line, reader)
     way = "buy" if (quantity > 0) != _is_cancel(line) else "sell"
     fees = ((-fee, coin or told["quote"]),) if fee else ()
+    closes = only_closes(codes)
     return make_fill(
         line, side=way, price=price, fees=paid_beside(fees, symbol, price),
-        profit=profit, reason=delivery(codes), **told,
+        profit=profit, reason=delivery(codes), from_holding=closes and way == "sell",
+        closes_only=closes and way == "buy", **told,
     )  # fmt: skip
 
 

@@ -99,7 +99,10 @@ def read_fill(line: FileRow, reader: CellReader) -> Fill:
     profit = reader.optional(line, "net")
     quantity, price = reader.number(line, "vol"), reader.number(line, "price")
     slack = Decimal("0.01") + quantity * rounding(line.cells["price"]) + price * rounding(line.cells["vol"])
-    reader.compare(line.row, "vol × price", quantity * price, reader.optional(line, "cost") or None, slack)
+    cost = reader.optional(line, "cost") or None
+    reader.compare(line.row, "vol × price", quantity * price, cost, slack)
+    if cost and quantity and rounding(line.cells["cost"]) / cost < rounding(line.cells["price"]) / price:
+        price = cost / quantity  # of a coin that costs next to nothing the price is cut short
     return make_fill(
         line, time=reader.moment(line, "time", zone="UTC"), symbol=symbol,
         side=values.parse_side(line.cells[first_filled(line, "type")]),

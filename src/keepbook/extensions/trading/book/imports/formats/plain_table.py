@@ -20,6 +20,7 @@ from keepbook.extensions.trading.book.imports.formats.reading import (
 )
 from keepbook.extensions.trading.book.imports.pairing import Fill, Trip
 from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
+from keepbook.patterns import regex
 
 OURS: Mapping[str, tuple[str, ...]] = {
     "time": ("time", "date", "datetime", "timestamp", "executed at", "filled at"),
@@ -42,6 +43,8 @@ OURS: Mapping[str, tuple[str, ...]] = {
 }
 WHOLE = ("symbol", "side", "quantity", "entry_time", "entry_price", "exit_time", "exit_price")
 FILLS = ("time", "symbol", "side", "quantity", "price")
+DAY_AND_CLOCK = {"date", "time"}
+_CLOCK = regex(r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?")
 ONLY_WHOLE = {"entry_time", "entry_price", "exit_time", "exit_price"}
 """No table of fills has these: with one of them its rows are whole trades."""
 
@@ -77,11 +80,21 @@ def format_of_mapping(mapping: Mapping[str, str]) -> FileFormat:
                 f"say which column is the {missing[0]}: map {missing[0]}=COLUMN"
             )  # fmt: skip
             raise Invalid(f"{asks}; the file has {', '.join(table.columns)}", field="map")
+        if "time" not in mapping and names >= DAY_AND_CLOCK:
+            table = replace(table, lines=tuple(map(_join_day_and_clock, table.lines)))
         ours_first = replace(table, lines=tuple(_rename_cells(line, found) for line in table.lines))
         yield from row_by_row(_whole if whole else _fill)(ours_first, reader)
 
     used = frozenset(theirs) | frozenset(name for names in OURS.values() for name in names)
     return FileFormat("plain", "A plain table", (frozenset(theirs),), used, read)
+
+
+def _join_day_and_clock(line: FileRow) -> FileRow:
+    """A table may have the day in one column and the time of day in another."""
+    day, clock = (str(line.cells.get(name) or "").strip() for name in ("date", "time"))
+    if not _CLOCK.fullmatch(clock):
+        return line
+    return replace(line, cells={**line.cells, "time": f"{day} {clock}", "date": f"{day} {clock}"})
 
 
 def side_column(table: FileTable, taken: Collection[str]) -> str | None:

@@ -38,6 +38,8 @@ SIDES = {"BUY": "buy", "SELL": "sell", "BTO": "buy", "STC": "sell", "STO": "sell
 ENDS = {"OEXP": "expired", "OASGN": "assigned", "OEXER": "exercised", "OEXCS": "exercised"}
 CANCELS = {"BCXL": "buy", "SCXL": "sell"}
 OPTIONS = ("BTO", "STC", "STO", "BTC", *ENDS)
+HELD, COVERS = ("SELL", "STC"), ("BTC",)
+"""Sales of what the account holds, and what buys back an option that was sold."""
 SPLITS = ("SPL", "SPR")
 CLOSES = ("STC", "BTC", *ENDS)
 DAY = "activity date"
@@ -95,7 +97,7 @@ def _activity(line: FileRow, reader: CellReader) -> Fill:
     fee = _fee(line, reader, side, quantity * price * Decimal(str(size)), quantity * Decimal(str(size)))
     return make_fill(
         line, time=time, symbol=symbol, side=side, quantity=quantity, price=price, fees=((fee, DOLLAR),),
-        multiplier=size, quote=DOLLAR,
+        multiplier=size, quote=DOLLAR, from_holding=code in HELD, closes_only=code in COVERS,
     )  # fmt: skip
 
 

@@ -40,6 +40,9 @@ SIDES = {
 ENDS = {"expired": "expired", "assigned": "assigned", "exchange or exercise": "exercised", "exercised": "exercised"}
 SPLITS = ("stock split", "reverse split", "forward split")
 CLOSES = ("buy to close", "sell to close", *ENDS)
+HELD = ("sell", "sell to close")
+"""Sales of what the account holds; what it does not is a `Sell Short`."""
+COVERS = ("buy to close", "buy to cover")
 
 
 def action_of(line: FileRow) -> str:
@@ -94,7 +97,7 @@ def _transaction(line: FileRow, reader: CellReader) -> Fill:
     price = reader.number(line, "price")
     made = make_fill(
         line, time=time, symbol=symbol, side=SIDES[way], quantity=quantity, price=price, fees=((fee, DOLLAR),),
-        multiplier=size, quote=DOLLAR,
+        multiplier=size, quote=DOLLAR, from_holding=way in HELD, closes_only=way in COVERS,
     )  # fmt: skip
     worth = quantity * price * Decimal(str(size))
     sign = (1 if SIDES[way] == "sell" else -1) * (-1 if way != action else 1)

@@ -7,6 +7,7 @@ from keepbook.extensions.trading.book.imports import values
 from keepbook.extensions.trading.book.imports.formats.reading import CellReader, FileFormat, ReadRow, first_filled
 from keepbook.extensions.trading.book.imports.pairing import Trip
 from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
+from keepbook.extensions.trading.book.market.symbols import MONEY
 
 NUMBERS, TIMES = ("trade #", "trade number"), ("date/time", "date and time")
 
@@ -64,13 +65,14 @@ def _trip(number: str, entry: FileRow, out: FileRow, reader: CellReader, columns
     if ended < begun:
         raise Invalid(f"trade {number} ends before it begins", field="time")
     key = f"tv-{symbol}-{number}-{begun}"
+    quote = price.removeprefix("price").strip().upper()  # `Price USDT`
     if told_profit is not None:
         reader.profits[key] = float(told_profit)
     return Trip(
         key, symbol, way, quantity, begun, entered, ended, left,
         0.0 if told_profit is None else gross - float(told_profit),
         f"{key}-in", f"{key}-out", str(entry.cells.get("signal") or "")[:500] or None,
-        str(out.cells.get("signal") or "")[:500] or None,
+        str(out.cells.get("signal") or "")[:500] or None, quote if quote in MONEY else "",
     )  # fmt: skip
 
 

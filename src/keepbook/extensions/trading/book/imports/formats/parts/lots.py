@@ -3,7 +3,7 @@
 A lot is what the profits of a symbol over the moves of its price come to: of what was closed, else of what is open.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -48,25 +48,54 @@ def _is_in_base(symbol: str, fills: Sequence[Fill], size: float) -> bool:
 
 
 def sizes_of_closed(fills: Sequence[Fill]) -> dict[str, float]:
-    """How much one lot holds: the profit of a deal over what its price moved for one unit."""
+    """How much one lot holds: the profit of a deal over what its price moved for one unit. A terminal counts from the
+    average price of a position, other files first in, first out: whichever comes to the rounder number."""
     sizes: dict[str, float] = {}
     for symbol in {one.symbol for one in fills}:
         mine = sorted((one for one in fills if one.symbol == symbol), key=lambda one: one.time)
-        marked = [
-            replace(
-                one, key=f"{position_of(one.key)}/{nth}" if position_of(one.key) else str(nth), fee=0.0, fees=(),
-                closing_fee=0.0,
-            )
-            for nth, one in enumerate(mine)
-        ]  # fmt: skip
-        moved: dict[str, float] = {}
-        for trip in pair_fills((), marked).trips:
-            moved[trip.exit_key] = moved.get(trip.exit_key, 0.0) + trip.pnl
-        told_of = [(one.profit, moved[one.key]) for one in marked if one.profit and moved.get(one.key)]
-        if told_of:
-            profit, move = max(told_of, key=lambda both: abs(both[0]))
-            sizes[symbol] = _size(profit, move)
+        found = [size for moves in (_moves_of_average, _moves_in_turn) if (size := _size_by(mine, moves(mine)))]
+        if found:
+            sizes[symbol] = min(found, key=_digits)
     return sizes
+
+
+def _size_by(fills: Iterable[Fill], moves: Iterable[float]) -> float | None:
+    """By the deal with the largest profit."""
+    told_of = [(one.profit, move) for one, move in zip(fills, moves, strict=True) if one.profit and move]
+    return _size(*max(told_of, key=lambda both: abs(both[0]))) if told_of else None
+
+
+def _digits(size: float) -> int:
+    """With how many digits a size is written: 1 of 100,000."""
+    return len(f"{size:.12e}".partition("e")[0].rstrip("0").replace(".", ""))
+
+
+def _moves_in_turn(fills: Sequence[Fill]) -> list[float]:
+    """What the price moved for all that each fill closes, first in, first out."""
+    marked = []
+    for nth, one in enumerate(fills):
+        key = f"{position_of(one.key)}/{nth}" if position_of(one.key) else str(nth)
+        marked.append(replace(one, key=key, fee=0.0, fees=(), closing_fee=0.0))
+    moved: dict[str, float] = {}
+    for trip in pair_fills((), marked).trips:
+        moved[trip.exit_key] = moved.get(trip.exit_key, 0.0) + trip.pnl
+    return [moved.get(one.key, 0.0) for one in marked]
+
+
+def _moves_of_average(fills: Iterable[Fill]) -> Iterator[float]:
+    """The same from the average price at which its position was held."""
+    held: dict[str, tuple[Decimal, float]] = {}
+    for one in fills:
+        quantity, average = held.get(position_of(one.key), (Decimal(0), 0.0))
+        signed = one.quantity if one.side == "buy" else -one.quantity
+        closes = min(abs(signed), abs(quantity)) if signed * quantity < 0 else Decimal(0)
+        yield (one.price - average) * float(closes.copy_sign(quantity))
+        rest = quantity + signed
+        if not closes:
+            average = (float(abs(quantity)) * average + float(abs(signed)) * one.price) / float(abs(rest))
+        elif closes < abs(signed):
+            average = one.price
+        held[position_of(one.key)] = (rest, average)
 
 
 def lot_sizes(
