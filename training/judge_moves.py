@@ -240,31 +240,30 @@ def _example(case: Case, move: Move, act: str, lines: frozenset[str]) -> str:
 
 # Bars
 
-WRONG, WRONG_OF_ORDERS, NEEDLESS = 0.008, 0.024, 0.06
+WRONG, NEEDLESS = 0.008, 0.06
 """The shares that the bars are chosen for, a little below what is allowed: the hands to come are others."""
+DOUBT = dict.fromkeys(MOVES, 0.13) | {
+    "change": 0.14, "end": 0.1, "withdraw": 0.2, "never": 0.25, "keep": 0.2, "undo": 0.25,
+}  # fmt: skip
+"""How much doubt a deed may leave, by what can go wrong with it: chosen by what a person meets (`judge_turns`) on the
+left-out hands that do not only judge: where one more wrong deed carries out most right ones, and the readers alone
+stay within what may be done wrong."""
 OUT_OF_REACH = 1.01
 START = MoveBars(
     sure=dict.fromkeys(MOVES, 0.5) | {"answer": OUT_OF_REACH}, likely=dict.fromkeys(MOVES, 0.5), point_sure=0.5,
-    point_likely=0.3, stretch_sure=0.6, need_sure=0.5, mistake_sure=0.6, ahead_sure=0.5, own_sure=0.5, unsure_most=0.4,
+    point_likely=0.3, stretch_sure=0.6, need_sure=0.5, mistake_sure=0.6, ahead_sure=0.5, own_sure=0.5,
+    unsure_most=DOUBT,
 )  # fmt: skip
 """An answer in other words than those of the closed lists is never taken for consent: too many were misread."""
 
 
 def choose(readings: Sequence[Reading]) -> MoveBars:
-    """The bars that carry out most while little is done wrong, and ask as early as the needless questions allow."""
-    best = replace(START, unsure_most=0.02)
-    for step in range(4, 50):
-        bars = replace(START, unsure_most=step / 100)
-        tally = judge_deeds(readings, bars)
-        share, of_orders = tally.share("wrong turns", "turns"), tally.share("wrong order turns", "order turns")
-        if share > WRONG or of_orders > WRONG_OF_ORDERS:
-            break
-        best = bars
+    """The bars that ask as early as the needless questions allow."""
     for step in range(30, 95, 5):
-        bars = replace(best, likely=START.likely | dict.fromkeys(DEEDS, step / 100))
+        bars = replace(START, likely={**START.likely, **dict.fromkeys(DEEDS, step / 100)})
         if judge_deeds(readings, bars).share("needless turns", "turns") <= NEEDLESS:
             return bars
-    return best
+    return START
 
 
 def judge_deeds(readings: Iterable[Reading], bars: MoveBars) -> Tally:

@@ -1,4 +1,4 @@
-"""Fitting what a deed can be trusted (`keepbook.models.reader.move_reader.move_doubt`) on the readings of left-out hands."""
+"""Fitting what a deed can be trusted (`move_reader.move_doubt`) on the readings of left-out hands."""
 
 from collections.abc import Sequence
 

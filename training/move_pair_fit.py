@@ -1,4 +1,4 @@
-"""Training the second reading of deeds (`keepbook.models.reader.move_reader.move_pairs`): a clause and one line in a window."""
+"""Training the second reading of deeds (`move_reader.move_pairs`): a clause and one line in a window."""
 
 import io
 import random

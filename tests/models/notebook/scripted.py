@@ -10,7 +10,8 @@ from keepbook.models.reader.values import PieceVerdict, ReaderPiece, ReaderTurn
 
 BARS = MoveBars(
     sure=dict.fromkeys(MOVES, 0.8), likely=dict.fromkeys(MOVES, 0.5), point_sure=0.8, point_likely=0.5,
-    stretch_sure=0.8, need_sure=0.5, mistake_sure=0.5, ahead_sure=0.5, own_sure=0.5, unsure_most=0.5,
+    stretch_sure=0.8, need_sure=0.5, mistake_sure=0.5, ahead_sure=0.5, own_sure=0.5,
+    unsure_most=dict.fromkeys(MOVES, 0.5),
 )  # fmt: skip
 
 

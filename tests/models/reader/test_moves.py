@@ -148,7 +148,8 @@ def test_the_linear_reader_never_changes_ends_or_answers() -> None:
     assert all(bars.sure[act] > 1 for act in ("change", "end", "answer"))
 
 
-BARS = MoveBars(dict.fromkeys(MOVES, 0.8), dict.fromkeys(MOVES, 0.4), 0.7, 0.3, 0.6, 0.5, 0.5, 0.5, 0.5, 0.3)
+CAREFUL = dict.fromkeys(MOVES, 0.3)
+BARS = MoveBars(dict.fromkeys(MOVES, 0.8), dict.fromkeys(MOVES, 0.4), 0.7, 0.3, 0.6, 0.5, 0.5, 0.5, 0.5, CAREFUL)
 
 
 def meaning(act: str, chance: float, **points: float) -> Move:

@@ -53,7 +53,7 @@ def next_version(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> N
         return exchange
     if _is_covered(old, clause):
         return NextVersion(line, certain=line.standing)
-    if exchange is not None and _adds_only_a_value(clause, old):
+    if exchange is not None and (exchange.certain or is_fragment(clause.text)) and _adds_only_a_value(clause, old):
         return exchange
     other = exchange or NextVersion()
     return NextVersion(line, other.exchange, other.content, beside=True)
@@ -99,8 +99,8 @@ def has_frame(clause: Clause) -> bool:
 
 
 def _adds_only_a_value(clause: Clause, old: Target) -> bool:
-    """Whether a fragment says nothing beside the value that the old line does not: "not Rome: Milan"."""
-    return is_fragment(clause.text) and set(_around_value(clause)) <= _MENDING | set(content_words(old.content))
+    """Whether a clause says nothing beside the value that the old line does not: "not Rome: Milan"."""
+    return set(_around_value(clause)) <= _MENDING | set(content_words(old.content))
 
 
 def _around_value(clause: Clause) -> tuple[str, ...]:

@@ -19,7 +19,14 @@ from keepbook.models.notebook.answers.forms import opens_with_answer, whole_answ
 from keepbook.models.notebook.answers.free_answer import free_answer
 from keepbook.models.notebook.judged_turn import JudgedTurn, is_heard
 from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_turn
-from keepbook.models.notebook.order_steps import keep_named, keep_pointed, never_steps, withdraw_steps
+from keepbook.models.notebook.order_steps import (
+    keep_named,
+    keep_pointed,
+    keep_told,
+    never_steps,
+    undo_steps,
+    withdraw_steps,
+)
 from keepbook.models.notebook.quote import is_fragment, quotation
 from keepbook.models.notebook.read import Clause, Understood
 from keepbook.models.notebook.reply.phrases import asks
@@ -108,11 +115,13 @@ class _Turn(JudgedTurn):
             case "never" if judged.likely:
                 return never_steps(self, at)
             case "undo" if judged.sure:
-                return [TurnStep("undo", clause.start, clause.end)]
+                return undo_steps(self, at)
             case "off" if judged.sure and self._is_ordered_off(clause):
                 return [TurnStep("off", clause.start, clause.end)]
             case "keep" if judged.sure:
                 return keep_pointed(self, at)
+            case "keep":
+                return keep_told(self, at)
             case "change" | "end" if judged.likely and self.changes:
                 return self._change_steps(at)
             case "answer" if judged.sure:

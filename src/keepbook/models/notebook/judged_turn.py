@@ -16,8 +16,10 @@ EXPLICIT = ("withdraw", "never", "change", "undo")
 PERHAPS_TALK = 0.3
 """From which likelihood on a clause may be talk although it has the words of an order: "Note to self", "forget the oat
 milk" in a recipe."""
-UNHEARD, HEARD = 0.02, 0.5
+UNHEARD, HEARD = 0.02, 0.7
 """Where it may be talk: less of the order than the one, and it is none; less than the other, and it is asked about."""
+DOUBTED = 0.7
+"""From this doubt on an explicit order, too, is asked about: it may mean another line."""
 
 
 class JudgedTurn:
@@ -119,18 +121,24 @@ class ActJudgement:
 def judge_clause(clause: Clause, order: Order | None, bars: MoveBars, *, learned: bool) -> ActJudgement:
     """As learned; but an explicit order to take something back is one, unless the reader is sure that it is talk."""
     if order is not None and order.act in EXPLICIT and is_heard(clause, order, learned=learned):
-        return ActJudgement(order.act, sure=_has_more_than(HEARD, clause, order, learned=learned), likely=True)
+        sure = is_meant(clause, order, learned=learned) and not (learned and clause.move.unsure >= DOUBTED)
+        return ActJudgement(order.act, sure=sure, likely=True)
     if order is not None and not learned and order.act != "talk":
         return ActJudgement(order.act, sure=True, likely=True)
     act = clause.move.act
     chance = clause.move.acts[act]
-    careful = clause.move.unsure < bars.unsure_most
+    careful = clause.move.unsure < bars.unsure_most[act]
     return ActJudgement(act, chance >= bars.sure[act] and careful, chance >= bars.likely[act])
 
 
 def is_heard(clause: Clause, order: Order, *, learned: bool) -> bool:
     """Whether a clause with the words of an order is one at all, as the reader has it."""
     return _has_more_than(UNHEARD, clause, order, learned=learned)
+
+
+def is_meant(clause: Clause, order: Order, *, learned: bool) -> bool:
+    """Whether a clause with the words of an order surely is one: otherwise it is asked about."""
+    return _has_more_than(HEARD, clause, order, learned=learned)
 
 
 def _has_more_than(least: float, clause: Clause, order: Order, *, learned: bool) -> bool:

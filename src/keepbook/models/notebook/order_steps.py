@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from keepbook.book.text.topics import topics_named_in
-from keepbook.book.text.words import fold_text
-from keepbook.models.notebook.judged_turn import JudgedTurn
+from keepbook.book.text.sentences import sentences
+from keepbook.book.text.words import content_words, fold_text
+from keepbook.models.notebook.change import says_more_than_a_value
+from keepbook.models.notebook.judged_turn import JudgedTurn, is_meant
 from keepbook.models.notebook.lists.matters import has_words_of, lines_named, named_elsewhere, names_several, same_lines
 from keepbook.models.notebook.lists.orders import Order
-from keepbook.models.notebook.lists.topics import own_topic_in, topic_groups_of, topics_of
+from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of, topics_spoken_of
 from keepbook.models.notebook.quote import quotation
 from keepbook.models.notebook.read import Clause
 from keepbook.models.notebook.values import QuotedLine, Target, TurnStep
@@ -59,16 +60,43 @@ def _which(clause: Clause, lines: Sequence[Target], matter: str = "") -> TurnSte
 
 
 def _words_beside(turn: JudgedTurn, at: int, order: Order | None) -> TurnStep | None:
-    """ "Don't keep this": the statements of the same turn that it stands beside; behind what it points back at, those
-    before it."""
+    """ "Don't keep this": the words of its own sentence, else what it stands beside; nothing else that was said."""
     clause = turn.clauses[at]
     if clause.move.ahead < turn.bars.ahead_sure:
         return None
-    points_back = order is not None and not order.ahead
-    before, after = turn.clauses[:at], turn.clauses[at + 1 :]
-    beside = (before or after) if points_back else (after or before)
-    taken = tuple((turn.scene.turn.number, one.start, one.end) for one in beside)
+    if order is not None and order.ahead:
+        spans = [(order.start, max(order.rest_end, clause.end))]
+    elif clause.label == "hush":
+        spans = [(clause.start, clause.end)]
+    else:
+        beside = (turn.clauses[one] for one in _clauses_beside(turn, at, order))
+        spans = [(one.start, one.end) for one in beside]
+    taken = tuple((turn.scene.turn.number, start, end) for start, end in spans)
     return TurnStep("withdraw", clause.start, clause.end, withdrawn=taken) if taken else None
+
+
+def _clauses_beside(turn: JudgedTurn, at: int, order: Order | None) -> list[int]:
+    """The clauses that "don't keep this" stands beside: the sentence next to it, on the side that it points at, and
+    what goes on as something that is not to be kept. Behind what it points back at, those before it."""
+    before, after = list(range(at - 1, -1, -1)), list(range(at + 1, len(turn.clauses)))
+    pointed = turn.pointed_clauses(turn.clauses[at], turn.bars.point_sure)
+    points_back = order is not None and not order.ahead
+    if pointed:
+        points_back = pointed[0] < at
+    beside = (before or after) if points_back else (after or before)
+    near = {_sentence_of(turn, one) for one in [*beside[:1], *pointed]}
+    found = []
+    for one in beside:
+        if _sentence_of(turn, one) not in near and turn.clauses[one].label != "hush":
+            break
+        found.append(one)
+    return sorted(found)
+
+
+def _sentence_of(turn: JudgedTurn, at: int) -> int:
+    """The number of the sentence in which a clause begins."""
+    start = turn.clauses[at].start
+    return sum(begin <= start for begin, _ in sentences(turn.scene.turn.text))
 
 
 def _withdraw_said_last(turn: JudgedTurn, at: int) -> list[TurnStep]:
@@ -97,16 +125,30 @@ def _withdraw_step(
     return TurnStep("withdraw", clause.start, clause.end, targets=tuple(meant), withdrawn=tuple(taken), matter=matter)
 
 
+def undo_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
+    """What was done last is taken back; an order that names something else takes nothing back."""
+    clause = turn.clauses[at]
+    return [] if _names_something_earlier(turn, clause) else [TurnStep("undo", clause.start, clause.end)]
+
+
+def _names_something_earlier(turn: JudgedTurn, clause: Clause) -> bool:
+    """Whether an undo names what was spoken of before, and not in the person's last turn or the reply to it."""
+    earlier = [one.text for one in turn.scene.turns[:-1]]
+    last = {word for text in earlier[-2:] for word in content_words(text)}
+    known = {
+        word for text in [*earlier[:-2], *(one.content for one in turn.scene.targets)] for word in content_words(text)
+    }
+    named = set(content_words(clause.text))
+    return not named & last and bool(named & known)
+
+
 # Topics
 
 
 def never_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
     clause, judged = turn.clauses[at], turn.judged[at]
     order = turn.order_in(clause, "never")
-    if order is not None:
-        topics = topics_of(turn.matter_of(order))
-    else:
-        topics = tuple(topics_named_in(clause.text)) or own_topic_in(clause.text)
+    topics = topics_of(turn.matter_of(order)) if order is not None else topics_spoken_of(clause.text)
     if not topics or not judged.sure:
         return []
     ban = TurnStep("never", clause.start, clause.end, topics=topics)
@@ -129,7 +171,7 @@ def keep_named(turn: JudgedTurn, clause: Clause, order: Order) -> list[TurnStep]
         rest = replace(clause, start=order.rest_start, end=end, text=turn.scene.turn.text[order.rest_start : end])
         line = quotation(turn.scene, rest, ordered=True)
         if line is not None and turn.may_keep(line):
-            return [turn.keep_step(rest, line, sure=True)]
+            return [turn.keep_step(rest, line, sure=is_meant(clause, order, learned=turn.learned))]
     return []
 
 
@@ -149,7 +191,23 @@ def keep_pointed(turn: JudgedTurn, at: int) -> list[TurnStep]:
     if here:
         return turn.new_line(here[0], ordered=True)
     before = [one for one in range(at) if turn.states(one)]
-    return turn.new_line(before[-1], ordered=True) if before else []
+    return turn.new_line(before[-1], ordered=True) if before else keep_told(turn, at)
+
+
+def keep_told(turn: JudgedTurn, at: int) -> list[TurnStep]:
+    """ "Please keep: the exam is on 14 March": what an order tells in the same breath; where it is not sure to be one,
+    kept or offered like any statement."""
+    clause = turn.clauses[at]
+    if clause.verdict == "leave":
+        return []
+    head, _, told = clause.text.partition(":")
+    if told.strip():
+        clause = replace(clause, start=clause.start + len(head) + 1, text=told)
+    ordered = turn.judged[at].sure
+    line = quotation(turn.scene, clause, ordered=ordered)
+    if line is None or not turn.may_keep(line) or not says_more_than_a_value(line):
+        return []
+    return [turn.keep_step(clause, line, sure=ordered or (clause.verdict == "keep" and line.standing))]
 
 
 def _keep_said(turn: JudgedTurn, clause: Clause, one: Target) -> list[TurnStep]:

@@ -104,14 +104,14 @@ class MoveBars:
     mistake_sure: float
     ahead_sure: float
     own_sure: float
-    unsure_most: float
-    """From here on nothing is done without asking."""
+    unsure_most: Mapping[str, float]
+    """By act: from here on it is not done without asking. A ban that sweeps nothing may be less sure than an end."""
 
     def verdict(self, move: Move) -> MoveVerdict:
         """`done` if act and pointer are sure, `asked` if the act is likely and something is missing."""
         act = max(DEEDS, key=lambda name: move.acts[name])
         lines = self.lines_meant(move, act)
-        if move.acts[act] >= self.sure[act] and move.unsure < self.unsure_most and self._certain(move, act):
+        if move.acts[act] >= self.sure[act] and move.unsure < self.unsure_most[act] and self._certain(move, act):
             return MoveVerdict("done", act, lines)
         if move.acts[act] >= self.likely[act]:
             return MoveVerdict("asked", act, lines or self.lines_meant(move, act, self.point_likely))

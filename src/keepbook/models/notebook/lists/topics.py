@@ -3,7 +3,7 @@
 import re
 
 from keepbook.book.text.topics import group_named, topics_named_in
-from keepbook.book.text.words import STOP_WORDS, tokens, word_set
+from keepbook.book.text.words import STOP_WORDS, stem, tokens, word_set
 from keepbook.models.notebook.lists.kin import PEOPLE
 from keepbook.patterns import regex
 
@@ -16,6 +16,12 @@ _LEADS = word_set("""
 _WHOSE = word_set("my our his her their the a an mein meine meinen mi mis min mitt mine mon ma mes")
 """What a topic of the person's own keeps, so that it reads as it was said: "my ex"."""
 _TAILS = word_set("please ever again anymore at all thanks ok okay in any chat this now on from for good bitte igjen")
+_ABOUT = ("about", "regarding", "concerning", "on")
+_INSIDE = _WHOSE | word_set("of and or all any")
+"""Light words that may stand within what is named."""
+_NO_MATTER = frozenset(map(stem, word_set("""
+    put note keep kept save saved store stored write written record recorded go goes get gets come comes ever again
+""")))  # fmt: skip
 _OF_ONES_OWN = regex(r"\b(?:my|our)(?:\s[\w'’-]{1,30}){1,3}", re.IGNORECASE)
 _POINTS = word_set("it that this them those these everything anything all me")
 
@@ -28,6 +34,26 @@ def topics_of(matter: str) -> tuple[str, ...]:
     own = bare(matter, leads=_LEADS - _WHOSE)
     names = bare(own)
     return (own,) if len(names) > 1 and len(own) <= LONGEST and names.lower() not in _POINTS else ()
+
+
+def topics_spoken_of(text: str) -> tuple[str, ...]:
+    """The topics that a ban in other words than those of the lists names: a shipped group, else what stands behind
+    "about" ("And nothing about her office troubles, ever"), else what is called the person's own."""
+    groups = topics_named_in(text)
+    if groups:
+        return tuple(groups)
+    words = [word.strip("“”\"'()") for word in text.split()]
+    folded = [_first_token(word) for word in words]
+    at = next((folded.index(one) for one in _ABOUT if one in folded), len(words))
+    named: list[str] = []
+    for word in words[at + 1 :]:
+        token = _first_token(word)
+        if not token or stem(token) in _NO_MATTER or (token in STOP_WORDS and token not in _INSIDE):
+            break
+        named.append(word)
+        if word[-1] in ",.;:!?":
+            break
+    return topics_of(" ".join(named)) or own_topic_in(text)
 
 
 def topic_groups_of(matter: str) -> tuple[str, ...]:
