@@ -233,6 +233,19 @@ def test_an_answer_that_ended_a_line_is_undone_under_its_turn(
     assert alice.get(memory.id).valid_until is None
 
 
+def test_what_was_just_chosen_stays_with_its_undo_when_the_page_is_read_anew(
+    person: Page, alice: Any, talk: Any, decides: Any
+) -> None:
+    chat, _ = over_chat(alice, talk, decides)
+    held = opened_with_pencil_held(person, chat)
+    slip = person.locator("#exchange-1 .slip")
+    person.get_by_role("button", name="It is over").click()
+    expect(slip.locator(".slip-end")).to_contain_text("Done")
+    held.continue_()
+    expect(person.locator("#talk[data-unpencilled]")).to_have_count(0)
+    expect(slip.get_by_role("button", name="Undo")).to_be_visible()
+
+
 def test_a_line_is_changed_in_words_of_ones_own(client: TestClient, alice: Any, talk: Any, decides: Any) -> None:
     chat, memory = over_chat(alice, talk, decides)
     (asked,) = alice.proposals.list()

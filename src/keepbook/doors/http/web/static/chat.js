@@ -170,7 +170,8 @@ async function pencil() {
   if (!fresh || writing) return;
   const stay = !atEnd();
   const lines = Boolean(find(".line", fresh));
-  inPlace(all(".exchange, #chat-head, #given, #due", fresh));
+  const answered = piece => find(`#${piece.id} fieldset:disabled`); // what was just chosen stays, with its Undo
+  inPlace(all(".exchange, #chat-head, #given, #due", fresh).filter(piece => !answered(piece)));
   for (const keys of all("[data-of-lines]")) keys.hidden = !lines;
   talk.removeAttribute("data-unpencilled");
   if (!stay) toEnd();
