@@ -73,3 +73,14 @@ def test_what_is_not_in_the_book_is_said_so(kb: Keepbook, question: str, told: s
     alice.reindex()
     reply = say(kb, alice.threads.start(preset="general"), question)
     assert told in reply if told else "I have nothing about that." in reply
+
+
+def test_where_nothing_answers_the_nearest_line_is_shown_as_no_more(kb: Keepbook) -> None:
+    alice: Any = kb.book("alice")
+    for line in LINES:
+        alice.remember(line, force=True)
+    alice.reindex()
+    chat = alice.threads.start(preset="general")
+    told = say(kb, chat, "when is my dentist appointment?")
+    assert told.startswith("I have nothing about that. The nearest to it is “my dentist is Dr. Wu”.")
+    assert say(kb, chat, "which passport do I have?").startswith("I have nothing about that.\n")

@@ -6,7 +6,7 @@ offered is called so.
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from keepbook.book.memory.memories import Memory
@@ -29,6 +29,8 @@ VERY_LIKE = 0.6
 LEAST_REST = 0.2
 """How like the words that a line lacks must be to what it says beyond the question. What these floors give,
 `training/answer_floor.py` counts."""
+NEAREST_LIKE = 0.3
+"""From this likeness on a line that does not answer is shown as the nearest there is."""
 CHAT_FLOOR = {True: 0.45, False: 0.5}
 NEAR = 0.1
 """Hits so near the best are as good as it; the newest of them is told."""
@@ -62,6 +64,8 @@ class LookupResult:
     everything: bool = False
     disagreeing: frozenset[str] = frozenset()
     """Lines that may not both hold, by id: each is told with its day."""
+    nearest: Memory | None = None
+    """Where nothing answers: the line that comes nearest, said to be no more."""
 
     @property
     def empty(self) -> bool:
@@ -106,7 +110,19 @@ def find_answers(
     waiting = tuple(one for one in offered if _shares(question, one.content))
     quoted = tuple(hit for hit in turns if hit.relevance >= CHAT_FLOOR[sense is not None] and hit.role == "user")
     said = () if lines else quoted[:MOST]
-    return LookupResult(lines[:MOST], ended[:MOST], waiting, said, disagreeing=_disagreeing(lines[:MOST]))
+    found = LookupResult(lines[:MOST], ended[:MOST], waiting, said, disagreeing=_disagreeing(lines[:MOST]))
+    if found.empty:
+        return replace(found, nearest=_nearest(question, hits))
+    return found
+
+
+def _nearest(question: str, hits: Sequence[Hit]) -> Hit | None:
+    """The line that is most like a question which none answers; of those without a likeness, one with a word of it."""
+    asked = set(content_words(question)) - QUESTION_WORDS
+    near = [
+        hit for hit in hits if hit.current and (hit.likeness >= NEAREST_LIKE or asked & set(content_words(hit.content)))
+    ]
+    return max(near, key=lambda hit: (hit.likeness, hit.relevance), default=None)
 
 
 def _disagreeing(lines: Sequence[Hit]) -> frozenset[str]:
