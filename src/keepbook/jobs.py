@@ -24,6 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from logging import Logger
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,7 +48,7 @@ from keepbook.settings import Settings
 from keepbook.storage.backups import copy, ending
 from keepbook.storage.database import Database
 
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 ALIVE_EVERY = 60.0
 """So often a process says that it is alive, in seconds: five times before it counts as gone."""

@@ -24,8 +24,8 @@ try:
     from google.adk.memory.base_memory_service import SearchMemoryResponse
     from google.adk.memory.memory_entry import MemoryEntry
     from google.genai import types
-except ImportError as error:
-    raise missing_framework("Google ADK", package="google-adk") from error
+except ImportError as _missing:
+    raise missing_framework("Google ADK", package="google-adk") from _missing
 
 MOST = 10
 """Memories, and turns of chats, that a search answers with."""

@@ -159,8 +159,8 @@ class Database:
         self.clock = clock
         self._before_keeping = before_keeping
         self.allowance = allowance
-        self.tally = EventTally()
-        self.backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
+        self.tally: EventTally = EventTally()
+        self.backend: Backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
         # Also of a program that does not close its book: the last connection to a file empties the log into it.
         self._end = weakref.finalize(self, self.backend.close)
         self._open: OpenTransactions[Tx] = OpenTransactions()
@@ -170,8 +170,8 @@ class Database:
         follow_forks(self)
         try:
             with self._translating:
-                self.record = self.backend.prepare(extensions)
-            self.tables = table_set(self.record)
+                self.record: Record = self.backend.prepare(extensions)
+            self.tables: TableSet = table_set(self.record)
         except BaseException:
             self._end()
             raise

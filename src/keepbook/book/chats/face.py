@@ -17,12 +17,15 @@ from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.limits import clean_chat_mode
 from keepbook.book.ground.open_book import OpenBook, beside_memory
 from keepbook.book.ground.when import instant, later, read_moment, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
+from keepbook.book.memory.likeness.put_away import put_away_keys, refuse_forgotten, refuse_words
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
+from keepbook.book.owners.switches import Told
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords, turn_words
 from keepbook.book.text.indexes.words_behind import LETTERS_AT_ONCE
 from keepbook.book.text.topics import find_topics
@@ -81,9 +84,17 @@ def _moment(tx: Tx, at: Any) -> str:
 
 
 def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
-    """Refuse an agent that would close, rename, archive or trash a chat in which the person spoke."""
-    if not book.hand.is_person and person_spoke(tx, thread_id):
-        book.ask("chats.end")
+    """Refuse an agent that would close, rename, archive, restore or trash a chat in which the person spoke."""
+    if book.hand.is_person or not person_spoke(tx, thread_id):
+        return
+    if is_hidden(book, tx, threads.get_thread(tx, thread_id)):
+        raise threads.no_chat(thread_id)
+    book.ask("chats.end")
+
+
+def is_hidden(book: OpenBook, tx: Tx, thread: Thread) -> bool:
+    """Whether a program asks for what the person says in an incognito chat."""
+    return thread.incognito and book.hand.is_program and person_spoke(tx, thread.id)
 
 
 @explain_arguments
@@ -92,9 +103,9 @@ class Chat:
 
     def __init__(self, book: OpenBook, thread: Thread) -> None:
         self.book = book
-        self.id = thread.id
-        self.session = thread.session
-        self.agent = thread.agent
+        self.id: str = thread.id
+        self.session: str | None = thread.session
+        self.agent: str | None = thread.agent
 
     def __repr__(self) -> str:
         return f"<Chat {self.id} of {self.book.owner!r}>"
@@ -200,8 +211,6 @@ class Chat:
 
     def close(self, offline: bool = False) -> ClosingResult:
         """Read what is new for memories, once. The chat rests until something is said again."""
-        with self.book.reading() as (tx, _, _):
-            refuse_persons_chat(self.book, tx, self.id)
         closed: ClosingResult = self.book.close_thread(self.id, offline=offline)
         return closed
 
@@ -225,7 +234,7 @@ class Chats:
         """Begin a chat of our own. What stands on the person's screen, only they say."""
         if focus is not None and not self._book.hand.is_person:
             raise NotAllowed("what is on the person's screen only they say; record it as a turn", code="person_only")
-        return self._open(preset=preset, agent=agent, incognito=incognito, mode=mode, focus=focus)
+        return self._open(preset=preset, agent=agent, incognito=incognito, mode=clean_chat_mode(mode), focus=focus)
 
     def of_session(self, session: str, *, incognito: bool = False) -> Chat:
         """The chat of an outside agent's session. It is begun if there is none."""
@@ -233,15 +242,15 @@ class Chats:
 
     def _open(self, *, preset: str | None = None, **told: Any) -> Chat:
         with self._book.writing(preset) as (tx, chosen):
-            if not self._book.hand.is_person:
-                switches.refuse_topics(tx, "", (told.get("agent"),))
+            if told.get("agent"):
+                refuse_words(tx, self._book.origin, Told(labels=(told["agent"],)))
             owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
             return Chat(self._book, threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told))
 
     def get(self, thread_id: str) -> Chat:
         with self._book.reading() as (tx, _, _):
             thread = threads.get_thread(tx, thread_id)
-            if self._is_hidden(tx, thread):
+            if is_hidden(self._book, tx, thread):
                 raise threads.no_chat(thread_id)
             return Chat(self._book, thread)
 
@@ -249,11 +258,7 @@ class Chats:
         """The chats, the last touched first."""
         with self._book.reading() as (tx, _, _):
             found = threads.list_threads(tx, state=state, trash=trash, limit=limit)
-            return [thread for thread in found if not self._is_hidden(tx, thread)]
-
-    def _is_hidden(self, tx: Tx, thread: Thread) -> bool:
-        """Whether a program asks for what the person says in an incognito chat."""
-        return thread.incognito and self._book.hand.is_program and person_spoke(tx, thread.id)
+            return [thread for thread in found if not is_hidden(self._book, tx, thread)]
 
     def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
         if not self._book.hand.is_person:
@@ -263,7 +268,7 @@ class Chats:
             if by == "person" and self._book.origin.actor == "agent":
                 if threads.get_thread(tx, thread_id).titled_by == "person":
                     raise NotAllowed("the person named this chat; only they rename it", code="person_only")
-                switches.refuse_topics(tx, title)
+                refuse_words(tx, self._book.origin, Told(labels=(title,)))
                 by = "model"
             return threads.rename(tx, thread_id, title, by=by)
 
@@ -289,6 +294,7 @@ class Chats:
     def restore(self, thread_id: str) -> Thread:
         """Bring a chat back from the trash, with the memories that went there together with it; or from the archive."""
         with self._book.writing() as (tx, preset):
+            refuse_persons_chat(self._book, tx, thread_id)
             by_person, hours = self._book.hand.is_person, self._book.close_after_hours
             along = learned_memories.trashed_with_chat(tx, threads.get_thread(tx, thread_id))
             thread = threads.restore_thread(tx, thread_id, close_after_hours=hours, by_person=by_person)
@@ -299,6 +305,8 @@ class Chats:
     def learned(self, thread_id: str) -> Sequence[str]:
         """The ids of the memories that came out of a chat."""
         with self._book.reading() as (tx, _, _):
+            if is_hidden(self._book, tx, threads.get_thread(tx, thread_id)):
+                raise threads.no_chat(thread_id)
             return learned_memories.learned_from(tx, thread_id)
 
     def search(self, query: str, limit: int = 20) -> "Sequence[Snippet]":
@@ -371,12 +379,16 @@ class Journal:
         with self._book.reading() as (tx, _, _):
             text, never, sense = text_of(tx), switches.never_topics(tx), tx.sense
         switches.refuse_found(find_topics(text, never, sense))
+        put_away_keys(text)
         return text, never
 
     def _heed_topics(self, tx: Tx, note: Note, heeded: tuple[str, Sequence[str]] | None) -> None:
         """The same, of what has changed meanwhile; it is not stored then."""
-        if heeded is not None and heeded != (note.text, switches.never_topics(tx)):
-            switches.refuse_topics(tx, note.text)
+        if heeded is None:
+            return
+        if heeded != (note.text, switches.never_topics(tx)):
+            switches.refuse_topics(tx, Told(note.text))
+        refuse_forgotten(tx, self._book.origin, Told(note.text))
 
     def get(self, id: str) -> Note:
         with self._book.reading() as (tx, _, _):

@@ -180,7 +180,7 @@ def rename(tx: Tx, thread_id: str, title: str, *, by: str = "person") -> Thread:
     """Set the title of a chat. A title given by hand is never replaced by a model's, and one of a model's about a topic
     that is never to be kept is not set."""
     thread = get_thread(tx, thread_id)
-    if by != "person" and (thread.titled_by == "person" or switches.touched_topics(tx, title)):
+    if by != "person" and (thread.titled_by == "person" or switches.touched_topics(tx, switches.Told(labels=(title,)))):
         return thread
     return _set(tx, thread_id, title=clean_line(title, "title", 1, TITLE_LIMIT), titled_by=by)
 

@@ -15,6 +15,13 @@ TRASH_DAYS = 30
 MOST_QUESTION = 2000
 """So many letters a question has at most, at every door: who waits for an answer has not asked a book."""
 
+MODES = ("authoring", "coach", "ops")
+"""What a chat may be for."""
+
+MOST_LABELS = 32
+"""A memory has so many tags and so many pairs of metadata at most."""
+KEY_CHARS, VALUE_CHARS, TAG_CHARS = 64, 500, 64
+
 LARGEST = 2_000_000_000
 """More than a column of numbers holds, on either engine, is no number of ours."""
 _BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}
@@ -110,6 +117,13 @@ def clean_confidence(text: object) -> str:
     if text not in ("asserted", "inferred"):
         raise Invalid(f"confidence is 'asserted' or 'inferred', not {text!r}", field="confidence")
     return str(text)
+
+
+def clean_chat_mode(mode: object) -> str | None:
+    """What a chat is for; what a model is told for it stands in `models/prompt.py`."""
+    if mode is not None and mode not in MODES:
+        raise Invalid(f"mode is one of {', '.join(MODES)}, not {mode!r}"[:200], field="mode")
+    return None if mode is None else str(mode)
 
 
 def clean_share(number: object, field: str) -> float:

@@ -75,10 +75,11 @@ SAME = 0.0001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Memory):
-    """A memory that answers, how well (0 to 1), and why."""
+    """A memory that answers, how well (0 to 1), why, and how like the question it is by meaning."""
 
     relevance: float
     reasons: tuple[str, ...]
+    likeness: float = 0.0
 
 
 class RankedHit(NamedTuple):
@@ -184,7 +185,8 @@ def recall(
             *(() if one.current else ("not true now",)),
             *((f"time: {named.said}",) if named and one.timely else ()),
         )
-        hits.append(memory_to_json(one.held, now, preset) | {"relevance": one.relevance, "reasons": [*reasons]})
+        told = {"relevance": one.relevance, "reasons": [*reasons], "likeness": round(max(0.0, likeness), 2)}
+        hits.append(memory_to_json(one.held, now, preset) | told)
     return LazyValues(hits, _as_hit)
 
 
@@ -229,8 +231,7 @@ def recall_past(
     for id in ranked.keys() & past.keys():
         state, version = past[id].state, past[id].version
         current = is_valid_at(version.valid_from, version.valid_until, valid)
-        held = RankedHit(id, ranked[id][0], False, current, state.importance, version.recorded_at, past[id])
-        placed.append(held)
+        placed.append(RankedHit(id, ranked[id][0], False, current, state.importance, version.recorded_at, past[id]))
     hits = []
     for one in page_after(best_first(placed), cursor, limit):
         memory = one.held.to_json_fields(valid, preset)
@@ -303,11 +304,12 @@ def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Likeness | None
 
 class WordScores:
     """The scores of memories by the words of a question. `scores` are lower bounds, `slack` is the most that may be
-    missing, `full` the score of a memory with every word, including words that occur nowhere.
-
-    A memory with a rare term is a candidate; a commoner term is looked up only while there is room, and then only for
-    the candidates. `values` holds the weight of each term at each memory.
+    missing, `full` the score of a memory with every word, including words that occur nowhere. A memory with a rare term
+    is a candidate; a commoner term is looked up only while there is room, and then only for the candidates. `values`
+    holds the weight of each term at each memory.
     """
+
+    wanted: list[QueryTerm]
 
     def __init__(
         self,
@@ -350,7 +352,7 @@ class WordScores:
                 self._common.append(want.term)
                 common[want.asked] = max(common.get(want.asked, 0.0), want.idf * want.share)
         self.slack = sum(common.values())
-        self.scores = score_terms(self.wanted, self.values)
+        self.scores: dict[str, float] = score_terms(self.wanted, self.values)
 
     def settle(self, ids: Iterable[str]) -> None:
         """Look up the common terms for these memories."""

@@ -191,7 +191,7 @@ class Meaning:
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
         self._directions: BoundedCache[str, Floats] = BoundedCache(DIRECTIONS)
-        self.one_by_one = OneByOne(self)
+        self.one_by_one: OneByOne = OneByOne(self)
         self.topics: BoundedCache[str, tuple[str, ...]] = BoundedCache(OWNERS)
         """By owner, the topics never to be kept as they were last seen."""
 

@@ -196,7 +196,7 @@ class May:
 
     def __init__(self, operation: str, own: bool) -> None:
         self._operation, self._own = operation, own
-        self.reads = row_of(operation).scope == READ and operation not in KEYED
+        self.reads: bool = row_of(operation).scope == READ and operation not in KEYED
 
     def at_once(self, request: Request, body: bytes = b"", idempotency_key: str | None = None) -> Call:
         """The call, made in a worker thread: here the gate has left it to the route to authenticate the caller."""

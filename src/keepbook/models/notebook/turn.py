@@ -7,6 +7,7 @@ stored and nothing is done.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from logging import Logger
 
 from keepbook.book.book import Book
 from keepbook.book.chats import adding, threads
@@ -43,7 +44,7 @@ BEFORE_A_MODEL = ("withdraw", "never", "undo", "off", "erase")
 """What the engine itself does where a model answers: safe, sure and undoable."""
 NOTHING = Understood((), "en")
 
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
     turns = tuple(hit for hit in loaded.chat_hits if hit.thread_id != loaded.thread.id)
     return View(
         taken.deeds, loaded.hits, turns, loaded.latest, loaded.offered, asks=asks, language=taken.read.language,
-        unread=taken.read.unread, meaning=meaning is not None,
+        unread=taken.read.unread, sense=meaning,
         never=tuple(find_topics(text, loaded.chosen.never, meaning)) if loaded.chosen.never else (),
         topics=loaded.chosen.never, secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
         introduced=any(one.speaker == NOTEBOOK and says(one.text, "intro") for one in loaded.messages),

@@ -16,7 +16,6 @@ from keepbook.book.ground import due
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Origin, chain_head
-from keepbook.book.memory import labels
 from keepbook.book.memory.changes import Statement, remember, restore_memory, update
 from keepbook.book.memory.likeness.similar import find_alike
 from keepbook.book.memory.memories import Memory, find_row
@@ -35,6 +34,8 @@ from keepbook.book.upkeep.importers.incoming import (
     IncomingChat,
     IncomingMemory,
     LeftOut,
+    kept_metadata,
+    kept_tags,
     program_name,
 )
 from keepbook.book.upkeep.importers.known import KnownImport, LookedMemories, came_before, ids_taken_back
@@ -98,9 +99,9 @@ class ImportWriter:
         self._refused = list(incoming.refused)
         self.chats: dict[str, int] = {}
         self.grown: list[str] = []
-        self.letters = 0
+        self.letters: int = 0
         """How many characters came in."""
-        self.has_brought = False
+        self.has_brought: bool = False
         """Whether something came in with the last piece."""
 
     @property
@@ -246,7 +247,7 @@ class ImportWriter:
         return Statement(
             content, category=category and category[:40], subject=one.subject, scope=one.scope, summary=one.summary,
             body=one.body or body, importance=one.importance, valid_from=one.since, valid_until=one.until,
-            made_by=f"{self._source} {one.key}"[:200], force=True, tags=_tags(one), metadata=_metadata(one),
+            made_by=f"{self._source} {one.key}"[:200], force=True, tags=kept_tags(one), metadata=kept_metadata(one),
         )  # fmt: skip
 
     def _judge_by(self, never: tuple[str, ...]) -> None:
@@ -376,15 +377,3 @@ def _split_line_and_body(text: str, most: int) -> tuple[str, str | None]:
         return line, None
     cut = line[: most - 1].rsplit(" ", 1)[0] or line[: most - 1]
     return f"{cut}…", text
-
-
-def _tags(one: IncomingMemory) -> list[str] | None:
-    """As many as there is a place for; none keeps what is there."""
-    kept = dict.fromkeys(" ".join(tag.split())[: labels.TAG_CHARS] for tag in one.tags if tag.strip())
-    return list(kept)[: labels.MOST] or None
-
-
-def _metadata(one: IncomingMemory) -> dict[str, str] | None:
-    named = {" ".join(name.split()): value for name, value in one.metadata.items()}
-    fits = {name: value for name, value in named.items() if 1 <= len(name) <= labels.KEY_CHARS}
-    return {name: value[: labels.VALUE_CHARS] for name, value in list(fits.items())[: labels.MOST]} or None

@@ -40,7 +40,7 @@ from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL, problem_answers
 from keepbook.errors import Conflict
 
-router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route_class=FastRoute)
 
 ReadMemoriesCall = Annotated[Call, permitted_call("memories.read")]
 ReadingChats = Annotated[Call, permitted_call("chats.read")]

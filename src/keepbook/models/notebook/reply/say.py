@@ -159,8 +159,12 @@ def _question(deed: Deed, voice: Voice, first: int) -> str:
 
 def describe_answer(found: LookupResult, voice: Voice) -> str:
     """The result of a question, in words."""
+    if found.empty and found.everything:
+        return voice.say("empty")
+    if found.nearest is not None:
+        return f"{voice.say('nothing')} {voice.say('nearest', line=in_marks(found.nearest.content))}"
     if found.empty:
-        return voice.say("nothing") if not found.everything else voice.say("empty")
+        return voice.say("nothing")
     lines = []
     if found.lines:
         lines += [voice.say("book"), *(f"- {_with_day(one, found, voice)}" for one in found.lines)]

@@ -30,8 +30,8 @@ PHONE, NARROWEST = WIDTHS[-2:]
 AUDIT = (Path(__file__).parent / "audit.js").read_text(encoding="utf-8")
 WORDS = (Path(__file__).parent / "words.js").read_text(encoding="utf-8")
 AVOIDED = (
-    r"entry №|extract(ed|ion|s)?|entit(y|ies)|asserted|inferred|notebook|offline|OpenAI-compatible|valid (from|until)|"
-    r"in pencil|in ink|second looks?|conviction|deployments?|bars|are you sure"
+    r"entr(y|ies) №|extract(ed|ion|s)?|entit(y|ies)|asserted|inferred|notebook|offline|OpenAI-compatible|"
+    r"valid (from|until)|in pencil|in ink|second looks?|conviction|deployments?|bars|are you sure"
 )
 """Words that people stumbled over: a page says them more plainly."""
 FIGURES = r"ledger|categor(y|ies)|sources?|scores?|tokens?|UTC|proposals?|proposed|noted"
