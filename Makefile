@@ -62,7 +62,7 @@ check: setup ## Only the fast checks: ruff and mypy
 	@$(BIN)/mypy
 
 faults: setup ## Kill a thousand workers on each engine, and replay 500 blocks of each preset: an hour
-	@KILLS=1000 $(BIN)/python -m pytest tests/contracts/test_faults.py -s -n 0 $(ARGS)
+	@KILLS=1000 $(BIN)/python -m pytest tests/contracts/test_faults.py -v -rP -n 2 --dist worksteal $(ARGS)
 	@REPLAYS=500 $(BIN)/python -m pytest tests/book/memory/test_replay.py -n 0
 
 smoke: setup ## Talk to a real, very small model on this machine (minutes; not part of test)

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepbook.book.book import Book
-from keepbook.book.chats import threads, words_behind
+from keepbook.book.chats import threads
 from keepbook.book.ground import due
 from keepbook.book.ground.due import Due
 from keepbook.book.ground.limits import TRASH_DAYS
@@ -39,6 +39,8 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import proposals
 from keepbook.book.owners import owners
 from keepbook.book.owners.servers import Servers
+from keepbook.book.recall import rebuild
+from keepbook.book.text.indexes import words_behind
 from keepbook.book.upkeep import erase
 from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.extension import Extension, load_part
@@ -281,7 +283,10 @@ def _expire(book: Book, item: Due) -> bool:
 
 
 def _index(database: Database, book: Book, item: Due) -> bool:
-    """A chat whose words somebody was kept from writing."""
+    """A chat whose words somebody was kept from writing, or a whole book."""
+    if item.id == due.WHOLE:
+        rebuild.write_all_words(database, book.owner)
+        return True
     return words_behind.write_words(database, book.owner, item.id)
 
 

@@ -291,6 +291,11 @@ class Database:
         """Whether whoever asks is inside a transaction that writes."""
         return self._open.writing() is not None
 
+    @property
+    def all_wait(self) -> bool:
+        """Whether all owners wait while the book of one is written, as with a file that many programs may open."""
+        return self.backend.waits_for == "writer"
+
     def compact(self) -> list[str]:
         with self._translating:
             return self.backend.compact()

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import text
 
 from keepbook import Invalid, Keepbook, KeepbookError
-from keepbook.book.chats import face, words_behind
+from keepbook.book.chats import face
 from keepbook.book.chats.face import NewTurn
 from keepbook.book.ground import due
-from keepbook.book.text.indexes import turn_index
+from keepbook.book.text.indexes import turn_index, words_behind
 from keepbook.errors import Conflict
 from keepbook.settings import Settings
 

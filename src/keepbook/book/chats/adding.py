@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import insert
 
 from keepbook.book.chats.threads import MESSAGE_LIMIT, ROLES, Message, Thread, estimate, get_thread, to_message
-from keepbook.book.chats.words_behind import index_turns
 from keepbook.book.ground import due
 from keepbook.book.ground.limits import clean_optional, clean_text
 from keepbook.book.ground.when import later, stamp
 from keepbook.book.owners.allowance import room_for_text
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords
+from keepbook.book.text.indexes.words_behind import index_turns
 from keepbook.errors import Conflict, Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns

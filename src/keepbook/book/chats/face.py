@@ -16,7 +16,6 @@ from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
-from keepbook.book.chats.words_behind import LETTERS_AT_ONCE
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_chat_mode
 from keepbook.book.ground.open_book import OpenBook, beside_memory
@@ -28,6 +27,7 @@ from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
 from keepbook.book.owners.switches import Told
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords, turn_words
+from keepbook.book.text.indexes.words_behind import LETTERS_AT_ONCE
 from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.storage.database import Tx

@@ -5,18 +5,21 @@ import time
 PIECE_SECONDS = 0.2
 """So long one piece holds the owner's lock, and about so long the next is made ready before it begins."""
 GAP_SECONDS = 0.1
-"""At least so long the lock is free between two pieces: who waits for a file asks again only now and then."""
+"""So long the lock is free between two pieces, or as long as a shorter piece held it: who waits for a file asks again
+only now and then."""
 
 
 class Gaps:
     """Keeps the lock free between the pieces."""
 
     def __init__(self) -> None:
-        self._freed = float("-inf")
+        self._began = self._freed = float("-inf")
 
     def wait(self) -> None:
         """Wait until the next piece may begin."""
-        time.sleep(max(0.0, self._freed + GAP_SECONDS - time.perf_counter()))
+        gap = min(GAP_SECONDS, self._freed - self._began) if self._freed > self._began else 0.0
+        time.sleep(max(0.0, self._freed + gap - time.perf_counter()))
+        self._began = time.perf_counter()
 
     def freed(self) -> None:
         """A piece has ended."""

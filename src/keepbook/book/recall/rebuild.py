@@ -3,27 +3,42 @@
 Every memory and turn is analysed again and compared with its index, slice by slice. Only differences are written, a few
 at a time, so that nobody else waits long. If it is stopped, it may be run again; what is correct by then is only read.
 Texts that are written meanwhile are analysed the same way, so they are correct already.
+
+A restored book has no words, since no export holds them: a small one comes with them, another has them behind it, in
+pieces. A reminder says that they are missing; a sweep writes them for who was ended before.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, insert, literal, or_, select, tuple_
 
+from keepbook.book.ground import due
 from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.in_pieces import Gaps
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.when import stamp
 from keepbook.book.memory.labels import keys_of
 from keepbook.book.memory.memories import IN_STATE, IS_ACTIVE, indexed_text_of, state_name
 from keepbook.book.text.indexes.turn_index import turn_weights
 from keepbook.book.text.indexes.word_index import likeness_keys, put_away_key, term_weights
+from keepbook.book.text.indexes.words_behind import write_words
+from keepbook.errors import KeepbookError
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 from keepbook.storage.tables.memory import labels, likeness, memories, terms, versions
+
+log = get_logger("keepbook")
 
 SLICE = 5000
 """So many memories or turns are held against their index at once."""
 TOGETHER = 200
 """So many are put right in one transaction."""
+
+IN_A_PIECE = 40
+"""And so many where nothing is indexed yet."""
 
 IndexKey = tuple[str, int]
 """A memory and 0, or a chat and its turn."""
@@ -67,6 +82,50 @@ def rebuild(database: Database, owner: str, progress: Callable[[int], None] | No
                 progress(looked)
             after = end
     return mended
+
+
+def index_memories(database: Database, owner: str, gaps: Gaps) -> None:
+    """Write the index of all memories, as an import leaves them without one, in pieces."""
+    after: str | None = ""
+    while after is not None:
+        with database.read(owner) as tx:
+            query = select(memories.c.id).where(memories.c.owner == owner, memories.c.id > after)
+            ids = tx.conn.execute(query.order_by(memories.c.id).limit(IN_A_PIECE)).scalars().all()
+        keys = [(id, 0) for id in ids]
+        after = ids[-1] if ids else None
+        if keys:
+            gaps.wait()
+            with database.write(owner) as tx:
+                for kind in (_MEMORIES, _LABELS):
+                    _reindex(tx, kind, keys, {})
+            gaps.freed()
+
+
+def leave_words(tx: Tx) -> None:
+    """Let the words of this book be written once it is kept."""
+    due.remind(tx, due.INDEX, due.WHOLE, stamp(tx.clock()))
+    tx.afterwards.append(partial(_write_all_or_leave, owner=tx.owner))
+
+
+def _write_all_or_leave(database: Database, *, owner: str) -> None:
+    """The book is restored: what its words meet is no failure of that."""
+    try:
+        write_all_words(database, owner)
+    except KeepbookError as error:
+        log.warning("words of a restored book wait for a sweep: %s", error.code)
+
+
+def write_all_words(database: Database, owner: str) -> None:
+    """Write the words of all that a book says, where there are none yet."""
+    gaps = Gaps()
+    index_memories(database, owner, gaps)
+    with database.read(owner) as tx:
+        chats = tx.conn.execute(select(threads.c.id).where(threads.c.owner == owner).order_by(threads.c.id))
+        ids = chats.scalars().all()
+    for id in ids:
+        write_words(database, owner, id, gaps)
+    with database.write(owner) as tx:
+        due.cancel(tx, due.INDEX, due.WHOLE)
 
 
 def _reindex(tx: Tx, kind: IndexKind, keys: Sequence[IndexKey], does: dict[IndexKey, WordWeights]) -> None:

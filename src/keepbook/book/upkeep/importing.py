@@ -240,8 +240,12 @@ def _import_ours(book: OpenBook, lines: Sequence[tuple[int, str]], *, merge: boo
         if dry_run:
             with book.reading() as (tx, _, _):
                 return replace(rehearse_restore(tx, book.extensions, ours), dry_run=True)
+        rehearsed = ours.is_large and book._database.all_wait and not book._is_writing
+        if rehearsed:  # in memory, by the same engine: while it is proved nobody waits
+            with book.reading() as (tx, _, _):
+                rehearse_restore(tx, book.extensions, ours)
         with book.writing() as (tx, _):  # a restored book is the book that it was: all at once
-            return restore(tx, ours)
+            return restore(tx, ours, rehearsed=rehearsed)
     except KeepbookError as error:
         if error.code in ("guard", "refused"):  # the database would not have it
             raise altered_file(error.message) from error

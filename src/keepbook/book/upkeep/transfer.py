@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, bindparam, insert, literal_column, select, union_all, update
 
+from keepbook.book.ground import due
 from keepbook.book.ledger import batch
 from keepbook.book.ledger import ledger as chain
 from keepbook.book.ledger.chain import walk_chain
@@ -36,6 +37,7 @@ from keepbook.book.memory.memories import (
     state_name,
 )
 from keepbook.book.owners.authority import ALONE, Actor
+from keepbook.book.recall.rebuild import leave_words
 from keepbook.book.text.indexes.turn_index import INDEXED, put_turns
 from keepbook.book.text.indexes.word_index import mark_put_away, put_words
 from keepbook.book.text.words import fold_text
@@ -60,7 +62,7 @@ from keepbook.extension import Extension
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.extension_rows import Put, put_extension_rows
-from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables import WHOLE_BOOK, TableSet
 from keepbook.storage.tables.cover import covers, mends, seals, touched
 from keepbook.storage.tables.ledger import ledger, owners
@@ -74,17 +76,19 @@ from keepbook.storage.tables.memory import (
     memories,
     versions,
 )
+from keepbook.storage.tables.upkeep import due as reminders
 from keepbook.storage.tables.upkeep import loads, tokens
+
+SMALL_LINES, SMALL_LETTERS = 300, 100_000
+"""A file that is larger is restored with its words behind it, and where all wait for one it is rehearsed before."""
 
 
 @cache
 def _rows(table: Table) -> Select[Any]:
-    return (
-        select(*(column for column in table.c if column.name != "owner"))
-        .where(table.c.owner == bindparam("of"))
-        .order_by(*table.primary_key.columns)
-        .execution_options(yield_per=1000)
-    )
+    rows = select(*(column for column in table.c if column.name != "owner")).where(table.c.owner == bindparam("of"))
+    if table is reminders:
+        rows = rows.where(table.c.work != due.INDEX)  # who restores it writes all words
+    return rows.order_by(*table.primary_key.columns).execution_options(yield_per=1000)
 
 
 @cache
@@ -133,6 +137,11 @@ class OurFile:
     found: Mapping[str, list[Any]]
     lines: Sequence[str]
 
+    @property
+    def is_large(self) -> bool:
+        """Whether others would wait long while it is restored in one go."""
+        return len(self.lines) > SMALL_LINES or sum(map(len, self.lines)) > SMALL_LETTERS
+
 
 def read_ours(tables: TableSet, numbered: Sequence[tuple[int, str]], hand: Actor = ALONE["person"]) -> OurFile:
     """Read one of our files and check it by itself, while no book is locked. `hand` is the actor who imports."""
@@ -144,10 +153,10 @@ def read_ours(tables: TableSet, numbered: Sequence[tuple[int, str]], hand: Actor
         return OurFile(found, respell_lines(ours, tables))
 
 
-def restore(tx: Tx, ours: OurFile) -> Imported:
-    """Restore one of our files into an empty book."""
+def restore(tx: Tx, ours: OurFile, *, rehearsed: bool = False) -> Imported:
+    """Restore one of our files into an empty book. What was `rehearsed` on the same engine is not proved again."""
     with _altered():
-        restored = _restore(tx, ours.found, ours.lines)
+        restored = _restore(tx, ours, rehearsed=rehearsed)
         return replace(restored, to_arm=tuple(name for _, after in upkeep_hooks("after_restore") for name in after(tx)))
 
 
@@ -159,7 +168,9 @@ def rehearse_restore(tx: Tx, extensions: Sequence[Extension], ours: OurFile) -> 
     rehearsal = Database(":memory:", tx.clock, extensions=extensions)
     try:
         with rehearsal.write(tx.owner) as there:
-            return restore(there, ours)
+            restored = restore(there, ours)
+            there.afterwards.clear()  # nobody searches it
+            return restored
     finally:
         rehearsal.close()
 
@@ -173,9 +184,10 @@ def _altered() -> Iterator[None]:
         raise altered_file(f"{type(error).__name__}: {error}") from error
 
 
-def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Imported:
+def _restore(tx: Tx, ours: OurFile, *, rehearsed: bool) -> Imported:
     """Into an empty book; the same file again changes nothing."""
-    if (same := _same_or_empty(tx, OurFile(found, lines))) is not None:
+    found, lines = ours.found, ours.lines
+    if (same := _same_or_empty(tx, ours)) is not None:
         return same
     if chain.chain_head(tx).link:  # of the owner's settings and tokens alone: the file's chain takes its place
         tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": "", "event": 0})
@@ -183,14 +195,18 @@ def _restore(tx: Tx, found: Mapping[str, list[Any]], lines: Sequence[str]) -> Im
     _replay(tx, found)
     if json.loads(lines[0])["format"] != BEFORE_COVERS:
         forget_touched(tx)
-        if list(export_lines(tx)) != lines:
+        if not rehearsed and list(export_lines(tx)) != lines:
             raise altered_file("restored, it would read differently")
     else:
         batch.seal_all(tx)
     _touch_tokens(tx)
     cover(tx)
-    if not (result := verify(tx)).ok:
+    if not rehearsed and not (result := verify(tx)).ok:
         raise altered_file(f"{result.where}: {result.why}")
+    if ours.is_large:
+        leave_words(tx)
+    else:
+        _index(tx, found)
     return Imported(len(found["memory"]))
 
 
@@ -337,7 +353,6 @@ def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
         put(tx.tables.exported[kind], found[kind])
     put_extension_rows(tx, found, put)
     put(loads, found["load"])
-    _index(tx, found)
     tx.head = tx.own_preset = None
 
 
@@ -390,8 +405,8 @@ def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] |
             "subject_key": after["subject"] and fold_text(after["subject"]),
         }
     if entry["before"] is None:
-        tx.conn.execute(insert(table), {"owner": tx.owner, **columns})
+        _putting(table).run(tx.conn, {"owner": tx.owner, **columns})
     if version is not None:
-        tx.conn.execute(insert(versions), {"owner": tx.owner, **version, "retired_at": None})
+        _putting(versions).run(tx.conn, {"owner": tx.owner, **version, "retired_at": None})
     if entry["before"] is not None:
-        tx.conn.execute(update(table).where(table.c.owner == tx.owner, table.c.id == columns["id"]).values(columns))
+        set_columns(tx.conn, table, {"owner": tx.owner, "id": columns["id"]}, columns)

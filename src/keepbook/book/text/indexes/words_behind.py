@@ -51,13 +51,16 @@ def _write_or_leave(database: Database, *, owner: str, thread_id: str) -> None:
         log.warning("words of a chat wait for a sweep: %s", error.code)
 
 
-def write_words(database: Database, owner: str, thread_id: str) -> bool:
+def write_words(database: Database, owner: str, thread_id: str, gaps: Gaps | None = None) -> bool:
     """Write the words of all turns of a chat that have none; says whether there were any."""
-    gaps, after, any_missed = Gaps(), 0, False
+    gaps, after, any_missed = gaps or Gaps(), 0, False
     while True:
         with database.read(owner) as tx:
             missing = _without_words(tx, thread_id, after, TURNS_IN_A_PIECE)
+            is_reminded = due.reminded_at(tx, due.INDEX, thread_id) is not None
         piece, words = _fill_piece(missing)
+        if not piece and not is_reminded:
+            return any_missed
         gaps.wait()
         with database.write(owner) as tx:
             if not piece:
