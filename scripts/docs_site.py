@@ -9,6 +9,7 @@ made under `build/docs`. A link that leads nowhere, or a page that nobody links,
 import dataclasses
 import inspect
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -25,6 +26,9 @@ from keepbook.book.owners.spending import Spending
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, PAGES, SITE = ROOT / "docs", ROOT / "build" / "docs", ROOT / "build" / "site"
 SETTINGS = ROOT / "build" / "mkdocs.json"  # JSON is YAML
+ADDRESS = os.environ.get("DOCS_ADDRESS", "").rstrip("/")
+"""Where the site will be, if that is known: its pages name themselves by it, and a README that is read elsewhere finds
+pictures and pages there (`scripts/packages.py`)."""
 BUILD: list[Any] = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file"]
 BESIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """What stands beside `docs/` and belongs on the site."""
@@ -53,6 +57,15 @@ def page(text: str) -> str:
     for name, here in BESIDE.items():
         text = text.replace(f"../{name}", here)
     return re.sub(r"\]\(docs/", "](", text).replace("](README.md", "](index.md")
+
+
+def readme_for_elsewhere(text: str, address: str) -> str:
+    """The README as a registry shows it: its pictures and links are those of the site."""
+    text = re.sub(r"\]\(docs/README\.md(#[\w-]+)?\)", rf"]({address}/index.html\1)", text)
+    for name, here in BESIDE.items():
+        text = text.replace(f"]({name})", f"]({address}/{here.removesuffix('.md')}.html)")
+    text = re.sub(r"\]\(docs/([\w/-]+)\.md(#[\w-]+)?\)", rf"]({address}/\1.html\2)", text)
+    return re.sub(r"\]\(docs/", f"]({address}/", text)
 
 
 def contents(front: str) -> list[Any]:
@@ -174,6 +187,7 @@ def _table(explained: dict[str, str]) -> list[str]:
 def settings(front: str) -> dict[str, Any]:
     return {
         "site_name": "Keepbook",
+        "site_url": f"{ADDRESS}/" if ADDRESS else "",
         "docs_dir": str(PAGES),
         "site_dir": str(SITE),
         "use_directory_urls": False,  # a folder on a disk is a site too

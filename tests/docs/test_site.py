@@ -122,3 +122,13 @@ def test_a_block_that_does_not_run_says_why(script: ModuleType) -> None:
     assert script.page("```json file=a.json\n{}\n```") == '```json title="a.json"\n{}\n```'
     assert script.page("```python\nx\n```") == "```python\nx\n```"
     assert sys.executable in map(str, script.BUILD)
+
+
+def test_a_readme_that_is_read_elsewhere_finds_its_pictures_on_the_site(script: ModuleType, site: Path) -> None:
+    told = script.readme_for_elsewhere((ROOT / "README.md").read_text(encoding="utf-8"), "https://docs.example.org")
+    places = [place.partition("#")[0] for place in re.findall(r"\]\(([^)]+)\)", told)]
+    here = [place.removeprefix("https://docs.example.org/") for place in places if "docs.example.org" in place]
+    assert "pictures/chat.png" in here
+    assert "contributing.html" in here
+    assert not [place for place in places if not place.startswith("https://")]
+    assert not [place for place in here if not (site / place).is_file()]
