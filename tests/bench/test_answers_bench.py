@@ -96,7 +96,7 @@ class ScriptedModel:
 def run_bench(
     model: ScriptedModel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **asked: Any
 ) -> tuple[bool, dict[str, Any]]:
-    monkeypatch.setattr(answer_run, "able_model", lambda _models, _name, _field: model)
+    monkeypatch.setattr(answer_run, "able_model", lambda _models, _name: model)
     is_whole = answer_run.main(AnswerRun(**asked), SETTINGS, json=True)
     return is_whole, json.loads(capsys.readouterr().out)
 
@@ -281,6 +281,20 @@ def test_the_notebook_can_neither_read_nor_judge(sessions: Path, tmp_path: Path)
     run = AnswerRun(data=str(sessions), out=tmp_path / "out")
     with pytest.raises(Invalid, match="--model"):
         answer_run.main(run, Settings(embedder="none", model="offline"), json=True)
+
+
+def test_without_a_model_what_others_answered_and_judged_is_told(
+    sessions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    run_bench(ScriptedModel(), monkeypatch, capsys, data=str(sessions), out=out, ways=("keepbook",))
+    monkeypatch.undo()
+    offline = Settings(embedder="none", model="offline")
+    assert answer_run.main(AnswerRun(data=None, out=out), offline, json=True)
+    assert '"verdicts": 2' in capsys.readouterr().out
+    (out / "answers.jsonl").write_text('{"id": "q1", "way": "keepbook", "answer": "Otter"}\n', encoding="utf-8")
+    with pytest.raises(Invalid, match="--model"):
+        answer_run.main(AnswerRun(data=None, out=out), offline, json=True)
 
 
 def test_intervals_hold_the_score_and_pairs_cancel_what_is_equal() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from keepbook.app import Keepbook
 from keepbook.bench.answers.answer_report import AnswerScore, answer_table, read_scores, report
 from keepbook.bench.answers.answer_sets import AnswerCase, JudgedQuestion, read_cases
-from keepbook.bench.answers.model_stages import StageWork, able_model, make_answers, make_verdicts
+from keepbook.bench.answers.model_stages import StageWork, able_model, make_answers, make_verdicts, refuse_notebook
 from keepbook.bench.answers.question_contexts import WAYS, AskingClock, ContextLimits, make_contexts
 from keepbook.bench.answers.stage_files import LineKey, StageFile, existing_stage
 from keepbook.errors import NotFound
@@ -74,17 +74,20 @@ def main(run: AnswerRun, settings: Settings, json: bool) -> bool:
     clock, last = AskingClock(), STAGES.index(run.until)
     works = []
     with closing(Keepbook(run.place, settings=settings, clock=clock)) as kb:
-        reader = able_model(kb.models, run.model, "model") if last >= 1 else None
-        judge = able_model(kb.models, run.judge or run.model, "judge") if last >= 2 else None
+        reader, judge = able_model(kb.models, run.model), able_model(kb.models, run.judge or run.model)
+        if last >= 1 and reader is None and not len(answers):
+            refuse_notebook("model")
+        if last >= 2 and judge is None and not len(verdicts):
+            refuse_notebook("judge")
         if run.data is not None:
             cases = chosen_cases(read_cases(run.data), run.half, run.questions)
             for name in make_contexts(kb, clock, cases, stored, contexts, run.ways, run.limits):
                 print(f"{name}: {len(contexts)} contexts", file=sys.stderr)
     if not len(contexts):
         raise NotFound(f"there are no contexts in {contexts.path}; name the data with --data PATH", field="data")
-    if reader is not None:
+    if last >= 1:
         works.append(make_answers(contexts, answers, reader, run.at_once))
-    if judge is not None:
+    if last >= 2:
         works.append(make_verdicts(contexts, answers, verdicts, judge, run.at_once))
     told = report(contexts, answers, verdicts, stored, run.place.stat().st_size, against=_earlier(run.against))
     print(json_module.dumps(told) if json else "\n".join(answer_table(told)))

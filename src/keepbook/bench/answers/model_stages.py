@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from keepbook.bench.answers.stage_files import StageFile, mark_of_text
 from keepbook.errors import Invalid, ModelFailed
@@ -103,12 +103,16 @@ def parse_points(text: str, many: int, allowed: Sequence[float]) -> list[float] 
     return None
 
 
-def able_model(models: Models, name: str | None, field: str) -> Model:
-    """The model of that name; the notebook cannot read passages, nor judge."""
+def able_model(models: Models, name: str | None) -> Model | None:
+    """The model of that name; None for the notebook, which cannot read passages, nor judge."""
     model = models.named(name)
     if model is models.offline:
-        raise Invalid(f"--{field} names a model that can read, like openai:NAME: the notebook is none", field=field)
+        return None
     return model
+
+
+def refuse_notebook(field: str) -> NoReturn:
+    raise Invalid(f"--{field} names a model that can read, like openai:NAME: the notebook is none", field=field)
 
 
 # The stages
@@ -123,10 +127,11 @@ async def ask_model(model: Model, system: str, text: str, form: PointsForm | Non
     raise ModelFailed(f"the model {model.name} ended without an answer", cause="garbage")
 
 
-def make_answers(contexts: StageFile, answers: StageFile, model: Model, at_once: int) -> StageWork:
-    """The answers that are not there, or were made from another context."""
+def make_answers(contexts: StageFile, answers: StageFile, model: Model | None, at_once: int) -> StageWork:
+    """The answers that are not there, or were made from another context. Where all are there no model is needed."""
 
     async def answer(context: dict[str, Any], work: StageWork) -> None:
+        assert model is not None  # see is_due
         text, usage = await ask_model(model, READER, reader_prompt(context))
         work.made += 1
         answers.add(
@@ -138,17 +143,21 @@ def make_answers(contexts: StageFile, answers: StageFile, model: Model, at_once:
 
     def is_due(context: dict[str, Any]) -> bool:
         known = answers.get((context["id"], context["way"]))
-        return known is None or known.get("seen", mark_of_text(context["context"])) != mark_of_text(context["context"])
+        due = known is None or known.get("seen", mark_of_text(context["context"])) != mark_of_text(context["context"])
+        if due and model is None:
+            refuse_notebook("model")
+        return due
 
     return _run_stage(contexts, is_due, answer, at_once)
 
 
 def make_verdicts(
-    contexts: StageFile, answers: StageFile, verdicts: StageFile, model: Model, at_once: int
+    contexts: StageFile, answers: StageFile, verdicts: StageFile, model: Model | None, at_once: int
 ) -> StageWork:
-    """The verdicts that are not there, or were given on another answer."""
+    """The verdicts that are not there, or were given on another answer. Where all are there no model is needed."""
 
     async def judge(context: dict[str, Any], work: StageWork) -> None:
+        assert model is not None  # see is_due
         key = context["id"], context["way"]
         known = answers.get(key)
         assert known is not None  # see is_due
@@ -171,7 +180,10 @@ def make_verdicts(
         answer, known = answers.get(key), verdicts.get(key)
         if answer is None:
             return False
-        return known is None or known.get("seen", mark_of_text(answer["answer"])) != mark_of_text(answer["answer"])
+        due = known is None or known.get("seen", mark_of_text(answer["answer"])) != mark_of_text(answer["answer"])
+        if due and model is None:
+            refuse_notebook("judge")
+        return due
 
     return _run_stage(contexts, is_due, judge, at_once)
 

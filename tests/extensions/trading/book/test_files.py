@@ -18,6 +18,7 @@ from tests.extensions.trading.floor import POSITIONS, TRADES, floor
 
 from keepbook import Invalid, NotAllowed
 from keepbook.book.ground.when import instant, stamp
+from keepbook.book.upkeep.reading_apart import SMALL
 from keepbook.extensions.trading.book import files
 from keepbook.extensions.trading.book.face import Trading
 from keepbook.extensions.trading.book.files import Layout, Times, read_rows
@@ -131,6 +132,22 @@ def test_a_broken_parquet_file_is_refused(kb: Any, tmp_path: Path) -> None:
     path.write_bytes(b"PAR1 and then nothing of the kind" * 10)
     with pytest.raises(Invalid, match="broken Parquet"):
         kb.market.load(path)
+
+
+def test_rows_come_from_another_process_as_they_would_here(tmp_path: Path) -> None:
+    """Good ones many at a time, by columns; a wrong one between them keeps its place."""
+    lines = [json.dumps(["2026-01-05", 1, 2.5, None, "4", 5.0][:width]) + "\n" for width in (6, 5, 6)]
+    lines.insert(1, "[1, 2\n")
+    lines.append("no JSON\n")
+    path = tmp_path / "bars.jsonl"
+    path.write_text("".join(lines) + "\n" * SMALL, encoding="utf-8")
+    told = {"symbol": "ETH/USDT", "timeframe": "1d"}
+    here, apart = list(read_rows(lines, LAYOUT, told)), list(read_rows(path, LAYOUT, told))
+    assert [place for place, _ in apart] == [1, 2, 3, 4, 5]
+    assert [str(row) if isinstance(row, Invalid) else row for _, row in apart] == [
+        str(row) if isinstance(row, Invalid) else row for _, row in here
+    ]
+    assert [isinstance(row, Invalid) for _, row in apart] == [False, True, False, False, True]
 
 
 # --- text ------------------------------------------------------------------------------------------------

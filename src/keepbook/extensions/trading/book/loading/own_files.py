@@ -38,7 +38,7 @@ from keepbook.extensions.trading.tables import trades as trade_rows
 from keepbook.storage.bulk_rows import KeptCounts, RowValues
 from keepbook.storage.database import Tx
 
-ID, PLACE = TRADES.columns.index("id"), len(TRADES.columns)
+ID = TRADES.columns.index("id")
 
 
 class TradeFileLoad:
@@ -61,7 +61,7 @@ class TradeFileLoad:
         self._waiting: dict[RowValues, tuple[RowValues, int, Twin]] = {}
         """Rows that may be corrections, by the key of the trade that is there."""
 
-    def to_row(self, told: RowValues) -> RowValues:
+    def to_row(self, told: RowValues, place: int) -> RowValues:
         row = row_to_trade(self.book.owner, told, self._times, self._words, self._find)
         reason, is_old = self._checked.get((row[1], row[4])) or self._check(row[1], row[4])
         if reason:
@@ -73,7 +73,7 @@ class TradeFileLoad:
         if nth > 1:
             row = (*row[:3], f"{row[3]}#{nth}", *row[4:])
         if is_old:
-            self._without_id[row[: former.KEY]] = told[PLACE]
+            self._without_id[row[: former.KEY]] = place
         return row
 
     def _check(self, place: str, symbol: str) -> tuple[str, bool]:
@@ -102,6 +102,8 @@ class TradeFileLoad:
 
     def _without_corrections(self, tx: Tx, rows: list[RowValues]) -> list[RowValues]:
         """The rows that are no corrections of what is there; the others wait for the end of the file."""
+        if not (self._without_id or self._waiting):
+            return rows
         keys = {row[: former.KEY] for row in rows}
         back = [self._waiting.pop(key)[0] for key in keys & self._waiting.keys()]  # told again as it is: another trade
         asked = [row for row in rows if row[: former.KEY] in self._without_id]

@@ -306,7 +306,7 @@ def bars_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> Iterator[Ro
 
 def timeframes(conn: Connection, symbol: str) -> list[str]:
     """The timeframes of a symbol, the finest first."""
-    found = conn.execute(_TIMEFRAMES, {"symbol": sought(symbol)}).scalars()
+    found = [name for (name,) in _TIMEFRAMES.tuples(conn, {"symbol": sought(symbol)})]
     return sorted(found, key=lambda name: (seconds(name), name))
 
 
@@ -352,7 +352,7 @@ def _steps(column: ColumnElement[str], *within: ColumnElement[bool]) -> Select[s
 GOODS = Goods("bars", BatchTables(bars, former_bars, _bar_bytes), bars_in_place_of, _spans, BulkRows(bars))
 _FIGURES = [bars.c[name] for name in COLUMNS]
 _SYMBOLS = _steps(bars.c.symbol)
-_TIMEFRAMES = _steps(bars.c.timeframe, bars.c.symbol == bindparam("symbol"))
+_TIMEFRAMES = PreparedStatement(_steps(bars.c.timeframe, bars.c.symbol == bindparam("symbol")))
 # A month may be three days longer than the shortest, so that of months the last one begun may not be over.
 _CLOSES = PreparedStatement(
     select(bars.c.time, bars.c.open, bars.c.high, bars.c.low, bars.c.close)

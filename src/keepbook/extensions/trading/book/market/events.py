@@ -212,8 +212,7 @@ def earlier_event_times(conn: Connection, kind: str, symbol: str, before: str, k
 
 def _former(conn: Connection, known_at: str) -> dict[str, Event]:
     """The events that were corrected after an instant, as they stood at it."""
-    query = select(former_events).where(former_events.c.until > known_at).order_by(former_events.c.until.desc())
-    return {row.id: _to_event(row) for row in conn.execute(query)}
+    return {row.id: _to_event(row) for row in _FORMER.rows(conn, {"known_at": known_at})}
 
 
 def strays(conn: Connection) -> Iterator[str]:
@@ -237,6 +236,9 @@ GOODS = Goods(
 )
 _LINK = ("the_symbol", "the_kind", "the_time", "the_event_id")
 _UNLINK = delete(event_symbols).where(*(event_symbols.c[name[4:]] == bindparam(name) for name in _LINK))
+_FORMER = PreparedStatement(
+    select(former_events).where(former_events.c.until > bindparam("known_at")).order_by(former_events.c.until.desc())
+)
 _NAMES = ("name_1", "name_2", "name_3", "name_4")
 _EARLIER = PreparedStatement(
     select(event_symbols.c.time, event_symbols.c.event_id)
