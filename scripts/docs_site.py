@@ -7,6 +7,7 @@ made under `build/docs`. A link that leads nowhere, or a page that nobody links,
 """
 
 import dataclasses
+import functools
 import inspect
 import json
 import os
@@ -37,6 +38,8 @@ _FENCE = re.compile(r"^```(?P<language>\w+)(?P<marks> [^\n`]+)$", re.MULTILINE)
 _ITEM = re.compile(r"\[(?P<title>[^\]]+)\]\((?P<page>[^)#]+\.md)\)")
 ROOMS: dict[str, type] = {"book.threads": Chats, "a chat": Chat, "book.notes": Journal, "book.spending": Spending}
 """What hangs on a book and is called often."""
+_NAMED = re.compile(r"[.`](\w+)")
+"""A name as a page writes it: `kb.sweep()`, or alone."""
 _EXPLAINED = re.compile(r"(?P<name>[a-z_]+): (?P<words>.+)")
 """A line of a docstring that explains a parameter; a paragraph of such lines becomes a table."""
 
@@ -119,9 +122,21 @@ def _told(name: str, thing: Any, level: int) -> list[str]:
 def _methods(thing: type) -> list[str]:
     lines = []
     for name, each in inspect.getmembers(thing, inspect.isfunction):
-        if not name.startswith("_") and each.__module__.startswith("keepbook."):
+        is_ours = not name.startswith("_") and each.__module__.startswith("keepbook.")
+        if is_ours and not _is_for_the_house(thing, name):
             lines += [f"### `{thing.__name__}.{name}`", "", *_signed(name, each), *_words(each)]
     return lines
+
+
+def _is_for_the_house(thing: type, name: str) -> bool:
+    """Of an installation, what no page names is for our own doors and jobs."""
+    return thing in (keepbook.Keepbook, keepbook.AsyncKeepbook) and name not in _named_on_pages()
+
+
+@functools.cache
+def _named_on_pages() -> frozenset[str]:
+    pages = [page for page in DOCS.rglob("*.md") if page.parent.name != "decisions"]
+    return frozenset(name for page in pages for name in _NAMED.findall(page.read_text(encoding="utf-8")))
 
 
 def _signed(name: str, thing: Any) -> list[str]:

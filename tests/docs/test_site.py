@@ -102,6 +102,8 @@ def test_the_reference_has_every_public_name_and_every_method_of_a_book(script: 
     assert all(f"## `{name}`" in told for name in keepbook.__all__)
     assert all(f"### `Book.{name}`" in told for name in ("remember", "recall", "import_", "undo", "inject"))
     assert "remember(\n    content: str,\n    *,\n" in told
+    assert all(f"### `Keepbook.{name}`" in told for name in ("book", "close", "import_from", "sweep", "talk"))
+    assert "perform_errand" not in told, "what only the house calls"
 
 
 def test_the_reference_explains_every_argument_of_a_method_in_a_table(script: ModuleType) -> None:
