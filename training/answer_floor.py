@@ -26,7 +26,7 @@ def count_answers(path: Path, embedder: str) -> Counter[str]:
             for one in row["questions"]:
                 wanted = {ids[number] for number in one["answer"]}
                 hits = book.recall(one["q"], limit=8)
-                found = find_answers(one["q"], hits, (), (), meaning=embedder != "none")
+                found = find_answers(one["q"], hits, (), (), sense=book.meaning)
                 counts[_outcome(wanted, {line.id for line in found.lines})] += 1
     return counts
 

@@ -16,6 +16,7 @@ from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.chats.face import NewTurn
+from keepbook.book.ground.limits import MOST_QUESTION
 from keepbook.book.text.quotation import shown_text
 
 try:
@@ -88,6 +89,7 @@ class KeepbookMemoryService(BaseMemoryService):
 
     def _search(self, user: str, query: str) -> list[MemoryEntry]:
         book = self._book(user)
+        query = query[:MOST_QUESTION]  # a whole message, as it was sent
         kept = [
             MemoryEntry(
                 id=hit.id,

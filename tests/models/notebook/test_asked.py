@@ -53,8 +53,8 @@ def test_to_keep_loses_nothing_and_to_refuse_leaves_all_as_it_is() -> None:
 
 def test_a_question_is_put_in_a_sentence_with_each_line_quoted_once() -> None:
     assert question("a", "keep", KEEP).text == "Keep this? “I like tea”"
-    assert question("b", "over", OVER).text == "“I drink tea”: is that over?"
-    assert question("c", "change", OVER).text == "“I drink tea”: change it to “I like tea”?"
+    assert question("b", "over", OVER).text == "Your book says “I drink tea”. Is that over?"
+    assert question("c", "change", OVER).text == "Your book says “I drink tea”. Change it to “I like tea”?"
     assert question("d", None, KEEP, "forget").text == "Forget this? “I like tea”"
 
 

@@ -70,6 +70,13 @@ def test_the_words_of_a_choice_are_an_answer(talk: Any, answer: str, holds: bool
     assert ("I live in Oslo with Kari" in holding(alice)) == holds
 
 
+def test_of_a_thing_told_in_a_fragment_nobody_is_asked_whether_it_is_over(talk: Any) -> None:
+    script = {"flat": "say", "three": {"act": "end", "points": "two kids", "likely": 0.7}}
+    alice, replies = talk(script, "our two kids, a small flat", "the three kids are loud")
+    assert "our two kids, a small flat" in holding(alice)
+    assert "over?" not in replies[1]
+
+
 @pytest.mark.parametrize("answer", ["no, don't keep that", "no dont keep it", "do not keep it"])
 def test_a_no_with_its_words_is_a_no(talk: Any, answer: str) -> None:
     alice, replies = talk({}, "My shed is red.", answer, verdicts={"shed": "propose"})

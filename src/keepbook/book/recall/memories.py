@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, not_, or_, select
 
-from keepbook.book.ground.limits import clean_count, sought
+from keepbook.book.ground.limits import check_question, clean_count, sought
 from keepbook.book.ground.to_json import LazyValues
 from keepbook.book.ledger import ledger
 from keepbook.book.memory.history.as_of import PastMemory, by_instant, past_memories
@@ -75,10 +75,11 @@ SAME = 0.0001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Memory):
-    """A memory that answers, how well (0 to 1), and why."""
+    """A memory that answers, how well (0 to 1), why, and how like the question it is by meaning."""
 
     relevance: float
     reasons: tuple[str, ...]
+    likeness: float = 0.0
 
 
 class RankedHit(NamedTuple):
@@ -97,8 +98,7 @@ class RankedHit(NamedTuple):
 
 
 def check_query(query: object, limit: object) -> None:
-    if not isinstance(query, str) or not query.strip():
-        raise Invalid("ask something: the query is empty", field="query")
+    check_question(query)
     clean_count(limit, "limit", MOST_HITS)
 
 
@@ -185,7 +185,8 @@ def recall(
             *(() if one.current else ("not true now",)),
             *((f"time: {named.said}",) if named and one.timely else ()),
         )
-        hits.append(memory_to_json(one.held, now, preset) | {"relevance": one.relevance, "reasons": [*reasons]})
+        told = {"relevance": one.relevance, "reasons": [*reasons], "likeness": round(max(0.0, likeness), 2)}
+        hits.append(memory_to_json(one.held, now, preset) | told)
     return LazyValues(hits, _as_hit)
 
 
@@ -230,8 +231,7 @@ def recall_past(
     for id in ranked.keys() & past.keys():
         state, version = past[id].state, past[id].version
         current = is_valid_at(version.valid_from, version.valid_until, valid)
-        held = RankedHit(id, ranked[id][0], False, current, state.importance, version.recorded_at, past[id])
-        placed.append(held)
+        placed.append(RankedHit(id, ranked[id][0], False, current, state.importance, version.recorded_at, past[id]))
     hits = []
     for one in page_after(best_first(placed), cursor, limit):
         memory = one.held.to_json_fields(valid, preset)

@@ -42,7 +42,7 @@ READ = 2048
 """So many rows are read at once."""
 CUT = "passages"
 """How texts are cut before they are embedded, since this version."""
-DIRECTIONS = 1024
+DIRECTIONS = 2048
 """And so many directions of texts, for what is asked about them again."""
 OWNERS = 10_000
 """And of so many owners the topics that are never to be kept."""

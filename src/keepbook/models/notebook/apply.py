@@ -213,7 +213,9 @@ def _answer(writer: Writer, step: TurnStep) -> list[Deed]:
             choices.change_choices(writer.tx, memory=False)
         return [Deed("answer", question=OFF, choice=step.choice)]
     before = proposals.get_proposal(writer.tx, step.proposal)
-    written = proposals.write_answer(writer.tx, writer.person(), writer.preset, step.proposal, step.choice, writer.now)
+    written = proposals.write_answer(
+        writer.tx, writer.person(), writer.preset, step.proposal, step.choice, writer.now, until=step.until
+    )
     asked = before.question or ("which" if before.op == "forget" else None)  # of one line alone: whether it is to go
     how: dict[str, Any] = {"question": asked, "choice": step.choice, "proposal": step.proposal}
     if not written:
@@ -269,7 +271,8 @@ def _silence(writer: Writer, matter: str) -> tuple[tuple[str, ...], tuple[str, .
 def _never(writer: Writer, step: TurnStep) -> list[Deed]:
     chosen = choices.get_choices(writer.tx).never
     new = [topic for topic in step.topics if topic not in chosen]
-    choices.change_choices(writer.tx, never=[*chosen, *new])
+    changed = choices.change_choices(writer.tx, never=[*chosen, *new])
+    proposals.expire_forbidden(writer.tx, changed.never, writer.now)
     return [Deed("never", topics=step.topics)]
 
 

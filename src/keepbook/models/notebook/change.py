@@ -11,7 +11,15 @@ from keepbook.book.text.periods import period
 from keepbook.book.text.quotation import Span, content_of, exchange_in_content, exchange_in_spans
 from keepbook.book.text.words import content_words, fold_text, numbers, stem, tokens, word_set
 from keepbook.errors import Invalid
-from keepbook.models.notebook.quote import category_of, day_in, is_fragment, quotation, speaks_of_self, trim
+from keepbook.models.notebook.quote import (
+    category_of,
+    day_in,
+    is_fragment,
+    is_sentence,
+    quotation,
+    speaks_of_self,
+    trim,
+)
 from keepbook.models.notebook.read import OWN, Clause
 from keepbook.models.notebook.values import QuotedLine, Scene, Target
 from keepbook.models.reader.moves import MoveBars
@@ -99,6 +107,11 @@ def _around_value(clause: Clause) -> tuple[str, ...]:
     """The words of a clause without the value that it brings."""
     start, end, _ = clause.move.new or (clause.start, clause.start, 0.0)
     return content_words(f"{clause.text[: max(0, start - clause.start)]} {clause.text[max(0, end - clause.start) :]}")
+
+
+def can_be_over(old: Target | None) -> bool:
+    """Whether it can be asked if a line is over: of "our two kids", told in a fragment, nobody can say so."""
+    return old is not None and (not old.quoted or is_sentence(old.content))
 
 
 def is_of_a_part(clause: Clause, old: Target) -> bool:

@@ -8,17 +8,19 @@ that vanished is not.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from keepbook.book.memory.proposals import Proposal
 from keepbook.book.text.opposites import opposite, same_saying
 from keepbook.book.text.topics import find_topics
 from keepbook.book.text.words import polarity
 from keepbook.extension import load_part
 from keepbook.models.notebook import change
-from keepbook.models.notebook.consent import answer_steps
+from keepbook.models.notebook.answers.consent import answer_steps
+from keepbook.models.notebook.answers.forms import opens_with_answer, whole_answer
+from keepbook.models.notebook.answers.free_answer import free_answer
 from keepbook.models.notebook.judged_turn import JudgedTurn, is_heard
-from keepbook.models.notebook.lists.answers import opens_with_answer, whole_answer
 from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_turn
 from keepbook.models.notebook.order_steps import keep_named, keep_pointed, never_steps, withdraw_steps
-from keepbook.models.notebook.quote import quotation
+from keepbook.models.notebook.quote import is_fragment, quotation
 from keepbook.models.notebook.read import Clause, Understood
 from keepbook.models.notebook.reply.phrases import asks
 from keepbook.models.notebook.values import NEW, NOTEBOOK, Scene, Target, TurnStep
@@ -41,6 +43,9 @@ def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: boo
         return answered
     if _names_one_of_several(scene):
         return []
+    free = free_answer(scene) if read.language == "en" else None
+    if free is not None and free.alone:
+        return [free.step]
     orders = orders_of_turn(scene.turn.text)
     learned = read.language == "en"
     turn = _Turn(scene, read.clauses, bars, orders, changes=changes and learned, learned=learned)
@@ -49,7 +54,18 @@ def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: boo
     # Of a feeling nothing is made; what is ordered or answered beside it holds.
     heard = [at for at in range(len(read.clauses)) if read.feeling is None or not turn.only_tells(at)]
     steps = [step for at in heard for step in turn.clause_steps(at)]
+    if free is not None:
+        steps = [free.step, *(step for step in steps if not _belongs_to_answer(step, free.question))]
     return compatible_steps(steps, scene)
+
+
+def _belongs_to_answer(step: TurnStep, question: Proposal) -> bool:
+    """Whether a step decides once more what a question was about that the same turn answers, or makes a line of words
+    that only go with the answer: "yeah, since June"."""
+    if step.act == "answer" or (step.quotation is not None and is_fragment(step.quotation.content)):
+        return True
+    touched = {one.id for one in (*step.targets, *([step.target] if step.target is not None else ()))}
+    return bool(touched & {question.id, question.memory_id, *(one.memory_id for one in question.choices)})
 
 
 def _names_one_of_several(scene: Scene) -> bool:
@@ -211,8 +227,12 @@ class _Turn(JudgedTurn):
             return [TurnStep("end", clause.start, clause.end, target=meant[0], until=until)]
         beside = self._statement(at)
         asked = TurnStep("which", clause.start, clause.end, target=meant[0], until=until, question="over")
-        worth_asking = len(meant) == 1 and change.is_same_matter(clause, meant[0], self.bars)
+        worth_asking = len(meant) == 1 and self._can_be_asked(clause, meant[0])
         return [*beside, asked] if worth_asking else beside
+
+    def _can_be_asked(self, clause: Clause, old: Target) -> bool:
+        """Whether "is that over?" can be asked of a line because of a clause."""
+        return change.can_be_over(old) and change.is_same_matter(clause, old, self.bars)
 
     def _replace_steps(self, at: int, old: Target, done: bool) -> list[TurnStep]:
         clause = self.clauses[at]
@@ -231,7 +251,9 @@ class _Turn(JudgedTurn):
             return self._statement(at)
         step = replace(step, exchange=found.exchange, content=found.content)
         if found.beside:
-            return [*self.new_line(at, ordered=False), replace(step, act="which", question="over")]
+            beside = self.new_line(at, ordered=False)
+            asked = [replace(step, act="which", question="over")] if change.can_be_over(old) else []
+            return [*beside, *asked]
         if done and found.certain:
             return [replace(step, quotation=found.quotation)]
         return self._beside_and_asked(at, replace(step, quotation=found.quotation))
@@ -244,6 +266,8 @@ class _Turn(JudgedTurn):
         beside = self.new_line(at, ordered=False) if stands else []
         if not any(one.act == "keep" for one in beside):
             return [replace(step, act="which", question="change")]
+        if not change.can_be_over(step.target):
+            return beside
         since = beside[0].quotation.valid_from if beside[0].quotation is not None else None
         asked = TurnStep("which", step.start, step.end, target=step.target, until=since, question="over")
         return [*beside, asked]

@@ -64,11 +64,11 @@ class OpenQuestion:
             case "keep":
                 return f"Keep this? {_in_marks(self.words)}"
             case "over":
-                return f"{_in_marks(self.line or self.words)}: is that over?"
+                return f"Your book says {_in_marks(self.line or self.words)}. Is that over?"
             case "which":
                 return "Which one do you mean?"
         if self.question == "change" or (self.op == "update" and self.line is not None):
-            return f"{_in_marks(self.line or '')}: change it to {_in_marks(self.words)}?"
+            return f"Your book says {_in_marks(self.line or '')}. Change it to {_in_marks(self.words)}?"
         asked = {"forget": "Forget this?", "end": "Is this over?", "update": "Change it to this?"}
         return f"{asked.get(self.op, 'Keep this?')} {_in_marks(self.words)}"
 

@@ -8,7 +8,7 @@ from keepbook.book.text.words import fold_text
 from keepbook.models.notebook.judged_turn import JudgedTurn
 from keepbook.models.notebook.lists.matters import has_words_of, lines_named, named_elsewhere, names_several, same_lines
 from keepbook.models.notebook.lists.orders import Order
-from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
+from keepbook.models.notebook.lists.topics import own_topic_in, topic_groups_of, topics_of
 from keepbook.models.notebook.quote import quotation
 from keepbook.models.notebook.read import Clause
 from keepbook.models.notebook.values import QuotedLine, Target, TurnStep
@@ -103,7 +103,10 @@ def _withdraw_step(
 def never_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
     clause, judged = turn.clauses[at], turn.judged[at]
     order = turn.order_in(clause, "never")
-    topics = topics_of(turn.matter_of(order)) if order is not None else tuple(topics_named_in(clause.text))
+    if order is not None:
+        topics = topics_of(turn.matter_of(order))
+    else:
+        topics = tuple(topics_named_in(clause.text)) or own_topic_in(clause.text)
     if not topics or not judged.sure:
         return []
     ban = TurnStep("never", clause.start, clause.end, topics=topics)

@@ -18,6 +18,7 @@ from keepbook.book.text.sentences import is_abbreviation, sentences
 from keepbook.book.text.topics import find_topics
 from keepbook.book.text.words import content_words, fold_text, tokens, word_set
 from keepbook.models.notebook.lists.kin import NEEDS_NAME, leading_pronoun, people_named, whom_it_means
+from keepbook.models.notebook.lists.orders import VERBS
 from keepbook.models.notebook.read import CONTEXT, Clause
 from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, QuotedLine, Scene
 from keepbook.models.reader.moves import Need
@@ -180,6 +181,16 @@ def _beginning(own: Span, texts: dict[int, str]) -> tuple[tuple[Span, ...], str,
 def is_fragment(text: str) -> bool:
     """Whether words have a value and nothing that it is the value of: "around 48k a year"."""
     return not _SPEAKING & set(tokens(text))
+
+
+_SUBJECTS = word_set("i we he she they it there this that you")
+
+
+def is_sentence(text: str) -> bool:
+    """Whether words can be asked about as a statement: "our two kids", told as an answer, cannot."""
+    words = tokens(text)
+    heads = _SUBJECTS | VERBS | (_SPEAKING - _OF_SELF)
+    return not heads.isdisjoint(words) or any(word.endswith("ed") and len(word) > FEW_WORDS for word in words)
 
 
 def speaks_of_self(text: str) -> bool:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from keepbook.book.book import Book
@@ -27,10 +26,11 @@ from keepbook.book.recall.memories import Hit, recall
 from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.text.quotation import Span, spans_of
 from keepbook.book.text.sentences import sentences
-from keepbook.book.text.topics import find_topics
+from keepbook.book.text.topic_meaning import Sense
+from keepbook.book.text.topics import describe_topic, find_topics, group_named
 from keepbook.book.text.words import content_words, fold_text, tokens, word_set
 from keepbook.models.notebook.apply import OFF
-from keepbook.models.notebook.lists.orders import Order, orders_of_turn
+from keepbook.models.notebook.lists.orders import orders_of_turn
 from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
 from keepbook.models.notebook.order_steps import MOST_OF_TOPIC
 from keepbook.models.notebook.reply.phrases import says
@@ -58,6 +58,8 @@ WRITTEN_HERE = 3
 OFFERED = 3
 SAID_BEFORE = 3
 FIRST_WORDS = 3
+MOST_NEAR_TOPIC, MOST_LOOKED_AT, MOST_EMBEDDED = 60, 300, 100
+"""So many lines at most are found for a topic, are looked at for it, and are looked at by meaning."""
 _ASKING = word_set("""
     what what's whats who who's whose where when which how why tell remind show list know do did does is are am was
     were can could wer wo wann welche welcher wie warum qué quién dónde cuándo cuál cómo hva hvem hvor når hvilken
@@ -108,7 +110,10 @@ def load_context(book: Book, thread_id: str, text: str, *, before: int | None = 
         loaded = TurnContext(thread, messages, preset, chosen, _bare_scene(book, tx, thread, preset, now), busy=busy)
         if not loaded.remembers or not query:
             return loaded
-        return _with_lines(book, tx, loaded, query, text, now)
+        loaded = _with_lines(book, tx, loaded, query, text, now)
+        topics = _topics_ordered(text)
+        near = _lines_near_topics(book, tx, preset, now, topics) if topics else []
+    return replace(loaded, scene=replace(loaded.scene, topic_lines=_topic_lines(near, topics, book.meaning)))
 
 
 def _bare_scene(book: Book, tx: Tx, thread: Thread, preset: Preset, now: str) -> Scene:
@@ -146,7 +151,6 @@ def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, 
         withdrawn=withdrawn_spans(deeds),
         hushed=tuple(deed.hushed for some in deeds.values() for deed in some if deed.hushed),
         switching_off=_asked_off(loaded.messages, deeds),
-        topic_lines=_topic_lines(book, tx, loaded.preset, now, text, orders),
         editing=editing,
     )
     hinted = said_since(tx, NOTEBOOK, SETTINGS, later(now, days=-1))
@@ -258,22 +262,39 @@ def _asked_off(messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]])
     return last is not None and any(deed.act == "off" and deed.question == OFF for deed in deeds.get(last.turn, ()))
 
 
-def _topic_lines(
-    book: Book, tx: Tx, preset: Preset, now: str, text: str, orders: Sequence[Order]
-) -> tuple[Target, ...]:
-    """Of the whole book the lines of a shipped topic that the turn asks to forget, and of any topic that it bans."""
+def _topics_ordered(text: str) -> list[str]:
+    """The shipped topics that a turn asks to forget, and any that it bans."""
     named = {"withdraw": topic_groups_of, "never": topics_of}
     topics: list[str] = []
-    for one in orders:
+    for one in orders_of_turn(text):
         if one.act in named:
             topics += named[one.act](text[one.rest_start : one.rest_end])
-    if not topics:
-        return ()
-    # Nobody reads a longer list before saying yes: the newest lines are asked about.
-    newest_first = reversed(listing.current_memories(tx))
-    meant = (row.id for row in newest_first if find_topics(row.content, topics, book.meaning))
-    found = list(islice(meant, MOST_OF_TOPIC))[::-1]
-    return tuple(map(target_of, listing.memories_by_id(tx, preset, now, found)))
+    return topics
+
+
+def _lines_near_topics(book: Book, tx: Tx, preset: Preset, now: str, topics: Sequence[str]) -> list[Memory]:
+    """The lines that may be about some topics: those that recall finds for what each covers, then the newest. As many
+    are looked at in a book of any size."""
+    found: dict[str, Memory] = {}
+    for topic in topics:
+        hits = recall(tx, preset, now, _what_it_covers(topic), limit=MOST_NEAR_TOPIC, meaning=book.meaning)
+        found |= {hit.id: hit for hit in hits if hit.current}
+    newest = listing.latest(tx, preset, now, MOST_LOOKED_AT)
+    return [*found.values(), *(one for one in newest if one.id not in found)][:MOST_LOOKED_AT]
+
+
+def _what_it_covers(topic: str) -> str:
+    return f"{topic} {describe_topic(topic)}" if group_named(topic) else topic
+
+
+def _topic_lines(near: Sequence[Memory], topics: Sequence[str], sense: Sense | None) -> tuple[Target, ...]:
+    """Of these lines the ones about a topic, the newest at the end: nobody reads a longer list before saying yes. The
+    meaning of the first ones is looked at too."""
+    close, others = near[:MOST_EMBEDDED], near[MOST_EMBEDDED:]
+    meant = [one for one in close if find_topics(one.content, topics, sense)]
+    meant += [one for one in others if find_topics(one.content, topics)]
+    meant.sort(key=lambda one: one.recorded_at)
+    return tuple(map(target_of, meant[-MOST_OF_TOPIC:]))
 
 
 def _memory_being_edited(loaded: TurnContext, tx: Tx, now: str, lines: Sequence[Target]) -> Target | None:

@@ -49,6 +49,25 @@ def test_to_stop_for_a_topic_is_a_ban_and_no_switch(talk: Any, text: str, never:
     assert alice.choices.memory
 
 
+@pytest.mark.parametrize(
+    ("text", "never"),
+    [
+        ("never talk about my ex", ("my ex",)),
+        ("never store my salary", ("money",)),
+        ("stuff about work is off limits", ("work",)),
+        ("anything to do with my brother stays out of this", ("my brother",)),
+        ("please don't ever bring up my late mother, ok?", ("my late mother",)),
+    ],
+)
+def test_what_is_read_as_a_ban_bans_what_it_names_in_whatever_words(
+    kb: Keepbook, text: str, never: tuple[str, ...]
+) -> None:
+    alice = kb.book("alice")
+    with moved_by(Scripted({text[:8]: {"act": "never"}})):
+        say(kb, alice.threads.start(preset="general"), text)
+    assert alice.choices.never == never
+
+
 @pytest.mark.parametrize("text", ["don't keep that", "don't save anything", "don't remember anything about that"])
 def test_to_keep_out_what_was_said_is_no_ban(talk: Any, text: str) -> None:
     alice, _ = talk(text)

@@ -11,7 +11,7 @@ a file came in.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from keepbook.book.chats import learned_memories, threads
+from keepbook.book.chats import adding, learned_memories, threads
 from keepbook.book.ground import due
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import stamp
@@ -92,7 +92,7 @@ class ImportWriter:
         self._chat: _ChatUnderWay | None = None
         self._never: tuple[str, ...] = ()
         self._verdicts: dict[str, str | None] = {}
-        self._words: dict[str, TurnWords] = {}
+        self._words: dict[tuple[str, str], TurnWords] = {}
         self._expected: int | None = None
         self._looked = LookedMemories()
         self._came: list[ImportedItem] = []
@@ -123,7 +123,7 @@ class ImportWriter:
                     self._verdict(text)
             elif not self._looks:
                 for turn in one.turns[self._chat.turns if self._chat and self._chat.of is one else 0 :]:
-                    self._words.setdefault(turn.text, turn_words(turn.text))
+                    self._words.setdefault((turn.role, turn.text), turn_words(turn.text, turn.role))
                     if enough():
                         return
             if enough():
@@ -279,7 +279,7 @@ class ImportWriter:
         piece."""
         if self._chat is None or self._chat.of is not one:
             for turn in one.turns:  # a chat that cannot be kept as a whole stays out as a whole
-                threads.clean_turn(turn.role, turn.text)
+                adding.clean_turn(turn.role, turn.text)
             self._chat = self._look_at_chat(one) if self._looks else self._begin_chat(one)
         under_way = self._chat
         if under_way.id is not None and not self._looks:
@@ -323,9 +323,9 @@ class ImportWriter:
         for turn in chat.of.turns[chat.turns :]:
             at = max(turn.at or at, at)
             speaker = program_name(self._source) if turn.role == "assistant" else None
-            threads.add_message(
+            adding.add_message(
                 self._tx, id, turn.role, turn.text, at, speaker=speaker, recorded_by=self._origin.writer(),
-                words=self._words.get(turn.text),
+                words=self._words.get((turn.role, turn.text)),
             )  # fmt: skip
             chat.turns += 1
             self.letters += len(turn.text)

@@ -5,9 +5,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Depends, Path, Query
 from fastapi.responses import Response
 
+from keepbook.book.book import Book
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
+from keepbook.errors import KeepbookError
 from keepbook.tools.bound import bound_tools, outside_tools, own_tools
 from keepbook.tools.catalogue import ToolSet, build_tools
 from keepbook.tools.definition import ToolAnswer
@@ -66,7 +68,21 @@ def call_tool(
     call.caller.ask("memories.read" if reads else "memories.write", given=True)
     if reads:  # asked twice, it is answered twice: what was forgotten meanwhile is not told again
         return json_response(tools.call(name, arguments))
-    return call.write(lambda _: tools.call(name, arguments))
+    refused: list[KeepbookError] = []
+
+    def do(_: Book) -> ToolAnswer:
+        try:
+            return tools.attempt(name, arguments)
+        except KeepbookError as error:
+            refused.append(error)
+            raise
+
+    try:
+        return call.write(do)
+    except KeepbookError as error:  # its transaction has ended, and what it leaves for the person stands
+        if error not in refused:
+            raise
+        return call.write(lambda _: tools.refusal(name, refused[-1]))
 
 
 def _tools(call: Call, chosen: ToolChoice) -> ToolSet:

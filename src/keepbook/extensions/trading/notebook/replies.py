@@ -204,7 +204,7 @@ def _is_about_trading(text: str, known: Sequence[NamedTarget]) -> bool:
 
 def _answer_without_trading(talk: ReplyContext, intent: Intent) -> str:
     view = talk.view
-    found = find_answers(intent.matter, view.hits, (), (), meaning=view.meaning)
+    found = find_answers(intent.matter, view.hits, (), (), sense=view.sense)
     known = "" if found.empty else describe_answer(found, talk.voice)
     return "\n".join(part for part in (say(talk, "no_trading"), known) if part)
 

@@ -147,7 +147,7 @@ def _skill(visit: Visit, name: str) -> str:
 
 def _form(visit: Visit, draft: SkillDraft, wrong: KeepbookError | None = None) -> Response:
     return visit.page(
-        "trading_new.html", 422 if wrong else 200, draft=draft, wrong=wrong, field=getattr(wrong, "field", None),
+        "trading_new.html", 422 if wrong else 200, draft=draft, wrong=wrong,
         known=[one.name for one in visit.book.trading.skills()], name_limit=NAME_LIMIT,
     )  # fmt: skip
 

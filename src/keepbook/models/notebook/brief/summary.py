@@ -11,8 +11,8 @@ from keepbook.book.text.secrets import redact
 from keepbook.book.text.sentences import sentences
 from keepbook.book.text.words import tokens
 from keepbook.models.model import DialogueTurn
+from keepbook.models.notebook.answers.forms import whole_answer
 from keepbook.models.notebook.brief.own_clauses import Withdrawn, own_clauses
-from keepbook.models.notebook.lists.answers import whole_answer
 from keepbook.patterns import regex
 
 LIMIT = 1_000

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from keepbook.book.text.words import STOP_WORDS
 from keepbook.models.model import DialogueTurn
+from keepbook.models.notebook.answers.forms import whole_answer
 from keepbook.models.notebook.brief.own_clauses import Withdrawn, own_clauses
-from keepbook.models.notebook.lists.answers import whole_answer
 from keepbook.patterns import regex
 
 UNTITLED = "New chat"

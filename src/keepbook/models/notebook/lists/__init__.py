@@ -1,1 +1,1 @@
-"""Closed lists by language: whole-turn answers, explicit orders, the topics that an order names, whom a text names."""
+"""Closed lists by language: explicit orders, the topics that an order names, whom a text names."""

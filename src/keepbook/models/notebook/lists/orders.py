@@ -45,7 +45,7 @@ _ACTS: dict[str, OrderAct] = {
 _OF_MEMORY = frozenset(["withdraw_of_memory", "never", "off"])
 _ASKING = frozenset(["what", "which", "where", "that", "this", "it"])
 _NAMES = frozenset(["my", "our", "the", "his", "her", "their", "your"])
-_VERBS = frozenset([
+VERBS = frozenset([
     "is", "are", "was", "were", "am", "has", "have", "had", "lives", "live", "works", "work", "likes", "like",
     "needs", "need", "starts", "start", "ends", "end", "costs", "cost", "moved", "died", "comes", "come", "goes",
     "go", "got", "can", "can't", "cannot", "will", "won't", "doesn't", "don't", "isn't", "aren't", "wasn't",
@@ -270,7 +270,7 @@ def _states(rest: Sequence[_Token], lists: _Lists) -> bool:
     if _starts(rest, lists.statement):
         return True
     first = [token.word for token in rest[:_FIRST_WORDS]]
-    return bool(first) and first[0] not in _ASKING and not _VERBS.isdisjoint(first[1:])
+    return bool(first) and first[0] not in _ASKING and not VERBS.isdisjoint(first[1:])
 
 
 def _has_value(rest: Sequence[_Token]) -> bool:

@@ -1,7 +1,11 @@
 """The topic that an order names: a shipped group if it names one, else the person's own words."""
 
+import re
+
 from keepbook.book.text.topics import group_named, topics_named_in
-from keepbook.book.text.words import tokens, word_set
+from keepbook.book.text.words import STOP_WORDS, tokens, word_set
+from keepbook.models.notebook.lists.kin import PEOPLE
+from keepbook.patterns import regex
 
 LONGEST = 80
 _LEADS = word_set("""
@@ -12,6 +16,7 @@ _LEADS = word_set("""
 _WHOSE = word_set("my our his her their the a an mein meine meinen mi mis min mitt mine mon ma mes")
 """What a topic of the person's own keeps, so that it reads as it was said: "my ex"."""
 _TAILS = word_set("please ever again anymore at all thanks ok okay in any chat this now on from for good bitte igjen")
+_OF_ONES_OWN = regex(r"\b(?:my|our)(?:\s[\w'’-]{1,30}){1,3}", re.IGNORECASE)
 _POINTS = word_set("it that this them those these everything anything all me")
 
 
@@ -29,6 +34,26 @@ def topic_groups_of(matter: str) -> tuple[str, ...]:
     """The shipped group that a matter names as a whole: "my health", not "where I live"."""
     group = group_named(bare(matter))
     return (group,) if group else ()
+
+
+def own_topic_in(text: str) -> tuple[str, ...]:
+    """What of the person's a clause names that is read as a ban, in whatever words: "my ex" of "never talk about my
+    ex"."""
+    found = [one for one in map(_named_thing, _OF_ONES_OWN.findall(text)) if one]
+    return (found[-1],) if found else ()
+
+
+def _named_thing(words: str) -> str:
+    """The words up to the first that names nothing; somebody is named by one."""
+    whose, *rest = words.split()
+    named: list[str] = []
+    for word in rest:
+        if word.lower() in STOP_WORDS | _TAILS:
+            break
+        named.append(word)
+        if word.lower() in PEOPLE:
+            break
+    return " ".join([whose.lower(), *named]) if named else ""
 
 
 def bare(matter: str, leads: frozenset[str] = _LEADS) -> str:

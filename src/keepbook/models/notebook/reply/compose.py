@@ -14,7 +14,7 @@ from pathlib import Path
 from keepbook.book.text.words import tokens
 from keepbook.extension import load_part
 from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
-from keepbook.models.notebook.lists.answers import opens_with_answer
+from keepbook.models.notebook.answers.forms import opens_with_answer
 from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, asks_topics, find_answers
 from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
@@ -23,6 +23,7 @@ from keepbook.patterns import regex
 
 _PIECE = regex(r"\S+\s*(?:\S+\s*)?(?:\S+\s*)?")
 """A few words, as they would come from a model that thinks word by word."""
+_LEADS = frozenset({"so", "and", "hey", "hi", "hello", "ok", "okay", "well"})
 
 
 async def notebook_reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
@@ -101,13 +102,13 @@ def _extension_answer(talk: ReplyContext) -> str | None:
 def _book_answer(talk: ReplyContext) -> str | None:
     """The answer to a question about the book; None where the turn asks for something else."""
     view = talk.view
-    if not view.asks:
+    if not view.asks or _small_key(talk) == "intro":
         return None
     if asks_topics(talk.text):
         return _topics_answer(talk)
     if asks_everything(talk.text):
         return describe_answer(LookupResult(view.latest, offered=view.offered, everything=True), talk.voice)
-    found = find_answers(talk.text, view.hits, view.turns, view.offered, meaning=view.meaning)
+    found = find_answers(talk.text, view.hits, view.turns, view.offered, sense=view.sense)
     return describe_answer(found, talk.voice)
 
 
@@ -124,8 +125,18 @@ def _unclear_answer(talk: ReplyContext) -> str | None:
 
 
 def _small(talk: ReplyContext) -> str | None:
-    key = small_talk().get(" ".join(tokens(talk.text)))
+    key = _small_key(talk)
+    if key == "intro":
+        return "\n".join(talk.say(one) for one in ("intro", "abilities", "intro_model"))
     return talk.say(key) if key else None
+
+
+def _small_key(talk: ReplyContext) -> str | None:
+    """What of small talk the whole turn is; a word that only leads up to it is passed over."""
+    said = tokens(talk.text)
+    while said and said[0] in _LEADS:
+        said = said[1:]
+    return small_talk().get(" ".join(tokens(talk.text))) or small_talk().get(" ".join(said))
 
 
 @cache

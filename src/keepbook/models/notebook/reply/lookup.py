@@ -5,6 +5,7 @@ offered is called so.
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,17 +13,22 @@ from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.memories import Hit
 from keepbook.book.recall.turns.hits import ChatHit
-from keepbook.book.text.words import content_words, fold_text, stem, tokens, word_set
+from keepbook.book.text.topic_meaning import Sense
+from keepbook.book.text.words import content_words, fold_text, numbers, stem, tokens, word_set
 from keepbook.models.notebook.lists.kin import PEOPLE, person_spoken_of
 from keepbook.models.notebook.lists.matters import QUESTION_WORDS
+from keepbook.models.notebook.reply.asked_kind import MEASURED, asked_kind, has_kind, measure_words
 from keepbook.patterns import regex
 
-MEANING = "meaning: "
-LEAST_LIKE = 0.45
-"""From this likeness of meaning on a line answers, whatever its words."""
-LEAST_SHARED = {True: 2 / 3, False: 1 / 2}
-"""From this share of the question's words on a line answers; of one whose meaning was compared, more. What these floors
-give, `training/answer_floor.py` counts."""
+LEAST_LIKE = 0.43
+"""From this likeness of meaning on a line may answer that has none of the question's words."""
+LEAST_SHARED = 1 / 2
+"""From this share of the question's words on a line may answer."""
+VERY_LIKE = 0.6
+"""From this likeness on a line with half of the words and the time or amount that is asked for answers."""
+LEAST_REST = 0.2
+"""How like the words that a line lacks must be to what it says beyond the question. What these floors give,
+`training/answer_floor.py` counts."""
 CHAT_FLOOR = {True: 0.45, False: 0.5}
 NEAR = 0.1
 """Hits so near the best are as good as it; the newest of them is told."""
@@ -89,16 +95,16 @@ def find_answers(
     turns: Sequence[ChatHit],
     offered: Sequence[Proposal],
     *,
-    meaning: bool,
+    sense: Sense | None,
 ) -> LookupResult:
     """The hits that answer a question, from those that recall found."""
-    about = [hit for hit in hits if is_near(hit, question) and is_about(hit, question)]
+    about = [hit for hit in hits if is_about(hit, question) and is_near(hit, question, sense)]
     lines, ended = (
         rank_hits([hit for hit in about if hit.current]),
         rank_hits([hit for hit in about if not hit.current]),
     )
     waiting = tuple(one for one in offered if _shares(question, one.content))
-    quoted = tuple(hit for hit in turns if hit.relevance >= CHAT_FLOOR[meaning] and hit.role == "user")
+    quoted = tuple(hit for hit in turns if hit.relevance >= CHAT_FLOOR[sense is not None] and hit.role == "user")
     said = () if lines else quoted[:MOST]
     return LookupResult(lines[:MOST], ended[:MOST], waiting, said, disagreeing=_disagreeing(lines[:MOST]))
 
@@ -115,19 +121,36 @@ def _may_disagree(one: Hit, other: Hit) -> bool:
     return bool(some & others) and bool(some - others) and bool(others - some) and not same_day
 
 
-def is_near(hit: Hit, question: str) -> bool:
-    """Whether a line is near enough to a question to answer it: relevance only orders the lines of a book, and the best
-    of a poor lot is none."""
+def is_near(hit: Hit, question: str, sense: Sense | None) -> bool:
+    """Whether a line answers a question: it has the kind of thing that is asked for, the numbers that the question
+    names, and its words, or means what it lacks of them. Relevance only orders the lines of a book, and the best of a
+    poor lot is none."""
+    kind = asked_kind(question)
+    if not has_kind(kind, question, hit.content) or not numbers(question) <= numbers(hit.content):
+        return False
     asked = set(content_words(question)) - QUESTION_WORDS
-    shared = len(asked & set(content_words(hit.content))) / len(asked) if asked else 0.0
-    likeness = _likeness(hit)
-    return likeness >= LEAST_LIKE or shared >= LEAST_SHARED[likeness > 0]
+    line = set(content_words(hit.content))
+    matter = asked - (measure_words(kind) - line)
+    lacking = matter - line
+    if matter and not lacking:
+        return True
+    shared = 1 - len(lacking) / len(matter) if matter else 0.0
+    if kind == "whether" or (shared < LEAST_SHARED and hit.likeness < LEAST_LIKE):
+        return False
+    if kind in MEASURED and shared >= LEAST_SHARED and (sense is None or hit.likeness >= VERY_LIKE):
+        return True
+    return _means(question, hit.content, lacking or asked, asked, sense)
 
 
-def _likeness(hit: Hit) -> float:
-    """How like the question a line is by meaning; 0 where that is no reason why it was found."""
-    told = [why for why in hit.reasons if why.startswith(MEANING)]
-    return float(told[0].removeprefix(MEANING)) if told else 0.0
+def _means(question: str, line: str, lacking: AbstractSet[str], asked: AbstractSet[str], sense: Sense | None) -> bool:
+    """Whether what a line says beyond a question is of the kind that the words which it lacks name: "languages", of
+    "Portuguese and some German"."""
+    if sense is None:
+        return False
+    wanted = " ".join(word for word in tokens(question) if stem(word) in lacking)
+    rest = " ".join(word for word in line.split() if asked.isdisjoint(content_words(word)))
+    one, other = sense.direction(wanted), sense.direction(rest)
+    return one is not None and other is not None and float(one @ other) >= LEAST_REST
 
 
 def rank_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -6,6 +6,7 @@ from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.memories import Hit
 from keepbook.book.recall.turns.hits import ChatHit
+from keepbook.book.text.topic_meaning import Sense
 from keepbook.models.notebook.values import Deed
 
 
@@ -21,7 +22,8 @@ class View:
     asks: bool = False
     language: str = "en"
     unread: bool = False
-    meaning: bool = False
+    sense: Sense | None = None
+    """The embedder, if there is one."""
     never: tuple[str, ...] = ()
     """Topics never to be kept that the turn touches."""
     topics: tuple[str, ...] = ()

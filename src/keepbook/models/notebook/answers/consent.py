@@ -4,42 +4,20 @@ from collections.abc import Sequence
 
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.questions import ALL, BOTH, NO, YES, Choice, plain_choices
-from keepbook.book.text.words import tokens
-from keepbook.models.notebook.lists.answers import TurnAnswer
+from keepbook.models.notebook.answers.forms import TurnAnswer
 from keepbook.models.notebook.values import Scene, TurnStep
 
 
 def answer_steps(scene: Scene, said: TurnAnswer | None) -> list[TurnStep] | None:
     """The steps that an answer asks for; None if the turn is no answer, or there is nothing to answer."""
     if said is None:
-        named = _by_label(scene)
-        return [_step(scene, named[0], named[1])] if named is not None else None
+        return None
     if scene.switching_off and said.kind in ("yes", "no"):
         return [TurnStep("answer", 0, len(scene.turn.text), proposal="off", choice=said.kind)]
     if not scene.questions:
         return None
     chosen = _chosen(scene, said)
     return [_step(scene, question, choice) for question, choice in chosen] if chosen else None
-
-
-def _by_label(scene: Scene) -> tuple[Proposal, str] | None:
-    """The choice whose words a turn says, where only one question has it: "it's over", "no, don't keep that"."""
-    said = _spelt_out(scene.turn.text)
-    found = [(one, choice.choice) for one in scene.questions for choice in _choices(one) if said in _labels(choice)]
-    return found[0] if len(found) == 1 else None
-
-
-def _labels(choice: Choice) -> tuple[str, str]:
-    label = _spelt_out(choice.label)
-    return label, f"{'no' if choice.op is None else 'yes'} {label}"
-
-
-_POINTING = {"that": "it", "this": "it"}
-
-
-def _spelt_out(text: str) -> str:
-    """The words of a choice in one form: "that's over" as "it is over"."""
-    return " ".join(_POINTING.get(word, word) for word in tokens(text) if word != "is")
 
 
 def _step(scene: Scene, question: Proposal, choice: str) -> TurnStep:
@@ -100,6 +78,6 @@ def _choice_of(question: Proposal, said: TurnAnswer, *, whole: bool) -> list[tup
 
 def _place(said: TurnAnswer, count: int) -> int | None:
     """Which of several is meant, counted from 0."""
-    places = {"first": 1, "second": 2, "last": count}
+    places = {"first": 1, "second": 2, "third": 3, "last": count}
     at = places.get(said.kind)
     return at - 1 if at and 0 < at <= count else None

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keepbook.book.text.language import LANGUAGES
-from keepbook.models.notebook.lists.answers import TurnAnswer, answer_forms, whole_answer
+from keepbook.models.notebook.answers.forms import TurnAnswer, answer_forms, whole_answer
 
 MOST_FORMS = 30
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 
 from keepbook.patterns import regex
 
-AnswerKind = Literal["yes", "no", "all_yes", "all_no", "both", "first", "second", "last", "number"]
+AnswerKind = Literal["yes", "no", "all_yes", "all_no", "both", "first", "second", "third", "last", "number"]
 MOST_LETTERS = 60
 """A longer turn is no mere answer."""
 _TOKEN = regex(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d{1,3}|[^\w\s]")
@@ -31,6 +31,15 @@ class TurnAnswer:
 
     kind: AnswerKind
     number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A plain yes or no at the beginning of a turn, and what follows; `marked` if a mark stands between."""
+
+    kind: AnswerKind
+    rest: str
+    marked: bool
 
 
 class _Lists(NamedTuple):
@@ -54,6 +63,27 @@ def opens_with_answer(text: str) -> bool:
     """Whether a text begins as a yes or a no does, whatever follows; "ok" may begin anything."""
     words = tuple(_words(text))
     return bool(words) and any(_begins_as_answer(words, lists) for lists in _languages().values())
+
+
+def plain_opening(text: str) -> Opening | None:
+    """The yes or no that a turn opens with, if the word can mean nothing else; English alone is read so closely."""
+    openers = _languages()["en"].openers
+    opening: Opening | None = None
+    for token in _TOKEN.finditer(text.lower().replace("’", "'")):
+        word = token[0]
+        kind = _plain_words().get(word)
+        if kind is not None and (opening is None or kind == opening.kind):
+            rest = text[token.end() :].lstrip()
+            opening = Opening(kind, rest, marked=not rest or not rest[0].isalnum())
+        elif word[0].isalnum() and (opening is not None or (word,) not in openers):
+            break
+    return opening
+
+
+@cache
+def _plain_words() -> dict[str, AnswerKind]:
+    data = _data()["en"]
+    return {**dict.fromkeys(data["plain_yes"], "yes"), **dict.fromkeys(data["plain_no"], "no")}
 
 
 def _begins_as_answer(words: FormWords, lists: _Lists) -> bool:
@@ -111,7 +141,7 @@ def _step(words: FormWords, lists: _Lists) -> tuple[int, TurnAnswer | None]:
 
 @cache
 def _data() -> dict[str, dict[str, list[str]]]:
-    return tomllib.loads((Path(__file__).parent / "answers.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((Path(__file__).parent / "forms.toml").read_text(encoding="utf-8"))
 
 
 @cache
