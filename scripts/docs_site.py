@@ -7,8 +7,10 @@ made under `build/docs`. A link that leads nowhere, or a page that nobody links,
 """
 
 import dataclasses
+import functools
 import inspect
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -25,6 +27,9 @@ from keepbook.book.owners.spending import Spending
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, PAGES, SITE = ROOT / "docs", ROOT / "build" / "docs", ROOT / "build" / "site"
 SETTINGS = ROOT / "build" / "mkdocs.json"  # JSON is YAML
+ADDRESS = os.environ.get("DOCS_ADDRESS", "").rstrip("/")
+"""Where the site will be, if that is known: its pages name themselves by it, and a README that is read elsewhere finds
+pictures and pages there (`scripts/packages.py`)."""
 BUILD: list[Any] = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file"]
 BESIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """What stands beside `docs/` and belongs on the site."""
@@ -33,6 +38,8 @@ _FENCE = re.compile(r"^```(?P<language>\w+)(?P<marks> [^\n`]+)$", re.MULTILINE)
 _ITEM = re.compile(r"\[(?P<title>[^\]]+)\]\((?P<page>[^)#]+\.md)\)")
 ROOMS: dict[str, type] = {"book.threads": Chats, "a chat": Chat, "book.notes": Journal, "book.spending": Spending}
 """What hangs on a book and is called often."""
+_NAMED = re.compile(r"[.`](\w+)")
+"""A name as a page writes it: `kb.sweep()`, or alone."""
 _EXPLAINED = re.compile(r"(?P<name>[a-z_]+): (?P<words>.+)")
 """A line of a docstring that explains a parameter; a paragraph of such lines becomes a table."""
 
@@ -53,6 +60,15 @@ def page(text: str) -> str:
     for name, here in BESIDE.items():
         text = text.replace(f"../{name}", here)
     return re.sub(r"\]\(docs/", "](", text).replace("](README.md", "](index.md")
+
+
+def readme_for_elsewhere(text: str, address: str) -> str:
+    """The README as a registry shows it: its pictures and links are those of the site."""
+    text = re.sub(r"\]\(docs/README\.md(#[\w-]+)?\)", rf"]({address}/index.html\1)", text)
+    for name, here in BESIDE.items():
+        text = text.replace(f"]({name})", f"]({address}/{here.removesuffix('.md')}.html)")
+    text = re.sub(r"\]\(docs/([\w/-]+)\.md(#[\w-]+)?\)", rf"]({address}/\1.html\2)", text)
+    return re.sub(r"\]\(docs/", f"]({address}/", text)
 
 
 def contents(front: str) -> list[Any]:
@@ -106,9 +122,21 @@ def _told(name: str, thing: Any, level: int) -> list[str]:
 def _methods(thing: type) -> list[str]:
     lines = []
     for name, each in inspect.getmembers(thing, inspect.isfunction):
-        if not name.startswith("_") and each.__module__.startswith("keepbook."):
+        is_ours = not name.startswith("_") and each.__module__.startswith("keepbook.")
+        if is_ours and not _is_for_the_house(thing, name):
             lines += [f"### `{thing.__name__}.{name}`", "", *_signed(name, each), *_words(each)]
     return lines
+
+
+def _is_for_the_house(thing: type, name: str) -> bool:
+    """Of an installation, what no page names is for our own doors and jobs."""
+    return thing in (keepbook.Keepbook, keepbook.AsyncKeepbook) and name not in _named_on_pages()
+
+
+@functools.cache
+def _named_on_pages() -> frozenset[str]:
+    pages = [page for page in DOCS.rglob("*.md") if page.parent.name != "decisions"]
+    return frozenset(name for page in pages for name in _NAMED.findall(page.read_text(encoding="utf-8")))
 
 
 def _signed(name: str, thing: Any) -> list[str]:
@@ -174,6 +202,7 @@ def _table(explained: dict[str, str]) -> list[str]:
 def settings(front: str) -> dict[str, Any]:
     return {
         "site_name": "Keepbook",
+        "site_url": f"{ADDRESS}/" if ADDRESS else "",
         "docs_dir": str(PAGES),
         "site_dir": str(SITE),
         "use_directory_urls": False,  # a folder on a disk is a site too

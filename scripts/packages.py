@@ -2,7 +2,8 @@
 
 Both are built twice from a clean copy of the last commit, and must come out the same, byte for byte. The wheel is held
 against its own rules, and then installed alone into an empty environment, where the first command of the README runs
-in a folder that knows nothing of this one.
+in a folder that knows nothing of this one. With `DOCS_ADDRESS=https://…`, where the site will be, the README that is
+published has its pictures and links there.
 """
 
 import filecmp
@@ -12,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from docs_site import ADDRESS, readme_for_elsewhere
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
@@ -39,6 +42,9 @@ def main() -> None:
 def _build(folder: Path) -> Path:
     tree = folder / "tree"
     _run("git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(tree))
+    if ADDRESS:
+        readme = tree / "README.md"
+        readme.write_text(readme_for_elsewhere(readme.read_text(encoding="utf-8"), ADDRESS), encoding="utf-8")
     committed = _output("git", "log", "-1", "--format=%ct")
     _run(UV, "build", "--quiet", "--out-dir", str(folder / "dist"), str(tree), SOURCE_DATE_EPOCH=committed)
     (folder / "dist" / ".gitignore").unlink(missing_ok=True)

@@ -102,6 +102,8 @@ def test_the_reference_has_every_public_name_and_every_method_of_a_book(script: 
     assert all(f"## `{name}`" in told for name in keepbook.__all__)
     assert all(f"### `Book.{name}`" in told for name in ("remember", "recall", "import_", "undo", "inject"))
     assert "remember(\n    content: str,\n    *,\n" in told
+    assert all(f"### `Keepbook.{name}`" in told for name in ("book", "close", "import_from", "sweep", "talk"))
+    assert "perform_errand" not in told, "what only the house calls"
 
 
 def test_the_reference_explains_every_argument_of_a_method_in_a_table(script: ModuleType) -> None:
@@ -122,3 +124,13 @@ def test_a_block_that_does_not_run_says_why(script: ModuleType) -> None:
     assert script.page("```json file=a.json\n{}\n```") == '```json title="a.json"\n{}\n```'
     assert script.page("```python\nx\n```") == "```python\nx\n```"
     assert sys.executable in map(str, script.BUILD)
+
+
+def test_a_readme_that_is_read_elsewhere_finds_its_pictures_on_the_site(script: ModuleType, site: Path) -> None:
+    told = script.readme_for_elsewhere((ROOT / "README.md").read_text(encoding="utf-8"), "https://docs.example.org")
+    places = [place.partition("#")[0] for place in re.findall(r"\]\(([^)]+)\)", told)]
+    here = [place.removeprefix("https://docs.example.org/") for place in places if "docs.example.org" in place]
+    assert "pictures/chat.png" in here
+    assert "contributing.html" in here
+    assert not [place for place in places if not place.startswith("https://")]
+    assert not [place for place in here if not (site / place).is_file()]

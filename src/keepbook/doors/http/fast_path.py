@@ -143,8 +143,9 @@ class Declared:
     """One value that an endpoint asks for, by its annotation and what else is said of it."""
 
     def __init__(self, name: str, place: str, kind: Any, told: FieldInfo | None, default: Any) -> None:
-        self.name, self.place = name, place
-        self.spelled = _spelled(name, told)
+        self.name: str = name
+        self.place: str = place
+        self.spelled: str = _spelled(name, told)
         self.default = default
         self._many = any(get_origin(one) is list for one in _choices(kind))
         if told is not None and told.metadata:

@@ -9,6 +9,7 @@ that has its words has the mark of how much it says.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from logging import Logger
 from typing import Any
 
 from sqlalchemy import bindparam, select
@@ -23,7 +24,7 @@ from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 
-log = get_logger("keepbook")
+log: Logger = get_logger("keepbook")
 
 LETTERS_AT_ONCE = 20_000
 """Of so many letters at most the words are written together with their turns."""
