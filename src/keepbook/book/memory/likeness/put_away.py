@@ -15,7 +15,6 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.owners.switches import Told, refuse_topics
 from keepbook.book.text.for_models.lookalikes import as_latin, undisguised
 from keepbook.book.text.indexes.word_index import put_away_key
-from keepbook.book.text.sentences import sentences
 from keepbook.errors import NotAllowed
 from keepbook.patterns import regex
 from keepbook.storage.database import Tx
@@ -35,6 +34,8 @@ def put_away_keys(text: str) -> tuple[str, ...]:
     """The keys of a text, of its sentences and of what stands between marks: of a few of these in a row, too."""
     if text.replace(" ", "").isalnum():  # one sentence, and most lines are
         return tuple(dict.fromkeys(map(put_away_key, (text, *undisguised(as_latin(text))))))
+    from keepbook.book.text.sentences import sentences  # of one that is plain it is not asked
+
     cuts = [end for _, end in sentences(text)] + [found.end() for found in _BETWEEN_PARTS.finditer(text)]
     edges = sorted({0, *cuts, len(text)})
     runs = ((edges[at], end) for at in range(len(edges) - 1) for end in edges[at + 1 : at + 1 + PARTS])

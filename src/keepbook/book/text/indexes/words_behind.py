@@ -10,12 +10,11 @@ that has its words has the mark of how much it says.
 from collections.abc import Mapping, Sequence
 from functools import partial
 from logging import Logger
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, select
 
 from keepbook.book.ground import due
-from keepbook.book.ground.in_pieces import Gaps
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import stamp
 from keepbook.book.text.indexes.turn_index import INDEXED, SAYS, TurnWords, put_turns, turn_words
@@ -23,6 +22,9 @@ from keepbook.errors import KeepbookError
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.chats import messages, threads, turn_terms
+
+if TYPE_CHECKING:
+    from keepbook.book.ground.in_pieces import Gaps
 
 log: Logger = get_logger("keepbook")
 
@@ -52,8 +54,10 @@ def _write_or_leave(database: Database, *, owner: str, thread_id: str) -> None:
         log.warning("words of a chat wait for a sweep: %s", error.code)
 
 
-def write_words(database: Database, owner: str, thread_id: str, gaps: Gaps | None = None) -> bool:
+def write_words(database: Database, owner: str, thread_id: str, gaps: "Gaps | None" = None) -> bool:
     """Write the words of all turns of a chat that have none; says whether there were any."""
+    from keepbook.book.ground.in_pieces import Gaps  # with the first long chat: most programs keep none
+
     gaps, after, any_missed = gaps or Gaps(), 0, False
     while True:
         with database.read(owner) as tx:
