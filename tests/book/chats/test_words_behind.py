@@ -10,7 +10,7 @@ from sqlalchemy import text
 from keepbook import Invalid, Keepbook, KeepbookError
 from keepbook.book.chats import face
 from keepbook.book.chats.face import NewTurn
-from keepbook.book.ground import due
+from keepbook.book.ground import due, in_pieces
 from keepbook.book.text.indexes import turn_index, words_behind
 from keepbook.errors import Conflict
 from keepbook.settings import Settings
@@ -35,7 +35,7 @@ def gaps(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
         for do in doing:
             do()
 
-    monkeypatch.setattr(words_behind.Gaps, "wait", wait)
+    monkeypatch.setattr(in_pieces.Gaps, "wait", wait)
     return iter([doing])
 
 
