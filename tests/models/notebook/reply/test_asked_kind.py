@@ -60,6 +60,7 @@ LINES = ["my dentist is Dr. Wu", "I teach maths at Ridgeway School", "I owe Priy
     [
         ("who is my dentist?", "Dr. Wu"),
         ("what do I owe Priya?", "40"),
+        ("did you write down my dentist?", "Dr. Wu"),
         ("when is my dentist appointment?", None),
         ("what room do I teach in?", None),
         ("what do I owe Mark?", None),

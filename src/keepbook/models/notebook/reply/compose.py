@@ -15,6 +15,7 @@ from keepbook.book.text.words import tokens
 from keepbook.extension import load_part
 from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
 from keepbook.models.notebook.answers.forms import opens_with_answer
+from keepbook.models.notebook.quote import TRAILING
 from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, asks_topics, find_answers
 from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
@@ -124,7 +125,10 @@ def _unclear_answer(talk: ReplyContext) -> str | None:
 
 
 def _small(talk: ReplyContext) -> str | None:
-    key = small_talk().get(" ".join(tokens(talk.text)))
+    words = tokens(talk.text)
+    if words and words[-1] in TRAILING:  # "what can you do btw"
+        words = words[:-1]
+    key = small_talk().get(" ".join(words)) or small_talk().get(" ".join(tokens(talk.text)))
     return talk.say(key) if key else None
 
 
