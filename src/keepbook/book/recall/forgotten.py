@@ -119,6 +119,10 @@ def forgotten(tx: Tx) -> ForgottenMatters:
 
 def turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:
     """The turns that recall leaves out, by chat, each with the matter that was to be forgotten."""
+    return tx.once("turns_not_recalled", lambda: _turns_not_recalled(tx))
+
+
+def _turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:
     mine = (proposals.c.owner == tx.owner, proposals.c.status == "accepted", proposals.c.op == "forget")
     query = select(proposals.c.thread_id, proposals.c.turn_ids, proposals.c.content)
     found: dict[str, dict[int, str]] = {}
