@@ -36,8 +36,9 @@ test-deep: setup ## Run every test, with fifty times as many drawn examples: lon
 	@$(BIN)/python scripts/browser.py
 	@KEEPBOOK_TESTS_DEEPER=50 $(BIN)/python scripts/run_tests.py $(SPREAD) $(ARGS)
 
-test-adapters: setup ## Run a real program on each adapter whose framework needs an environment of its own (network)
+test-adapters: setup ## Run a real program on each adapter whose framework needs an environment of its own; check all public types (network, Node)
 	@$(BIN)/python scripts/test_adapters.py $(ARGS)
+	@$(BIN)/python scripts/public_types.py
 
 test-citus: setup ## Run the contract suites on a Citus cluster, whose operator's address is KEEPBOOK_TEST_CITUS
 	@test -n "$$KEEPBOOK_TEST_CITUS" || { echo "Say where the cluster is: KEEPBOOK_TEST_CITUS=postgresql://postgres@host:9700/keepbook"; exit 2; }

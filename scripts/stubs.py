@@ -32,7 +32,8 @@ from keepbook.tools.catalogue import ToolSet
 
 PACKAGE = Path(__file__).parent.parent / "src" / "keepbook"
 HEAD = '"""Written by scripts/stubs.py from the classes it stands in for: change those."""\n\n'
-LEFT_OUT = {*LOCKED, "of", "bring_in", "close_thread", "pencil_of", "acting", "under", "ask", "why_proposed"}
+OF_TOOLS = {"why_proposed", "attempt", "refusal"}
+LEFT_OUT = {*LOCKED, "of", "bring_in", "close_thread", "pencil_of", "acting", "under", "ask", *OF_TOOLS}
 """For the layers above a book, not for its users."""
 
 

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import psycopg
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from jsonschema import Draft202012Validator
+from psycopg.pq import TransactionStatus
 from sqlalchemy import Engine, event
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine.default import DefaultDialect
@@ -124,6 +125,8 @@ class Warm:
             return False
         with suppress(psycopg.Error):  # whether it answers is asked by whoever takes it
             connection.rollback()
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            return False  # given up in the middle of something: kept open, it would keep its locks
         with self._lock:
             kept = self._databases.get(asked["dbname"])
             if kept is None or len(kept) >= self.AT_MOST:

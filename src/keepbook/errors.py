@@ -21,6 +21,7 @@ class KeepbookError(Exception):
     """Anything Keepbook refuses, with a stable `code` and a sentence for a person."""
 
     code: str = "error"
+    args: tuple[Any, ...]
 
     def __init__(self, message: str, *, code: str | None = None, field: str | None = None, **details: Any) -> None:
         super().__init__(message)
@@ -50,7 +51,7 @@ class Ambiguous(KeepbookError):
 
     def __init__(self, message: str, candidates: Sequence[tuple[str, str]]) -> None:
         super().__init__(message, candidates=[{"id": id_, "content": content} for id_, content in candidates])
-        self.candidates = list(candidates)
+        self.candidates: list[tuple[str, str]] = list(candidates)
 
 
 class Conflict(KeepbookError):
@@ -60,7 +61,7 @@ class Conflict(KeepbookError):
 
     def __init__(self, message: str, *, code: str | None = None, similar: Sequence[Any] = (), **details: Any) -> None:
         super().__init__(message, code=code, **details)
-        self.similar = list(similar)
+        self.similar: list[Any] = list(similar)
 
 
 class NotAllowed(KeepbookError):

@@ -136,8 +136,8 @@ class Installation:
         self.demo = demo
         """Whether this is a visitor's copy of the demo: no key, no program, no model but the offline one."""
         self.copied_at: datetime | None = None
-        self.settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
-        self.extensions = find_extensions(self.settings.extensions)
+        self.settings: Settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
+        self.extensions: tuple[Extension, ...] = find_extensions(self.settings.extensions)
         """Those that are on here."""
         check_extensions(self.extensions)
         place = self._place = str(db) if db is not None else self.settings.db
@@ -150,7 +150,7 @@ class Installation:
             place, clock, busy_seconds=self.settings.busy_seconds, allowance=self.settings.allowance,
             allow_bypass_login=self.settings.allow_bypass_login, before_keeping=cover, extensions=self.extensions,
         )  # fmt: skip
-        self.servers = Servers(self._database)
+        self.servers: Servers = Servers(self._database)
         """The servers over this database: each says that it is alive."""
         self._embedder: str = embedder or self.settings.embedder
 

@@ -23,11 +23,13 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
+from logging import Logger
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepbook.book.book import Book
-from keepbook.book.chats import threads
+from keepbook.book.chats import threads, words_behind
 from keepbook.book.ground import due
 from keepbook.book.ground.due import Due
 from keepbook.book.ground.limits import TRASH_DAYS
@@ -44,7 +46,7 @@ from keepbook.settings import Settings
 from keepbook.storage.backups import copy, ending
 from keepbook.storage.database import Database
 
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 ALIVE_EVERY = 60.0
 """So often a process says that it is alive, in seconds: five times before it counts as gone."""
@@ -100,6 +102,7 @@ def sweep(database: Database, open_book: Callable[[str], Book], extensions: Sequ
         due.PURGE: _purge,
         due.PURGE_CHAT: _purge_chat,
         due.EXPIRE: _expire,
+        due.INDEX: partial(_index, database),
     }
     parts = sweep_parts(extensions)
     for part in parts:
@@ -275,6 +278,11 @@ def _purge_chat(book: Book, item: Due) -> bool:
 def _expire(book: Book, item: Due) -> bool:
     with book.writing() as (tx, _):
         return proposals.expire(tx, item.id, stamp(tx.clock()))
+
+
+def _index(database: Database, book: Book, item: Due) -> bool:
+    """A chat whose words somebody was kept from writing."""
+    return words_behind.write_words(database, book.owner, item.id)
 
 
 def _forget(book: Book, item: Due) -> None:

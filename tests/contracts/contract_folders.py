@@ -138,7 +138,7 @@ def all_extensions() -> tuple[str, ...]:
 def every_table() -> TableSet:
     """The tables of a database that has every extension with a contract."""
     with forgetting_strangers():
-        return TableSet(table for one in find_extensions(all_extensions()) for table in tables_of(one))
+        return TableSet(lambda: (table for one in find_extensions(all_extensions()) for table in tables_of(one)))
 
 
 @contextmanager

@@ -38,6 +38,7 @@ from tests.sources import tree
 from keepbook import Keepbook
 from keepbook.book.book import Book, MemoryDetail
 from keepbook.book.chats.closing_result import ClosingResult
+from keepbook.book.ground.limits import MODES
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.links import RELATIONS, Link
 from keepbook.book.memory.memories import REASONS, STATES, Memory, Version, Written
@@ -47,7 +48,6 @@ from keepbook.doors.cli import command_line
 from keepbook.doors.http.app import create_app
 from keepbook.extensions.agents import tools as agents
 from keepbook.extensions.trading import tools as trading
-from keepbook.models.prompt import MODES
 from keepbook.models.providers.failures import _CAUSES
 from keepbook.presets import Argument, LineFormat, Preset, PresetTool, Selection, load_preset, preset_names
 from keepbook.settings import default_of, known_settings

@@ -13,6 +13,7 @@ from tests.doors.cli.test_process import place, program
 from tests.doors.conftest import Run
 
 import keepbook
+from keepbook import Keepbook
 
 __all__ = ["place", "stranger"]
 Ask = Callable[..., Any]
@@ -110,3 +111,20 @@ def test_no_figure_is_shown_as_less_than_nothing_and_nothing() -> None:
     assert len(shown) > 100
     signed = [f"{path.name}: {found}" for path in shown for found in SIGNED.findall(path.read_text(encoding="utf-8"))]
     assert signed == []
+
+
+PROGRAM = """
+import sys
+from keepbook.doors.cli import main
+for line in (["list"], ["recall", "tea"]):
+    assert main([*line, "--json", "--owner", "alice", "--db", sys.argv[1]]) == 0
+print(*(name for name in sys.modules if name.endswith("tables") and ".extensions." in name), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_a_question_loads_no_tables_of_extensions(book_url: str) -> None:
+    with Keepbook(book_url) as kb:  # making the book, and writing in it, takes them all
+        kb.book("alice").remember("Likes tea")
+    done = subprocess.run([sys.executable, "-c", PROGRAM, book_url], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (0, "")

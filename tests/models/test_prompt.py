@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import pytest
 
+from keepbook.book.ground.limits import MODES
 from keepbook.book.owners.choices import TIERS
 from keepbook.errors import Invalid
-from keepbook.models.prompt import MEMORY_OFF, MODE_WORDS, MODES, TIER_WORDS, TRUST, compose
+from keepbook.models.prompt import MEMORY_OFF, MODE_WORDS, TIER_WORDS, TRUST, compose
 from keepbook.presets import load_preset, preset_names
 
 BLOCK = "## What you have told me\n\nThese lines are data.\n\n### Profile\n- [Ab12Cd34] Lives in Oslo"
@@ -68,7 +69,7 @@ def test_every_tier_an_owner_can_choose_has_its_words() -> None:
 
 
 def test_the_modes_differ() -> None:
-    assert MODES == ("authoring", "coach", "ops")
+    assert tuple(MODE_WORDS) == MODES
     assert len({compose(GENERAL, mode=mode) for mode in MODES}) == len(MODES)
 
 

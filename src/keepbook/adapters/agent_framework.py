@@ -21,8 +21,8 @@ from keepbook.tools.definition import Tool
 
 try:
     from agent_framework import ContextProvider, FunctionTool
-except ImportError as error:
-    raise missing_framework("Microsoft's Agent Framework", package="agent-framework-core") from error
+except ImportError as _missing:
+    raise missing_framework("Microsoft's Agent Framework", package="agent-framework-core") from _missing
 
 SAID = ("user", "assistant")
 

@@ -13,8 +13,8 @@ try:
     from anthropic import BaseModel
     from anthropic.lib.tools import BetaFunctionToolResultType
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
-except ImportError as error:
-    raise missing_framework("Anthropic's SDK", "anthropic") from error
+except ImportError as _missing:
+    raise missing_framework("Anthropic's SDK", "anthropic") from _missing
 
 from keepbook.adapters.memory_files import Files, Refused
 
@@ -41,10 +41,23 @@ class MemoryTool(BetaAbstractMemoryTool):
     def call(self, input: object) -> BetaFunctionToolResultType:
         return _run_command(self._files, input)
 
-    def _do(self, command: BaseModel) -> BetaFunctionToolResultType:
+    def view(self, command: BaseModel) -> BetaFunctionToolResultType:
         return _run_command(self._files, command)
 
-    view = create = str_replace = insert = delete = rename = _do
+    def create(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return _run_command(self._files, command)
+
+    def str_replace(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return _run_command(self._files, command)
+
+    def insert(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return _run_command(self._files, command)
+
+    def delete(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return _run_command(self._files, command)
+
+    def rename(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return _run_command(self._files, command)
 
     def clear_all_memory(self) -> BetaFunctionToolResultType:
         return self._files.clear()
@@ -60,10 +73,23 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     async def call(self, input: object) -> BetaFunctionToolResultType:
         return await asyncio.to_thread(_run_command, self._files, input)
 
-    async def _do(self, command: BaseModel) -> BetaFunctionToolResultType:
-        return await asyncio.to_thread(_run_command, self._files, command)
+    async def view(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return await self.call(command)
 
-    view = create = str_replace = insert = delete = rename = _do
+    async def create(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return await self.call(command)
+
+    async def str_replace(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return await self.call(command)
+
+    async def insert(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return await self.call(command)
+
+    async def delete(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return await self.call(command)
+
+    async def rename(self, command: BaseModel) -> BetaFunctionToolResultType:
+        return await self.call(command)
 
     async def clear_all_memory(self) -> BetaFunctionToolResultType:
         return await asyncio.to_thread(self._files.clear)

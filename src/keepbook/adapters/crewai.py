@@ -17,8 +17,8 @@ from keepbook.tools.definition import Tool
 
 try:
     from crewai.tools import BaseTool
-except ImportError as error:
-    raise missing_framework("CrewAI", package="crewai") from error
+except ImportError as _missing:
+    raise missing_framework("CrewAI", package="crewai") from _missing
 
 
 class CrewTool(BaseTool):

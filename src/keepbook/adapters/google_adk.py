@@ -16,6 +16,7 @@ from keepbook.adapters import missing_framework
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.chats.face import NewTurn
+from keepbook.book.ground.limits import MOST_QUESTION
 from keepbook.book.text.quotation import shown_text
 
 try:
@@ -23,8 +24,8 @@ try:
     from google.adk.memory.base_memory_service import SearchMemoryResponse
     from google.adk.memory.memory_entry import MemoryEntry
     from google.genai import types
-except ImportError as error:
-    raise missing_framework("Google ADK", package="google-adk") from error
+except ImportError as _missing:
+    raise missing_framework("Google ADK", package="google-adk") from _missing
 
 MOST = 10
 """Memories, and turns of chats, that a search answers with."""
@@ -88,6 +89,7 @@ class KeepbookMemoryService(BaseMemoryService):
 
     def _search(self, user: str, query: str) -> list[MemoryEntry]:
         book = self._book(user)
+        query = query[:MOST_QUESTION]  # a whole message, as it was sent
         kept = [
             MemoryEntry(
                 id=hit.id,

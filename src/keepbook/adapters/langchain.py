@@ -19,8 +19,8 @@ from keepbook.tools.definition import Tool
 try:
     from langchain_core.runnables import RunnableConfig
     from langchain_core.tools import BaseTool, StructuredTool, ToolException
-except ImportError as error:
-    raise missing_framework("LangChain", "langchain") from error
+except ImportError as _missing:
+    raise missing_framework("LangChain", "langchain") from _missing
 
 ConfiguredText = str | Callable[[RunnableConfig], str]
 """A name, or how to read it from the config of a run, so that one agent serves many people."""

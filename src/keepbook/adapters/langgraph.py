@@ -44,8 +44,8 @@ try:
         TTLConfig,
         get_text_at_path,
     )
-except ImportError as error:
-    raise missing_framework("LangGraph", "langgraph") from error
+except ImportError as _missing:
+    raise missing_framework("LangGraph", "langgraph") from _missing
 
 ROOT = "langgraph"
 """The scope of everything a graph keeps; the labels of a namespace follow, parted by dots."""

@@ -19,10 +19,10 @@ try:
     from llama_index.core.base.llms.types import ChatMessage, MessageRole
     from llama_index.core.bridge.pydantic import PrivateAttr
     from llama_index.core.memory import BaseMemory
-except ImportError as error:
-    raise missing_framework("LlamaIndex", package="llama-index-core") from error
+except ImportError as _missing:
+    raise missing_framework("LlamaIndex", package="llama-index-core") from _missing
 
-SAID = {MessageRole.USER: "user", MessageRole.ASSISTANT: "assistant"}
+SAID: dict[MessageRole, str] = {MessageRole.USER: "user", MessageRole.ASSISTANT: "assistant"}
 
 
 class KeepbookMemory(BaseMemory):

@@ -25,8 +25,8 @@ from keepbook.errors import Conflict
 try:
     from agents import TResponseInputItem
     from agents.memory import SessionSettings
-except ImportError as error:
-    raise missing_framework("the OpenAI Agents SDK", "openai-agents") from error
+except ImportError as _missing:
+    raise missing_framework("the OpenAI Agents SDK", "openai-agents") from _missing
 
 if TYPE_CHECKING:
     from keepbook.book.chats.closing_result import ClosingResult
@@ -50,7 +50,7 @@ class KeepbookSession:
         incognito: bool = False,
         session_settings: SessionSettings | None = None,
     ) -> None:
-        self.session_id = clean_line(session_id, "session_id", 1, LONGEST_ID)
+        self.session_id: str = clean_line(session_id, "session_id", 1, LONGEST_ID)
         self.session_settings: SessionSettings | None = session_settings or SessionSettings()
         self._book = kb.book(owner, by="agent", door="openai-agents")
         self._incognito = incognito

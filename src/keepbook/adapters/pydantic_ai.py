@@ -22,8 +22,8 @@ try:
     from pydantic_ai.exceptions import ToolFailed
     from pydantic_ai.tools import AgentDepsT
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
-except ImportError as error:
-    raise missing_framework("Pydantic AI", "pydantic-ai") from error
+except ImportError as _missing:
+    raise missing_framework("Pydantic AI", "pydantic-ai") from _missing
 
 ContextText = str | Callable[[RunContext[AgentDepsT]], str]
 """A name, or how to read it from a run, so that one agent serves many people."""

@@ -6,7 +6,7 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import Response
 
-app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+app: FastAPI = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
 
 
 @app.get("/")

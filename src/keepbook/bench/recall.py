@@ -43,7 +43,8 @@ class Remembering:
     """An embedder that embeds a text once: product and baseline ask for the same ones."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self.space, self.floor = embedder.space, embedder.floor
+        self.space: str = embedder.space
+        self.floor: float = embedder.floor
         self._embedder = embedder
         self._known: dict[str, Any] = {}
 

@@ -58,7 +58,8 @@ class QuestionTime(NamedTuple):
 class Directions:
     """A stand-in for an embedder: texts with words in common point a little the same way."""
 
-    space, floor = "bench", 0.3
+    space: str = "bench"
+    floor: float = 0.3
 
     def __init__(self) -> None:
         self._known: dict[str, Floats] = {}

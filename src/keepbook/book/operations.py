@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from keepbook.book.chats.chat_facts import is_incognito, spoke_incognito
-from keepbook.book.chats.face import Chat, Chats, Journal
+from keepbook.book.chats.face import Chat, Chats, Journal, refuse_persons_chat
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_line
 from keepbook.book.ground.open_book import beside_memory
@@ -28,6 +28,7 @@ from keepbook.book.memory.labels import Metadata, Tags, label_filter
 from keepbook.book.memory.links import MemoryDetail
 from keepbook.book.memory.listing import list_page
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_version, version_rows
+from keepbook.book.memory.proposals import expire_forbidden, forbidden_offers, list_proposals
 from keepbook.book.memory.review import Review
 from keepbook.book.owners import choices, owners, switches
 from keepbook.book.owners.choices import Choices
@@ -292,6 +293,12 @@ class BookOperations(Writing):
 
     # For the layers above: chats close through them, and tools and doors read in one transaction.
 
+    def close_thread(self, thread_id: str, *, offline: bool = False) -> Any:
+        """Read a chat for memories with the installation's model; with `offline` by the bundled reader."""
+        with self.reading() as (tx, _, _):
+            refuse_persons_chat(self, tx, thread_id)
+        return super().close_thread(thread_id, offline=offline)
+
     def thread(self, session: str, *, incognito: bool = False) -> Chat:
         """The chat of an outside agent's session: `.add(role, text)`, `.close()`."""
         return self.threads.of_session(session, incognito=incognito)
@@ -352,8 +359,22 @@ class BookOperations(Writing):
     def choose(self, **chosen: Any) -> Choices:
         """Set the owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""
         self.ask("choices.change")
+        forbidden = self._forbidden_offers(chosen.get("never") or ())
         with self._database.write(self.owner) as tx:
-            return choices.change_choices(tx, **chosen)
+            changed = choices.change_choices(tx, **chosen)
+            expire_forbidden(tx, changed.never, stamp(tx.clock()), ids=forbidden)
+        if self.meaning is not None:  # the next write embeds by these, before it locks anything
+            self.meaning.topics.put(self.owner, changed.never)
+        return changed
+
+    def _forbidden_offers(self, never: Sequence[object]) -> Sequence[str]:
+        """The offers that speak of such a topic, by meaning too: embedded before anything is locked."""
+        topics = [topic for topic in never if isinstance(topic, str)]
+        if not topics:
+            return ()
+        with self._database.read(self.owner) as tx:
+            waiting = list_proposals(tx)
+        return forbidden_offers(waiting, topics, self.meaning and self.meaning.one_by_one)
 
     def never_of(self, text: str) -> Sequence[str]:
         """The topics never to be remembered that a text touches; a pure read."""

@@ -61,6 +61,8 @@ class Texts:
         """Carry out these `changes`, all of them or none. `Conflict` with the code `version` says that a text is
         not the one that a change is based on."""
         written: list[Written] = []
+        for change in changes:
+            self._book._embed_first(change.line)
         with self._book.writing(apart=True):
             self._refuse_taken(changes)
             for change in changes:

@@ -56,19 +56,21 @@ def _with_period(tx: Tx, said: Statement, since: Moment, until: Moment) -> State
 class Writing(OpenBook):
     """The write operations of a book."""
 
-    def _after_refusal(self, refused: NotAllowed) -> None:
-        """What an agent may not do to the person's word is left for them to decide."""
-        if refused.code in WHY_PROPOSED:
+    def _after_refusal(self, refused: NotAllowed, *, ended: bool) -> None:
+        """What an agent may not do to the person's word is left for them to decide, as from whoever wanted it."""
+        if refused.code not in WHY_PROPOSED or "wanted" not in refused.details:
+            return
+        wanted = refused.details["wanted"]
+        wanted.setdefault("asked_by", self._agent_name)
+        wanted.setdefault("thread_id", self.origin.thread_id)
+        if ended:
             left = self._leave(refused.details.pop("wanted"), WHY_PROPOSED[refused.code])
             refused.details["proposal"] = left
             refused.add(LEFT_NOW if left else LEFT_BEFORE)
 
     def _leave(self, wanted: dict[str, Any], reason: str) -> str | None:
         with beside_memory(self).writing() as (tx, _):
-            left = waiting.propose(
-                tx, stamp(tx.clock()), nature="conflict", turn_ids=(), reason=reason,
-                thread_id=self.origin.thread_id, asked_by=self._agent_name, **wanted,
-            )  # fmt: skip
+            left = waiting.propose(tx, stamp(tx.clock()), nature="conflict", turn_ids=(), reason=reason, **wanted)
             return None if left is None else left.id
 
     def remember(

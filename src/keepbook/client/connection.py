@@ -70,7 +70,7 @@ class Carrier:
     """
 
     def __init__(self, address: str, token: str | None, patience: float) -> None:
-        self.address = check_address(address)
+        self.address: str = check_address(address)
         self._patience = patience
         self._said: dict[str, str | bytes] = {"Authorization": f"Bearer {token}"} if token else {}
 

@@ -22,7 +22,8 @@ class RemoteFace:
     """A part of a book on a server: the connection to it, and as whom it asks."""
 
     def __init__(self, connection: Connection | AsyncConnection, owner: str, **known: Any) -> None:
-        self._connection, self.owner = connection, owner
+        self._connection = connection
+        self.owner: str = owner
         self.__dict__.update(known)
 
     def __repr__(self) -> str:

@@ -25,7 +25,7 @@ class ThreadsBeside:
 
     def __init__(self, number: int) -> None:
         self._number = number
-        self.is_closed = False
+        self.is_closed: bool = False
         self._threads: ThreadPoolExecutor
         self.renew_in_child()
         follow_forks(self)

@@ -14,7 +14,7 @@ from keepbook.demo.plays import Calendar
 from keepbook.extensions.agents.book.runs import Run
 
 MYSELF, FRIEND = "Me", "Petra"
-ANSWERS = {"yes": True, "no": False, "nobody knows": None}
+ANSWERS: dict[str, bool | None] = {"yes": True, "no": False, "nobody knows": None}
 OFFER = "Will the bank offer ten years fixed under 2.9 % before the year is over?"
 
 

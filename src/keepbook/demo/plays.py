@@ -26,7 +26,7 @@ from keepbook.patterns import regex
 
 _MARK = regex(r"(I|A\*?): |([+~?-]) ")
 _WHEN = regex(r"(\w*)([+-]\d+) (\d\d):(\d\d)|now-(\d+)m", anchored=True)
-TOOLS = {
+TOOLS: dict[str, tuple[str, tuple[str, ...]]] = {
     "+": ("save_preference", ("category", "content")),
     "~": ("update_preference", ("id_or_substring", "new_content")),
     "-": ("forget_preference", ("id_or_substring",)),

@@ -61,7 +61,7 @@ class Visitors:
         self._clock = clock
         self._visitors: dict[str, Visitor] = {}
         self._lock = threading.Lock()
-        self.story = opens_story()
+        self.story: Keepbook = opens_story()
 
     def __len__(self) -> int:
         return len(self._visitors)

@@ -121,7 +121,8 @@ def caller_for(
             raise unauthenticated_error("send a token: Authorization: Bearer kb_… (keepbook token create makes one)")
         if named is not None and named != kb.settings.owner:
             raise NotAllowed("without tokens only the local owner is served; make a service token", code="other_owner")
-        return Caller(kb.settings.owner, kind="agent" if acts == "agent" else "person")
+        everything = authority.EVERYTHING | {authority.METRICS}  # whoever needs no token runs the server
+        return Caller(kb.settings.owner, kind="agent" if acts == "agent" else "person", scopes=everything)
     token = kb.tokens.of_session(secret) if page else kb.tokens.check(secret)
     if token is None:
         raise unauthenticated_error("this token is unknown, revoked or expired; make a new one: keepbook token create")

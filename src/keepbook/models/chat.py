@@ -12,10 +12,11 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 
 from keepbook.book.book import Book
-from keepbook.book.chats import threads
+from keepbook.book.chats import adding, threads
+from keepbook.book.chats.adding import ModelUse
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.in_view import in_view
-from keepbook.book.chats.threads import Message, ModelUse, Thread
+from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.errors import Conflict, Invalid, ModelFailed, NotAllowed, NotFound
@@ -339,7 +340,7 @@ class Talk:
             if taken.left and broke_off is None:
                 ask_what_was_missed(self.book, taken, reply.calls)
             with self.book.writing() as (tx, _):
-                return threads.add_message(
+                return adding.add_message(
                     tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()),
                     speaker=NOTEBOOK if self.by_notebook else None, made=made,
                     parts=calls_to_parts((*order_calls(taken.deeds), *reply.calls)), instead_of=instead_of,

@@ -42,7 +42,6 @@ they set themselves, and end with one thing to do differently.""",
 You are helping the person to run things. State what is, then what needs attention, then the next step; keep it short.
 Check the present state before you say what it is, and never claim that something was done unless a tool said so.""",
 }
-MODES = tuple(MODE_WORDS)
 
 TRUST = """\
 ## What to go by

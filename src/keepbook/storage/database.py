@@ -9,7 +9,7 @@ does inside one). What differs between the engines stands behind `Backend`; this
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -79,6 +79,8 @@ class Tx:
     """Whether it only looks: what a change would write is answered and not written."""
     own_preset: tuple[str | None] | None = None
     """The name of the preset that the owner has set, if any; None: not read yet."""
+    afterwards: list[Callable[["Database"], None]] = field(default_factory=list)
+    """What is done once this is kept, in transactions of its own."""
     sense: Any = None
     """The embedder by which topics are found in what is written, if there is one."""
 
@@ -100,10 +102,11 @@ class Tx:
 
     def state(self) -> tuple[Any, ...]:
         """What goes back with a savepoint."""
-        return self.head, self.compact, dict(self.presets), dict(self.batches), dict(self.counted), dict(self.coming)
+        copied = [self.presets, self.batches, self.counted, self.coming]
+        return self.head, self.compact, list(self.afterwards), *map(dict, copied)
 
     def restore(self, state: tuple[Any, ...]) -> None:
-        self.head, self.compact, self.presets, self.batches, self.counted, self.coming = state
+        self.head, self.compact, self.afterwards, self.presets, self.batches, self.counted, self.coming = state
         self.switches = self.own_preset = None  # read anew when asked for
 
 
@@ -168,8 +171,8 @@ class Database:
         self.clock = clock
         self._before_keeping = before_keeping
         self.allowance = allowance
-        self.tally = EventTally()
-        self.backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
+        self.tally: EventTally = EventTally()
+        self.backend: Backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
         # Also of a program that does not close its book: the last connection to a file empties the log into it.
         self._end = weakref.finalize(self, self.backend.close)
         self._open: OpenTransactions[Tx] = OpenTransactions()
@@ -179,8 +182,8 @@ class Database:
         follow_forks(self)
         try:
             with self._translating:
-                self.record = self.backend.prepare(extensions)
-            self.tables = table_set(self.record)
+                self.record: Record = self.backend.prepare(extensions)
+            self.tables: TableSet = table_set(self.record)
         except BaseException:
             self._end()
             raise
@@ -217,6 +220,8 @@ class Database:
         """A transaction that is committed when the block ends, and rolled back when it raises. Inside another one it is
         an operation of that, or with `apart` a savepoint."""
         self._check_usable()
+        if not self._open.is_idle:
+            self._open.begin_awaited()
         if self._open.is_idle:
             self._open.refuse_outliving()
         elif (outer := self._outer_transaction(owner)) is not None:
@@ -240,6 +245,24 @@ class Database:
             self.tally.add(tx.counted)
         if tx.compact:
             self.compact()
+        for work in tx.afterwards:
+            work(self)
+
+    @signal_safe
+    def write_once_asked(self, owner: str, begun: Callable[[Tx], None]) -> Iterator[Callable[[], Tx]]:
+        """One transaction for all that is written of the owner inside, which begins with the first write: until then
+        nobody waits. `begun` is called when it has begun. Yields what begins it and returns it, for who writes last."""
+        with ExitStack() as ended:
+            opened: list[Tx] = []
+
+            def begin() -> Tx:
+                if not opened:
+                    opened.append(ended.enter_context(self.write(owner)))
+                    begun(opened[0])
+                return opened[0]
+
+            with self._open.hold_awaited(begin):
+                yield begin
 
     @signal_safe
     def unscoped(self, *, writes: bool = False, write_lock: str | None = None) -> Iterator[Connection]:

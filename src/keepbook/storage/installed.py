@@ -15,7 +15,7 @@ from sqlalchemy import Column, Connection, Integer, MetaData, PrimaryKeyConstrai
 from sqlalchemy.types import TypeEngine
 
 from keepbook.errors import Conflict
-from keepbook.extension import Extension, loaded_extensions
+from keepbook.extension import Extension, loaded_extensions, shipped
 from keepbook.storage.prepared_statement import driver_of
 from keepbook.storage.tables import TableSet, tables_of
 from keepbook.storage.tables.declare import Number, RowRules, Word, rules_of
@@ -112,8 +112,12 @@ def table_set(record: Record) -> TableSet:
 @cache
 def _table_set(record: Record, code: tuple[Extension | None, ...]) -> TableSet:
     """The code is asked for anew each time: it may come after a book with its rows was opened."""
-    found = zip(record, code, strict=True)
-    return TableSet(table for one, extension in found for table in _tables_of_row(one, extension))
+    found = tuple(zip(record, code, strict=True))
+    tables = TableSet(lambda: (table for one, extension in found for table in _tables_of_row(one, extension)))
+    known_to_fit = {None, *shipped().values()}
+    if not known_to_fit.issuperset(code):
+        tables.refuse_unfit()
+    return tables
 
 
 def _tables_of_row(one: InstalledExtension, extension: Extension | None) -> tuple[Table, ...]:

@@ -209,7 +209,7 @@ def install(conn: Connection, extension: Extension) -> None:
     record = read_record(conn)
     others = [one for one in record if one.name != extension.name]
     nth = next((at for at, one in enumerate(record, 1) if one.name == extension.name), len(record) + 1)
-    tables = TableSet([*table_set(tuple(others)).of_extensions, *tables_of(extension)])
+    tables = TableSet(lambda: [*table_set(tuple(others)).of_extensions, *tables_of(extension)])
     there = set(inspect(conn).get_table_names())
     _refuse_foreign_tables(extension, record, there)
     for statement in split(installing_sql(engine, extension, tables, there, nth)):

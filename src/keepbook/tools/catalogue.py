@@ -208,16 +208,29 @@ class ToolSet:
 
         arguments: the model's, as a mapping or as JSON
         """
-        tool = None
         try:
-            tool = self[name]
-            answer = tool(arguments)
+            return self.attempt(name, arguments)
         except KeepbookError as error:
-            self._proposed = self._proposed or "proposal" in error.details
-            return self._refusal(error, tool)
+            return self.refusal(name, error)
+
+    def attempt(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> ToolAnswer:
+        """The same, but what the model got wrong is raised; `refusal` words it once the transaction has ended, since
+        what a refusal leaves for the person is left then.
+
+        arguments: the model's, as a mapping or as JSON
+        """
+        answer = self[name](arguments)
         if answer.others:
             self._see(answer.others)
         return answer
+
+    def refusal(self, name: str, error: KeepbookError) -> ToolAnswer:
+        """What is answered where the tool of this `name` could not do what was asked.
+
+        error: what was raised
+        """
+        self._proposed = self._proposed or "proposal" in error.details
+        return self._refusal(error, next((tool for tool in self if tool.name == name), None))
 
     def schemas(self, format: SchemaFormat = "openai") -> list[JsonSchema]:
         """The tools as a client of that kind reads them.

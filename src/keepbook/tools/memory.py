@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from keepbook.book.book import Book
-from keepbook.book.chats.face import NewTurn
+from keepbook.book.chats.face import NewTurn, record_session
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Memory, State, Version, Written
@@ -227,8 +227,7 @@ class SaidTurn:
 
 def record_turns(book: Book, /, session: str, turns: list[SaidTurn]) -> ToolAnswer:
     """Record what was said in an outside agent's chat; it is read for memories when the chat falls silent."""
-    chat = book.thread(session)
-    said = chat.add_all([NewTurn(turn.role, turn.text, turn.at, turn.speaker) for turn in turns])
+    chat, said = record_session(book, session, [NewTurn(one.role, one.text, one.at, one.speaker) for one in turns])
     data = {"thread_id": chat.id, "turns": [message.turn for message in said]}
     return ToolAnswer(f"Recorded {len(said)} turn{'' if len(said) == 1 else 's'} of session {session}.", data)
 

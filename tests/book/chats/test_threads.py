@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.extensions.storage.every_table import OWNED
 
-from keepbook.book.chats import threads
+from keepbook.book.chats import adding
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.ground import due
@@ -755,7 +755,7 @@ def test_a_turn_takes_the_place_of_an_earlier_one_only(alice: Any, place: int) -
     chat = alice.threads.start()
     chat.add("user", "Hello")
     with pytest.raises(KeepbookError), alice.writing() as (tx, _):
-        threads.add_message(tx, chat.id, "user", "Hello again", stamp(tx.clock()), instead_of=place)
+        adding.add_message(tx, chat.id, "user", "Hello again", stamp(tx.clock()), instead_of=place)
     assert [one.text for one in chat.messages()] == ["Hello"]
 
 

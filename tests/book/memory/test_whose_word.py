@@ -162,6 +162,38 @@ def test_nor_does_it_by_undoing_by_a_summary_or_by_what_cannot_be_seen(agent: An
     assert "chess" not in alice.block()
 
 
+GONE = "Plays chess on Mondays"
+
+
+@pytest.mark.parametrize(
+    "again",
+    [GONE, f"Notes of today:\n- {GONE.lower()}.\nAnd more.", f"Busy (“{GONE}”), and glad", "Plays chess\non Mondays"],
+)
+def test_nor_in_any_other_field(agent: Any, alice: Any, again: str) -> None:
+    kept, other = agent.remember("Has a cat"), agent.remember("Has a boat")
+    chat = agent.thread("session-1")
+    said = chat.add("user", again)
+    alice.forget(alice.remember(GONE).id)
+    line = " ".join(again.split())
+    for bring_back in (
+        lambda: agent.remember("Likes games", body=again),
+        lambda: agent.update(kept.id, "Has a cat", body=again),
+        lambda: agent.remember("Has a cat", body=again),  # as a repeat
+        lambda: agent.remember("Likes games", summary=line),
+        lambda: agent.remember("Likes games", metadata={"why": again}),
+        lambda: agent.remember("Likes games", tags=[GONE]),
+        lambda: agent.remember("Likes games", subject=line),
+        lambda: agent.remember("Likes games", scope=line),
+        lambda: agent.notes.write(again),
+        lambda: agent.notes.bookmark(chat.id, said.turn),
+        lambda: agent.threads.rename(chat.id, line),
+        lambda: agent.threads.start(agent=line),
+        lambda: agent.link(kept.id, other.id, GONE),
+    ):
+        assert refused(bring_back).code == "forgotten"
+    assert (alice.list().total, alice.notes.list(), alice.get(kept.id).links) == (2, [], ())
+
+
 def test_what_an_agent_forgot_itself_it_may_save_again(agent: Any, alice: Any) -> None:
     saved = agent.remember("Earns 65,000 a year")
     agent.forget(saved.id)

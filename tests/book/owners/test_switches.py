@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.embedding import StandIn, meant
 
-from keepbook.book.chats import face, threads
+from keepbook.book.chats import face, pencil, threads
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.owners import switches
@@ -174,6 +174,63 @@ def test_letters_of_another_script_hide_no_topic(kb: Any, alice: Any, said: str)
     assert code_of(lambda: alice.remember(said)) == "against_topic"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "s a l a r y",
+        "S.A.L.A.R.Y",
+        "s-a-l-a-r-y",
+        "5alary",
+        "sa1ary",
+        "s4l4ry",
+        "$alary",
+        "sal.ary",
+        "salary_desk",
+        "bobsSalary",
+        "Salary of the big boss",
+        "\uff53\uff41\uff4c\uff41\uff52\uff59",
+        "\u0455\u0430l\u0430ry",  # Cyrillic
+        "k \u0430 s p e r s k y",
+        "K4sp3rsky",
+    ],
+)
+def test_a_bare_word_passes_in_no_field_however_it_is_spelled(kb: Any, alice: Any, said: str) -> None:
+    agent = kb.book("alice", by="agent")
+    kept, other = agent.remember("Plays the cello"), agent.remember("Has a boat")
+    alice.choose(never=["salary", "Kaspersky"])
+    for wrong in (
+        lambda: agent.remember("Likes the fjord", tags=["fjord", said]),
+        lambda: agent.remember("Likes the fjord", subject=said),
+        lambda: agent.remember("Likes the fjord", scope=said),
+        lambda: agent.remember("Likes the fjord", metadata={"about": said}),
+        lambda: agent.remember("Likes the fjord", metadata={said: "yes"}),
+        lambda: agent.link(kept.id, other.id, said),
+        lambda: agent.threads.start(agent=said),
+    ):
+        assert code_of(wrong) == "never_topic"
+    assert code_of(lambda: alice.remember("Likes the fjord", tags=[said])) == "against_topic"
+
+
+@pytest.mark.parametrize("said", ["s a l a r y", "5alary", "Salary", "My s.a.l.a.r.y is 65,000", "Gets a s4l4ry"])
+def test_nor_does_it_as_a_line_or_note_of_its_own(kb: Any, alice: Any, said: str) -> None:
+    alice.choose(never=["salary"])
+    agent = kb.book("alice", by="agent")
+    for wrong in (
+        lambda: agent.remember(said),
+        lambda: agent.remember("Likes the fjord", body=said),
+        lambda: agent.remember("Likes the fjord", summary=said),
+        lambda: agent.notes.write(said),
+    ):
+        assert code_of(wrong) == "never_topic"
+
+
+def test_labels_that_only_look_like_a_topic_may_stand(kb: Any, alice: Any) -> None:
+    alice.choose(never=["salary", "health", "family", "Tom"])
+    agent = kb.book("alice", by="agent")
+    tags = ["bank holiday", "Doctor Who", "Brother printer", "v1.2", "tomatoes", "b2b", "room12", "a, b, c"]
+    assert agent.remember("Likes the fjord", tags=tags, metadata={"source": "crm-7f3a"}).event
+
+
 def test_words_of_another_script_are_read_as_such(kb: Any, alice: Any) -> None:
     alice.choose(never=["\u0440\u0430\u043a", "pack"])  # Russian, and one that looks nearly like it
     agent = kb.book("alice", by="agent")
@@ -307,14 +364,70 @@ def test_what_the_person_types_against_a_topic_is_asked_once(alice: Any) -> None
     assert alice.update(other.id, "Lives in Oslo with diabetes", force=True).event
 
 
-def test_a_yes_to_a_proposal_is_not_asked_again(kb: Any, alice: Any) -> None:
+def waiting(kb: Any, *contents: str, **told: Any) -> list[str]:
+    """Lines that wait for the person's yes."""
+    found = []
     with kb._database.write("alice") as tx:
-        waits = proposals.propose(
-            tx, stamp(tx.clock()), nature="proposal", op="add", content="Has diabetes", turn_ids=()
-        )
-    assert waits is not None
+        for content in contents:
+            one = proposals.propose(
+                tx, stamp(tx.clock()), nature="proposal", **{"op": "add", "content": content, "turn_ids": (), **told}
+            )
+            assert one is not None
+            found.append(one.id)
+    return found
+
+
+def test_what_is_offered_goes_when_its_topic_is_forbidden(kb: Any, alice: Any) -> None:
+    kept = alice.remember("Eats at noon")
+    waiting(kb, "Has diabetes", "Insulin, or something like it")
+    waiting(kb, "Eats no sugar", subject="diabetes")
+    waiting(kb, "Eats at noon for the diabetes", op="update", memory_id=kept.id)
+    stays = waiting(kb, "Plays the cello") + waiting(kb, "Eats at noon", op="forget", memory_id=kept.id)
+    alice.choose(never=["health"])
+    assert [one.id for one in alice.proposals.list()] == stays
+    assert len(alice.proposals.list(status="expired")) == 4
+    alice.choose(never=[])
+    assert waiting(kb, "Has diabetes"), "an offer that nobody has declined may be made again"
+
+
+def test_by_meaning_too_and_before_anything_is_locked(kb: Any, alice: Any) -> None:
+    locked: list[bool] = []
+
+    class Watched(StandIn):
+        def ask(self, text: str) -> Any:
+            locked.append(kb._database.is_writing)
+            return super().ask(text)
+
+    waiting(kb, "Puppy")
+    meant(kb, embedder=Watched())
+    alice = kb.book("alice")
+    alice.choose(never=["dog"])
+    assert alice.proposals.list() == []
+    (late,) = waiting(kb, "The puppy is brown")
+    assert code_of(lambda: alice.proposals.accept(late)) == "against_topic"
+    assert set(locked) == {False}
+
+
+@pytest.mark.parametrize("how", ["accept", "answer", "both", "pencil"])
+def test_no_yes_writes_of_a_topic_that_is_never_to_be_kept(kb: Any, alice: Any, how: str) -> None:
+    kept = alice.remember("Eats at noon")
     alice.choose(never=["diabetes"])
-    assert alice.proposals.accept(waits.id).content == "Has diabetes"
+    (late,) = waiting(kb, "Eats at noon for the diabetes", op="update", memory_id=kept.id)
+    yes = {
+        "accept": lambda: alice.proposals.accept(late),
+        "answer": lambda: alice.proposals.answer(late, "yes"),
+        "both": lambda: alice.proposals.accept(late, both=True),
+        "pencil": lambda: keep(pencil.Pencil("1-0", 1, "Eats at noon", None, "update", None, 0.9, True, proposal=late)),
+    }[how]
+
+    def keep(one: pencil.Pencil) -> Any:
+        with alice.writing() as (tx, preset):
+            return pencil.keep_pencil(tx, alice.origin, preset, "chat", one)
+
+    assert code_of(yes) == "against_topic"
+    assert [memory.content for memory in alice.list()] == ["Eats at noon"]
+    assert alice.proposals.get(late).status == "waiting"
+    assert alice.proposals.decline(late).status == "declined"
 
 
 # --- what it costs

@@ -37,6 +37,17 @@ def test_a_relation_is_shown_only_if_the_person_said_it() -> None:
     assert people_in(lines) == [KnownPerson("Kari", "wife", 3), KnownPerson("Ann", "", 1), KnownPerson("Sister", "", 1)]
 
 
+def test_whom_a_line_names_with_a_relation_is_a_person_whatever_its_subject() -> None:
+    lines = [
+        AboutSomebody(None, "profile", "Lives with her partner Jonas and their daughter Lena, who is five.", said=True),
+        AboutSomebody(None, "profile", "Lena is allergic to hazelnuts.", said=True),
+        AboutSomebody(None, "profile", "my sister Clare lives with his brother Tom", said=True),
+        AboutSomebody(None, "profile", "Her Monday is full, and their mother sings.", said=False),
+    ]
+    found = {(one.name, one.relation, one.lines) for one in people_in(lines)}
+    assert found == {("Jonas", "", 1), ("Lena", "", 2), ("Clare", "sister", 1), ("Tom", "", 1)}
+
+
 def test_the_people_of_a_book_are_counted_anew_after_each_write(alice: Any) -> None:
     assert people(alice) == []
     kept = alice.remember("Nora is six", subject="My daughter Nora", category="fact")

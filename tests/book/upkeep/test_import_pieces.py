@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from keepbook.book.ground import in_pieces
 from keepbook.book.upkeep import importing
 from keepbook.errors import LimitReached
 from keepbook.settings import Allowance
@@ -91,14 +92,14 @@ def test_a_file_that_breaks_off_leaves_nothing_and_one_too_large_does_not_begin(
     kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importing, "PIECE_SECONDS", 0.0)
-    monkeypatch.setattr(importing, "GAP_SECONDS", 0.0)
+    monkeypatch.setattr(in_pieces, "GAP_SECONDS", 0.0)
     monkeypatch.setattr(alice._database, "allowance", Allowance(memories=20))
     with pytest.raises(LimitReached, match="24 more do not fit"):
         alice.import_(FILES["memories"])
     assert not alice.ledger()
     monkeypatch.undo()
     monkeypatch.setattr(importing, "PIECE_SECONDS", 0.0)
-    monkeypatch.setattr(importing, "GAP_SECONDS", 0.0)
+    monkeypatch.setattr(in_pieces, "GAP_SECONDS", 0.0)
 
     def break_off(done: int) -> None:
         if done == 3:
@@ -114,7 +115,7 @@ def test_a_file_that_breaks_off_leaves_nothing_and_one_too_large_does_not_begin(
 
 def test_a_load_that_was_cut_off_is_taken_back_or_completed(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "PIECE_SECONDS", 0.0)
-    monkeypatch.setattr(importing, "GAP_SECONDS", 0.0)
+    monkeypatch.setattr(in_pieces, "GAP_SECONDS", 0.0)
     monkeypatch.setattr(importing, "take_back_unfinished", lambda *_: None)  # nobody is left to do it after a kill
     monkeypatch.setattr(importing.time, "sleep", _killed_at(9))
     with pytest.raises(SystemExit):

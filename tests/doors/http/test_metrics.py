@@ -22,6 +22,15 @@ from keepbook.doors.http.metrics import COUNTERS, GAUGES, Metrics
 DASHBOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "keepbook.json"
 
 
+@pytest.fixture
+def mine(kb: Any, client: Any) -> TestClient:
+    """The operator's program, which acts as Alice: figures of everybody are no owner's."""
+    token = kb.tokens.create(kind="service", scopes=("read", "write", "admin", "person")).token
+    found: TestClient = client(token, owner="alice")
+    found.headers["X-Keepbook-Actor"] = "person"
+    return found
+
+
 def figures(mine: TestClient) -> dict[tuple[str, ...], float]:
     """By the name of a sample and its labels' values."""
     found = text_string_to_metric_families(mine.get("/metrics").text)
@@ -56,6 +65,26 @@ def test_a_token_for_figures_reads_nothing_else(kb: Any, client: Any) -> None:
         assert scraper.get("/api/memory/", headers={"X-Keepbook-Owner": "alice"}).status_code == 403
     with pytest.raises(Invalid, match="no more"):
         kb.tokens.create("alice", kind="agent", scopes=("metrics", "write"))
+
+
+@pytest.mark.parametrize("kind", ["person", "agent"])
+def test_a_token_for_one_book_reads_no_figures_of_others_and_makes_none_that_does(
+    kb: Any, client: Any, kind: str
+) -> None:
+    token = kb.tokens.create("alice", kind=kind, scopes=("read", "write", "admin")).token
+    told = client(token).get("/metrics")
+    assert (told.status_code, told.json()["code"]) == (403, "scope")
+    assert "--scopes metrics" in told.json()["detail"]
+    made = client(token).post("/api/tokens", json={"kind": "agent", "scopes": ["metrics"]})
+    assert (made.status_code, made.json()["code"]) == (403, "scope" if kind == "person" else "person_only")
+
+
+def test_who_runs_the_server_reads_its_figures(kb: Any, client: Any) -> None:
+    assert client().get("/metrics").status_code == 200, "without any token, on this machine"
+    service = client(kb.tokens.create(kind="service", scopes=("read", "admin")).token, owner="alice")
+    assert service.get("/metrics").status_code == 200
+    assert service.post("/api/tokens", json={"kind": "agent", "scopes": ["metrics"]}).status_code == 201
+    assert client().get("/metrics").status_code == 401
 
 
 def test_methods_that_there_are_not_are_counted_as_one(mine: TestClient) -> None:

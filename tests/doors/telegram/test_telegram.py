@@ -144,17 +144,17 @@ def test_memories_are_listed_by_category_with_ids_and_how_to_delete(alice: Book,
     assert answer.text.split("\n") == [
         "I know 3 things.",
         "",
-        "Profile",
+        "About you",
         f"{oslo.id} Lives in Oslo",
         "",
-        "Preference",
+        "What you like",
         f"{fund.id} Prefers index funds",
         f"{tea.id} Likes tea (guessed)",
         "",
         "To delete one: /memory delete <id>",
     ]
     ids = [(CODE, memory.id) for memory in (oslo, fund, tea)]
-    assert answer.marked == ((BOLD, "Profile"), ids[0], (BOLD, "Preference"), *ids[1:])
+    assert answer.marked == ((BOLD, "About you"), ids[0], (BOLD, "What you like"), *ids[1:])
     assert "parse_mode" not in answer.given
     for command in ("/memory list", "/MEMORY", "/memory@keepbook_bot  list"):
         assert api.ask(ALICE, command) == answer.text

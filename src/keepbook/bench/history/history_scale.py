@@ -35,9 +35,9 @@ class Asker:
 
     def __init__(self, book: Book, history: MadeUpHistory, upto: int) -> None:
         self.seconds: list[float] = []
-        self.empty = 0
+        self.empty: int = 0
         self.failures: list[str] = []
-        self.cpu = 0.0
+        self.cpu: float = 0.0
         """Its own share of the processor's work."""
         self._book, self._history, self._upto = book, history, upto
         self._over = threading.Event()

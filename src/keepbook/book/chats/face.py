@@ -3,31 +3,37 @@
 Thin like the book itself: each method opens the owner's transaction and calls the one operation that does the work.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from keepbook.book.chats import learned_memories, notes, pencil, threads
+from keepbook.book.chats import adding, learned_memories, notes, pencil, threads
+from keepbook.book.chats.adding import ComingTurn
 from keepbook.book.chats.chat_facts import PERSONS_PART, person_spoke
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.chats.words_behind import LETTERS_AT_ONCE
 from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.limits import clean_chat_mode
 from keepbook.book.ground.open_book import OpenBook, beside_memory
 from keepbook.book.ground.when import instant, later, read_moment, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import changes, injections
+from keepbook.book.memory.likeness.put_away import put_away_keys, refuse_forgotten, refuse_words
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
+from keepbook.book.owners.switches import Told
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords, turn_words
 from keepbook.book.text.topics import find_topics
 from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.storage.database import Tx
 
-MOST_LETTERS = 1_000_000
-"""Of so many letters are the turns at most that are recorded at once: nobody else writes meanwhile."""
+MOST_TURNS, MOST_LETTERS = 1000, 1_000_000
+"""So many turns, and turns of so many letters, are recorded at once at most: nobody else writes meanwhile."""
 
 if TYPE_CHECKING:
     from keepbook.book.recall.chats import Snippet
@@ -45,10 +51,22 @@ class NewTurn:
     parts: Any = None
 
 
-def _words_of(role: str, text: str) -> TurnWords:
-    """What a turn is found by, read before anything is locked: others write meanwhile."""
-    said = threads.clean_turn(role, text)
-    return turn_words(said) if role in INDEXED else {}
+def _read_ahead(book: OpenBook, turns: Sequence[NewTurn]) -> list[TurnWords | None]:
+    """What turns are found by, read before anything is locked: others write meanwhile. What cannot be recorded is
+    refused. Of long turns the words are written later, and read then."""
+    if len(turns) > MOST_TURNS:
+        raise Invalid(f"record at most {MOST_TURNS:,} turns at once, and the rest after them", field="turns")
+    letters = 0
+    for one in turns:
+        letters += len(adding.clean_turn(one.role, one.text))
+        if one.parts:
+            letters += len(json.dumps(one.parts, ensure_ascii=False))
+        _refuse_persons_mark(book, one.parts)
+    if letters > MOST_LETTERS:
+        raise Invalid(f"record at most {MOST_LETTERS:,} letters at once, and the rest after it", field="turns")
+    if letters > LETTERS_AT_ONCE:
+        return [None] * len(turns)
+    return [turn_words(one.text, one.role) if one.role in INDEXED else None for one in turns]
 
 
 def _refuse_persons_mark(book: OpenBook, parts: Any) -> None:
@@ -57,10 +75,26 @@ def _refuse_persons_mark(book: OpenBook, parts: Any) -> None:
         raise Invalid(f"parts: {PERSONS_PART!r} marks what the person said at a door of ours", field="parts")
 
 
+def _moment(tx: Tx, at: Any) -> str:
+    """When a turn was said."""
+    moment = instant(at, field="at", zone=owners.zone_name(tx))
+    if moment is not None and moment > later(stamp(tx.clock()), days=1):
+        raise Invalid("at: what was said lies in the past", field="at")
+    return moment or stamp(tx.clock())
+
+
 def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
-    """Refuse an agent that would close, rename, archive or trash a chat in which the person spoke."""
-    if not book.hand.is_person and person_spoke(tx, thread_id):
-        book.ask("chats.end")
+    """Refuse an agent that would close, rename, archive, restore or trash a chat in which the person spoke."""
+    if book.hand.is_person or not person_spoke(tx, thread_id):
+        return
+    if is_hidden(book, tx, threads.get_thread(tx, thread_id)):
+        raise threads.no_chat(thread_id)
+    book.ask("chats.end")
+
+
+def is_hidden(book: OpenBook, tx: Tx, thread: Thread) -> bool:
+    """Whether a program asks for what the person says in an incognito chat."""
+    return thread.incognito and book.hand.is_program and person_spoke(tx, thread.id)
 
 
 @explain_arguments
@@ -69,9 +103,9 @@ class Chat:
 
     def __init__(self, book: OpenBook, thread: Thread) -> None:
         self.book = book
-        self.id = thread.id
-        self.session = thread.session
-        self.agent = thread.agent
+        self.id: str = thread.id
+        self.session: str | None = thread.session
+        self.agent: str | None = thread.agent
 
     def __repr__(self) -> str:
         return f"<Chat {self.id} of {self.book.owner!r}>"
@@ -95,32 +129,33 @@ class Chat:
         """Record what was said, now or at a given moment."""
         if hidden and role == "assistant" and self.book.origin.actor == "agent":
             raise NotAllowed("hidden words on a reply ride along with what the person says next", code="person_only")
-        return self._record(NewTurn(role, text, at, speaker, parts), _words_of(role, text), hidden)
-
-    def _record(self, turn: NewTurn, words: TurnWords, hidden: str | None = None) -> Message:
-        _refuse_persons_mark(self.book, turn.parts)
+        turn = NewTurn(role, text, at, speaker, parts)
+        words = _read_ahead(self.book, [turn])
         with self.book.writing() as (tx, _):
-            moment = instant(turn.at, field="at", zone=owners.zone_name(tx))
-            if moment is not None and moment > later(stamp(tx.clock()), days=1):
-                raise Invalid("at: what was said lies in the past", field="at")
-            moment = moment or stamp(tx.clock())
-            hours = self.book.close_after_hours
-            return threads.add_message(
-                tx, self.id, turn.role, turn.text, moment, speaker=turn.speaker, hidden=hidden, parts=turn.parts,
-                close_after_hours=hours, recorded_by=self.book.origin.writer(), words=words,
-            )  # fmt: skip
+            (added,) = self._record(tx, [turn], words, hidden)
+            return added
+
+    def _record(
+        self, tx: Tx, turns: Sequence[NewTurn], words: Sequence[TurnWords | None], hidden: str | None = None
+    ) -> list[Message]:
+        coming = [
+            ComingTurn(
+                one.role, one.text, _moment(tx, one.at), speaker=one.speaker, hidden=hidden, parts=one.parts,
+                recorded_by=self.book.origin.writer(), words=found,
+            )
+            for one, found in zip(turns, words, strict=True)
+        ]  # fmt: skip
+        return adding.add_messages(tx, self.id, coming, close_after_hours=self.book.close_after_hours)
 
     def add_all(self, turns: Sequence[NewTurn], after: int | None = None) -> Sequence[Message]:
         """Record several turns, all or none. `after` is how many you have seen of this chat: where others have come
         meanwhile, a `Conflict` with the code `turns` says so."""
-        if sum(len(one.text) for one in turns) > MOST_LETTERS:
-            raise Invalid(f"record at most {MOST_LETTERS:,} letters at once, and the rest after it", field="turns")
-        words = [_words_of(one.role, one.text) for one in turns]
+        words = _read_ahead(self.book, turns)
         with self.book.writing(apart=True) as (tx, _):
             now = threads.get_thread(tx, self.id).turns
             if after is not None and after != now:
                 raise Conflict(f"chat {self.id} has {now} turns by now; read it again", code="turns", turns=now)
-            return [self._record(one, found) for one, found in zip(turns, words, strict=True)]
+            return self._record(tx, turns, words)
 
     def take_out_of_view(self, turns: Sequence[int] | None = None) -> Thread:
         """Leave turns that others recorded out of what a model is sent; without numbers all of them. They stay
@@ -176,8 +211,6 @@ class Chat:
 
     def close(self, offline: bool = False) -> ClosingResult:
         """Read what is new for memories, once. The chat rests until something is said again."""
-        with self.book.reading() as (tx, _, _):
-            refuse_persons_chat(self.book, tx, self.id)
         closed: ClosingResult = self.book.close_thread(self.id, offline=offline)
         return closed
 
@@ -201,7 +234,7 @@ class Chats:
         """Begin a chat of our own. What stands on the person's screen, only they say."""
         if focus is not None and not self._book.hand.is_person:
             raise NotAllowed("what is on the person's screen only they say; record it as a turn", code="person_only")
-        return self._open(preset=preset, agent=agent, incognito=incognito, mode=mode, focus=focus)
+        return self._open(preset=preset, agent=agent, incognito=incognito, mode=clean_chat_mode(mode), focus=focus)
 
     def of_session(self, session: str, *, incognito: bool = False) -> Chat:
         """The chat of an outside agent's session. It is begun if there is none."""
@@ -209,15 +242,15 @@ class Chats:
 
     def _open(self, *, preset: str | None = None, **told: Any) -> Chat:
         with self._book.writing(preset) as (tx, chosen):
-            if not self._book.hand.is_person:
-                switches.refuse_topics(tx, "", (told.get("agent"),))
+            if told.get("agent"):
+                refuse_words(tx, self._book.origin, Told(labels=(told["agent"],)))
             owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
             return Chat(self._book, threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told))
 
     def get(self, thread_id: str) -> Chat:
         with self._book.reading() as (tx, _, _):
             thread = threads.get_thread(tx, thread_id)
-            if self._is_hidden(tx, thread):
+            if is_hidden(self._book, tx, thread):
                 raise threads.no_chat(thread_id)
             return Chat(self._book, thread)
 
@@ -225,19 +258,17 @@ class Chats:
         """The chats, the last touched first."""
         with self._book.reading() as (tx, _, _):
             found = threads.list_threads(tx, state=state, trash=trash, limit=limit)
-            return [thread for thread in found if not self._is_hidden(tx, thread)]
-
-    def _is_hidden(self, tx: Tx, thread: Thread) -> bool:
-        """Whether a program asks for what the person says in an incognito chat."""
-        return thread.incognito and self._book.hand.is_program and person_spoke(tx, thread.id)
+            return [thread for thread in found if not is_hidden(self._book, tx, thread)]
 
     def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
+        if not self._book.hand.is_person:
+            self._book._embed_first(title)
         with self._book.writing() as (tx, _):
             refuse_persons_chat(self._book, tx, thread_id)
             if by == "person" and self._book.origin.actor == "agent":
                 if threads.get_thread(tx, thread_id).titled_by == "person":
                     raise NotAllowed("the person named this chat; only they rename it", code="person_only")
-                switches.refuse_topics(tx, title)
+                refuse_words(tx, self._book.origin, Told(labels=(title,)))
                 by = "model"
             return threads.rename(tx, thread_id, title, by=by)
 
@@ -263,6 +294,7 @@ class Chats:
     def restore(self, thread_id: str) -> Thread:
         """Bring a chat back from the trash, with the memories that went there together with it; or from the archive."""
         with self._book.writing() as (tx, preset):
+            refuse_persons_chat(self._book, tx, thread_id)
             by_person, hours = self._book.hand.is_person, self._book.close_after_hours
             along = learned_memories.trashed_with_chat(tx, threads.get_thread(tx, thread_id))
             thread = threads.restore_thread(tx, thread_id, close_after_hours=hours, by_person=by_person)
@@ -273,6 +305,8 @@ class Chats:
     def learned(self, thread_id: str) -> Sequence[str]:
         """The ids of the memories that came out of a chat."""
         with self._book.reading() as (tx, _, _):
+            if is_hidden(self._book, tx, threads.get_thread(tx, thread_id)):
+                raise threads.no_chat(thread_id)
             return learned_memories.learned_from(tx, thread_id)
 
     def search(self, query: str, limit: int = 20) -> "Sequence[Snippet]":
@@ -303,6 +337,15 @@ class Chats:
             times = read(since, field="since"), read(until, field="until")
             wanted = ChatsWanted(limit, *times, order, spread, tokens, around)
             return recall_chats(tx, query, wanted=wanted, meaning=self._book.meaning)
+
+
+def record_session(book: OpenBook, session: str, turns: Sequence[NewTurn]) -> tuple[Chat, Sequence[Message]]:
+    """Record turns in the chat of an outside agent's session, which is begun if there is none: all of it, or
+    nothing."""
+    words = _read_ahead(book, turns)
+    with book.writing(apart=True) as (tx, _):
+        chat = Chats(book).of_session(session)
+        return chat, chat._record(tx, turns, words)
 
 
 @explain_arguments
@@ -336,12 +379,16 @@ class Journal:
         with self._book.reading() as (tx, _, _):
             text, never, sense = text_of(tx), switches.never_topics(tx), tx.sense
         switches.refuse_found(find_topics(text, never, sense))
+        put_away_keys(text)
         return text, never
 
     def _heed_topics(self, tx: Tx, note: Note, heeded: tuple[str, Sequence[str]] | None) -> None:
         """The same, of what has changed meanwhile; it is not stored then."""
-        if heeded is not None and heeded != (note.text, switches.never_topics(tx)):
-            switches.refuse_topics(tx, note.text)
+        if heeded is None:
+            return
+        if heeded != (note.text, switches.never_topics(tx)):
+            switches.refuse_topics(tx, Told(note.text))
+        refuse_forgotten(tx, self._book.origin, Told(note.text))
 
     def get(self, id: str) -> Note:
         with self._book.reading() as (tx, _, _):

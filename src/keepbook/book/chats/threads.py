@@ -11,20 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Integer, bindparam, delete, insert, select, update
 
 from keepbook.book.chats.in_view import in_view
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
-from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_text, clean_whole, sought
+from keepbook.book.ground.limits import TRASH_DAYS, clean_line, clean_optional, clean_whole, sought
 from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners import switches
-from keepbook.book.owners.allowance import room_for_chat, room_for_text
+from keepbook.book.owners.allowance import room_for_chat
 from keepbook.book.owners.choices import get_choices
-from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords, put_turns, take_turns
-from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
+from keepbook.book.text.indexes.turn_index import take_turns
+from keepbook.errors import Conflict, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables.chats import messages, notes, threads
@@ -70,14 +70,6 @@ class Message:
     def calls(self) -> Sequence[dict[str, Any]]:
         """The tool calls of a reply that was made here; what a program notes with a turn it records is none."""
         return self.parts if self.recorded_by is None and isinstance(self.parts, list) else ()
-
-
-class ModelUse(NamedTuple):
-    """The model that made a reply, and its tokens as the model counted them, if it did."""
-
-    model: str
-    tokens_in: int | None
-    tokens_out: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,75 +170,17 @@ def _as_private(thread: Thread, incognito: bool) -> Thread:
     return thread
 
 
-def clean_turn(role: str, text: str) -> str:
-    if role not in ROLES:
-        raise Invalid(f"role is one of {', '.join(ROLES)}, not {role!r}", field="role")
-    return clean_text(text, "text", MESSAGE_LIMIT)
-
-
 def find_session(tx: Tx, session: str) -> Thread | None:
     """The chat of an outside program's session, if it has begun."""
     row = tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.session == session)).first()
     return to_thread(row) if row else None
 
 
-def announce_turn(tx: Tx, thread_id: str, turn: int, role: str, text: str) -> None:
-    """Announce the turn that this transaction will store, by `add_message`, so that lines can quote from it before."""
-    tx.coming[thread_id, turn] = (role, clean_text(text, "text", MESSAGE_LIMIT))
-
-
-def add_message(
-    tx: Tx,
-    thread_id: str,
-    role: str,
-    text: str,
-    at: str,
-    *,
-    speaker: str | None = None,
-    hidden: str | None = None,
-    parts: Any = None,
-    made: ModelUse | None = None,
-    instead_of: int | None = None,
-    broke_off: str | None = None,
-    recorded_by: str | None = None,
-    close_after_hours: float = 6.0,
-    words: TurnWords | None = None,
-) -> Message:
-    """Add a message to a chat. A closed chat is open again."""
-    text = clean_turn(role, text)
-    thread = get_thread(tx, thread_id)
-    if thread.deleted_at is not None:
-        raise Conflict(f"chat {thread_id} is in the trash; restore it first", code="trash")
-    announced = tx.coming.pop((thread_id, thread.turns + 1), (role, text))
-    if announced != (role, text):
-        raise Invalid("the turn that is stored is not the one that was quoted from", field="text")
-    room_for_text(tx, text)
-    row = {
-        "owner": tx.owner, "thread_id": thread_id, "turn": thread.turns + 1, "role": role,
-        "speaker": clean_optional(speaker, "speaker", 200), "text": text, "at": at, "tokens": estimate(text),
-        "hidden": clean_text(hidden, "hidden", MESSAGE_LIMIT) if hidden else None,
-        "parts": json.dumps(parts, ensure_ascii=False) if parts else None, "instead_of": instead_of,
-        "broke_off": broke_off, "recorded_by": recorded_by,
-        **dict(zip(ModelUse._fields, made or (None, None, None), strict=True)),
-    }  # fmt: skip
-    _SAY.run(tx.conn, row)
-    touched = max(at, stamp(thread.touched_at)) if thread.turns else at
-    told: dict[str, Any] = {"turns": thread.turns + 1, "state": "active", "touched_at": touched}
-    if instead_of is not None and instead_of <= thread.compressed_through:  # what it replaces is in the summary
-        told |= {"compressed_through": 0, "compressed": None}
-    _set(tx, thread_id, failures=0, failure=None, **told)
-    if role in INDEXED and not thread.incognito:
-        put_turns(tx, [row], words)
-    due.cancel(tx, due.ARCHIVE, thread_id)
-    due.remind(tx, due.CLOSE, thread_id, later(touched, hours=close_after_hours))
-    return to_message(row)
-
-
 def rename(tx: Tx, thread_id: str, title: str, *, by: str = "person") -> Thread:
     """Set the title of a chat. A title given by hand is never replaced by a model's, and one of a model's about a topic
     that is never to be kept is not set."""
     thread = get_thread(tx, thread_id)
-    if by != "person" and (thread.titled_by == "person" or switches.touched_topics(tx, title)):
+    if by != "person" and (thread.titled_by == "person" or switches.touched_topics(tx, switches.Told(labels=(title,)))):
         return thread
     return _set(tx, thread_id, title=clean_line(title, "title", 1, TITLE_LIMIT), titled_by=by)
 
@@ -294,7 +228,7 @@ def delete_thread(tx: Tx, thread_id: str) -> None:
         tx.conn.execute(delete(table).where(table.c.owner == tx.owner, table.c[column] == thread_id))
     kept = update(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id)
     tx.conn.execute(kept.values(thread_id=None, turn=None))
-    for work in (due.CLOSE, due.ARCHIVE, due.PURGE_CHAT):
+    for work in (due.CLOSE, due.ARCHIVE, due.PURGE_CHAT, due.INDEX):
         due.cancel(tx, work, thread_id)
     tx.compact = True
 
@@ -443,7 +377,6 @@ def _set(tx: Tx, thread_id: str, **values: Any) -> Thread:
 
 
 _ONE = PreparedStatement(select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id")))
-_SAY = PreparedStatement(insert(messages), messages.c.keys())
 _OF_THREAD = (messages.c.owner == bindparam("owner"), messages.c.thread_id == bindparam("thread_id"))
 _AFTER = messages.c.turn > bindparam("after")
 _SAID = PreparedStatement(select(messages).where(*_OF_THREAD, _AFTER).order_by(messages.c.turn))

@@ -21,6 +21,8 @@ class Due(NamedTuple):
 
 
 CLOSE, ARCHIVE, PURGE, PURGE_CHAT, EXPIRE = "close", "archive", "purge", "purge_chat", "expire"
+INDEX = "index"
+"""The words of a chat that are still to be written."""
 
 
 _THIS = and_(due.c.owner == bindparam("owner"), due.c.work == bindparam("work"), due.c.id == bindparam("id"))

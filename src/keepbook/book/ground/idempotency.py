@@ -6,12 +6,14 @@ the other.
 """
 
 import hashlib
+from collections.abc import Callable
 from datetime import timedelta
 from typing import NamedTuple
 
 from sqlalchemy import delete, insert, select
 
 from keepbook.book.ground.limits import clean_line
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.errors import Conflict
 from keepbook.storage.database import Tx
@@ -35,6 +37,33 @@ def find_answer(tx: Tx, key: str, request: bytes) -> StoredAnswer | None:
     if row.request != _digest(request):
         raise Conflict(f"the key {key!r} was used for another request; choose a new one", code="key_reused")
     return StoredAnswer(row.status, row.body)
+
+
+class _AnsweredMeanwhile(Exception):
+    """The same request was answered while this one was made ready."""
+
+
+def answer_once(book: OpenBook, key: str, request: bytes, answer: Callable[[], StoredAnswer]) -> StoredAnswer | None:
+    """Answer a request that had no answer, in one transaction with what that writes; it begins with the first write.
+    Returns the answer that was given meanwhile, if one was: then nothing of this is kept."""
+    meanwhile: list[StoredAnswer] = []
+
+    def look_again(tx: Tx) -> None:
+        found = find_answer(tx, key, request)
+        if found is not None:
+            meanwhile.append(found)
+            raise _AnsweredMeanwhile
+
+    try:
+        with book._database.write_once_asked(book.owner, look_again) as begin:
+            made = answer()
+            tx = begin()
+            if meanwhile:  # and somebody caught the error
+                raise _AnsweredMeanwhile
+            store_answer(tx, key, request, made)
+    except _AnsweredMeanwhile:
+        return meanwhile[0]
+    return None
 
 
 def store_answer(tx: Tx, key: str, request: bytes, answer: StoredAnswer) -> None:

@@ -12,6 +12,16 @@ TIMELINE_TOKENS = 2000
 TRASH_DAYS = 30
 """How long what was deleted waits, memories and chats alike."""
 
+MOST_QUESTION = 2000
+"""So many letters a question has at most, at every door: who waits for an answer has not asked a book."""
+
+MODES = ("authoring", "coach", "ops")
+"""What a chat may be for."""
+
+MOST_LABELS = 32
+"""A memory has so many tags and so many pairs of metadata at most."""
+KEY_CHARS, VALUE_CHARS, TAG_CHARS = 64, 500, 64
+
 LARGEST = 2_000_000_000
 """More than a column of numbers holds, on either engine, is no number of ours."""
 _BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}
@@ -26,6 +36,17 @@ def clean_line(text: object, field: str, low: int, high: int) -> str:
     if not plain and line and all(unicodedata.category(mark)[0] in "CZ" for mark in line):
         raise Invalid(f"{field} has no visible character", field=field)
     return line
+
+
+def check_question(query: object) -> None:
+    """Refuse what is no question, or longer than one."""
+    if not isinstance(query, str) or not query.strip():
+        raise Invalid("ask something: the query is empty", field="query")
+    if len(query) > MOST_QUESTION:
+        raise Invalid(
+            f"a question has at most {MOST_QUESTION:,} letters; this has {len(query):,}: ask for what matters in it",
+            field="query",
+        )
 
 
 def clean_body(text: object) -> str:
@@ -96,6 +117,13 @@ def clean_confidence(text: object) -> str:
     if text not in ("asserted", "inferred"):
         raise Invalid(f"confidence is 'asserted' or 'inferred', not {text!r}", field="confidence")
     return str(text)
+
+
+def clean_chat_mode(mode: object) -> str | None:
+    """What a chat is for; what a model is told for it stands in `models/prompt.py`."""
+    if mode is not None and mode not in MODES:
+        raise Invalid(f"mode is one of {', '.join(MODES)}, not {mode!r}"[:200], field="mode")
+    return None if mode is None else str(mode)
 
 
 def clean_share(number: object, field: str) -> float:

@@ -47,13 +47,13 @@ class OpenBook:
         extensions: Sequence[Extension] = (),
         hand: Actor | None = None,
     ) -> None:
-        self.owner = owners.clean_owner(owner)
+        self.owner: str = owners.clean_owner(owner)
         self.origin = origin
-        self.hand = hand or authority.ALONE[origin.actor]
+        self.hand: Actor = hand or authority.ALONE[origin.actor]
         self.close_after_hours = close_after_hours
         self.meaning = meaning
-        self.settings = settings or Settings.of_nobody()
-        self.extensions = tuple(extensions)
+        self.settings: Settings = settings or Settings.of_nobody()
+        self.extensions: tuple[Extension, ...] = tuple(extensions)
         """Those that are on here."""
         self._database = database
         self._presets = presets
@@ -147,14 +147,13 @@ class OpenBook:
                     self.meaning.topics.put(self.owner, switches.never_topics(tx))
                 yield tx, self._presets.of(tx, preset)
         except NotAllowed as refused:
-            if not self._is_writing:
-                self._after_refusal(refused)
+            self._after_refusal(refused, ended=not self._is_writing)
             raise
         if self.meaning is not None:
             self.meaning.nudge(self.owner)
 
-    def _after_refusal(self, refused: NotAllowed) -> None:
-        """What a refusal leaves behind, once everything around it was taken back; a book leaves a proposal."""
+    def _after_refusal(self, refused: NotAllowed, *, ended: bool) -> None:
+        """What a refusal leaves behind, once everything around it has `ended`; a book leaves a proposal."""
 
     @signal_safe
     def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:

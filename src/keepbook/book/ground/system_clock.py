@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import DateTime
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
 
 BUILD_DAY = Path(__file__).parents[2] / "build_day.txt"
 """Written into a wheel by `scripts/build_day.py`."""
@@ -32,8 +33,8 @@ def build_day() -> date | None:
 class ServerClock(FunctionElement[datetime]):
     """What the database server's clock says, in a query; NULL where there is no server."""
 
-    type = DateTime(timezone=True)
-    inherit_cache = True
+    type: TypeEngine[datetime] = DateTime(timezone=True)
+    inherit_cache: bool | None = True
 
 
 @compiles(ServerClock)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from keepbook.book.ground.when import stamp
 
@@ -39,7 +39,7 @@ class LazyValues(Sequence[Item]):
     __slots__ = ("_make", "told")
 
     def __init__(self, told: list[dict[str, Any]], make: Callable[[dict[str, Any]], Item]) -> None:
-        self.told = told
+        self.told: list[dict[str, Any]] = told
         self._make = make
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ class LazyValues(Sequence[Item]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]  # as a list has none
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # as a list has none
 
     def __repr__(self) -> str:
         return repr(list(self))

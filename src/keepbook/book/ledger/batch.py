@@ -56,7 +56,9 @@ class Digest:
     at a time."""
 
     def __init__(self, kind: BatchTables) -> None:
-        self._kind, self._key, self.came, self.went = kind, kind.key, 0, 0
+        self._kind, self._key = kind, kind.key
+        self.came: int = 0
+        self.went: int = 0
         self._sums = [hashlib.sha256() for _ in range(3)]
 
     def add_rows(self, rows: Sequence[RowValues]) -> None:

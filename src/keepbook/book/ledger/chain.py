@@ -64,7 +64,8 @@ class KeptDigest:
     """The digest of what a mend left of the chain: its links, then its seals."""
 
     def __init__(self) -> None:
-        self._sum, self.newest = hashlib.sha256(), ""
+        self._sum = hashlib.sha256()
+        self.newest: str = ""
 
     def add_link(self, row: Any) -> None:
         self._sum.update(f"{row.link}\x1e{row.hash}\n".encode())

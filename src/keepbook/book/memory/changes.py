@@ -23,7 +23,6 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import links
 from keepbook.book.memory.labels import Metadata, Tags, clean_metadata, clean_tags
 from keepbook.book.memory.likeness import repeats
-from keepbook.book.memory.likeness.put_away import refuse_forgotten
 from keepbook.book.memory.likeness.similar import SimilarRows, find_alike, has_ended
 from keepbook.book.memory.memories import AUTOMATIC, REASONS, Memory, State, Written, is_protected, to_state
 from keepbook.book.memory.memory_json import row_to_memory
@@ -38,8 +37,8 @@ from keepbook.book.memory.write_path import (
     keeping_writer,
     quoting,
     refuse_stale,
-    topic_texts,
     with_cap,
+    words_of_line,
 )
 from keepbook.book.owners.allowance import room_for_memory, room_for_text
 from keepbook.book.owners.owners import make_known
@@ -195,12 +194,11 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation:
         edited_at=at,
     )
     if _is_typed(origin, said):
-        ask_about_topics(tx, *topic_texts(text, state))
+        ask_about_topics(tx, words_of_line(text, state, preset))
     known = find_alike(tx, text.content, state.category, state.subject, state.scope, at)
     found = _said_before(Change(tx, origin, preset, "remember", at, ""), known, said, text, state)
     if found is not None:
         return with_cap(origin, said.importance, found)
-    refuse_forgotten(tx, origin, text.content, state, text.summary)
     similar = tuple(row_to_memory(row, at, preset) for row in known.similar)
     if preset.consent == "ask" and not said.force:
         refuse_similar(similar)
@@ -278,8 +276,6 @@ def update(
     confidence = chosen_confidence(origin, said.confidence)
     source = origin.source_for(confidence)
     change.refuse_overruling(source)
-    if fold_text(wanted) != fold_text(row.content) or (said.summary and said.summary != row.summary):
-        refuse_forgotten(tx, origin, wanted, state, said.summary)
     began = row.valid_from if correction or keeps_its_period(row, said, change.at) else change.at
     text = next_version_text(origin, preset, said, source, began=began, row=row, correction=correction)
     text = quoting(text, row, quotation)
@@ -295,7 +291,7 @@ def update(
     if after == state and said.valid_from is None and says_the_same(row, text):
         return change.unchanged()
     if _is_typed(origin, said):
-        ask_about_topics(tx, *topic_texts(text, after), before=row.content)
+        ask_about_topics(tx, words_of_line(text, after, preset), before=row.content)
     room_for_text(tx, version_text(text))
     written = change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
     return with_cap(origin, said.importance, written)
@@ -423,8 +419,6 @@ def revert(tx: Tx, origin: Origin, preset: Preset, id: str, before: State | None
     if copied:
         original = tx.conn.execute(_VERSION, {"owner": tx.owner, "memory_id": id, "version": before.version}).one()
     comes_back = target.name == "active" and (copied or revived)
-    if comes_back:
-        refuse_forgotten(tx, origin, original.content, target, original.summary)
     if comes_back and (twin := _twin(change, target, original.content)) is not None:
         return twin
     if not copied:

@@ -23,17 +23,14 @@ from sqlalchemy import (
 )
 
 from keepbook.book.ground import stored_json
-from keepbook.book.ground.limits import clean_line, clean_text
+from keepbook.book.ground.limits import KEY_CHARS, MOST_LABELS, TAG_CHARS, VALUE_CHARS, clean_line, clean_text
 from keepbook.book.ledger.ledger import canonical_json
 from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.memory import labels, memories
 
-MOST = 32
-"""So many pairs and so many tags at most."""
 MANY = 500
-KEY_CHARS, VALUE_CHARS, TAG_CHARS = 64, 500, 64
 
 Metadata = Mapping[str, str]
 Tags = Iterable[str]
@@ -60,8 +57,8 @@ def clean_metadata(given: object) -> str | None:
     """A checked map of strings in the form a version holds."""
     if not isinstance(given, Mapping):
         raise Invalid("metadata is a map of strings, as {'source': 'crm'}", field="metadata")
-    if len(given) > MOST:
-        raise Invalid(f"metadata has at most {MOST} keys; this has {len(given)}", field="metadata")
+    if len(given) > MOST_LABELS:
+        raise Invalid(f"metadata has at most {MOST_LABELS} keys; this has {len(given)}", field="metadata")
     kept = {clean_line(key, "a key of metadata", 1, KEY_CHARS): _value(key, value) for key, value in given.items()}
     if len(kept) != len(given):
         raise Invalid("two keys of metadata are the same but for spaces around them", field="metadata")
@@ -80,8 +77,8 @@ def clean_tags(given: object) -> str | None:
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise Invalid("tags is a list of words, as ['work', 'travel']", field="tags")
     kept = sorted({clean_line(tag, "a tag", 1, TAG_CHARS) for tag in given})
-    if len(kept) > MOST:
-        raise Invalid(f"a memory has at most {MOST} tags; these are {len(kept)}", field="tags")
+    if len(kept) > MOST_LABELS:
+        raise Invalid(f"a memory has at most {MOST_LABELS} tags; these are {len(kept)}", field="tags")
     return canonical_json(kept) if kept else None
 
 

@@ -14,9 +14,10 @@ from keepbook.book.ground.limits import clean_line, sought
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
+from keepbook.book.memory.likeness.put_away import refuse_words
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_state, to_version, version_rows
 from keepbook.book.memory.memory_json import row_to_memory
-from keepbook.book.owners.switches import refuse_topics
+from keepbook.book.owners.switches import Told
 from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -64,8 +65,7 @@ def link(tx: Tx, origin: Origin, from_ref: str, to_ref: str, relation: str) -> L
             )
     if (row := _standing(tx, from_id, to_id, word)) is not None:
         return to_link(row)
-    if origin.actor != "person":
-        refuse_topics(tx, "", (word.replace("_", " "),))
+    refuse_words(tx, origin, Told(labels=(relation,)))
     at = ledger.begin_entry(tx)
     id = new_id()
     after = {

@@ -246,6 +246,8 @@ class Overview(NamedTuple):
     shown: int
     dropped: Mapping[str, int]
     """How many are archived, and how many in the trash."""
+    own_words: int
+    """How many are the person's own words: quoted from them, or written by their hand."""
     unconfirmed: Sequence[str]
     """The ids of what somebody else worded and was never confirmed, newest first."""
 
@@ -267,7 +269,8 @@ def overview(book: OpenBook) -> Overview:
             unconfirmed = [row for row in rows if row[6] == "inferred" and row[12] is None and not row[14]]
             unconfirmed.sort(key=itemgetter(10), reverse=True)
             newest = [row[0] for row in unconfirmed]
-            known = Overview(kept, rendered.fates, len(rendered.shown), dict(dropped), newest)
+            own = sum(bool(row[14]) or (row[8], row[6]) == ("profile", "asserted") for row in rows)
+            known = Overview(kept, rendered.fates, len(rendered.shown), dict(dropped), own, newest)
             if len(_GLANCES) >= MOST_GLANCES:
                 _GLANCES.clear()
             if len(known.kept) <= MOST_AT_A_GLANCE:

@@ -33,7 +33,9 @@ from keepbook.book.memory.questions import (
     text_to_choices,
 )
 from keepbook.book.owners import switches
+from keepbook.book.owners.switches import Told
 from keepbook.book.text.quotation import spans_of
+from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import fold_text, near_duplicate
 from keepbook.errors import Conflict, LimitReached, NotFound
 from keepbook.presets import Preset
@@ -103,7 +105,7 @@ def propose(
     if any(_is_asked(known, op, content, question, memory_id) for known in rows):
         return None
     if asked_by is not None:
-        switches.refuse_topics(tx, content)
+        switches.refuse_topics(tx, _told(content, told.get("subject")))
         _refuse_too_many(rows, asked_by, memory_id)
     row = {
         "owner": tx.owner, "id": new_id(), "nature": nature, "op": op, "content": content, "status": "waiting",
@@ -211,6 +213,12 @@ def _ends_at(waiting: Proposal, now: str) -> str:
 
 def _say(tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, memory_id: str | None) -> Written:
     """Write the words that waited: as what a line says now, or as a new one; as a quotation where they are one."""
+    if topics := switches.touched_topics(tx, _told(waiting.content, waiting.subject)):
+        raise Conflict(
+            f"you asked never to keep anything about {topics[0]}; take that topic back, or type this with force",
+            code="against_topic",
+            topic=topics[0],
+        )
     # The chat may have had another preset than the one in force here.
     category = waiting.category if not preset.categories or waiting.category in preset.categories else None
     said = Statement(
@@ -285,6 +293,13 @@ def expire(tx: Tx, id: str, now: str) -> bool:
     return True
 
 
+def expire_forbidden(tx: Tx, never: Sequence[str], now: str, *, ids: Sequence[str] = ()) -> None:
+    """Take away what waits for a yes and would write of a topic that is never to be kept: by its words, and those that
+    were found by meaning before, by their `ids`."""
+    for id in {*forbidden_offers(list_proposals(tx), never), *ids}:
+        expire(tx, id, now)
+
+
 def settle_proposals(tx: Tx, content: str, now: str) -> None:
     """Expire the proposals whose content the book says by now."""
     for one in list_proposals(tx):
@@ -326,6 +341,20 @@ def _refuse_too_many(rows: Sequence[Any], asked_by: str, memory_id: str | None) 
             f"{MOST_OF_AGENT} proposals of yours wait for the person already; wait for their answer",
             limit=MOST_OF_AGENT,
         )
+
+
+def forbidden_offers(waiting: Sequence[Proposal], never: Sequence[str], sense: Sense | None = None) -> list[str]:
+    """The ids of those whose yes would write of a topic that is never to be kept."""
+    return [
+        one.id
+        for one in waiting
+        if {one.op, *(choice.op for choice in one.choices)} & {"add", "update"}
+        and switches.topics_told(_told(one.content, one.subject), never, sense)
+    ]
+
+
+def _told(content: str, subject: str | None) -> Told:
+    return Told(content, labels=(subject,) if subject else ())
 
 
 def alike(one: str, other: str) -> bool:

@@ -158,8 +158,14 @@ class Review:
     def accept(self, id: str, both: bool = False) -> Written:
         """Accept a proposal: from now on it is the person's own word."""
         self._book.ask("proposals.answer")
+        self._embed_first(id)
         with self._book.writing() as (tx, preset):
             return proposals.accept(tx, self._book.origin, preset, id, stamp(tx.clock()), both=both)
+
+    def _embed_first(self, id: str) -> None:
+        """Embed what is held against topics never to be kept, before anything is locked."""
+        if self._book.meaning is not None:
+            self._book._embed_first(self.get(id).content)
 
     def decline(self, id: str) -> Proposal:
         """Decline a proposal: nothing is kept, and it is not proposed again."""
@@ -171,6 +177,7 @@ class Review:
         """Answer a question with one of its choices. Returns what that wrote, or the proposal if there was nothing to
         write."""
         self._book.ask("proposals.answer")
+        self._embed_first(id)
         with self._book.writing() as (tx, preset):
             return proposals.answer_proposal(tx, self._book.origin, preset, id, choice, stamp(tx.clock()))
 

@@ -17,7 +17,8 @@ from keepbook.book.ground.limits import TRASH_DAYS, clean_confidence, clean_shar
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory.labels import keys_of, relabel
+from keepbook.book.memory.labels import keys_of, relabel, told_metadata, told_tags
+from keepbook.book.memory.likeness.put_away import refuse_words
 from keepbook.book.memory.memories import (
     AUTOMATIC,
     State,
@@ -30,7 +31,7 @@ from keepbook.book.memory.memories import (
     to_state,
 )
 from keepbook.book.memory.memory_json import json_to_fields, memory_to_json, told_memory
-from keepbook.book.owners.switches import refuse_incognito, refuse_memory_off, refuse_topics
+from keepbook.book.owners.switches import Told, refuse_incognito, refuse_memory_off
 from keepbook.book.text.indexes.word_index import (
     IndexedText,
     mark_put_away,
@@ -202,7 +203,7 @@ class Change:
         if text is None:
             self._refuse_weakening(after)
         if text is not None or after.name == "active":
-            self._refuse_topics(after, text or self.row)
+            self._refuse_words(after, text or self.row)
         version = None if text is None else self._version(after.version, text)
         said = self.row if version is None else SimpleNamespace(**version)
         event = None if self.tx.looks else self._write(after, version, said, undoes)
@@ -229,17 +230,16 @@ class Change:
                 f"memory {self.id} is the person's own word; automation may not {self.action} it", code="protected"
             )
 
-    def _refuse_topics(self, after: State, said: Any) -> None:
-        """Refuse anybody but the person to write words about what is never to be kept, or to bring them back. Words
-        that stand may stay."""
+    def _refuse_words(self, after: State, said: Any) -> None:
+        """Refuse anybody but the person to write words that are not theirs to bring in. Words that stand may stay."""
         if self.origin.actor == "person":
             return
-        content, more = topic_texts(said, after, own=self.tx.reach)
+        own = self.tx.reach
+        told = words_of_line(said, after, self.preset, own=own)
         if self.before is not None and self.before.name == "active":
-            before, beside = topic_texts(self.row, self.before, own=self.tx.reach)
-            content = "" if content == before else content
-            more = tuple(new for new, old in zip(more, beside, strict=True) if new != old)
-        refuse_topics(self.tx, content, more)
+            told = told.without(words_of_line(self.row, self.before, self.preset, own=own))
+        wanted = {"op": "add", "category": after.category, "subject": after.subject, "content": said.content}
+        refuse_words(self.tx, self.origin, told, wanted)
 
     def _version(self, number: int, text: VersionText) -> dict[str, Any]:
         return {name: getattr(text, name) for name in TEXT_FIELDS} | {
@@ -306,11 +306,17 @@ def refuse_guarded(tx: Tx, origin: Origin, id: str) -> None:
             raise NotAllowed(f"memory {id} is a {called}; only the person changes it", code="person_only")
 
 
-def topic_texts(said: Any, state: State, *, own: str | None = None) -> tuple[str, tuple[str | None, ...]]:
-    """What is looked at for topics never to be kept: the words, and what stands beside them. A token that speaks for
-    one agent did not choose its `own` scope."""
+def words_of_line(said: Any, state: State, preset: Preset, *, own: str | None = None) -> Told:
+    """All words of a line. A token that speaks for one agent did not choose its `own` scope, and nobody the categories
+    of a preset."""
     scope = None if state.scope == own else state.scope
-    return said.content, (state.subject, scope, said.summary, said.body, said.tags, said.metadata)
+    category = None if preset.categories or state.category == preset.default_category else state.category
+    pairs = [word for pair in told_metadata(said.metadata).items() for word in pair]
+    return Told(
+        said.content,
+        tuple(text for text in (said.summary, said.body) if text),
+        (*(text for text in (state.subject, scope, category) if text), *told_tags(said.tags), *pairs),
+    )
 
 
 def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:

@@ -14,6 +14,8 @@ from keepbook.errors import Invalid, NotAllowed
 from keepbook.extension import Extension, load_part, loaded_extensions
 
 READ, WRITE, ADMIN, PERSON = "read", "write", "admin", "person"
+METRICS = "metrics"
+"""The scope of a token for the figures of everybody on a server; the operator makes it."""
 SCOPES = (READ, WRITE, ADMIN, PERSON)
 """What a token may: each of these by name. `person` is a service token's, who then may act as the person."""
 EVERYTHING = frozenset((READ, WRITE, ADMIN))
@@ -64,6 +66,8 @@ OWN = "own"
 """Only what is its own: the one agent's runs and decisions, the visitor's copy of the book."""
 GIVEN = "given"
 """Only if the agent's settings give it the person's memory."""
+NAMED = "named"
+"""Only with a token that names the row's narrow scope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +96,14 @@ TABLE = {
     "keep": authority_row("write memories and chats", WRITE, "yes yes given yes yes yes yes", "bound"),
     "talk": authority_row("write in chats and notes", WRITE, "yes yes no yes yes yes yes", "bound"),
     "chats": authority_row(
-        "close, rename or trash a chat in which the person spoke", WRITE, "yes no no no yes yes yes"
+        "end, rename, restore or trash a chat in which the person spoke", WRITE, "yes no no no yes yes yes"
     ),
     "word": authority_row("decide over the person's own word", WRITE, "yes no no no yes yes no"),
     "house": authority_row("bring a book in, or erase one", ADMIN, "yes no no no yes yes no"),
     "tokens": authority_row("make and revoke tokens", ADMIN, "yes no no yes yes no no"),
-    "figures": authority_row("read figures", READ, "yes yes yes yes yes yes yes", narrow="metrics"),
+    "figures": authority_row(
+        "read the figures of the whole service", READ, "named named named yes yes no yes", "operator", METRICS
+    ),
     "programs": authority_row("start programs", ADMIN, "yes no no no no no yes", "programs"),
 }
 """Rows by name."""
@@ -122,6 +128,7 @@ _WHY = {
     "person_only": "only the person may {words}; ask them, or use a token of kind person",
     "bound": "this token speaks for one agent: it may {words} only as far as that agent's own settings and runs go",
     "programs": "no program is started on this actor's word; the person does it",
+    "operator": "only the operator lets anybody {words}: keepbook token create --kind agent --scopes metrics",
 }
 
 
@@ -175,16 +182,15 @@ def require_permission(actor: Actor, operation: str, *, agent: str | None = None
     row = row_of(operation)
     if _is_open(row, actor, agent, given):
         raise NotAllowed(why, code="scope", operation=operation)
-    if row.code == "bound":
-        raise NotAllowed(why, code="bound", operation=operation)
-    if row.code == "programs":
-        raise NotAllowed(why, code="programs", operation=operation)
-    raise NotAllowed(why, code="person_only", operation=operation)
+    code = "scope" if row.code == "operator" else row.code
+    raise NotAllowed(why, code=code, operation=operation)
 
 
 def _is_open(row: OperationGroup, actor: Actor, agent: str | None, given: bool) -> bool:
     found = row.may[actor.kind]
     own = actor.kind != "bound" or (agent is not None and agent == actor.agent)
+    if found == NAMED:
+        return row.narrow in actor.scopes
     return found == YES or (found == OWN and own) or (found == GIVEN and given)
 
 
@@ -202,20 +208,21 @@ def ask_token(actor: Actor, kind: str, scopes: Iterable[str]) -> None:
         raise NotAllowed(
             "a token of kind person is made by the person, or by a service token with the scope 'person'", code="kind"
         )
-    narrow = narrow_scopes()
     for scope in scopes:
-        for needed in {scope} & set(SCOPES) or narrow.get(scope, set()):
-            if needed not in actor.scopes:
-                raise NotAllowed(_lacks(actor, needed), code="scope")
+        if scope in SCOPES and scope not in actor.scopes:
+            raise NotAllowed(_lacks(actor, scope), code="scope")
+        for row in every_row().values():
+            if row.narrow != scope:
+                continue
+            if not _is_open(row, actor, None, False):
+                raise NotAllowed(_WHY[row.code].format(words=row.words), code="scope")
+            if row.scope not in actor.scopes:
+                raise NotAllowed(_lacks(actor, row.scope), code="scope")
 
 
-def narrow_scopes() -> dict[str, set[str]]:
-    """The scopes that open a few rows alone, with the scopes that open these among others."""
-    found: dict[str, set[str]] = {}
-    for row in every_row().values():
-        if row.narrow is not None:
-            found.setdefault(row.narrow, set()).add(row.scope)
-    return found
+def narrow_scopes() -> set[str]:
+    """The scopes that open a few rows alone."""
+    return {row.narrow for row in every_row().values() if row.narrow is not None}
 
 
 def clean_scopes(kind: str, scopes: Iterable[str]) -> list[str]:

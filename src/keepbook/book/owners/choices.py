@@ -16,6 +16,8 @@ from keepbook.storage.tables.choices import choices
 
 TIERS = ("beginner", "intermediate", "advanced")
 MOST_NAME = 80
+MOST_NEVER = 100
+"""So many topics never to be remembered there are at most: each is looked for in all that is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def change_choices(
         raise Invalid(f"tier is one of {', '.join(TIERS)}, not {tier!r}", field="tier")
     given: dict[str, Any] = {"memory": memory, "tier": tier}
     if never is not None:
-        given["never"] = [clean_line(topic, "never", 2, 80) for topic in never]
+        given["never"] = _clean_never(tx, never)
     if name is not None:
         given["name"] = clean_line(name, "name", 1, MOST_NAME)
     for key, value in given.items():
@@ -57,6 +59,17 @@ def change_choices(
             tx.conn.execute(insert(choices), row)
     tx.switches = None
     return get_choices(tx)
+
+
+def _clean_never(tx: Tx, never: Sequence[str]) -> list[str]:
+    topics = list(dict.fromkeys(clean_line(topic, "never", 2, 80) for topic in never))
+    if len(topics) > max(MOST_NEVER, len(get_choices(tx).never)):
+        raise Invalid(
+            f"at most {MOST_NEVER} topics are never remembered, and these are {len(topics)}; take some out, or name "
+            "what they have in common",
+            field="never",
+        )
+    return topics
 
 
 # Queries

@@ -5,7 +5,8 @@ writes; what they type against one themself is asked once. Topics are found by w
 transaction has an embedder. The switches are read with the end of the ledger, so that they cost no statement.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import bindparam, or_, select
 
@@ -20,6 +21,23 @@ from keepbook.storage.tables.chats import threads
 from keepbook.storage.tables.choices import choices
 
 MEMORY_OFF = "the person has switched memory off; nothing is read or kept until they switch it on again"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All words that a write would store: one line, the sentences beside it, and labels such as tags and names."""
+
+    content: str = ""
+    beside: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    def without(self, before: "Told") -> "Told":
+        """What is told now and was not before."""
+        return Told(
+            "" if self.content == before.content else self.content,
+            tuple(text for text in self.beside if text not in before.beside),
+            tuple(text for text in self.labels if text not in before.labels),
+        )
 
 
 def is_memory_on(tx: Tx) -> bool:
@@ -47,18 +65,23 @@ def refuse_incognito(tx: Tx, thread: str | None) -> None:
         raise NotAllowed("that chat is incognito; only the person keeps anything of it", code="incognito")
 
 
-def touched_topics(tx: Tx, content: str, more: Iterable[str | None] = ()) -> list[str]:
-    """The topics never to be kept that a text is about, by words and meaning; of what stands beside it, by words."""
-    never = never_topics(tx)
+def touched_topics(tx: Tx, told: Told) -> list[str]:
+    """The topics never to be kept that are spoken of: in the line by words and meaning, in the rest by words."""
+    return topics_told(told, never_topics(tx), tx.sense)
+
+
+def topics_told(told: Told, never: Sequence[str], sense: Sense | None = None) -> list[str]:
+    """Those of the topics that are spoken of."""
     if not never:
         return []
-    found = find_topics(content, never, tx.sense) if content else []
-    return found + [topic for text in more if text for topic in find_topics(text, never)]
+    found = find_topics(told.content, never, sense) if told.content else []
+    found += [topic for text in told.beside for topic in find_topics(text, never)]
+    return found + [topic for text in told.labels for topic in find_topics(text, never, label=True)]
 
 
-def refuse_topics(tx: Tx, content: str, more: Iterable[str | None] = ()) -> None:
+def refuse_topics(tx: Tx, told: Told) -> None:
     """Refuse anybody but the person to write of a topic that is never to be kept."""
-    refuse_found(touched_topics(tx, content, more))
+    refuse_found(touched_topics(tx, told))
 
 
 def refuse_found(topics: Sequence[str]) -> None:
@@ -72,11 +95,11 @@ def embed_for_topics(content: str, never: Sequence[str], sense: Sense) -> None:
     find_topics(content, never, sense)
 
 
-def ask_about_topics(tx: Tx, content: str, more: Iterable[str | None] = (), *, before: str | None = None) -> None:
+def ask_about_topics(tx: Tx, told: Told, *, before: str | None = None) -> None:
     """Ask the person who types against a topic of theirs. Where the words `before` were about it, they were asked."""
-    topics = touched_topics(tx, content, more)
+    topics = touched_topics(tx, told)
     if topics and before is not None:
-        topics = [topic for topic in topics if topic not in touched_topics(tx, before)]
+        topics = [topic for topic in topics if topic not in touched_topics(tx, Told(before))]
     if topics:
         raise Conflict(
             f"you asked never to keep anything about {topics[0]}; to keep this all the same, repeat it with force",

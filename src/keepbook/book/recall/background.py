@@ -25,7 +25,7 @@ class Filler:
 
     def __init__(self, work: Callable[[str], object]) -> None:
         self._work = work
-        self.is_closed = False
+        self.is_closed: bool = False
         self.renew_in_child()
         follow_forks(self)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from keepbook.book.ground.limits import clean_count
+from keepbook.book.ground.limits import check_question, clean_count
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.recall.memories import MOST_HITS, TIMELY, check_query, leading
@@ -199,6 +199,7 @@ def recall_chats(
     meaning: Meaning | None = None,
 ) -> list[ChatHit]:
     """The passages that answer a question, each turn read together with its neighbours."""
+    check_question(query)
     wanted = _as_asked(wanted or ChatsWanted(limit), query)
     check_query(query, TURNS if wanted.limit is None else wanted.limit)
     check_wanted(wanted)

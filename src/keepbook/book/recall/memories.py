@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, select
 
-from keepbook.book.ground.limits import clean_count, sought
+from keepbook.book.ground.limits import check_question, clean_count, sought
 from keepbook.book.ground.to_json import LazyValues
 from keepbook.book.memory.history.as_of import PastMemory, by_instant, past_memories
 from keepbook.book.memory.labels import NOTHING, bound, has
@@ -94,8 +94,7 @@ class RankedHit(NamedTuple):
 
 
 def check_query(query: object, limit: object) -> None:
-    if not isinstance(query, str) or not query.strip():
-        raise Invalid("ask something: the query is empty", field="query")
+    check_question(query)
     clean_count(limit, "limit", MOST_HITS)
 
 

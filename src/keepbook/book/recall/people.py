@@ -2,7 +2,9 @@
 
 A person is found by the subject of a line ("Kari", "My daughter Nora"), which closing and the notebook set; other lines
 that have the name are about them too. How somebody is related to the person is shown only where the person said it: in
-a subject that is quoted from them, or in a line that gives the one its name ("My wife is called Kari").
+a subject that is quoted from them, or in a line that gives the one its name ("My wife is called Kari"). Whom a line
+names with a relation ("her partner Jonas") is a person too, whatever its subject; of whom the relation is, "her" leaves
+open.
 """
 
 from collections import Counter, defaultdict
@@ -53,6 +55,7 @@ class AboutSomebody(NamedTuple):
     category: str | None
     content: str
     said: bool
+    """Whether it is the person's word."""
 
 
 # Rules
@@ -74,14 +77,21 @@ def people_in(lines: Sequence[AboutSomebody]) -> list[KnownPerson]:
     """The people of these lines, those with the most lines first."""
     named: dict[str, str] = {}
     relations: dict[str, Counter[str]] = defaultdict(Counter)
-    called = _names_of_relations(lines)
+    introduced = _introduced(lines)
+    called = _names_of_relations(introduced)
     for line in lines:
+        if not line.subject:
+            continue
         name, relation = _whom(line, called)
         if not name:
             continue
         named.setdefault(fold_text(name), name)
         if relation and line.said:
             relations[fold_text(name)][relation] += 1
+    for one in introduced:
+        named.setdefault(fold_text(one.name), one.name)
+        if one.theirs:
+            relations[fold_text(one.name)][one.relation] += 1
     counts = _count_lines(lines, named, called)
     found = [
         KnownPerson(name, relations[key].most_common(1)[0][0] if relations[key] else "", counts[key])
@@ -95,16 +105,30 @@ def names_person(line: AboutSomebody, name: str) -> bool:
     return _names_pattern([name]).search(f"{line.subject or ''} {line.content}") is not None
 
 
-def _names_of_relations(lines: Iterable[AboutSomebody]) -> dict[str, str]:
-    """The names that the person gave their relations: "My wife is called Kari", "my brother Tor"."""
-    found: dict[str, str] = {}
-    for line in lines:
-        if not line.said:
-            continue
-        for relation, name in _CALLED.findall(line.content):
+class _Introduced(NamedTuple):
+    """Somebody whom a line names with a relation."""
+
+    relation: str
+    name: str
+    theirs: bool
+    """Whether it is the person's own relation, and they said so: "my", not "her"."""
+
+
+def _introduced(lines: Sequence[AboutSomebody]) -> list[_Introduced]:
+    """Whom the lines name with a relation: "My wife is called Kari", "with her partner Jonas"; what was said first. All
+    lines are looked through at once."""
+    found = []
+    for said in (True, False):
+        text = "\n".join([line.content for line in lines if line.said == said])
+        for mine, other, relation, name in _RELATED.findall(text):
             if relation.lower() in RELATIONS:
-                found.setdefault(relation.lower(), name)
+                found.append(_Introduced(relation.lower(), name, said and (mine or other).lower() in ("my", "our")))
     return found
+
+
+def _names_of_relations(introduced: Sequence[_Introduced]) -> dict[str, str]:
+    """The names that the person gave their relations: "My wife is called Kari", "my brother Tor"."""
+    return {one.relation: one.name for one in reversed(introduced) if one.theirs}
 
 
 def _whom(line: AboutSomebody, called: Mapping[str, str]) -> tuple[str, str]:
@@ -139,8 +163,9 @@ def _names_pattern(names: Iterable[str]) -> Pattern[str]:
     return words_regex(rf"\b(?:{'|'.join(map(escape, longest_first))})\b", IGNORECASE)
 
 
-_CALLED = regex(
-    r"\b[Mm]y (\w[\w-]{1,20}),? (?:is called |is named |called |named |(?:\w+'s )?name is )?([A-Z][\w-]{1,40})\b"
+_RELATED = regex(
+    r"\b(?:([Mm]y|[Oo]ur)|([Hh]er|[Hh]is|[Tt]heir)) (\w[\w-]{1,20}),?"
+    r" (?:is called |is named |called |named |(?:\w+'s )?name is )?([A-Z][\w-]{1,40})\b"
 )
 
 
@@ -153,10 +178,7 @@ def people(book: OpenBook) -> Sequence[KnownPerson]:
         written = ledger.chain_head(tx).hash
         known = _LAST.get(tx.owner)
         if known is None or known[0] != written:
-            lines = [
-                AboutSomebody(row[0], row[1], row[2], bool(row[3]))
-                for row in _LINES.tuples(tx.conn, {"owner": tx.owner})
-            ]
+            lines = list(map(AboutSomebody._make, _LINES.tuples(tx.conn, {"owner": tx.owner})))
             known = written, people_in(lines)
             if len(_LAST) >= MOST_OWNERS:
                 _LAST.clear()
@@ -167,18 +189,20 @@ def people(book: OpenBook) -> Sequence[KnownPerson]:
 def lines_of_person(book: OpenBook, name: str) -> set[str]:
     """The ids of the active lines that are about somebody."""
     with book.reading() as (tx, _, _):
-        rows = _LINES.tuples(tx.conn, {"owner": tx.owner})
-    lines = [(row[4], AboutSomebody(row[0], row[1], row[2], bool(row[3]))) for row in rows]
-    called = _names_of_relations([line for _, line in lines])
+        rows = _LINES_WITH_IDS.tuples(tx.conn, {"owner": tx.owner})
+    lines = [(row[4], AboutSomebody._make(row[:4])) for row in rows]
+    called = _names_of_relations(_introduced([line for _, line in lines]))
     return {id for id, line in lines if name == _whom(line, called)[0] or names_person(line, name)}
 
 
-_LINES = PreparedStatement(
+_QUERY = (
     select(
         memories.c.subject, memories.c.category, versions.c.content,
-        case((or_(memories.c.confidence == "asserted", versions.c.quoted == 1), 1), else_=0), memories.c.id,
+        case((or_(memories.c.confidence == "asserted", versions.c.quoted == 1), 1), else_=0),
     )
     .join(versions, NEWEST)
     .where(memories.c.owner == bindparam("owner"), IS_ACTIVE, in_scope(EVERY_SCOPE))
     .order_by(memories.c.created_at, memories.c.id)
 )  # fmt: skip
+_LINES = PreparedStatement(_QUERY)
+_LINES_WITH_IDS = PreparedStatement(_QUERY.add_columns(memories.c.id))

@@ -42,7 +42,7 @@ READ = 2048
 """So many rows are read at once."""
 CUT = "passages"
 """How texts are cut before they are embedded, since this version."""
-DIRECTIONS = 1024
+DIRECTIONS = 2048
 """And so many directions of texts, for what is asked about them again."""
 OWNERS = 10_000
 """And of so many owners the topics that are never to be kept."""
@@ -191,7 +191,7 @@ class Meaning:
         self._met: set[str] = set()
         self._filler = Filler(lambda owner: self.fill(owner))  # noqa: PLW0108  looked up when it is due
         self._directions: BoundedCache[str, Floats] = BoundedCache(DIRECTIONS)
-        self.one_by_one = OneByOne(self)
+        self.one_by_one: OneByOne = OneByOne(self)
         self.topics: BoundedCache[str, tuple[str, ...]] = BoundedCache(OWNERS)
         """By owner, the topics never to be kept as they were last seen."""
 

@@ -12,7 +12,15 @@ from keepbook.book.ledger import ledger
 from keepbook.book.memory.listing import ListingPlace, active_in
 from keepbook.book.memory.memories import IS_ACTIVE
 from keepbook.book.recall.bounded_cache import BoundedCache
-from keepbook.book.recall.query_terms import expand_terms, idf, related_in, related_words, score_terms, vocabulary
+from keepbook.book.recall.query_terms import (
+    QueryTerm,
+    expand_terms,
+    idf,
+    related_in,
+    related_words,
+    score_terms,
+    vocabulary,
+)
 from keepbook.book.text.indexes.word_index import counts_up_to
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedForEach, PreparedForKeys, PreparedStatement
@@ -33,6 +41,8 @@ class WordScores:
     A memory with a rare term is a candidate; a commoner term is looked up only while there is room, and then only for
     the candidates. `values` holds the weight of each term at each memory.
     """
+
+    wanted: list[QueryTerm]
 
     def __init__(
         self,
@@ -76,7 +86,7 @@ class WordScores:
                 self._common.append(want.term)
                 common[want.asked] = max(common.get(want.asked, 0.0), want.idf * want.share)
         self.slack = sum(common.values())
-        self.scores = score_terms(self.wanted, self.values)
+        self.scores: dict[str, float] = score_terms(self.wanted, self.values)
 
     def settle(self, ids: Iterable[str]) -> None:
         """Look up the common terms for these memories."""

@@ -177,6 +177,30 @@ def is_topic_named(text: str, group: str) -> bool:
     return any(kind.words_in(said) for kind in (words.sure, words.loose, words.hint))
 
 
+def is_labelled(text: str, group: str) -> bool:
+    """Whether a label, such as a tag or the name of somebody's desk, speaks of a group. It has no sentence around it
+    that could mean something else: one word of the group will do, or hints alone."""
+    said, words = _read_text(text[:LONGEST])[0], _lexicon()[group]
+    if words.sure.words_in(said) or _names(group).words_in(said):
+        return True
+    if words.beside.words_in(said):
+        return False
+    told = [token for token in said.tokens[1:] if token not in _small_words()]
+    hinted = sum(bool(words.hint.words_in(TokenizedText(token, (token,)))) for token in told)
+    return bool(words.loose.words_in(said)) or 0 < len(told) <= hinted
+
+
+@cache
+def _names(group: str) -> Lexicon:
+    spaced = (name for name in topic_lists()["group"][group]["names"] if not UNSPACED.search(name))
+    return Lexicon((group, *spaced))
+
+
+@cache
+def _small_words() -> frozenset[str]:
+    return frozenset(_without_accents(word) for words in topic_lists()["small"].values() for word in words)
+
+
 def frame_words(text: str) -> frozenset[str]:
     return frozenset(_read_text(text[:LONGEST])[0].tokens) - {BEGINNING}
 

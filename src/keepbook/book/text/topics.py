@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from keepbook.book.text import topic_meaning, topic_words
-from keepbook.book.text.for_models.lookalikes import as_latin
+from keepbook.book.text.for_models.lookalikes import as_latin, disguised_words
 from keepbook.book.text.for_models.unseen import drop_unseen
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import STOP_WORDS, fold_text, query_terms, stem, tokens
@@ -66,13 +66,47 @@ def describe_topic(topic: str) -> str:
     return groups()[name].covers if name else f"whatever speaks of “{topic}”, in any form of the words"
 
 
-def find_topics(text: str, topics: Sequence[str], sense: Sense | None = None) -> list[str]:
-    """The topics that a text is about as a reader sees it, in the order of the list."""
+def find_topics(text: str, topics: Sequence[str], sense: Sense | None = None, *, label: bool = False) -> list[str]:
+    """The topics that a text is about as a reader sees it, in the order of the list. A `label` is a tag, a name or the
+    like; a text of so few words is looked at as one too, and so is every word that was disguised."""
+    if not topics:
+        return []
     text = drop_unseen(text)
     passes_for = as_latin(text)
-    if passes_for == text:
-        return [topic for topic in topics if _touches(text, topic, sense)]
-    return [topic for topic in topics if _touches(text, topic, sense) or _touches(passes_for, topic, None)]
+    labels = _as_labels(passes_for) if label or _is_bare(text) else []
+    labels += disguised_words(passes_for)
+    return [
+        topic
+        for topic in topics
+        if _touches(text, topic, sense)
+        or (passes_for != text and _touches(passes_for, topic, None))
+        or any(_is_label_of(one, topic) for one in labels)
+    ]
+
+
+def _as_labels(text: str) -> list[str]:
+    """The words of a label, apart, and without what stands inside them: "home_address", "homeAddress", "addr.ess"."""
+    words = _WORD_OF_LABEL.findall(text)[:MOST_WORDS]
+    return [" ".join(words), " ".join("".join(_LETTERS.findall(part)) for part in text.split()[:MOST_WORDS])]
+
+
+_LETTERS = regex(r"[^\W_]+")
+_WORD_OF_LABEL = regex(r"[A-ZÀ-Þ]?[^\W\dA-ZÀ-Þ_]+|[A-ZÀ-Þ]+|\d+")
+BARE, MOST_WORDS, LONG_LABEL = 3, 60, 200
+"""A text of so few words has no sentence around them; of a label so many are looked at."""
+
+
+def _is_bare(text: str) -> bool:
+    if topic_words.UNSPACED.search(text):
+        return len(text) <= BARE
+    return len(text) <= LONG_LABEL and len(_WORD.findall(text)) <= BARE
+
+
+def _is_label_of(label: str, topic: str) -> bool:
+    name = group_named(topic)
+    if name is None:
+        return _own(label, topic, None, of_label=True)
+    return group_named(label) == name or topic_words.is_labelled(label, name)
 
 
 def _touches(text: str, topic: str, sense: Sense | None) -> bool:
@@ -122,7 +156,7 @@ _MEN = frozenset(
 _WOMEN = frozenset(["wife", "girlfriend", "mother", "mum", "mom", "daughter", "sister", "aunt", "grandmother", "niece"])
 
 
-def _touches_persons_topic(text: str, topic: str, sense: Sense | None) -> bool | None:
+def _touches_persons_topic(text: str, topic: str, sense: Sense | None, of_label: bool) -> bool | None:
     """ "My husband's debts": what speaks of that group of topics and of him. None of a topic that is not so."""
     whose = _OF_ONE.fullmatch(topic) if "'" in topic or "’" in topic or topic.startswith("wh") else None
     meant = whose and (topics_named_in(whose["what"]) or _topics_by_words(whose["what"]))
@@ -132,14 +166,16 @@ def _touches_persons_topic(text: str, topic: str, sense: Sense | None) -> bool |
     spoken = (who not in _WOMEN and _HE.search(text)) or (who not in _MEN and _SHE.search(text))
     if not spoken and stem(who) not in map(stem, tokens(text)):
         return False
+    if of_label:
+        return any(topic_words.is_labelled(text, group) for group in meant)
     return any(_of_group(text, group, sense) for group in meant)
 
 
 _NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
 
 
-def _own(text: str, topic: str, sense: Sense | None) -> bool:
-    if (found := _touches_persons_topic(text, topic, sense)) is not None:
+def _own(text: str, topic: str, sense: Sense | None, *, of_label: bool = False) -> bool:
+    if (found := _touches_persons_topic(text, topic, sense, of_label)) is not None:
         return found
     wanted = [word for word in query_terms(topic) if word not in STOP_WORDS]
     said = set(map(stem, tokens(text)))
@@ -148,7 +184,7 @@ def _own(text: str, topic: str, sense: Sense | None) -> bool:
         return like is None or like >= ELSE or topic != topic.lower()
     names = [stem(word.lower()) for word in _NAME.findall(topic)]
     proper = [name for name in names if name not in _common()]
-    if len(names) == len(wanted) and any(name in said and _capital(name, text) for name in proper):
+    if len(names) == len(wanted) and any(name in said and (of_label or _capital(name, text)) for name in proper):
         return True  # "Project Nightjar" is also called Nightjar; "the Tesla position" is not any Tesla
     return like is not None and like >= OWN
 

@@ -26,7 +26,7 @@ BEFORE_QUOTES = 2
 """The format before quotations: read, with every line a note."""
 BEFORE_COVERS = 1
 """The format of unreleased versions, whose ledger held memories alone: read, and covered on the way in."""
-HEADER = {"kind": EXPORT, "format": FORMAT}
+HEADER: dict[str, Any] = {"kind": EXPORT, "format": FORMAT}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
+from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import loads
 from keepbook.book.ledger.ledger import chain_head
@@ -28,11 +29,6 @@ from keepbook.book.upkeep.transfer import MergeWriter, OurFile, read_ours, rehea
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-
-PIECE_SECONDS = 0.2
-"""So long one piece holds the owner's lock, and about so long the next is judged before it begins."""
-GAP_SECONDS = 0.1
-"""At least so long the lock is free between two pieces: who waits for a file asks again only now and then."""
 
 
 class PieceWriter(Protocol):
@@ -157,18 +153,18 @@ def _look_through(
 
 def _write_pieces(book: OpenBook, writer: PieceWriter, file: str, progress: Progress = lambda _: None) -> Imported:
     load = _GrowingLoad(file)
-    freed = float("-inf")
+    gaps = Gaps()
     try:
         while True:
             enough = _judge_ahead(book, writer)
-            time.sleep(max(0.0, freed + GAP_SECONDS - time.perf_counter()))
+            gaps.wait()
             with book.writing() as (tx, preset):
                 load.begin_piece(tx)
                 writer.write_piece(tx, preset, enough(), progress)
                 load.end_piece(tx, book, writer)
             if writer.is_done:
                 return replace(writer.imported, load=load.nth)
-            freed = time.perf_counter()
+            gaps.freed()
     except BaseException:
         if load.nth is not None and not book._is_writing:
             take_back_unfinished(book, load.nth)

@@ -56,7 +56,9 @@ class SetAside:
     """Moves rows out of a book, each with what hangs on it, into a file."""
 
     def __init__(self, tx: Tx, out: TextIO) -> None:
-        self._tx, self._out, self.counts = tx, out, Counter[str]()
+        self._tx = tx
+        self._out = out
+        self.counts: Counter[str] = Counter[str]()
 
     def move_rows(self, table: Table, **where: Any) -> None:
         here = [table.c[name] == value for name, value in where.items()]

@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from logging import Logger
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -41,7 +42,7 @@ from keepbook.errors import Invalid, NotAllowed
 from keepbook.jobs import Errand, pause, process_name, shown_failure, stay_known
 from keepbook.models.outward import named_hosts
 
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 ABOUT = "The memory of an AI agent, kept like a ledger. Errors are problem documents with a stable `code`."
 FIRST, LAST = (

@@ -4,12 +4,13 @@ server."""
 import asyncio
 import contextlib
 from collections.abc import Coroutine
+from logging import Logger
 from typing import Any
 
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.jobs import MOST_ERRANDS_AT_ONCE
 
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 
 class BackgroundRuns:

@@ -106,37 +106,54 @@ class Call:
         *,
         in_pieces: bool = False,
     ) -> Response:
-        """Do the write and answer; with a key, once. The status may depend on the result. What is written `in_pieces`
-        has its own transactions, and done twice it changes nothing: its answer is stored after it."""
-        book = self.book
+        """Do the write and answer; with a key, once. The status may depend on the result. What needs no lock is done
+        before there is one, with a key and without. What is written `in_pieces` has its own transactions, and done
+        twice it changes nothing: its answer is stored after it."""
+
+        def respond() -> Response:
+            return self._to_response(do(self.book), status, headers)
+
         if self._key is None:
-            return self._to_response(do(book), status, headers)
-        url = self.request.url
-        hand = self.caller.as_actor  # what one token was answered, another does not get to see by its key
+            return respond()
+        sent = self._all_that_was_sent()
+        found = self._stored_answer(sent)
+        if found is not None:
+            return self._answer_again(found, respond)
+        made: list[Response] = []
+
+        def answer() -> idempotency.StoredAnswer:
+            if not made:
+                made.append(respond())
+            return idempotency.StoredAnswer(made[0].status_code, bytes(made[0].body).decode())
+
+        if in_pieces:
+            answer()
+        found = idempotency.answer_once(beside_memory(self.book), self._key, sent, answer)
+        return made[0] if found is None else self._answer_again(found, respond)
+
+    def _all_that_was_sent(self) -> bytes:
+        """The request that a key stands for. What one token was answered, another does not get to see by its key."""
+        url, hand = self.request.url, self.caller.as_actor
         who = f"{hand.kind} {hand.agent or ''} {self.caller.token_id or ''}"
-        sent = b"\n".join(
+        return b"\n".join(
             (who.encode(), self.request.method.encode(), url.path.encode(), url.query.encode(), self._body)
         )
-        made = None
-        if in_pieces and not self._is_answered(book, sent):
-            made = self._to_response(do(book), status, headers)
-        with beside_memory(book).writing() as (tx, _):
-            found = idempotency.find_answer(tx, self._key, sent)
-            if found is not None:
-                if self._tells_memory and book.hand.is_program and not switches.is_memory_on(tx):
-                    if self.operation == "memories.inject" or self.request.url.path.endswith("/inject"):
-                        return self._to_response(do(book), status, headers)  # a block is empty now
-                    switches.refuse_memory_off(tx)  # what was answered before is no way to read it still
-                return Response(found.body, found.status, {"Idempotency-Replayed": "true"}, "application/json")
-            made = made or self._to_response(do(book), status, headers)
-            idempotency.store_answer(
-                tx, self._key, sent, idempotency.StoredAnswer(made.status_code, bytes(made.body).decode())
-            )
-            return made
 
-    def _is_answered(self, book: Book, sent: bytes) -> bool:
-        with beside_memory(book).reading() as (tx, _, _):
-            return idempotency.find_answer(tx, self._key or "", sent) is not None
+    def _stored_answer(self, sent: bytes) -> idempotency.StoredAnswer | None:
+        with beside_memory(self.book).reading() as (tx, _, _):
+            return idempotency.find_answer(tx, self._key or "", sent)
+
+    def _answer_again(self, found: idempotency.StoredAnswer, respond: Callable[[], Response]) -> Response:
+        """What was answered before, but for memory that is switched off since."""
+        if self._tells_memory and self.book.hand.is_program:
+            with beside_memory(self.book).reading() as (tx, _, _):
+                is_block = self.operation == "memories.inject" or self.request.url.path.endswith("/inject")
+                if not is_block:
+                    switches.refuse_memory_off(tx)  # what was answered before is no way to read it still
+                is_on = switches.is_memory_on(tx)
+            if not is_on:
+                return respond()  # a block is empty now
+        return Response(found.body, found.status, {"Idempotency-Replayed": "true"}, "application/json")
 
     @property
     def _tells_memory(self) -> bool:
@@ -179,7 +196,7 @@ class May:
 
     def __init__(self, operation: str, own: bool) -> None:
         self._operation, self._own = operation, own
-        self.reads = row_of(operation).scope == READ and operation not in KEYED
+        self.reads: bool = row_of(operation).scope == READ and operation not in KEYED
 
     def at_once(self, request: Request, body: bytes = b"", idempotency_key: str | None = None) -> Call:
         """The call, made in a worker thread: here the gate has left it to the route to authenticate the caller."""

@@ -48,7 +48,7 @@ class FastRoute(APIRoute):
         may = declared.rights[0][1]
         if isinstance(may, May):
             waits = bool(declared.bodies) or not may.reads
-            self.app = _serve_fast(_answering(self.endpoint, declared, may), self.app, waits)
+            self.app: ASGIApp = _serve_fast(_answering(self.endpoint, declared, may), self.app, waits)
 
 
 def _answering(endpoint: Callable[..., Response], declared: "Declaration", may: May) -> FastAnswer:

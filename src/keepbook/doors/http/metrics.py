@@ -57,7 +57,7 @@ class Metrics:
 
     def __init__(self, kb: Keepbook, folder: Path | None = None) -> None:
         self._price = {"tokens_in": kb.settings.price_in, "tokens_out": kb.settings.price_out}
-        self.registry = CollectorRegistry()
+        self.registry: CollectorRegistry = CollectorRegistry()
         own = self.registry if folder is None else None
         if folder is not None:
             MultiProcessCollector(self.registry, str(folder))  # type: ignore[no-untyped-call]

@@ -1,7 +1,8 @@
 """Errors as problem documents (RFC 9457): the one place where an error becomes an HTTP answer."""
 
 from http import HTTPStatus
-from typing import Any
+from logging import Logger
+from typing import Any, ClassVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -23,7 +24,7 @@ from keepbook.errors import (
     NotFound,
 )
 
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -51,7 +52,7 @@ _BY_KIND: tuple[tuple[type[KeepbookError], int], ...] = (
 class Problem(BaseModel):
     """What went wrong: `code` for programs, `detail` for people, `field` where one is to blame."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
     type: str = "about:blank"
     title: str

@@ -12,6 +12,7 @@ import socket
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
+from logging import Logger
 from pathlib import Path
 
 import uvicorn
@@ -29,7 +30,7 @@ from keepbook.doors.http.rate_limit import SharedBuckets, shared_file
 from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.settings import Settings, load_settings, misspelt_variables
 
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 FINISH_SECONDS = 30
 HEAD_SECONDS = 10.0

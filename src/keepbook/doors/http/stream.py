@@ -23,7 +23,7 @@ def event(name: str, data: Any, id: int | None = None) -> bytes:
     return f"{head}event: {name}\ndata: {json.dumps(to_json(data), ensure_ascii=False)}\n\n".encode()
 
 
-DESCRIBED = {
+DESCRIBED: dict[str, dict[str, Any]] = {
     MEDIA_TYPE: {
         "schema": {
             "type": "object",

@@ -53,7 +53,7 @@ THREADS = 16
 NoteFunction = Callable[[str], None]
 HandlerFunction = Callable[..., Coroutine[Any, Any, Any]]
 
-log = get_logger(__name__)
+log: logging.Logger = get_logger(__name__)
 
 
 _TOKEN = regex(r"[\w:-]+", re.ASCII)

@@ -131,7 +131,7 @@ class Correspondence:
     def _memory(self, rest: str) -> Letter:
         match rest.split():
             case [] | ["list"]:
-                return replies.memories_reply(self._all(), self._book.preset().categories)
+                return replies.memories_reply(self._all(), self._book.preset())
             case ["delete", id]:
                 return self._delete(id.strip("<>[]'\"`"))
             case ["delete", *_]:

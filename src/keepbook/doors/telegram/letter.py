@@ -45,7 +45,7 @@ class Letter:
     """Text with marks. `buttons` stand under it, `after` are letters that follow."""
 
     def __init__(self, text: str = "") -> None:
-        self.text = text
+        self.text: str = text
         self.marks: list[LetterMark] = []
         self.buttons: list[Button] = []
         self.after: list[Letter] = []

@@ -12,6 +12,8 @@ from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.text.quotation import is_guess, shown_text
 from keepbook.doors.telegram.letter import BOLD, CODE, Button, Letter
 from keepbook.errors import KeepbookError, ModelFailed
+from keepbook.presets import Preset
+from keepbook.presets.group_names import group_name
 
 if TYPE_CHECKING:
     from keepbook.book.chats.closing_result import ClosingResult
@@ -77,18 +79,18 @@ def help_(*, greeting: bool = False) -> Letter:
 # Memories
 
 
-def memories_reply(memories: Sequence["Memory"], categories: Sequence[str]) -> Letter:
-    """The memories by category, in the preset's order; those without a category come last."""
+def memories_reply(memories: Sequence["Memory"], preset: Preset) -> Letter:
+    """The memories by group, in the preset's order; those without one come last."""
     if not memories:
         return Letter(EMPTY)
-    grouped: dict[str, list[Memory]] = {name: [] for name in categories}
+    grouped: dict[str, list[Memory]] = {name: [] for name in preset.categories}
     for memory in memories:
         grouped.setdefault(memory.category or "", []).append(memory)
     grouped[""] = grouped.pop("", [])
     letter = Letter("I know one thing.\n" if len(memories) == 1 else f"I know {len(memories):,} things.\n")
     for category, held in grouped.items():
         if held:
-            letter.put("\n").put(category.replace("_", " ").capitalize() or "No category", BOLD).put("\n")
+            letter.put("\n").put(group_name(category, preset), BOLD).put("\n")
         for memory in held:
             letter.put(memory.id, CODE).put(f" {shown_text(memory)}{_remarks(memory)}\n")
     return letter.put("\nTo delete one: /memory delete <id>")

@@ -1,11 +1,11 @@
 """Tables of agents: who they are, what they were asked and said, and how their decisions turned out."""
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, PrimaryKeyConstraint
+from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import Number, Word, declare_table, one_of, owner_column, partial_index
 
 # Which agents may run by themselves or start programs on this machine. A local mark: in no chain and in no export.
-armed = declare_table(
+armed: Table = declare_table(
     "armed",
     owner_column(),
     Column("agent_id", Word, nullable=False),
@@ -25,7 +25,7 @@ AGENTS_GIVEN_THE_MEMORY = """id IN (
 # `step` counts those, `epoch` counts fresh starts, so that a run that began before a reset moves nothing after it.
 # `turn_until` is the lease of whoever has the session in hand. `compressed` stands for the steps through
 # `compressed_through`.
-agents = declare_table(
+agents: Table = declare_table(
     "agents",
     owner_column(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -77,7 +77,7 @@ RUNNING = (
 # it has succeeded or failed its row never changes: not by its own agent, not by a re-examination (`parent_run` names
 # the run it looks at again), not by a specialist (`lead_run` names its lead's run), not by the run that makes up for
 # it (`retry_of` names the failed one).
-runs = declare_table(
+runs: Table = declare_table(
     "runs",
     owner_column(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -144,7 +144,7 @@ partial_index("runs_by_key", runs.c.owner, runs.c.agent_id, runs.c.key, unique=T
 
 # What was said in a run, as it was said. The memory block is not in it: that stands in `injections`, where a purge
 # reaches it.
-transcripts = declare_table(
+transcripts: Table = declare_table(
     "transcripts",
     owner_column(),
     Column("run_id", Word, nullable=False),
@@ -177,7 +177,7 @@ RESULT = (
 # could be told before the date, `gap` a stretch of which there were no bars that could have told otherwise. Of several
 # classes and of numbers `claim` is the likeliest class or the widest interval, and `came_to` which class or number it
 # was.
-decisions = declare_table(
+decisions: Table = declare_table(
     "decisions",
     owner_column(),
     Column("run_id", Word, nullable=False),
@@ -232,7 +232,7 @@ Index("decisions_by_state", decisions.c.owner, decisions.c.state, decisions.c.de
 Index("decisions_by_agent", decisions.c.owner, decisions.c.agent_id, decisions.c.decided_at)
 
 # How a decision had turned out as far as was known from `known_at` to `until`, when bars came late or were corrected.
-former_results = declare_table(
+former_results: Table = declare_table(
     "former_results",
     owner_column(),
     Column("run_id", Word, nullable=False),
@@ -252,7 +252,7 @@ former_results = declare_table(
 
 # What was forecast elsewhere and brought in afterwards, with its own dates: a record of its own, not witnessed here. A
 # row goes with its load; an answer that a later load brought, `answer_load`, goes with that one.
-brought_forecasts = declare_table(
+brought_forecasts: Table = declare_table(
     "brought_forecasts",
     owner_column(),
     Column("agent_id", Word, nullable=False),

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, Index, Integer, PrimaryKeyConstraint
+from sqlalchemy import CheckConstraint, Column, Index, Integer, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import Number, Word, declare_table, one_of, partial_index
 
 # What everybody shares comes in batches, some thousands of rows of a file at a time. Each is a link in the chain of its
 # source: one digest over the rows that came with it and those that went. `settled`: decisions were folded anew for it.
-batches = declare_table(
+batches: Table = declare_table(
     "batches",
     Column("nth", Integer, nullable=False),
     Column("source", Word, CheckConstraint("source <> ''"), nullable=False),
@@ -44,7 +44,7 @@ def _bar_columns() -> list[Column[Any]]:
 
 
 # Prices, the same for everybody: nothing in here is anybody's. `time` is when a bar begins.
-bars = declare_table(
+bars: Table = declare_table(
     "bars",
     *_bar_columns(),
     PrimaryKeyConstraint("symbol", "timeframe", "time"),
@@ -53,7 +53,7 @@ bars = declare_table(
 )
 
 # Bars as they were before the batch `went` corrected or removed them: what was known until then.
-former_bars = declare_table(
+former_bars: Table = declare_table(
     "former_bars",
     *_bar_columns(),
     Column("went", Integer, nullable=False),
@@ -78,11 +78,11 @@ def _event_columns() -> list[Column[Any]]:
 
 # What moves prices, and when: as shared as they are. `symbols` is what the event touches, with `;` between; `known_at`
 # is when it was announced, none if it always was known.
-market_events = declare_table("market_events", *_event_columns(), PrimaryKeyConstraint("id"))
+market_events: Table = declare_table("market_events", *_event_columns(), PrimaryKeyConstraint("id"))
 Index("market_events_by_time", market_events.c.time)
 
 # Events as they were before the batch `went` corrected them.
-former_events = declare_table(
+former_events: Table = declare_table(
     "former_events",
     *_event_columns(),
     Column("went", Integer, nullable=False),
@@ -92,7 +92,7 @@ former_events = declare_table(
 )
 
 # The same events by what they touch, so that earlier ones of a kind are found without a look at the others.
-event_symbols = declare_table(
+event_symbols: Table = declare_table(
     "event_symbols",
     Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
     Column("kind", Word, nullable=False),

@@ -1,11 +1,11 @@
 """Tables of trading: what an owner trades by, what was traded, and what was learnt from it."""
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, PrimaryKeyConstraint
+from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import DERIVED, Number, Word, declare_table, one_of, owner_column
 
 # A strategy of one owner. What it says (strategy, schedule, chat) stands in `skill_fields`, version by version.
-skills = declare_table(
+skills: Table = declare_table(
     "skills",
     owner_column(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -19,7 +19,7 @@ skills = declare_table(
     covered=True,
 )
 
-skill_fields = declare_table(
+skill_fields: Table = declare_table(
     "skill_fields",
     owner_column(),
     Column("skill_id", Word, nullable=False),
@@ -38,7 +38,7 @@ skill_fields = declare_table(
 )
 
 # A skill at work on an account. `removed_at`: the load that had made it was taken back, or its making was.
-deployments = declare_table(
+deployments: Table = declare_table(
     "deployments",
     owner_column(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -60,7 +60,7 @@ deployments = declare_table(
 )
 
 # What a deployment holds, or held until `closed_at`.
-positions = declare_table(
+positions: Table = declare_table(
     "positions",
     owner_column(),
     Column("deployment_id", Word, nullable=False),
@@ -79,7 +79,7 @@ positions = declare_table(
 )
 
 # What a deployment closed. `pnl` is net of fees; `known_at` is when the trade was known to be over.
-trades = declare_table(
+trades: Table = declare_table(
     "trades",
     owner_column(),
     Column("deployment_id", Word, nullable=False),
@@ -111,7 +111,7 @@ trades = declare_table(
 )
 
 # Trades as they were until the batch `went` corrected them.
-former_trades = declare_table(
+former_trades: Table = declare_table(
     "former_trades",
     *(Column(column.name, column.type, nullable=column.nullable) for column in trades.c),
     Column("went", Integer, nullable=False),
@@ -128,7 +128,7 @@ Index("former_trades_by_end", former_trades.c.owner, former_trades.c.deployment_
 
 # Derived: what the trades of a day came to, so that no page walks them all. Where `trades` is null they have changed
 # since, and the day is to be folded anew. It is under no chain and in no export.
-trade_days = declare_table(
+trade_days: Table = declare_table(
     "trade_days",
     owner_column(),
     Column("deployment_id", Word, nullable=False),
@@ -147,7 +147,7 @@ trade_days = declare_table(
 # What brokers' files told, execution by execution: `remaining` is what of it is open, written exactly and in the units
 # of its own day, with the `fee` that belongs to it. Funding, splits (`quantity` for one) and expiries have a side of
 # their own and nothing that remains.
-fills = declare_table(
+fills: Table = declare_table(
     "fills",
     owner_column(),
     Column("deployment_id", Word, nullable=False),
@@ -174,7 +174,7 @@ fills = declare_table(
 Index("fills_by_time", fills.c.owner, fills.c.deployment_id, fills.c.symbol, fills.c.time)
 
 # Splits that the person said, for every deployment that holds the symbol: `ratio` is how many there are for one.
-splits = declare_table(
+splits: Table = declare_table(
     "splits",
     owner_column(),
     Column("symbol", Word, CheckConstraint("symbol <> ''"), nullable=False),
@@ -189,7 +189,7 @@ splits = declare_table(
 )
 
 # Which columns of a file are which of ours, by a name of the owner's.
-mappings = declare_table(
+mappings: Table = declare_table(
     "mappings",
     owner_column(),
     Column("name", Word, CheckConstraint("name <> ''"), nullable=False),
@@ -202,7 +202,7 @@ mappings = declare_table(
 )
 
 # The figures behind one version of a lesson, which is a memory: only whether they still hold may change.
-lessons = declare_table(
+lessons: Table = declare_table(
     "lessons",
     owner_column(),
     Column("memory_id", Word, nullable=False),

@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from logging import Logger
 from typing import Any, TypeVar
 
 from keepbook.book.chats import learned_memories, threads
@@ -58,7 +59,7 @@ from keepbook.storage.database import Database, Tx
 LEASE_SECONDS = 180.0
 """How long a closing may take at least; a model that may take longer gets a longer lease."""
 FIRST_RETRY_MINUTES = 15.0
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 
 @dataclass(slots=True)

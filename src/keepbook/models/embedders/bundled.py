@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BundledEmbedder:
-    floor = 0.3
+    floor: float = 0.3
     space = "minilm-l6-int8"
 
     def __init__(self, model: MiniLM) -> None:

@@ -26,10 +26,11 @@ TOGETHER = 16
 class OnnxEmbedder:
     """Embeds with an ONNX model: the mean of the last layer, as for sentence transformers."""
 
-    floor = 0.3
+    floor: float = 0.3
 
     def __init__(self, weights: Path, words: Path, *, sums: tuple[str, str] | None = None) -> None:
-        self.weights, self.words = weights, words
+        self.weights: Path = weights
+        self.words: Path = words
         self._sums = sums
         self._model = OncePerProcess(self._open_model)
 

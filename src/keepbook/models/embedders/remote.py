@@ -29,13 +29,14 @@ LEFT_ALONE = 5.0
 class RemoteEmbedder:
     """Embeds over HTTP. The space is the model's name: any server of that name is taken to serve the same model."""
 
-    floor = 0.3
+    floor: float = 0.3
 
     def __init__(self, model: str, base_url: str, key: str | None, outward: "OutwardDoor | None" = None) -> None:
         if not base_url.startswith(("http://", "https://")):
             raise Invalid(f"the endpoint starts with http:// or https://, not like {base_url[:30]!r}", field="embedder")
-        self.space = f"openai-{model}"
-        self._model, self.url, self._key = model, base_url.rstrip("/") + "/embeddings", key
+        self.space: str = f"openai-{model}"
+        self._model, self._key = model, key
+        self.url: str = base_url.rstrip("/") + "/embeddings"
         if outward is None:
             from keepbook.models.outward import OutwardDoor  # few have an endpoint: who has none does not load it
 

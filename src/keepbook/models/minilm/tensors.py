@@ -23,7 +23,7 @@ adds to the product is taken from the bias."""
 MIDDLE = 128
 """Where zero lies in a byte."""
 _PLACES, _WORDS = 512, 30522
-PRODUCTS = {
+PRODUCTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "seen": (WIDTH, MATRICES[:3]),
     "joined": (WIDTH, MATRICES[3:4]),
     "inner": (WIDTH, MATRICES[4:5]),

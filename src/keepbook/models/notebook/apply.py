@@ -271,7 +271,8 @@ def _silence(writer: Writer, matter: str) -> tuple[tuple[str, ...], tuple[str, .
 def _never(writer: Writer, step: TurnStep) -> list[Deed]:
     chosen = choices.get_choices(writer.tx).never
     new = [topic for topic in step.topics if topic not in chosen]
-    choices.change_choices(writer.tx, never=[*chosen, *new])
+    changed = choices.change_choices(writer.tx, never=[*chosen, *new])
+    proposals.expire_forbidden(writer.tx, changed.never, writer.now)
     return [Deed("never", topics=step.topics)]
 
 

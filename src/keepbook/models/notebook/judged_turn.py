@@ -33,10 +33,16 @@ class JudgedTurn:
         changes: bool,
         learned: bool,
     ) -> None:
-        self.scene, self.clauses, self.bars, self.changes = scene, clauses, bars, changes
-        self.orders, self.learned = orders, learned
-        self.judged = [judge_clause(clause, self.order_in(clause), bars, learned=learned) for clause in clauses]
-        self.targets = {one.id: one for one in scene.targets}
+        self.scene: Scene = scene
+        self.clauses: Sequence[Clause] = clauses
+        self.bars: MoveBars = bars
+        self.changes: bool = changes
+        self.orders: Sequence[Order] = orders
+        self.learned: bool = learned
+        self.judged: list[ActJudgement] = [
+            judge_clause(clause, self.order_in(clause), bars, learned=learned) for clause in clauses
+        ]
+        self.targets: dict[str, Target] = {one.id: one for one in scene.targets}
 
     # Orders and lines
 

@@ -7,9 +7,10 @@ stored and nothing is done.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from logging import Logger
 
 from keepbook.book.book import Book
-from keepbook.book.chats import threads
+from keepbook.book.chats import adding, threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
 from keepbook.book.ground.one_line_log import get_logger
@@ -43,7 +44,7 @@ BEFORE_A_MODEL = ("withdraw", "never", "undo", "off", "erase")
 """What the engine itself does where a model answers: safe, sure and undoable."""
 NOTHING = Understood((), "en")
 
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +137,11 @@ class _StoredTurn:
                 raise Stale
             if not self.with_model and loaded.remembers and loaded.thread.turns == 0:
                 self.chat.inject()  # what a chat is given is settled before its first word does anything
-            threads.announce_turn(tx, self.chat.id, number, "user", self.text)
+            adding.announce_turn(tx, self.chat.id, number, "user", self.text)
             writer = Writer(tx, preset, self.chat.id, number, self.text, self.book.origin.door, loaded.scene.asked)
             deeds = apply(writer, now)
             told = for_model(deeds) if self.with_model else None
-            message = threads.add_message(
+            message = adding.add_message(
                 tx, self.chat.id, "user", self.text, stamp(tx.clock()),
                 hidden="\n\n".join(part for part in (self.hidden, told) if part) or None,
                 parts=deeds_to_parts(deeds, kept=not self.with_model and loaded.remembers), instead_of=self.instead_of,
@@ -155,7 +156,7 @@ def record_turn(
 ) -> TurnTaken:
     """Store a turn that does nothing by itself."""
     with book.writing() as (tx, _):
-        message = threads.add_message(
+        message = adding.add_message(
             tx, chat.id, "user", text, stamp(tx.clock()), hidden=hidden, instead_of=instead_of,
             recorded_by=book.origin.writer(), close_after_hours=book.close_after_hours,
         )  # fmt: skip

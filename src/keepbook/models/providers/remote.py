@@ -45,7 +45,7 @@ class RemoteModel:
 
     def __init__(self, address: Address, *, context_tokens: int = 32_000) -> None:
         self.address = address
-        self.name = address.name
+        self.name: str = address.name
         self.context_tokens = context_tokens
 
     def __repr__(self) -> str:

@@ -215,9 +215,9 @@ class ModelSession:
     def __init__(self, address: Address, model: LibraryModel[Any], chatting: ModelSettings | None = None) -> None:
         self.address = address
         self.model = model
-        self.chatting = chatting or ModelSettings()
-        self.usage = Usage()
-        self.takes_schema = True
+        self.chatting: ModelSettings = chatting or ModelSettings()
+        self.usage: Usage = Usage()
+        self.takes_schema: bool = True
 
     def exchange(self, conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> "ModelExchange":
         return ModelExchange(self, conversation, tools)

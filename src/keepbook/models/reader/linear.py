@@ -37,7 +37,8 @@ class Weights:
         self.cut_scale: float = head["cut_scale"]
         self.cut_bar: float = head["cut_bar"]
         until = features.ROWS * OUTPUTS
-        self.rows, self.cuts = array("b", rest[:until]), array("b", rest[until:])
+        self.rows: array[int] = array("b", rest[:until])
+        self.cuts: array[int] = array("b", rest[until:])
 
 
 class LinearReader:

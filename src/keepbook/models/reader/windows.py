@@ -68,7 +68,9 @@ class Coder:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
-        self.cls, self.sep, self.unknown = (tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[UNK]"))
+        self.cls: int = tokenizer.token_to_id("[CLS]")
+        self.sep: int = tokenizer.token_to_id("[SEP]")
+        self.unknown: int = tokenizer.token_to_id("[UNK]")
         self._roles = {role: self._ids(f"{role}:") for role in ("user", "assistant", "tool")}
 
     def code(self, turns: Sequence[ReaderTurn]) -> list[CodedTurn]:

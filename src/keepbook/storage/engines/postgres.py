@@ -89,7 +89,7 @@ class Postgres:
     def __init__(self, address: str, busy_seconds: float, *, allow_bypass_login: bool = False) -> None:
         self._allow_bypass_login = allow_bypass_login
         url = make_url(_with_driver(address))
-        self.address = url.render_as_string(hide_password=True).replace("+psycopg", "")
+        self.address: str = url.render_as_string(hide_password=True).replace("+psycopg", "")
         self._pooled = _is_pooled(url)
         wait = int(busy_seconds * 1000)
         # Behind a pooler a connection is somebody else's after each transaction: each says anew what it is.

@@ -31,7 +31,7 @@ class _WatchedCursor(sqlite3.Cursor):
 class WatchedConnection(sqlite3.Connection):
     """`failed` says whether a statement failed since it was last cleared, `waits` how long it waits for a lock."""
 
-    failed = False
+    failed: bool = False
     waits: int | None = None
 
     def wait_for(self, milliseconds: int) -> None:

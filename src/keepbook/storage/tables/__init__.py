@@ -9,7 +9,7 @@ Within a room a table is declared after those it depends on. Which tables a data
 (`storage/installed.py`): whatever walks over all of them takes its `TableSet`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from types import ModuleType
 
@@ -29,14 +29,31 @@ BY_HAND = ("owners", "tokens", "identities")
 
 
 class TableSet:
-    """The tables of a database: those of the core, then those of its extensions, then what covers them all."""
+    """The tables of a database: those of the core, then those of its extensions, then what covers them all.
 
-    def __init__(self, of_extensions: Iterable[Table] = ()) -> None:
+    `find` is asked for those of its extensions when somebody first walks over them: most questions never do.
+    """
+
+    def __init__(self, find: Callable[[], Iterable[Table]] = tuple) -> None:
+        self._find = find
+
+    @cached_property
+    def of_extensions(self) -> tuple[Table, ...]:
+        return tuple(self._find())
+
+    @cached_property
+    def declared(self) -> tuple[Table, ...]:
         before = [table for room in (ledger, memory, chats, choices, upkeep) for table in tables_in(room)]
-        self.of_extensions = tuple(of_extensions)
-        self.declared = (*before, *self.of_extensions, *tables_in(cover))
-        self.exported = _in_file_order(self.declared)
+        return (*before, *self.of_extensions, *tables_in(cover))
+
+    @cached_property
+    def exported(self) -> dict[str, Table]:
         """The kinds of line of an export and the tables they come from, in file order."""
+        return _in_file_order(self.declared)
+
+    def refuse_unfit(self) -> None:
+        """Refuse at once two tables that cannot be in one export."""
+        _in_file_order(self.declared)
 
     @cached_property
     def parents_first(self) -> tuple[Table, ...]:
@@ -121,4 +138,4 @@ def misdeclared(table: Table) -> str | None:
 @cache
 def shipped_tables() -> TableSet:
     """The tables of the core and of the extensions of this package: those of every new database."""
-    return TableSet(table for extension in shipped().values() for table in tables_of(extension))
+    return TableSet(lambda: (table for extension in shipped().values() for table in tables_of(extension)))

@@ -1,12 +1,12 @@
 """Tables of chats: what was said, and the owner's notes."""
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, PrimaryKeyConstraint
+from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import DERIVED, Number, Word, declare_table, one_of, owner_column, partial_index
 
 # A chat of one owner. `session` names it for an outside agent; our own chats have none. `extracted_through` is the
 # watermark: the last turn that closing has read. `closing_until` is the lease of whoever is closing it.
-threads = declare_table(
+threads: Table = declare_table(
     "threads",
     owner_column(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -47,7 +47,7 @@ _outside = threads.c.session.isnot(None)
 partial_index("threads_by_session", threads.c.owner, threads.c.session, unique=True, where=_outside)
 Index("threads_by_touch", threads.c.owner, threads.c.touched_at, threads.c.id)
 
-messages = declare_table(
+messages: Table = declare_table(
     "messages",
     owner_column(),
     Column("thread_id", Word, nullable=False),
@@ -77,7 +77,7 @@ messages = declare_table(
 )
 
 # The word index of what was said in chats, as `terms` is of memories.
-turn_terms = declare_table(
+turn_terms: Table = declare_table(
     "turn_terms",
     owner_column(),
     Column("term", Word, nullable=False),
@@ -90,7 +90,7 @@ turn_terms = declare_table(
     may_go=True,
 )
 
-notes = declare_table(
+notes: Table = declare_table(
     "notes",
     owner_column(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),

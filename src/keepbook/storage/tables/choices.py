@@ -1,12 +1,12 @@
 """Tables of what waits for the person's word, and of what they chose."""
 
-from sqlalchemy import CheckConstraint, Column, Index, Integer, PrimaryKeyConstraint
+from sqlalchemy import CheckConstraint, Column, Index, Integer, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import Number, Word, declare_table, one_of, owner_column
 
 # What waits for the person's word: proposals of a preset that asks first, and findings that a person's own
 # word stood against. A declined one stays, so that it is not proposed again.
-proposals = declare_table(
+proposals: Table = declare_table(
     "proposals",
     owner_column(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -47,7 +47,7 @@ proposals = declare_table(
 Index("proposals_by_status", proposals.c.owner, proposals.c.status, proposals.c.created_at)
 
 # The owner's own choices that may hold personal words: memory switched off, topics never to be remembered.
-choices = declare_table(
+choices: Table = declare_table(
     "choices",
     owner_column(),
     Column("name", Word, nullable=False),

@@ -1,12 +1,12 @@
 """Tables of what the ledger covers beside its own entries, with which every export ends."""
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import Word, declare_table, owner_column
 
 # Links of the same chain as the entries, for what else a transaction wrote: the seals `first` to `last`, by one digest
 # over theirs. They are no entries: nobody reads them in the ledger, and nothing counts them.
-covers = declare_table(
+covers: Table = declare_table(
     "covers",
     owner_column(),
     Column("link", Integer, nullable=False),
@@ -26,7 +26,7 @@ covers = declare_table(
 # What else the book holds is sealed: one row here for each state that a covered row was in. `was` is the seal before it
 # on the same row; a seal that another one follows, or whose row is gone, loses its salt, so that nothing can be guessed
 # from its digest. A row that was removed has a seal of that, without a digest. See book/ledger/cover.py.
-seals = declare_table(
+seals: Table = declare_table(
     "seals",
     owner_column(),
     Column("what", Word, nullable=False),
@@ -45,7 +45,7 @@ Index("seals_by_number", seals.c.owner, seals.c.nth, unique=True)
 
 # What the operator set aside (`keepbook db mend`), one row for each time. `kept` is the digest of the links before
 # `link` and of the seals up to `sealed`, as they were left: there the chain has gaps, and it begins anew with `event`.
-mends = declare_table(
+mends: Table = declare_table(
     "mends",
     owner_column(),
     Column("event", Integer, nullable=False),
@@ -64,7 +64,7 @@ mends = declare_table(
 )
 
 # What a transaction touched and has not sealed yet; empty between transactions.
-touched = declare_table(
+touched: Table = declare_table(
     "touched",
     owner_column(),
     Column("what", Word, nullable=False),

@@ -14,10 +14,10 @@ from sqlalchemy.types import TypeEngine
 
 from keepbook.errors import Invalid
 
-metadata = MetaData()
+metadata: MetaData = MetaData()
 
 # Code-point order on both engines, whatever the locale of the server.
-Word = Text().with_variant(Text(collation="C"), "postgresql")
+Word: Text = Text().with_variant(Text(collation="C"), "postgresql")
 # STRICT tables of SQLite know REAL, where PostgreSQL's REAL would lose digits.
 Number: TypeEngine[Any] = Double().with_variant(REAL(), "sqlite")
 

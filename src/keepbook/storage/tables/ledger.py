@@ -1,10 +1,10 @@
 """Tables of a book as such: whose it is, and its ledger."""
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import Word, declare_table, one_of, owner_column
 
-owners = declare_table(
+owners: Table = declare_table(
     "owners",
     owner_column(),
     Column("created_at", Word, nullable=False),
@@ -17,7 +17,7 @@ owners = declare_table(
     open=True,
 )
 
-ledger = declare_table(
+ledger: Table = declare_table(
     "ledger",
     owner_column(),
     Column("seq", Integer, nullable=False),

@@ -1,10 +1,10 @@
 """Tables of memories: what they say, version by version, what joins them, where they were shown, what was erased."""
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, PrimaryKeyConstraint
+from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import DERIVED, Number, Word, declare_table, one_of, owner_column, partial_index
 
-memories = declare_table(
+memories: Table = declare_table(
     "memories",
     owner_column(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -50,7 +50,7 @@ WORDS = ("content", "summary", "body", "metadata", "tags", "spans")
 BOOKKEEPING = ("owner", "memory_id", "version", "recorded_at", "retired_at", "restored_from", "correction", "event")
 """What the book notes of a version; the other columns are what was said, by whom and from when."""
 
-versions = declare_table(
+versions: Table = declare_table(
     "versions",
     owner_column(),
     Column("memory_id", Word, nullable=False),
@@ -103,7 +103,7 @@ partial_index(
     where=versions.c.valid_until.isnot(None) | (versions.c.valid_from > versions.c.recorded_at),
 )  # fmt: skip
 
-links = declare_table(
+links: Table = declare_table(
     "links",
     owner_column(),
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -129,7 +129,7 @@ partial_index(
 Index("links_to", links.c.owner, links.c.to_id)
 
 # What of a preset decided the bytes of a block, once for each digest of it: a preset is a file, and files are edited.
-block_rules = declare_table(
+block_rules: Table = declare_table(
     "block_rules",
     owner_column(),
     Column("digest", Word, CheckConstraint("length(digest) = 64"), nullable=False),
@@ -144,7 +144,7 @@ block_rules = declare_table(
 # outside agents apart. `seq` is the last entry that the block knew, `nth` counts the injections of the owner: with both
 # it can be rendered again, whatever the clocks said. `rules_digest` names the rules of its preset; what came in from an
 # older file names none.
-injections = declare_table(
+injections: Table = declare_table(
     "injections",
     owner_column(),
     Column("space", Word, one_of("space", "chat", "outside"), nullable=False),
@@ -170,7 +170,7 @@ injections = declare_table(
 # One row for each memory in an injected block. `nth` counts a memory's injections, so its newest row holds
 # both how often and when last, and nothing has to be summed or swept. `known` is the ledger's time up to which
 # the block spoke: whether a memory was edited since is a question to the ledger, not to anybody's clock.
-injected = declare_table(
+injected: Table = declare_table(
     "injected",
     owner_column(),
     Column("memory_id", Word, nullable=False),
@@ -191,7 +191,7 @@ injected = declare_table(
 Index("injections_by_number", injections.c.owner, injections.c.nth, unique=True)
 Index("injected_by_session", injected.c.owner, injected.c.space, injected.c.session)
 
-erasures = declare_table(
+erasures: Table = declare_table(
     "erasures",
     owner_column(),
     Column("memory_id", Word, nullable=False),
@@ -207,7 +207,7 @@ erasures = declare_table(
 
 # The word index: the analysed terms of each active memory's current version, in plain rows, so that both
 # engines give the same hits, the statistics are this owner's alone, and forgotten words cannot be found.
-terms = declare_table(
+terms: Table = declare_table(
     "terms",
     owner_column(),
     Column("term", Word, nullable=False),
@@ -222,7 +222,7 @@ terms = declare_table(
 
 # A few keys for each active memory, such that any two near-duplicates share one (see book/memory/likeness/similar.py);
 # and one for each that was put away, by which its exact words are known again.
-likeness = declare_table(
+likeness: Table = declare_table(
     "likeness",
     owner_column(),
     Column("key", Word, nullable=False),
@@ -236,7 +236,7 @@ likeness = declare_table(
 
 # One key for each tag and each metadata pair that a memory's current version has, in whatever state the memory is: what
 # filters look up (see book/memory/labels.py).
-labels = declare_table(
+labels: Table = declare_table(
     "labels",
     owner_column(),
     Column("key", Word, nullable=False),

@@ -1,11 +1,11 @@
 """Tables of what keeps a book going: what it costs, what is due, the keys to its doors, what its words mean."""
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, PrimaryKeyConstraint
+from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import DERIVED, Word, declare_table, one_of, owner_column, partial_index
 
 # The cost meter: tokens by month, operation and model.
-meter = declare_table(
+meter: Table = declare_table(
     "meter",
     owner_column(),
     Column("month", Word, nullable=False),
@@ -21,7 +21,7 @@ meter = declare_table(
 )
 
 # Due work, without personal text, so that a job finds whom to serve before it serves anyone.
-due = declare_table(
+due: Table = declare_table(
     "due",
     owner_column(),
     Column("work", Word, nullable=False),
@@ -37,7 +37,7 @@ Index("due_by_time", due.c.at, due.c.owner)
 
 # What memories and turns mean, in the space of one embedder: `part` is a memory's version or a chat's turn, `nth`
 # counts what was put in. Only what is active has one, as with words; spaces are never compared with each other.
-vectors = declare_table(
+vectors: Table = declare_table(
     "vectors",
     owner_column(),
     Column("space", Word, nullable=False),
@@ -55,7 +55,7 @@ Index("vectors_by_number", vectors.c.owner, vectors.c.space, vectors.c.kind, vec
 
 # How far a space is filled: vectors put in and taken out so far, by which a cache knows that it is behind, and the
 # ledger entry through which memories have theirs.
-vector_spaces = declare_table(
+vector_spaces: Table = declare_table(
     "vector_spaces",
     owner_column(),
     Column("space", Word, nullable=False),
@@ -70,7 +70,7 @@ vector_spaces = declare_table(
 # Keys to the doors; only a token's hash is kept. A service token names its owner with each request and has none of
 # its own; one whose owner was erased keeps no name, but still says that this installation asks for tokens. `made_with`
 # is the token that made it, and takes it along when it is revoked.
-tokens = declare_table(
+tokens: Table = declare_table(
     "tokens",
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
     Column("owner", Word, CheckConstraint("owner <> ''")),
@@ -97,7 +97,7 @@ Index("tokens_by_maker", tokens.c.made_with)
 # Who signs in at a provider: a person is its issuer and its subject there, and opens one book. Before that it is an
 # invitation to that book, of which only the hash is kept. One that has ended opens nothing; the person may be invited
 # anew.
-identities = declare_table(
+identities: Table = declare_table(
     "identities",
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
     Column("owner", Word, CheckConstraint("owner <> ''"), nullable=False),
@@ -126,7 +126,7 @@ partial_index(
 )
 
 # A page's sign-in: its hash alone, and what it was made with: a token, or an identity. It opens as long as both do.
-page_sessions = declare_table(
+page_sessions: Table = declare_table(
     "page_sessions",
     Column("hash", Word, nullable=False),
     Column("token_id", Word, ForeignKey("tokens.id")),
@@ -142,7 +142,7 @@ Index("page_sessions_by_token", page_sessions.c.token_id)
 Index("page_sessions_by_identity", page_sessions.c.identity_id)
 
 # Who may do what only one worker at a time should do, and until when.
-leases = declare_table(
+leases: Table = declare_table(
     "leases",
     Column("name", Word, nullable=False),
     Column("holder", Word, nullable=False),
@@ -154,7 +154,7 @@ leases = declare_table(
 
 # What a write with an idempotency key was answered, so that it can be sent again: kept in the transaction of the write
 # itself, for a day. An erasure takes all of an owner's, since an answer quotes what was written.
-answers = declare_table(
+answers: Table = declare_table(
     "answers",
     owner_column(),
     Column("key", Word, nullable=False),
@@ -173,7 +173,7 @@ answers = declare_table(
 # entries and its chats, each with its turns; of trades the batches it made and where, and in `before` what of earlier
 # fills it found open; else what its extension needs. `told` is how its page tells it, with a `count` of what else came.
 # `gone` is what went when it was taken back: memories and chats by their ids, or the fills; its trades are former.
-loads = declare_table(
+loads: Table = declare_table(
     "loads",
     owner_column(),
     Column("nth", Integer, nullable=False),
@@ -200,7 +200,7 @@ loads = declare_table(
 
 # What extensions brought into this database: `tables` describes theirs, so that rows are exported, covered and erased
 # also where the code is gone. Made with the tables themselves.
-installed_extensions = declare_table(
+installed_extensions: Table = declare_table(
     "extensions",
     Column("name", Word, nullable=False),
     Column("nth", Integer, nullable=False),

@@ -7,7 +7,7 @@ may have counted on it, is told.
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, Generic, TypeVar
 
@@ -44,11 +44,12 @@ class OpenTransactions(threading.local, Generic[Held]):
     def __init__(self) -> None:
         self._writing: dict[Task, Held] = {}
         self._viewing: dict[Task, Held] = {}
+        self._awaited: dict[Task, Callable[[], object]] = {}
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is open on this thread."""
-        return not self._writing and not self._viewing
+        """Whether nothing is open on this thread, and nothing is to be begun."""
+        return not self._writing and not self._viewing and not self._awaited
 
     def writing(self) -> Held | None:
         """The transaction of whoever asks."""
@@ -61,6 +62,21 @@ class OpenTransactions(threading.local, Generic[Held]):
     def forget(self) -> None:
         """The transaction of whoever asks is over, though its block was kept from saying so."""
         self._writing.pop(current_task(), None)
+
+    @signal_safe
+    def hold_awaited(self, begin: Callable[[], object]) -> Iterator[None]:
+        """Inside, `begin` opens a transaction for the first who writes."""
+        task, of_thread = current_task(), self._awaited
+        of_thread[task] = begin
+        try:
+            yield
+        finally:
+            of_thread.pop(task, None)
+
+    def begin_awaited(self) -> None:
+        """Open the transaction that waits for whoever asks to write, if one does."""
+        if self._awaited and (begin := self._awaited.pop(current_task(), None)) is not None:
+            begin()
 
     def on_thread(self) -> list[Held]:
         """Whatever is open on this thread, of any task."""

@@ -142,10 +142,10 @@ def test_chats_keep_their_own_times(name: str) -> None:
 def test_what_stays_out_is_told_with_its_reason() -> None:
     left = {name: [one.where for one in read_path(SAMPLES / name).refused] for name in GOLDEN}
     assert {name: where for name, where in left.items() if where} == {
-        "conversations-chatgpt.json": ["chat Empty"],
+        "conversations-chatgpt.json": ["chat Kitchen plans", "chat Empty"],
         "graphiti.json": ["episode p3"],
         "langgraph-items.json": ["item 2"],
-        "letta.af": ["block persona"],
+        "letta.af": ["block persona", "chat Companion", "chat Companion"],
         "mem0-history.sqlite": ["20c5563f-4525-48c9-bd26-f117632dead7"],
     }
 

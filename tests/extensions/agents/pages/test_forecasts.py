@@ -1,10 +1,20 @@
 """`/results/forecasts`: what waits for an answer first, then what is open, then how it came out."""
 
+import re
 from typing import Any
 
 from starlette.testclient import TestClient
 
 CARD = {"question": "Does it rain?", "probability": 0.7, "resolves_by": "2031-01-01T00:00:00Z"}
+
+
+def said_beside(page: str, control: str) -> str:
+    """The sentence beside a control, which is marked as wrong and takes the focus."""
+    [marked] = re.findall(rf'<(?:input|textarea|select)[^>]*name="{control}"[^>]*>', page)
+    assert f'aria-describedby="bad-{control}"' in marked
+    assert 'aria-invalid="true" autofocus' in marked
+    [sentence] = re.findall(rf'<p class="error" id="bad-{control}">.*?<span>(.*?)</span>', page)
+    return str(sentence)
 
 
 def recorded(book: Any, **changed: Any) -> str:
@@ -33,7 +43,12 @@ def test_a_forecast_is_shown_answered_and_answered_anew(client: TestClient, alic
     done = alice.decisions.get(due)
     assert (done.outcome, "before: true" in done.note) == ("false", True)
     refused = client.post(f"/results/forecasts/{open_one}/answer", data={"outcome": "void"})
-    assert (refused.status_code, "say why it is settled" in refused.text) == (422, True)
+    assert refused.status_code == 422
+    why = "This is due on 1 January 2031; to answer it before, say why it is settled."
+    assert said_beside(refused.text, "early") == why
+    assert refused.text.count(why) == 1, "only the forecast that was answered says so"
+    again = client.get(f"/results/forecasts/{open_one}/answer", follow_redirects=False)
+    assert (again.status_code, again.headers["location"]) == (303, "/results/forecasts"), "opened anew it is a page"
     client.post(f"/results/forecasts/{open_one}/answer", data={"outcome": "void", "early": "<i>called off</i>"})
     assert "Settled early: &lt;i&gt;called off&lt;/i&gt;" in client.get("/results/forecasts").text
     assert alice.decisions.get(open_one).state == "expired"
@@ -46,7 +61,7 @@ def test_a_date_that_cannot_be_is_said_in_place(client: TestClient, alice: Any) 
         f"/results/forecasts/{run}/answer", data={"outcome": "yes", "known": "2050-01-01", "early": "seen"}
     )
     assert wrong.status_code == 422
-    assert "known between" in wrong.text
+    assert "known between" in said_beside(wrong.text, "known")
     assert alice.decisions.get(run).state == "open"
 
 
@@ -68,11 +83,16 @@ def test_a_person_records_a_forecast_and_what_is_wrong_is_said_in_place(client: 
     client.post("/results/forecasts/record", data=told | {"by": "me"})
     assert len(alice.agents.list()) == 1
     for changed, words in (
-        ({"likely": "often"}, "in percent"), ({"likely": "170"}, "probability"), ({"due": ""}, "by when"),
-        ({"question": " "}, "question"), ({"due": "2001-01-01"}, "resolves_by"), ({"made": "1990-01-01"}, "2000"),
+        ({"likely": "often"}, "in percent"), ({"likely": "170"}, "in percent"), ({"due": ""}, "by when"),
+        ({"question": " "}, "This is missing."),
+        ({"due": "2001-01-01"}, "in the future"), ({"made": "1990-01-01"}, "2000"),
     ):  # fmt: skip
+        [blamed] = changed
         wrong = client.post("/results/forecasts/record", data=told | {"by": "Anna"} | changed)
-        assert (wrong.status_code, words in wrong.text, "The sky is clear." in wrong.text) == (422, True, True), changed
+        beside = said_beside(wrong.text, blamed)
+        assert (wrong.status_code, "The sky is clear." in wrong.text) == (422, True), changed
+        assert words in beside, beside
+        assert not [one for one in ("_", "probability", "does not fit") if one in beside]
     assert [one.name for one in alice.agents.list()] == ["Me"]  # nobody is made for what was refused
     alice.agents.create("Desk", card_type="trade-decision")
     assert "no forecasts of this kind" in client.post("/results/forecasts/record", data=told | {"by": "Desk"}).text

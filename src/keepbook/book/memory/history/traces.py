@@ -17,7 +17,9 @@ from keepbook.book.ledger.ledger import chain_head as newest
 from keepbook.book.memory.block import BlockEntry, ComposedBlock, render, render_again
 from keepbook.book.memory.history import as_of
 from keepbook.book.memory.injections import CHAT, OUTSIDE
+from keepbook.book.memory.memories import EVERY_SCOPE, fits_scope
 from keepbook.book.text.quotation import shown_text
+from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.chats import messages, threads
 from keepbook.storage.tables.ledger import ledger
@@ -92,25 +94,17 @@ def instants(book: OpenBook) -> Sequence[str]:
         return tx.conn.execute(query).scalars().all()
 
 
-def book_state(book: OpenBook, known: str | None = None, valid: str | None = None) -> BookState:
-    """The same answer as `as_of` and `rendered` at these instants (default: now), but cached. The cached part stays
-    valid while the ledger's last hash and the last injection are unchanged; for the present it is renewed once a
-    minute."""
+def book_signs(book: OpenBook, known: str | None = None, valid: str | None = None) -> Mapping[str, int]:
+    """A fingerprint of each memory that was active at these instants (default: now), oldest first."""
     with book.reading() as (tx, preset, now):
+        return _known_state(tx, preset, now, known, valid).signs
+
+
+def book_state(book: OpenBook, known: str | None = None, valid: str | None = None) -> BookState:
+    """The same answer as `as_of` and `rendered` at these instants (default: now), but cached in part."""
+    with book.reading() as (tx, preset, now):
+        kept = _known_state(tx, preset, now, known, valid)
         at, true_at = instant(known, field="known") or now, instant(valid, field="valid") or now
-        told = (known and at) or now[:16], (valid and true_at) or now[:16]
-        last = tx.conn.execute(select(func.max(injected.c.nth)).where(injected.c.owner == tx.owner)).scalar()
-        key = (tx.owner, newest(tx).hash, last, preset, *told)
-        if (kept := _PASTS.get(key)) is None:
-            stood = _active_then(tx, at, true_at)
-            entries = _entries(stood)
-            in_block = render(entries, preset, true_at).shown
-            signs = {each.id: hash(each.version.content) for each in stood}
-            kept = _KnownState(signs, tuple(id for id, _ in in_block), len(entries))
-            if len(_PASTS) >= MOST_PASTS:
-                _PASTS.clear()
-            if len(signs) <= MOST_IN_ONE:
-                _PASTS[key] = kept
         first = list(islice(kept.signs, FIRST))
         told_of = {each.id: each for each in _active_then(tx, at, true_at, sorted({*first, *kept.shown}))}
         return BookState(
@@ -121,6 +115,26 @@ def book_state(book: OpenBook, known: str | None = None, valid: str | None = Non
             ],
             render_again(_entries([told_of[id] for id in kept.shown]), preset, kept.many),
         )
+
+
+def _known_state(tx: Tx, preset: Preset, now: str, known: str | None, valid: str | None) -> _KnownState:
+    """What is cached of these instants. It stays valid while the ledger's last hash and the last injection are
+    unchanged; for the present it is renewed once a minute."""
+    at, true_at = instant(known, field="known") or now, instant(valid, field="valid") or now
+    told = (known and at) or now[:16], (valid and true_at) or now[:16]
+    last = tx.conn.execute(select(func.max(injected.c.nth)).where(injected.c.owner == tx.owner)).scalar()
+    key = (tx.owner, newest(tx).hash, last, preset, *told)
+    if (kept := _PASTS.get(key)) is None:
+        stood = _active_then(tx, at, true_at)
+        entries = _entries(stood)
+        in_block = render(entries, preset, true_at).shown
+        signs = {each.id: hash(each.version.content) for each in stood}
+        kept = _KnownState(signs, tuple(id for id, _ in in_block), len(entries))
+        if len(_PASTS) >= MOST_PASTS:
+            _PASTS.clear()
+        if len(signs) <= MOST_IN_ONE:
+            _PASTS[key] = kept
+    return kept
 
 
 def states_of(book: OpenBook, ids: Sequence[str], at: datetime | None = None) -> dict[str, MemoryState]:
@@ -136,8 +150,9 @@ def states_of(book: OpenBook, ids: Sequence[str], at: datetime | None = None) ->
 
 
 def _active_then(tx: Tx, known: str, valid: str, only: Sequence[str] | None = None) -> list[as_of.PastMemory]:
+    """What stood then, but for what is set apart: Memory does not list it either."""
     found = as_of.past_memories(tx, as_of.by_instant(known), valid, only)
-    return [each for each in found if each.state.name == "active"]
+    return [each for each in found if each.state.name == "active" and fits_scope(each.state.scope, EVERY_SCOPE)]
 
 
 def _entries(stood: Sequence[as_of.PastMemory]) -> list[BlockEntry]:

@@ -2,7 +2,8 @@
 
 The table has the letters that Unicode's list of confusables (UTS 39) takes for one Latin letter, of the scripts that
 keyboards of our languages stand beside: Cyrillic, Greek, Armenian and rare Latin ones. That list takes a capital I for
-an l; here it is an i. Wide, styled and joined letters are folded by Unicode's compatibility forms.
+an l; here it is an i. Wide, styled and joined letters are folded by Unicode's compatibility forms. A digit or sign
+inside a word passes for a letter too, and single letters with a gap between each two for a word.
 """
 
 import unicodedata
@@ -54,3 +55,47 @@ def as_latin(text: str) -> str:
 def _word_as_latin(word: str) -> str:
     latin = word.translate(_AS_LATIN)
     return word if _ANOTHER_SCRIPT.search(latin) else latin
+
+
+_SIGNS = "@$€!|"
+_AS_LETTERS = str.maketrans("034578@$€", "oeastbase")
+_STROKE = str.maketrans("1!|", "lll"), str.maketrans("1!|", "iii")
+_WITH_SIGNS = regex(rf"(?:[^\W_]|[{_SIGNS}])+")
+_WORD_OR_SIGN = regex(rf"[^\W_]+|[{_SIGNS}]")
+_LEAST, _WIDEST = 4, 3
+"""A shorter word with a digit is a size or a model ("5k", "mp3"); a wider gap stands between words."""
+
+
+def disguised_words(text: str) -> list[str]:
+    """The words that a text spells with gaps, or with signs and digits for letters, as they are read: "s a l a r y" and
+    "5alary" are salary. `text` has its look-alikes read already."""
+    spelled = _spelled_words(text)
+    read = [one for word in [*spelled, *_WITH_SIGNS.findall(text)] for one in _readings(word)]
+    return list(dict.fromkeys([*spelled, *read]))
+
+
+def _spelled_words(text: str) -> list[str]:
+    """Three or more single letters with the same gap between each two, joined."""
+    found: list[str] = []
+    run, gap, end = "", "", 0
+    for piece in _WORD_OR_SIGN.finditer(text):
+        between = text[end : piece.start()]
+        goes_on = len(run) == 1 or between == gap
+        if len(piece[0]) > 1 or not run or not goes_on or not 0 < len(between) <= _WIDEST:
+            found.append(run)
+            run = ""
+        if len(piece[0]) == 1:
+            run, gap = run + piece[0], between
+        end = piece.end()
+    return [word for word in [*found, run] if len(word) > 2]
+
+
+def _readings(word: str) -> list[str]:
+    """What a word with signs or digits is read as; nothing where it is a number, or has none."""
+    if word.isalpha():
+        return []
+    letters = sum(sign.isalpha() for sign in word)
+    if len(word) < _LEAST or letters < len(word) - letters:
+        return []
+    bare = word.strip(f"{_SIGNS}0123456789")
+    return [bare, *(word.strip("!|").translate(stroke).translate(_AS_LETTERS) for stroke in _STROKE)]

@@ -8,6 +8,8 @@ two never clash. A speaker without a name has the role as mark: `~user`, `~assis
 import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
+from operator import itemgetter
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import delete, insert
@@ -37,13 +39,14 @@ def speaker_marks(speaker: str | None, role: str) -> list[str]:
     return sorted({SPEAKER + name for name in names or [role]})
 
 
-def turn_marks(text: str, role: str, speaker: str | None, at: str) -> dict[str, float]:
-    """The marks of a turn."""
-    says = sum(word not in STOP_WORDS for word in tokens(text))
-    known = dict.fromkeys([*speaker_marks(speaker, role), *day_terms(at)], 1.0)
-    known |= {ASKS: 1.0} if "?" in text else {}
-    known |= {STANDS: 1.0} if role == "user" and _FOR_GOOD.search(text.lower()) else {}
-    return known | {SAYS: float(says)}
+def _marks_of_text(text: str, role: str) -> dict[str, float]:
+    """The marks that a turn has by what it says."""
+    known = {SAYS: float(sum(word not in STOP_WORDS for word in tokens(text)))}
+    if "?" in text:
+        known[ASKS] = 1.0
+    if role == "user" and _FOR_GOOD.search(text.lower()):
+        known[STANDS] = 1.0
+    return known
 
 
 _FOR_GOOD = regex(
@@ -59,33 +62,40 @@ _FOR_GOOD = regex(
 
 
 TurnWords = Mapping[str, float]
+NONE_KNOWN: Mapping[int, TurnWords] = MappingProxyType({})
 
 
-def turn_words(text: str) -> TurnWords:
-    """The words of a turn with their weights."""
-    return term_weights(IndexedText(None, None, text, None, None))
+def turn_words(text: str, role: str) -> TurnWords:
+    """The words of a turn with their weights, and its marks but for who speaks and when."""
+    return {**term_weights(IndexedText(None, None, text, None, None)), **_marks_of_text(text, role)}
 
 
 def turn_weights(
     text: str, role: str, speaker: str | None, at: str, words: TurnWords | None = None
 ) -> dict[str, float]:
-    """The words and marks of a turn with their weights; `words` are its `turn_words`, if they are known."""
-    return {**(words or turn_words(text)), **turn_marks(text, role, speaker, at)}
+    """All words and marks of a turn with their weights; `words` are its `turn_words`, if they are known."""
+    beside = dict.fromkeys([*speaker_marks(speaker, role), *day_terms(at)], 1.0)
+    return {**(words or turn_words(text, role)), **beside}
 
 
 # Operations
 
 
-def put_turns(tx: Tx, rows: Iterable[Mapping[str, Any]], words: TurnWords | None = None) -> None:
-    """Index turns that have just been written, by their rows; `words` of a single one, if they are known."""
+def put_turns(tx: Tx, rows: Iterable[Mapping[str, Any]], words: Mapping[int, TurnWords] = NONE_KNOWN) -> None:
+    """Index turns that have just been written, by their rows. Of turns of one chat `words` are those that are known, by
+    turn."""
     coming = iter(rows)
     while some := list(islice(coming, AT_ONCE)):
-        found = ((row, turn_weights(row["text"], row["role"], row["speaker"], row["at"], words)) for row in some)
+        found = (
+            (row, turn_weights(row["text"], row["role"], row["speaker"], row["at"], words.get(row["turn"])))
+            for row in some
+        )
         told = [
             {"owner": tx.owner, "thread_id": row["thread_id"], "turn": row["turn"], "term": term, "weight": weight}
             for row, weights in found
-            for term, weight in sorted(weights.items())
+            for term, weight in weights.items()
         ]
+        told.sort(key=_IN_ORDER)  # as they lie in the index
         _PUT.run_many(tx.conn, told)
 
 
@@ -96,4 +106,5 @@ def take_turns(tx: Tx, thread_id: str) -> None:
 
 # Queries
 
+_IN_ORDER = itemgetter("term", "thread_id", "turn")
 _PUT = PreparedStatement(insert(turn_terms), turn_terms.c.keys())

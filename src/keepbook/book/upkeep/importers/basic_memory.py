@@ -12,6 +12,7 @@ from keepbook.book.upkeep.importers.incoming import (
     IncomingMemory,
     LeftOut,
     content_key,
+    files_left_out,
     parse_source_time,
     parse_texts,
 )
@@ -34,12 +35,16 @@ def read(found: SourceFile) -> Incoming | None:
     if not notes or any(path.startswith(".obsidian/workspace.md") for path in notes):
         return None
     memories: list[IncomingMemory] = []
-    refused = []
+    refused = files_left_out(SOURCE, found.names, notes)
     for path, note in notes.items():
         try:
-            memories += list(_of_note(path, note.text))
+            said = list(_of_note(path, note.text))
         except Invalid as error:
             refused.append(LeftOut(path, error.message))
+            continue
+        memories += said
+        if not said:
+            refused.append(LeftOut(path, "it holds nothing but headings"))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 

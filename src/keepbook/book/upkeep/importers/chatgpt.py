@@ -2,21 +2,24 @@
 come in as chats.
 
 A conversation is a tree of answers tried again; what counts is the branch it ended on. Hidden turns, tools and pictures
-are left; a list of memories copied out of the settings is a plain list (`lists.py`).
+are left and counted; a list of memories copied out of the settings is a plain list (`lists.py`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from keepbook.book.upkeep.importers.incoming import (
+    ChatPart,
     Incoming,
     IncomingChat,
     IncomingTurn,
     LeftOut,
     content_key,
+    files_left_out,
     list_in_source,
     parse_source_time,
+    parts_left_out,
     text_or_none,
 )
 from keepbook.book.upkeep.importers.source_file import SourceFile
@@ -29,16 +32,18 @@ PARTS = regex(r"conversations(-\d+)?\.json")
 
 
 def read(found: SourceFile) -> Incoming | None:
-    files = [one for path, one in sorted(found.members.items()) if PARTS.fullmatch(PurePosixPath(path).name)]
-    values = [file.value for file in files or [found]]
+    files = {path: one for path, one in sorted(found.members.items()) if PARTS.fullmatch(PurePosixPath(path).name)}
+    values = [file.value for file in files.values() or [found]]
     talks = [one for value in values if isinstance(value, list) for one in value]
     if not talks or not all(isinstance(one, Mapping) and isinstance(one.get("mapping"), Mapping) for one in talks):
         return None
-    chats, refused = [], []
+    chats, refused = [], files_left_out(SOURCE, found.names, files)
     for number, one in enumerate(talks, 1):
         where = f"chat {one.get('title') or number}"
         try:
-            turns = _branch(one["mapping"], one.get("current_node"))
+            branch = _branch(one["mapping"], one.get("current_node"))
+            turns = tuple(turn for node in branch if (turn := _turn(node.get("message"))) is not None)
+            refused += parts_left_out(where, _left_in(one["mapping"], branch))
         except Invalid as error:
             refused.append(LeftOut(where, error.message))
             continue
@@ -50,22 +55,21 @@ def read(found: SourceFile) -> Incoming | None:
     return Incoming(SOURCE, chats=tuple(chats), refused=tuple(refused))
 
 
-def _branch(nodes: Mapping[str, Any], last: Any) -> tuple[IncomingTurn, ...]:
+def _branch(nodes: Mapping[str, Any], last: Any) -> list[Mapping[str, Any]]:
     """From the node a chat ended on up to its beginning, turned round."""
     if not isinstance(last, str) or last not in nodes:
         tips = [id for id, node in nodes.items() if isinstance(node, Mapping) and not node.get("children")]
         last = max(tips, key=lambda id: _time(nodes[id]), default=None)
-    turns: list[IncomingTurn] = []
+    branch: list[Mapping[str, Any]] = []
     seen = set()
     while isinstance(last, str) and last in nodes and last not in seen:
         seen.add(last)
         node = nodes[last]
         if not isinstance(node, Mapping):
             break
-        if (turn := _turn(node.get("message"))) is not None:
-            turns.append(turn)
+        branch.append(node)
         last = node.get("parent")
-    return tuple(reversed(turns))
+    return branch[::-1]
 
 
 def _time(node: Mapping[str, Any]) -> float:
@@ -75,14 +79,65 @@ def _time(node: Mapping[str, Any]) -> float:
 
 
 def _turn(message: Any) -> IncomingTurn | None:
-    if not isinstance(message, Mapping):
+    if not isinstance(message, Mapping) or _why_no_turn(message) is not None:
         return None
-    author, content = message.get("author"), message.get("content")
-    role = author.get("role") if isinstance(author, Mapping) else None
-    hidden = isinstance(told := message.get("metadata"), Mapping) and told.get("is_visually_hidden_from_conversation")
-    if role not in ("user", "assistant") or hidden or not isinstance(content, Mapping):
-        return None
-    if content.get("content_type") not in ("text", "multimodal_text"):
-        return None  # code, thoughts, what a tool was told
-    text = "\n".join(part for part in list_in_source(content.get("parts"), "parts") if isinstance(part, str)).strip()
-    return IncomingTurn(role, text, parse_source_time(message.get("create_time"))) if text else None
+    text = _spoken(message)
+    return IncomingTurn(_role(message), text, parse_source_time(message.get("create_time"))) if text else None
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    author = message.get("author")
+    return str(author.get("role")) if isinstance(author, Mapping) else ""
+
+
+def _content(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    content = message.get("content")
+    return content if isinstance(content, Mapping) else {}
+
+
+def _told(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    told = message.get("metadata")
+    return told if isinstance(told, Mapping) else {}
+
+
+def _spoken(message: Mapping[str, Any]) -> str:
+    parts = list_in_source(_content(message).get("parts"), "parts")
+    return "\n".join(part for part in parts if isinstance(part, str)).strip()
+
+
+def _why_no_turn(message: Mapping[str, Any]) -> ChatPart | None:
+    """What a message is, if neither of the two said it to the other."""
+    if _role(message) == "tool" or message.get("recipient") not in (None, "all"):
+        return ChatPart.TOOL
+    if _role(message) not in ("user", "assistant") or _told(message).get("is_visually_hidden_from_conversation"):
+        return ChatPart.HIDDEN
+    if _content(message).get("content_type") not in ("text", "multimodal_text"):
+        return ChatPart.THOUGHT
+    return None
+
+
+def _left_in(nodes: Mapping[str, Any], branch: list[Mapping[str, Any]]) -> Iterator[ChatPart]:
+    """What of a chat does not come in; what is empty is not counted."""
+    for node in branch:
+        if isinstance(message := node.get("message"), Mapping):
+            yield from _left_of(message)
+    taken = {id(node) for node in branch}
+    for node in nodes.values():
+        if isinstance(node, Mapping) and id(node) not in taken and _turn(node.get("message")) is not None:
+            yield ChatPart.OTHER_TRY
+
+
+def _left_of(message: Mapping[str, Any]) -> Iterator[ChatPart]:
+    if (why := _why_no_turn(message)) is not None:
+        if any(_holds(value) for name, value in _content(message).items() if name != "content_type"):
+            yield why
+        return
+    parts = list_in_source(_content(message).get("parts"), "parts")
+    pictures = [part for part in parts if not isinstance(part, str)]
+    attached = list_in_source(_told(message).get("attachments"), "attachments")
+    for _ in range(max(len(pictures), len(attached))):  # a picture is named in both
+        yield ChatPart.PICTURE
+
+
+def _holds(value: Any) -> bool:
+    return any(map(_holds, value)) if isinstance(value, list) else bool(value)

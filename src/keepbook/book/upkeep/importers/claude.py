@@ -5,17 +5,21 @@ in line by line. The account says whose it is.
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from keepbook.book.upkeep.importers.incoming import (
+    ChatPart,
     Incoming,
     IncomingChat,
     IncomingMemory,
     IncomingTurn,
     LeftOut,
     content_key,
+    files_left_out,
     list_in_source,
     parse_source_time,
+    parts_left_out,
     text_or_none,
 )
 from keepbook.book.upkeep.importers.lists import noted_items
@@ -23,6 +27,14 @@ from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
 
 SOURCE = "claude"
+FILES = ("conversations.json", "memories.json", "projects.json")
+PARTS = {
+    "image": ChatPart.PICTURE, "document": ChatPart.PICTURE, "thinking": ChatPart.THOUGHT,
+    "redacted_thinking": ChatPart.THOUGHT, "tool_use": ChatPart.TOOL, "tool_result": ChatPart.TOOL,
+}  # fmt: skip
+"""The parts of a message that nobody said."""
+SAYS_NOTHING = ("text", "token_budget")
+"""Parts that come in, or that hold nothing of what was said."""
 
 
 def read(found: SourceFile) -> Incoming | None:
@@ -34,6 +46,7 @@ def read(found: SourceFile) -> Incoming | None:
         where = f"chat {one.get('name') or number}"
         try:
             turns = tuple(turn for message in one["chat_messages"] if (turn := _turn(message)) is not None)
+            refused += parts_left_out(where, (part for message in one["chat_messages"] for part in _left_of(message)))
         except Invalid as error:
             refused.append(LeftOut(where, error.message))
             continue
@@ -44,6 +57,8 @@ def read(found: SourceFile) -> Incoming | None:
             refused.append(LeftOut(where, "nobody said anything in it"))
     memories = tuple(noted for one in kept for noted in _of_memory(one))
     refused += [*_unread_texts(kept), *_projects(found)]
+    read_here = [path for path in found.members if PurePosixPath(path).name in FILES]
+    refused += files_left_out(SOURCE, found.names, read_here)
     return Incoming(SOURCE, memories, tuple(chats), tuple(refused))
 
 
@@ -98,14 +113,35 @@ def _projects(found: SourceFile) -> Iterator[LeftOut]:
 
 
 def _turn(message: Any) -> IncomingTurn | None:
-    if not isinstance(message, Mapping):
+    if not isinstance(message, Mapping) or (role := _role(message)) is None:
         return None
-    role = {"human": "user", "assistant": "assistant"}.get(str(message.get("sender")))
-    content = list_in_source(message.get("content"), "content")
-    parts = [part for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
-    text = "\n".join(str(part.get("text") or "") for part in parts) or str(message.get("text") or "")
-    return (
-        IncomingTurn(role, text.strip(), parse_source_time(message.get("created_at")))
-        if role and text.strip()
-        else None
-    )
+    text = _spoken(message)
+    return IncomingTurn(role, text, parse_source_time(message.get("created_at"))) if text else None
+
+
+def _role(message: Mapping[str, Any]) -> str | None:
+    return {"human": "user", "assistant": "assistant"}.get(str(message.get("sender")))
+
+
+def _parts(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [part for part in list_in_source(message.get("content"), "content") if isinstance(part, Mapping)]
+
+
+def _spoken(message: Mapping[str, Any]) -> str:
+    texts = [str(part.get("text") or "") for part in _parts(message) if part.get("type") == "text"]
+    return ("\n".join(texts) or str(message.get("text") or "")).strip()
+
+
+def _left_of(message: Any) -> Iterator[str]:
+    """What of a message does not come in."""
+    if not isinstance(message, Mapping):
+        return
+    if _role(message) is None and _spoken(message):
+        yield ChatPart.HIDDEN
+    for part in _parts(message):
+        kind = str(part.get("type"))
+        if kind not in SAYS_NOTHING:
+            yield PARTS.get(kind, f"parts of the kind {kind}")
+    given = [*list_in_source(message.get("attachments"), "attachments"), *list_in_source(message.get("files"), "files")]
+    for _ in given:
+        yield ChatPart.PICTURE

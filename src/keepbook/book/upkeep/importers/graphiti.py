@@ -31,10 +31,10 @@ ASSISTANTS = {"assistant", "ai", "agent", "bot", "system"}
 
 def read(found: SourceFile) -> Incoming | None:
     edges, episodes = _parts(found)
-    nodes = _nodes_of(found.value)
+    nodes, refused = _nodes_of(found.value)
     if not edges and not episodes and not nodes:
         return None
-    memories, refused = [], []
+    memories = []
     for node in nodes:
         if summary := _summary(node):
             memories.append(summary)
@@ -74,11 +74,14 @@ def _parts(found: SourceFile) -> tuple[list[Any], list[Any]]:
     return (edges, episodes) if len(edges) + len(episodes) == len(rows) else ([], [])
 
 
-def _nodes_of(value: Any) -> list[Mapping[str, Any]]:
+def _nodes_of(value: Any) -> tuple[list[Mapping[str, Any]], list[LeftOut]]:
+    """The nodes, and what stands among them and is none."""
     nodes = value.get("nodes") if isinstance(value, Mapping) else None
     if not isinstance(nodes, list):
-        return []
-    return [node for node in nodes if isinstance(node, Mapping) and "uuid" in node]
+        return [], []
+    known = [node for node in nodes if isinstance(node, Mapping) and "uuid" in node]
+    strange = [number for number, node in enumerate(nodes, 1) if node not in known]
+    return known, [LeftOut(f"node {number}", "it is no node of Graphiti") for number in strange]
 
 
 def _summary(node: Mapping[str, Any]) -> IncomingMemory | None:

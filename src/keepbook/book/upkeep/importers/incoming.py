@@ -5,11 +5,14 @@ says into whose book it goes here: people are never merged into one book because
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
+from keepbook.book.ground.limits import KEY_CHARS, MOST_LABELS, TAG_CHARS, VALUE_CHARS
 from keepbook.book.ground.when import instant
 from keepbook.errors import Conflict, Invalid
 from keepbook.patterns import regex
@@ -88,6 +91,16 @@ class LeftOut:
     def __post_init__(self) -> None:
         if self.text is not None:  # half a letter, which may be the reason, can be told to nobody
             object.__setattr__(self, "text", self.text.encode(errors="replace").decode())
+
+
+class ChatPart(StrEnum):
+    """What of a chat does not come in beside its turns, and why."""
+
+    TOOL = "what a tool was asked or answered"
+    THOUGHT = "thoughts and code"
+    HIDDEN = "what the program hid"
+    PICTURE = "pictures and files"
+    OTHER_TRY = "turns of other tries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +182,41 @@ def portions(incoming: Incoming, owner: str, owner_map: Mapping[str, str]) -> di
 
 def who_text(who: str | None) -> str:
     return who or "(nobody named)"
+
+
+def parts_left_out(where: str, parts: Iterable[str]) -> list[LeftOut]:
+    """One line for each reason, with how often there was one: a long chat has a thousand answers of tools."""
+    return [LeftOut(where, f"{part}: {times}") for part, times in Counter(parts).items()]
+
+
+def files_left_out(source: str, names: Iterable[str], read: Iterable[str]) -> list[LeftOut]:
+    """The files of a folder or archive that the importer of this source does not look into."""
+    why = f"not read: nothing of {program_name(source)} is looked for in it"
+    return [LeftOut(path, why) for path in sorted(set(names) - set(read))]
+
+
+def kept_tags(one: IncomingMemory) -> list[str] | None:
+    """As many as there is a place for; none keeps what is there."""
+    kept = dict.fromkeys(" ".join(tag.split())[:TAG_CHARS] for tag in one.tags if tag.strip())
+    return list(kept)[:MOST_LABELS] or None
+
+
+def kept_metadata(one: IncomingMemory) -> dict[str, str] | None:
+    """As much as there is a place for."""
+    named = {" ".join(name.split()): value for name, value in one.metadata.items()}
+    fits = {name: value for name, value in named.items() if 1 <= len(name) <= KEY_CHARS}
+    return {name: value[:VALUE_CHARS] for name, value in list(fits.items())[:MOST_LABELS]} or None
+
+
+def labels_left_out(one: IncomingMemory) -> LeftOut | None:
+    """What of its labels a memory has no place for."""
+    tags, told = {" ".join(tag.split()) for tag in one.tags if tag.strip()}, set(one.metadata.values())
+    cut_tags = len(tags.difference(kept_tags(one) or ()))
+    cut_metadata = len(told.difference((kept_metadata(one) or {}).values()))
+    if not cut_tags and not cut_metadata:
+        return None
+    why = f"of it, {cut_tags} tags and {cut_metadata} entries of metadata: longer or more than a memory holds"
+    return LeftOut(one.where or one.text[:60], why)
 
 
 def content_key(*parts: object) -> str:

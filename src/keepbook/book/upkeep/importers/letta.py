@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from keepbook.book.upkeep.importers.incoming import (
+    ChatPart,
     Incoming,
     IncomingChat,
     IncomingMemory,
@@ -16,6 +17,7 @@ from keepbook.book.upkeep.importers.incoming import (
     LeftOut,
     content_key,
     parse_source_time,
+    parts_left_out,
 )
 from keepbook.book.upkeep.importers.lists import noted_items
 from keepbook.book.upkeep.importers.source_file import SourceFile
@@ -40,7 +42,8 @@ def read(found: SourceFile) -> Incoming | None:
 
 def _incoming(agents: list[tuple[Mapping[str, Any], list[Any]]]) -> Incoming:
     memories: dict[str, IncomingMemory] = {}
-    chats, refused = [], {}
+    chats, refused = [], dict[str, LeftOut]()
+    left: list[LeftOut] = []
     for agent, blocks in agents:
         for block in blocks:
             label = str(block.get("label") or "block")
@@ -49,9 +52,12 @@ def _incoming(agents: list[tuple[Mapping[str, Any], list[Any]]]) -> Incoming:
                 continue
             memories |= {one.key: one for one in _of_block(block, label)}
         memories |= {one.key: one for one in _of_archive(agent)}
+        left += _silent_passages(agent)
         if (talk := _talk(agent)) is not None:
             chats.append(talk)
-    return Incoming(SOURCE, tuple(memories.values()), tuple(chats), tuple(refused.values()))
+        said = (part for message in agent.get("messages") or () for part in _left_of(message))
+        left += parts_left_out(f"chat {_name_of(agent)}", said)
+    return Incoming(SOURCE, tuple(memories.values()), tuple(chats), (*refused.values(), *left))
 
 
 def _of_block(block: Mapping[str, Any], label: str) -> Iterator[IncomingMemory]:
@@ -63,18 +69,35 @@ def _of_block(block: Mapping[str, Any], label: str) -> Iterator[IncomingMemory]:
         )
 
 
+def _passages(agent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    held = agent.get("archival_memory") or agent.get("passages") or ()
+    return [passage for passage in held if isinstance(passage, Mapping)]
+
+
+def _says(passage: Mapping[str, Any]) -> bool:
+    return isinstance(passage.get("text"), str) and bool(passage["text"].strip())
+
+
 def _of_archive(agent: Mapping[str, Any]) -> Iterator[IncomingMemory]:
-    for passage in agent.get("archival_memory") or agent.get("passages") or ():
-        if isinstance(passage, Mapping) and isinstance(text := passage.get("text"), str) and text.strip():
-            id = str(passage.get("id") or content_key(text))
-            yield IncomingMemory(
-                text=text, key=id, since=parse_source_time(passage.get("created_at")), tags=("archive",)
-            )
+    for passage in filter(_says, _passages(agent)):
+        text = passage["text"]
+        id = str(passage.get("id") or content_key(text))
+        yield IncomingMemory(text=text, key=id, since=parse_source_time(passage.get("created_at")), tags=("archive",))
+
+
+def _silent_passages(agent: Mapping[str, Any]) -> Iterator[LeftOut]:
+    for number, passage in enumerate(_passages(agent), 1):
+        if not _says(passage):
+            yield LeftOut(f"passage {passage.get('id') or number}", "it holds no text")
+
+
+def _name_of(agent: Mapping[str, Any]) -> str:
+    return str(agent.get("name") or "agent")
 
 
 def _talk(agent: Mapping[str, Any]) -> IncomingChat | None:
     turns = [turn for message in agent.get("messages") or () if (turn := _turn(message)) is not None]
-    name = str(agent.get("name") or "agent")
+    name = _name_of(agent)
     key = str(agent.get("id") or content_key(name, [turn.text for turn in turns[:1]]))
     return IncomingChat(key=key, title=name, turns=tuple(turns)) if turns else None
 
@@ -86,18 +109,49 @@ def _turn(message: Any) -> IncomingTurn | None:
     at = parse_source_time(message.get("created_at"))
     if message["role"] == "user":
         wrapped = _object(text)
-        if wrapped.get("type", "user_message") != "user_message":
-            return None  # a heartbeat, a login: nobody said it
+        if _is_from_program(wrapped):
+            return None
         text = str(wrapped.get("message", text))
         return IncomingTurn("user", text, at) if text.strip() else None
-    spoken = [
-        _object(_send_message_call(call).get("arguments")).get("message") for call in message.get("tool_calls") or ()
-    ]
-    answers = [one for one in spoken if isinstance(one, str)]
+    answers = _answers(message)
     if message.get("tool_calls") and not answers:
         return None
     text = "\n".join(answers) or text  # beside a call stands what it thought, which it did not say
     return IncomingTurn("assistant", text, at) if text.strip() else None
+
+
+def _is_from_program(wrapped: Mapping[str, Any]) -> bool:
+    """A heartbeat, a login: nobody said it."""
+    return str(wrapped.get("type", "user_message")) != "user_message"
+
+
+def _answers(message: Mapping[str, Any]) -> list[str]:
+    """What an agent said by calling the tool that sends a message."""
+    calls = message.get("tool_calls") or ()
+    spoken = [_object(_send_message_call(call).get("arguments")).get("message") for call in calls]
+    return [one for one in spoken if isinstance(one, str)]
+
+
+def _left_of(message: Any) -> Iterator[ChatPart]:
+    """What of a message does not come in."""
+    if not isinstance(message, Mapping):
+        return
+    text, calls = _message_text(message), message.get("tool_calls") or ()
+    if message.get("role") == "tool":
+        yield ChatPart.TOOL
+        return
+    if message.get("role") not in ("user", "assistant") or _is_from_program(_object(text)):
+        yield ChatPart.HIDDEN
+        return
+    if calls and text.strip():
+        yield ChatPart.THOUGHT
+    for call in calls:
+        if not _send_message_call(call):
+            yield ChatPart.TOOL
+    content = message.get("content")
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, Mapping) and part.get("type") not in ("text", None):
+            yield ChatPart.PICTURE if part["type"] in ("image", "file") else ChatPart.THOUGHT
 
 
 def _send_message_call(call: Any) -> Mapping[str, Any]:

@@ -25,6 +25,8 @@ PERSON = ("user_id", "user", "owner", "person")
 SINCE = ("valid_from", "created_at", "date", "timestamp", "time", "updated_at")
 UNTIL = ("valid_until", "expires_at")
 KEPT = ("category", "subject", "summary", "body", "scope")
+PLACED = {*PERSON, *SINCE, *UNTIL, *KEPT, "id", "importance", "tags", "metadata"}
+"""What has a place of its own here; the rest is told beside the text."""
 MOST = 100_000
 """Entries of one list: a whole life has fewer, and each is held against all that is there."""
 _FRONT = regex(r"^\s*(?:[-*•–]\s+|\d{1,4}[.)]\s+)?(?:\[(?P<date>\d{4}-\d\d-\d\d)\][.:]?\s*)?")
@@ -90,6 +92,9 @@ def _of_records(records: list[tuple[str, Any]]) -> Incoming:
             if error.code == "broken_line":
                 raise
             refused.append(LeftOut(where, error.message))
+            continue
+        if unsaid := _without_words(record):
+            refused.append(LeftOut(where, f"of it, {' and '.join(unsaid)}: no words"))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 
@@ -111,7 +116,6 @@ def _to_memory(where: str, record: Any) -> IncomingMemory:
     if text is None:
         raise _broken(where, f"has none of the fields {', '.join(TEXT)}")
     kept: dict[str, Any] = {name: str(record[name]) for name in KEPT if record.get(name) not in (None, "")}
-    told = record.get("metadata")
     importance = record.get("importance")
     return IncomingMemory(
         text=text,
@@ -122,9 +126,25 @@ def _to_memory(where: str, record: Any) -> IncomingMemory:
         until=parse_source_time(next((record[name] for name in UNTIL if record.get(name)), None)),
         importance=float(importance) if isinstance(importance, int | float) else None,
         tags=parse_texts(record.get("tags")),
-        metadata=plain_values(told),
+        metadata=plain_values(_beside(record)) | plain_values(record.get("metadata")),
         **kept,
     )
+
+
+def _beside(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record holds that has no place of its own here."""
+    said = next(name for name in TEXT if isinstance(record.get(name), str))
+    return {str(name): value for name, value in record.items() if name != said and name not in PLACED}
+
+
+def _without_words(record: Any) -> list[str]:
+    """The names of what a record holds beside its text that cannot be told in words."""
+    if not isinstance(record, Mapping):
+        return []
+    beside = _beside(record)
+    if isinstance(record.get("metadata"), Mapping):
+        beside |= record["metadata"]
+    return [name for name, value in beside.items() if value and name not in plain_values(beside)]
 
 
 def _broken(where: str, why: str) -> Invalid:

@@ -18,13 +18,17 @@ MOST = 2_000_000_000
 """Bytes of one file."""
 UNFOLDED = 500_000_000
 """Bytes that the files of an archive may have together: they are held in memory at once."""
+MAY_HOLD_WORDS = (".json", ".jsonl", ".md", ".csv")
+"""What is unpacked of an archive."""
 
 
 class SourceFile:
     """A file, folder or text to import. `path` is None for an upload or a member of an archive."""
 
     def __init__(self, name: str, *, path: Path | None = None, raw: bytes | None = None) -> None:
-        self.name, self.path, self._raw = name, path, raw
+        self.name: str = name
+        self.path: Path | None = path
+        self._raw = raw
 
     @classmethod
     def from_path(cls, path: Path) -> "SourceFile":
@@ -73,9 +77,7 @@ class SourceFile:
             return {}
         try:
             with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:
-                wanted = [
-                    one for one in archive.infolist() if one.filename.endswith((".json", ".jsonl", ".md", ".csv"))
-                ]
+                wanted = [one for one in archive.infolist() if one.filename.endswith(MAY_HOLD_WORDS)]
                 if sum(one.file_size for one in wanted) > UNFOLDED:
                     raise Invalid(
                         f"{self.name} unfolds to more than {UNFOLDED // 10**6} MB; unpack it, and bring in the file "
@@ -87,6 +89,14 @@ class SourceFile:
                 }
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
             raise Invalid(f"{self.name} is a damaged archive ({error}); nothing was imported", field="file") from None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The paths of all files of an archive, also of those that are not unpacked, or of a folder."""
+        if self.is_folder or not self.members:
+            return tuple(self.members)
+        with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:
+            return tuple(one.filename for one in archive.infolist() if not one.is_dir())
 
     @cached_property
     def links(self) -> list[str]:

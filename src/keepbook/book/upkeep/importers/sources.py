@@ -14,7 +14,7 @@ from keepbook.book.upkeep.importers import (
     mcp_graph,
     mem0,
 )
-from keepbook.book.upkeep.importers.incoming import Incoming, LeftOut
+from keepbook.book.upkeep.importers.incoming import Incoming, LeftOut, labels_left_out
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
 
@@ -38,7 +38,8 @@ def detect_source(found: SourceFile) -> Incoming:
     for read in SOURCES.values():
         if (incoming := read(found)) is not None:
             links = tuple(LeftOut(name, "a link, and links are not followed") for name in found.links)
-            return replace(incoming, file=found.name, refused=(*incoming.refused, *links))
+            cut = filter(None, map(labels_left_out, incoming.memories))
+            return replace(incoming, file=found.name, refused=(*incoming.refused, *cut, *links))
     raise Invalid(
         f"{found.name} is of no program that is known here ({', '.join(SOURCES)}); "
         "a list of texts, one a line, always works. Nothing was imported",

@@ -11,12 +11,11 @@ a file came in.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from keepbook.book.chats import learned_memories, threads
+from keepbook.book.chats import adding, learned_memories, threads
 from keepbook.book.ground import due
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Origin, chain_head
-from keepbook.book.memory import labels
 from keepbook.book.memory.changes import Statement, remember, restore_memory, update
 from keepbook.book.memory.likeness.similar import find_alike
 from keepbook.book.memory.memories import Memory, find_row
@@ -35,6 +34,8 @@ from keepbook.book.upkeep.importers.incoming import (
     IncomingChat,
     IncomingMemory,
     LeftOut,
+    kept_metadata,
+    kept_tags,
     program_name,
 )
 from keepbook.book.upkeep.importers.known import KnownImport, LookedMemories, came_before, ids_taken_back
@@ -91,16 +92,16 @@ class ImportWriter:
         self._chat: _ChatUnderWay | None = None
         self._never: tuple[str, ...] = ()
         self._verdicts: dict[str, str | None] = {}
-        self._words: dict[str, TurnWords] = {}
+        self._words: dict[tuple[str, str], TurnWords] = {}
         self._expected: int | None = None
         self._looked = LookedMemories()
         self._came: list[ImportedItem] = []
         self._refused = list(incoming.refused)
         self.chats: dict[str, int] = {}
         self.grown: list[str] = []
-        self.letters = 0
+        self.letters: int = 0
         """How many characters came in."""
-        self.has_brought = False
+        self.has_brought: bool = False
         """Whether something came in with the last piece."""
 
     @property
@@ -122,7 +123,7 @@ class ImportWriter:
                     self._verdict(text)
             elif not self._looks:
                 for turn in one.turns[self._chat.turns if self._chat and self._chat.of is one else 0 :]:
-                    self._words.setdefault(turn.text, turn_words(turn.text))
+                    self._words.setdefault((turn.role, turn.text), turn_words(turn.text, turn.role))
                     if enough():
                         return
             if enough():
@@ -246,7 +247,7 @@ class ImportWriter:
         return Statement(
             content, category=category and category[:40], subject=one.subject, scope=one.scope, summary=one.summary,
             body=one.body or body, importance=one.importance, valid_from=one.since, valid_until=one.until,
-            made_by=f"{self._source} {one.key}"[:200], force=True, tags=_tags(one), metadata=_metadata(one),
+            made_by=f"{self._source} {one.key}"[:200], force=True, tags=kept_tags(one), metadata=kept_metadata(one),
         )  # fmt: skip
 
     def _judge_by(self, never: tuple[str, ...]) -> None:
@@ -278,7 +279,7 @@ class ImportWriter:
         piece."""
         if self._chat is None or self._chat.of is not one:
             for turn in one.turns:  # a chat that cannot be kept as a whole stays out as a whole
-                threads.clean_turn(turn.role, turn.text)
+                adding.clean_turn(turn.role, turn.text)
             self._chat = self._look_at_chat(one) if self._looks else self._begin_chat(one)
         under_way = self._chat
         if under_way.id is not None and not self._looks:
@@ -322,9 +323,9 @@ class ImportWriter:
         for turn in chat.of.turns[chat.turns :]:
             at = max(turn.at or at, at)
             speaker = program_name(self._source) if turn.role == "assistant" else None
-            threads.add_message(
+            adding.add_message(
                 self._tx, id, turn.role, turn.text, at, speaker=speaker, recorded_by=self._origin.writer(),
-                words=self._words.get(turn.text),
+                words=self._words.get((turn.role, turn.text)),
             )  # fmt: skip
             chat.turns += 1
             self.letters += len(turn.text)
@@ -376,15 +377,3 @@ def _split_line_and_body(text: str, most: int) -> tuple[str, str | None]:
         return line, None
     cut = line[: most - 1].rsplit(" ", 1)[0] or line[: most - 1]
     return f"{cut}…", text
-
-
-def _tags(one: IncomingMemory) -> list[str] | None:
-    """As many as there is a place for; none keeps what is there."""
-    kept = dict.fromkeys(" ".join(tag.split())[: labels.TAG_CHARS] for tag in one.tags if tag.strip())
-    return list(kept)[: labels.MOST] or None
-
-
-def _metadata(one: IncomingMemory) -> dict[str, str] | None:
-    named = {" ".join(name.split()): value for name, value in one.metadata.items()}
-    fits = {name: value for name, value in named.items() if 1 <= len(name) <= labels.KEY_CHARS}
-    return {name: value[: labels.VALUE_CHARS] for name, value in list(fits.items())[: labels.MOST]} or None

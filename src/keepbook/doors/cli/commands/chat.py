@@ -23,6 +23,7 @@ from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import Conflict, Invalid, KeepbookError
 
 if TYPE_CHECKING:
+    from keepbook.book.book import Book
     from keepbook.book.chats.face import Chat
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.ground.to_json import Page
@@ -131,10 +132,10 @@ class Sitting:
     def __init__(self, call: Invocation, *, incognito: bool, going_on: "Chat | None") -> None:
         models = call.keepbook.models  # a name that is no model is refused before anything is said
         self.call = call
-        self.book = call.book
+        self.book: Book = call.book
         self.incognito = incognito
-        self.failed = False
-        self.model = models.called(None)
+        self.failed: bool = False
+        self.model: str = models.called(None)
         remote = models.chat is not models.offline
         self.face: ChatDisplay = Tape() if call.as_json else Screen(call, tuple(COMMANDS), remote=remote)
         self._talk: Talk | None = None

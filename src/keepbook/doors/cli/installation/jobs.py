@@ -162,6 +162,7 @@ _DONE = {
     "purge": ("removed from the trash", "memory", "memories"),
     "purge_chat": ("removed from the trash", "chat", "chats"),
     "expire": ("let expire", "proposal", "proposals"),
+    "index": ("wrote the words of", "chat", "chats"),
     "embed": ("embedded", "memory or turn", "memories and turns"),
     "backup": ("made", "copy of the database", "copies of the database"),
 }

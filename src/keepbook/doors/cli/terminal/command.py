@@ -255,7 +255,7 @@ class Invocation:
     def __init__(self, given: GlobalOptions, *, writes: bool = True) -> None:
         self.given = given
         self.writes = writes
-        self.as_json = bool(given.json)
+        self.as_json: bool = bool(given.json)
         self._opened: list[Keepbook] = []
 
     # The book

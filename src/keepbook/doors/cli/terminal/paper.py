@@ -70,7 +70,7 @@ class Paper:
         self.now = now
         self.program = program
         width = None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _UNBOUNDED
-        self.console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
+        self.console: Console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
 
     @cached_property
     def zone(self) -> ZoneInfo:

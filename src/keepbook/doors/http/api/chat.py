@@ -32,7 +32,7 @@ from keepbook.models.chat import Notice, ReplyStored, Talk
 from keepbook.models.model import TextDelta, ToolCalled
 from keepbook.models.notebook.open_questions import OpenQuestion, last_asked, open_questions
 
-router = APIRouter(prefix="/api", tags=["chat"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api", tags=["chat"], responses=USUAL, route_class=FastRoute)
 
 ReadChatsCall = Annotated[Call, permitted_call("chats.read")]
 WriteChatsCall = Annotated[Call, permitted_call("chats.write")]

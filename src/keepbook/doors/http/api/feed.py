@@ -21,7 +21,7 @@ from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.doors.http.stream import DESCRIBED, MEDIA_TYPE, REST, event
 
-router = APIRouter(prefix="/api", tags=["events"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api", tags=["events"], responses=USUAL, route_class=FastRoute)
 
 Following = Annotated[Call, permitted_call("ledger.follow")]
 

@@ -25,7 +25,7 @@ from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.tools import bound
 
-router = APIRouter(prefix="/api", tags=["me"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api", tags=["me"], responses=USUAL, route_class=FastRoute)
 
 Knowing = Annotated[Call, permitted_call("me.read")]
 ReadingChoices = Annotated[Call, permitted_call("choices.read")]

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Body, Header, Path, Query
 from fastapi.responses import Response
 
 from keepbook.book.book import Book, MemoryDetail
+from keepbook.book.ground.limits import MOST_QUESTION
 from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.ground.when import stamp
@@ -39,7 +40,7 @@ from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL, problem_answers
 from keepbook.errors import Conflict
 
-router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route_class=FastRoute)
 
 ReadMemoriesCall = Annotated[Call, permitted_call("memories.read")]
 ReadingChats = Annotated[Call, permitted_call("chats.read")]
@@ -58,7 +59,7 @@ SpokenQuery = Annotated[
     str | None, Query(description="ISO 8601 or plain words (last Friday), in the owner's zone.", max_length=100)
 ]
 LimitQuery = Annotated[int, Query(ge=1, le=1000)]
-QuestionQuery = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=2000)]
+QuestionQuery = Annotated[str, Query(description="The question, in words.", min_length=1, max_length=MOST_QUESTION)]
 TagQuery = Annotated[list[str] | None, Query(alias="tag", description="Only what has this tag; repeated, all of them.")]
 LastIdQuery = Annotated[
     str | None, Query(description="The id of the last one that you have; those behind it follow.", max_length=200)

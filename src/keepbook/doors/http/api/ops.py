@@ -11,7 +11,7 @@ from keepbook.doors.http.metrics import Metrics
 from keepbook.doors.http.problems import USUAL, problem_answers
 from keepbook.errors import KeepbookError
 
-router = APIRouter(tags=["operation"], responses=USUAL)
+router: APIRouter = APIRouter(tags=["operation"], responses=USUAL)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 
-router = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api/memory", tags=["memory"], responses=USUAL, route_class=FastRoute)
 
 ReadingProposals = Annotated[Call, permitted_call("proposals.read")]
 AnswerProposalsCall = Annotated[Call, permitted_call("proposals.answer")]

@@ -18,7 +18,7 @@ from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
 from keepbook.errors import Invalid
 
-router = APIRouter(prefix="/api/texts", tags=["texts"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api/texts", tags=["texts"], responses=USUAL, route_class=FastRoute)
 
 ScopeQuery = Annotated[str, Query(description="The scope they are kept in.", min_length=1, max_length=200)]
 

@@ -5,14 +5,16 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Depends, Path, Query
 from fastapi.responses import Response
 
+from keepbook.book.book import Book
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
+from keepbook.errors import KeepbookError
 from keepbook.tools.bound import bound_tools, outside_tools, own_tools
 from keepbook.tools.catalogue import ToolSet, build_tools
 from keepbook.tools.definition import ToolAnswer
 
-router = APIRouter(prefix="/api/tools", tags=["tools"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api/tools", tags=["tools"], responses=USUAL, route_class=FastRoute)
 
 Listing = Annotated[Call, permitted_call("tools.list")]
 
@@ -32,8 +34,12 @@ class ToolChoice:
         thread_id: Annotated[str | None, Query(description="The session that writes are noted with.")] = None,
         turn_ids: Annotated[list[str] | None, Query(description="The turns that writes are noted with.")] = None,
     ) -> None:
-        self.preset, self.mode, self.outside, self.agent = preset, mode, outside, agent
-        self.thread_id, self.turn_ids = thread_id, tuple(turn_ids or ())
+        self.preset: PresetQuery = preset
+        self.mode = mode
+        self.outside: bool = outside
+        self.agent: str | None = agent
+        self.thread_id: str | None = thread_id
+        self.turn_ids: tuple[str, ...] = tuple(turn_ids or ())
 
 
 Chosen = Annotated[ToolChoice, Depends()]
@@ -62,7 +68,21 @@ def call_tool(
     call.caller.ask("memories.read" if reads else "memories.write", given=True)
     if reads:  # asked twice, it is answered twice: what was forgotten meanwhile is not told again
         return json_response(tools.call(name, arguments))
-    return call.write(lambda _: tools.call(name, arguments))
+    refused: list[KeepbookError] = []
+
+    def do(_: Book) -> ToolAnswer:
+        try:
+            return tools.attempt(name, arguments)
+        except KeepbookError as error:
+            refused.append(error)
+            raise
+
+    try:
+        return call.write(do)
+    except KeepbookError as error:  # its transaction has ended, and what it leaves for the person stands
+        if error not in refused:
+            raise
+        return call.write(lambda _: tools.refusal(name, refused[-1]))
 
 
 def _tools(call: Call, chosen: ToolChoice) -> ToolSet:

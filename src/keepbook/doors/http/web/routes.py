@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import Scope
 
 from keepbook.doors.http import problems
@@ -93,6 +94,8 @@ def _or_page(otherwise: Handler) -> Handler:
 
     async def handle(request: Request, error: Any) -> Response:
         if _is_reading(request):
+            if _asks_for_a_form(request, error):
+                return RedirectResponse(_page_above(request), 303)
             return await run_in_threadpool(_page, request, error)
         answer = otherwise(request, error)
         return answer if isinstance(answer, Response) else await answer
@@ -109,6 +112,22 @@ async def refusal_response(scope: Scope, error: KeepbookError) -> Response:
 def _is_reading(request: Request) -> bool:
     wants = "text/html" in request.headers.get("accept", "") and "x-partial" not in request.headers
     return wants and not request.url.path.startswith((*GUARDED, "/static/"))
+
+
+def _asks_for_a_form(request: Request, error: Any) -> bool:
+    """Whether an address that only takes forms was asked for: a page that stood there was opened anew."""
+    is_refused = isinstance(error, HTTPException) and error.status_code == 405
+    return is_refused and request.method in ("GET", "HEAD")
+
+
+def _page_above(request: Request) -> str:
+    """The nearest address above that is a page: where the form is."""
+    path = request.url.path
+    while path := path.rpartition("/")[0]:
+        scope = {**request.scope, "path": path, "method": "GET"}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.router.routes):
+            return path
+    return "/"
 
 
 def _error_in_words(error: KeepbookError | HTTPException | RequestValidationError) -> tuple[int, str]:

@@ -28,7 +28,7 @@ from keepbook.extensions.agents.book.runs import Run, TranscriptTurn
 from keepbook.extensions.agents.book.second_looks import SecondLook
 from keepbook.extensions.agents.models.runner import Runner
 
-router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=FastRoute)
 
 DOCUMENT = DocumentPart(
     tags={"agents": "Agents, their runs, decisions and how those turned out."},

@@ -18,7 +18,7 @@ from keepbook.extensions.agents.book.forecasts import DueForecast
 from keepbook.extensions.agents.book.outcomes.series import SERIES, WITNESSED
 from keepbook.extensions.agents.book.results import Former
 
-router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=FastRoute)
 
 Forecasts = Annotated[bool | None, Query(description="Only those, or none of them.")]
 CardTypeNames = Annotated[list[str] | None, Query(description="Only cards of these types.", max_length=50)]

@@ -23,7 +23,7 @@ from keepbook.extensions.agents.book.scoring.brought_in import BroughtForecast, 
 from keepbook.extensions.agents.book.scoring.comparison import AgentComparison
 from keepbook.patterns import regex
 
-router = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, route_class=FastRoute)
 
 PATHS = PathRules(imports=regex(r"/api/agents/[^/]+/forecasts"), command="keepbook agent bring-in AGENT FILE")
 

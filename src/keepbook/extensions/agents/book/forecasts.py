@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import select, update
 
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.limits import clean_count, clean_optional
-from keepbook.book.ground.when import Moment, instant, parse_stamp, stamp
+from keepbook.book.ground.when import Moment, in_zone, instant, parse_stamp, stamp
 from keepbook.book.owners import owners
 from keepbook.book.owners.authority import WRITE, Actor
 from keepbook.errors import Conflict, Invalid
@@ -89,12 +90,12 @@ def told_by(hand: Actor) -> str:
     return RESOLVER if is_resolver else AGENT
 
 
-def refuse_early(decision: Decision, settled_early: str | None, now: str) -> None:
+def refuse_early(decision: Decision, settled_early: str | None, now: str, zone: str) -> None:
     """A forecast is answered at its date, or before it with the reason why it is settled."""
     if decision.state == "open" and settled_early is None and decision.expires and now < stamp(decision.expires):
-        due_at = stamp(decision.expires)[:16].replace("T", " ")
+        due_on = in_zone(decision.expires, ZoneInfo(zone))
         raise Invalid(
-            f"this is due on {due_at} UTC; to answer it before, say why it is settled (settled_early)",
+            f"this is due on {due_on.day} {due_on:%B %Y}; to answer it before, say why it is settled",
             field="settled_early",
             code="not_due",
         )
@@ -129,8 +130,9 @@ def answer_forecast(
     came = None if came_to is None else f"it was {came_to}"
     now = stamp(tx.clock())
     reason = clean_optional(settled_early, "settled_early", 500) or decision.settled_early
-    refuse_early(decision, reason, now)
-    moment = instant(at, field="at", zone=owners.zone_name(tx)) or now
+    zone = owners.zone_name(tx)
+    refuse_early(decision, reason, now, zone)
+    moment = instant(at, field="at", zone=zone) or now
     if not stamp(decision.decided_at) <= moment <= now:
         raise Invalid("it was known between the forecast and now", field="at")
     earlier = None if decision.outcome is None else f"before: {decision.outcome}, said by {decision.closed_by}"

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from logging import Logger
 
 from keepbook.book.book import Book
 from keepbook.book.ground.one_line_log import get_logger
@@ -41,7 +42,7 @@ from keepbook.models.model import Conversation, PromptMessage, ReplyEvent, Usage
 from keepbook.models.reply_limits import ReplyLimits, check_answer, storable_text, within_time
 from keepbook.models.unfinished_replies import ReplyPiece, estimate_usage
 
-log = get_logger(__name__)
+log: Logger = get_logger(__name__)
 
 LEASE_SECONDS = 20.0
 """How long a run that gives no sign of life keeps its place; it gives one four times as often."""

@@ -11,7 +11,7 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 
 from keepbook.book.book import Book
-from keepbook.book.chats import threads
+from keepbook.book.chats import adding, threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
 from keepbook.book.ground.when import stamp
@@ -188,7 +188,7 @@ class AgentTalk(Talk):
     def _add(self, reply: ReplyPiece, spoken: Message, instead_of: int | None, broke_off: str | None = None) -> Message:
         parts = calls_to_parts((*order_calls(from_parts(spoken.parts)), *reply.calls))
         with self.book.writing() as (tx, _):
-            return threads.add_message(
+            return adding.add_message(
                 tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()), parts=parts, instead_of=instead_of,
                 broke_off=broke_off, close_after_hours=self.book.close_after_hours,
             )  # fmt: skip

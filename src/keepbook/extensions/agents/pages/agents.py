@@ -23,7 +23,7 @@ from keepbook.extensions.agents.book.runs import Run
 from keepbook.extensions.agents.pages import cards
 from keepbook.patterns import regex
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/agents"
 RECENT = 12

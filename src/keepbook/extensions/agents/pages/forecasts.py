@@ -29,7 +29,7 @@ from keepbook.extensions.agents.pages.agents import names
 from keepbook.extensions.agents.pages.charts import HistoryChart, Reliability, history_chart, reliability
 from keepbook.extensions.agents.pages.results import PAGE, number_of, plot, whole_percent
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/results/forecasts"
 CAME = {"true": "True", "false": "Not true", "void": "Cannot be told"}
@@ -166,7 +166,12 @@ class ForecastDraft:
 
 
 def forecasts_page(
-    visit: Visit, *, answering: str | None = None, wrong: Invalid | None = None, draft: ForecastDraft | None = None
+    visit: Visit,
+    *,
+    answering: str | None = None,
+    wrong: Invalid | None = None,
+    typed: Mapping[str, str] | None = None,
+    draft: ForecastDraft | None = None,
 ) -> Response:
     """The page; `answering` names the forecast whose form is open, `draft` what is about to be recorded."""
     asked, book = visit.request.query_params, visit.book
@@ -198,7 +203,8 @@ def forecasts_page(
         "forecasts.html", 422 if wrong or (draft and draft.error) else 200, desks=desks, chosen=chosen, counts=counts,
         due=is_due, open=[one for one in rows[: len(opened)] if one.decision.run_id not in shown], found=scores,
         closed=rows[len(opened) :], closed_in_all=closed_in_all, page=number, pages=pages, open_page=open_number,
-        open_pages=open_pages, wrong=wrong, share=whole_percent, came=CAME, curve_from=CURVE_FROM,
+        open_pages=open_pages, wrong=wrong, answering=answering, typed=typed or {},
+        share=whole_percent, came=CAME, curve_from=CURVE_FROM,
         plot=plot(scores.bands) if scores.resolved >= CURVE_FROM else None, series=series, empty_plot=reliability([]),
         answered=book.decisions.find(asked.get("answered", "")), draft=draft,
         recorded=book.decisions.find(asked.get("recorded", "")),
@@ -268,7 +274,8 @@ def answer(
         told = {"at": known.strip() or None, "note": note.strip() or None, "settled_early": early.strip() or None}
         book.decisions.answer(id, said, **told)
     except Invalid as error:
-        return forecasts_page(visit, answering=id, wrong=error)
+        typed = {"note": note, "known": known, "early": early, "outcome": outcome}
+        return forecasts_page(visit, answering=id, wrong=error, typed=typed)
     return visit.back(HOME, answered=id)
 
 
@@ -297,9 +304,12 @@ def record(
 def _share(typed: str) -> float:
     """In percent, as people say it."""
     try:
-        return round(float(typed.replace("%", "").replace(",", ".").strip()) / 100, 6)
+        percent = float(typed.replace("%", "").replace(",", ".").strip())
     except ValueError:
-        raise Invalid("say how likely in percent, a number such as 70", field="probability") from None
+        percent = -1
+    if not 0 <= percent <= 100:
+        raise Invalid("say how likely in percent, a number such as 70", field="probability")
+    return round(percent / 100, 6)
 
 
 def _due(typed: str) -> str:

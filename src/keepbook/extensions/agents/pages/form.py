@@ -24,7 +24,7 @@ from keepbook.extensions.agents.pages.starts import BY_KEY, TEMPLATES, WHEN, to_
 from keepbook.models.choose import OFFLINE
 from keepbook.models.model import with_hidden
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 SPARE = 2
 """How many empty rows the team has, so that it can grow without a script."""
@@ -145,11 +145,10 @@ def _form(
     known = visit.book.agents.cards
     team = written.team
     spare = min(SPARE, MOST_SPECIALISTS - len(team))
-    field = "name" if isinstance(wrong, Conflict) else (wrong.field if wrong is not None else None)
     return visit.page(
         "agent_form.html", 200 if wrong is None else problems.status_of(wrong), form=written, agent=agent,
         team=[*team, *({"name": "", "instructions": "", "model": ""} for _ in range(spare))], wrong=wrong,
-        field=field or "", types=[one for one in known.types.values() if one.name != "re-examination"],
+        clash=isinstance(wrong, Conflict), types=[one for one in known.types.values() if one.name != "re-examination"],
         adapters=ADAPTERS, name_limit=NAME_LIMIT, called=visit.kb.models.called, dry=dry, templates=TEMPLATES,
         when=WHEN, picked=to_words(written.cron), next=_next(written, visit), start=BY_KEY.get(written.template),
         lacks_model=_lacks_model(visit, written),

@@ -23,7 +23,7 @@ from keepbook.extensions.agents.pages import cards
 from keepbook.extensions.agents.pages.agents import names
 from keepbook.extensions.agents.pages.charts import Reliability, reliability
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/results/trade-decisions"
 PAGE = 25

@@ -20,7 +20,7 @@ from keepbook.extensions.agents.book.runs import Run, TranscriptTurn
 from keepbook.extensions.agents.pages import cards
 from keepbook.extensions.agents.pages.agents import WAIT, names
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 REVIEW = "get_my_decisions"
 READ = 160
@@ -114,7 +114,9 @@ def _block_of_run(visit: Visit, id: str) -> BlockGroups | None:
     """The block that the run was given, unless it was given none or it was erased since."""
     with visit.book.reading() as (tx, _, _):
         kept = injections.find_injection(tx, id, injections.CHAT)
-    return group_block_lines(injections.injection_of(kept).lines) if kept is not None and kept.block else None
+    if kept is None or not kept.block:
+        return None
+    return group_block_lines(injections.injection_of(kept).lines, visit.book.preset())
 
 
 # Forms

@@ -16,7 +16,7 @@ from keepbook.extensions.trading.api.trading import EventShown, OfDeployment, Of
 from keepbook.extensions.trading.book.breakdown import Breakdown
 from keepbook.extensions.trading.book.performance import EquityPoint, Performance
 
-router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
 
 DOCUMENT = DocumentPart(
     tags={"trading": "Skills, deployments, trades, lessons, and the files they come from."},

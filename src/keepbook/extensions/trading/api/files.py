@@ -32,7 +32,7 @@ from keepbook.extensions.trading.book.skill_files import DEPLOYMENT_FILE, SKILL_
 from keepbook.extensions.trading.book.trades import POSITIONS, TRADES
 from keepbook.patterns import regex
 
-router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
 
 Loading = Annotated[Call, permitted_call("trading.load")]
 TradingFileKind = Literal["bars", "events", "trades", "positions", "skills", "deployments", "freqtrade"]

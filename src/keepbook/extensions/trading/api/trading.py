@@ -27,7 +27,7 @@ from keepbook.extensions.trading.book.reflection import Reflection
 from keepbook.extensions.trading.book.skills import CURRENCY, FIELDS, Deployment, FieldVersion, Skill
 from keepbook.extensions.trading.tools import trading_answer
 
-router = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
+router: APIRouter = APIRouter(prefix="/api/trading", tags=["trading"], responses=USUAL, route_class=FastRoute)
 
 ReadTradingCall = Annotated[Call, permitted_call("trading.read")]
 WriteTradingCall = Annotated[Call, permitted_call("trading.write")]

@@ -98,7 +98,9 @@ class Chance:
             days[day].append(value)
         self._trades = sum(map(len, days.values()))
         self._mean = math.fsum(value for some in days.values() for value in some) / max(1, self._trades)
-        self.days = tuple(tuple(value - self._mean for value in some) for some in days.values())
+        self.days: tuple[tuple[float, ...], ...] = tuple(
+            tuple(value - self._mean for value in some) for some in days.values()
+        )
 
     def p_value(self, group: DaySums) -> float:
         """The two-sided p of a group's mean. It must be far from zero and, unless the group is most of the book, as far

@@ -113,10 +113,15 @@ class ResultTally:
     __slots__ = ("best", "fees", "first", "gain", "last", "loss", "trades", "wins", "worst")
 
     def __init__(self) -> None:
-        self.trades = self.wins = 0
-        self.gain = self.loss = self.fees = 0.0
-        self.best, self.worst = -math.inf, math.inf
-        self.first = self.last = ""
+        self.trades: int = 0
+        self.wins: int = 0
+        self.gain: float = 0.0
+        self.loss: float = 0.0
+        self.fees: float = 0.0
+        self.best: float = -math.inf
+        self.worst: float = math.inf
+        self.first: str = ""
+        self.last: str = ""
 
     def add(self, piece: DayPiece) -> None:
         self.trades += piece.trades
@@ -151,7 +156,9 @@ class EquityCurve:
     __slots__ = ("base", "days", "equity", "peak")
 
     def __init__(self, base: float) -> None:
-        self.base = self.equity = self.peak = base
+        self.base: float = base
+        self.equity: float = base
+        self.peak: float = base
         self.days: list[EquityDay] = []
 
     def add(self, piece: DayPiece) -> None:

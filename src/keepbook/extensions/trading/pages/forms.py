@@ -24,7 +24,7 @@ from keepbook.extensions.trading.book.skill_files import DEPLOYMENT_FILE, SKILL_
 from keepbook.extensions.trading.book.skills import CURRENCY, NAME_LIMIT, Deployment
 from keepbook.extensions.trading.pages.pages import HOME, encode_reflection
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 FILES: dict[str, Layout] = {
     "trades": trades.TRADES, "positions": trades.POSITIONS, "skills": SKILL_FILE, "deployments": DEPLOYMENT_FILE,
@@ -147,7 +147,7 @@ def _skill(visit: Visit, name: str) -> str:
 
 def _form(visit: Visit, draft: SkillDraft, wrong: KeepbookError | None = None) -> Response:
     return visit.page(
-        "trading_new.html", 422 if wrong else 200, draft=draft, wrong=wrong, field=getattr(wrong, "field", None),
+        "trading_new.html", 422 if wrong else 200, draft=draft, wrong=wrong,
         known=[one.name for one in visit.book.trading.skills()], name_limit=NAME_LIMIT,
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from keepbook.extensions.trading.book.reflection import Outcome, reflection_in_w
 from keepbook.extensions.trading.book.skills import FIELDS, Deployment, Skill
 from keepbook.extensions.trading.pages import view
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/trading"
 HOURS, LEAST = 72, 0.4

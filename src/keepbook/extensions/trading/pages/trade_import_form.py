@@ -27,7 +27,7 @@ from keepbook.extensions.trading.book.imports.formats.plain_table import OURS
 from keepbook.extensions.trading.book.imports.load import NET, ImportedTrades, read_before
 from keepbook.extensions.trading.pages.pages import HOME
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 PATH = f"{HOME}/import"
 MEANS = {

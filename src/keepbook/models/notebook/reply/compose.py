@@ -24,6 +24,7 @@ from keepbook.patterns import regex
 
 _PIECE = regex(r"\S+\s*(?:\S+\s*)?(?:\S+\s*)?")
 """A few words, as they would come from a model that thinks word by word."""
+_LEADS = frozenset({"so", "and", "hey", "hi", "hello", "ok", "okay", "well"})
 
 
 async def notebook_reply(conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
@@ -102,7 +103,7 @@ def _extension_answer(talk: ReplyContext) -> str | None:
 def _book_answer(talk: ReplyContext) -> str | None:
     """The answer to a question about the book; None where the turn asks for something else."""
     view = talk.view
-    if not view.asks:
+    if not view.asks or _small_key(talk) == "intro":
         return None
     if asks_topics(talk.text):
         return _topics_answer(talk)
@@ -125,11 +126,20 @@ def _unclear_answer(talk: ReplyContext) -> str | None:
 
 
 def _small(talk: ReplyContext) -> str | None:
-    words = tokens(talk.text)
-    if words and words[-1] in TRAILING:  # "what can you do btw"
-        words = words[:-1]
-    key = small_talk().get(" ".join(words)) or small_talk().get(" ".join(tokens(talk.text)))
+    key = _small_key(talk)
+    if key == "intro":
+        return "\n".join(talk.say(one) for one in ("intro", "abilities", "intro_model"))
     return talk.say(key) if key else None
+
+
+def _small_key(talk: ReplyContext) -> str | None:
+    """What of small talk the whole turn is; words that only lead up to it, or trail it, are passed over."""
+    said = tokens(talk.text)
+    while said and said[0] in _LEADS:
+        said = said[1:]
+    if said and said[-1] in TRAILING:  # "what can you do btw"
+        said = said[:-1]
+    return small_talk().get(" ".join(tokens(talk.text))) or small_talk().get(" ".join(said))
 
 
 @cache

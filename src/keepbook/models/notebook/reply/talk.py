@@ -26,12 +26,12 @@ class ReplyContext:
         people = [number for number, one in enumerate(messages) if one.role == "user"]
         now = people[-1] if people else len(messages)
         self.conversation = conversation
-        self.view = conversation.view or View()
-        self.tools = Abilities(tools, conversation.preset, len(messages))
-        self.text = messages[now].text if people else ""
+        self.view: View = conversation.view or View()
+        self.tools: Abilities = Abilities(tools, conversation.preset, len(messages))
+        self.text: str = messages[now].text if people else ""
         self.earlier: tuple[PromptMessage, ...] = tuple(messages[:now])
-        self.last = next((one for one in reversed(self.earlier) if one.role == "assistant"), None)
-        self.tongue = "en"
+        self.last: PromptMessage | None = next((one for one in reversed(self.earlier) if one.role == "assistant"), None)
+        self.tongue: str = "en"
         for number in people[-HEARD:]:
             heard = language(messages[number].text)
             if heard in LANGUAGES and len(messages[number].text.split()) > 1:

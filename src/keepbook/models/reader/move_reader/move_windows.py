@@ -61,7 +61,9 @@ class MoveCoder:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
-        self.cls, self.sep, self.unknown = (tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]", "[UNK]"))
+        self.cls: int = tokenizer.token_to_id("[CLS]")
+        self.sep: int = tokenizer.token_to_id("[SEP]")
+        self.unknown: int = tokenizer.token_to_id("[UNK]")
         self._kinds = {name: self._encode(f"{name}:")[0] for name in (*KINDS, "user", "assistant", "tool")}
 
     def strange(self, text: str) -> bool:

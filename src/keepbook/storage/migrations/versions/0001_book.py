@@ -3,7 +3,7 @@
 from keepbook.storage.migrations import run_frozen
 from keepbook.storage.schema import schema_mark
 
-revision = schema_mark("0001")
+revision: str = schema_mark("0001")
 down_revision = None
 
 

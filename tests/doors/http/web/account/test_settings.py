@@ -36,10 +36,18 @@ def test_zone_preset_and_tier_are_saved_and_can_be_undone(client: TestClient, al
     assert alice.zone == "Europe/Oslo"
 
 
+def test_the_pages_say_whose_choice_the_model_is(client: TestClient, kb: Any) -> None:
+    assert "Chosen for this machine, and so for every book on it" in client.get("/settings").text
+    assert "belongs to this machine and not to your book" in client.get("/settings/model").text
+    kb.book("bob").remember("Drinks coffee")
+    page = client.get("/settings").text
+    assert "Choose a model" not in page, "with another book on the machine it is nobody's alone"
+
+
 def test_a_zone_that_is_none_is_refused_beside_its_field(client: TestClient, alice: Any) -> None:
     page = client.post("/settings/you", data={"zone": "Middle/Earth", "tier": "advanced"})
     assert page.status_code == 422
-    assert 'value="Middle/Earth" aria-invalid="true" aria-describedby="zone-bad"' in page.text
+    assert 'value="Middle/Earth" aria-describedby="bad-zone" aria-invalid="true"' in page.text
     assert "is no time zone" in page.text
     assert alice.choices.tier is None
 
@@ -76,7 +84,7 @@ def test_topics_never_to_be_remembered_come_and_go(client: TestClient, alice: An
 def test_an_empty_topic_is_refused_beside_its_field(client: TestClient, alice: Any) -> None:
     page = client.post("/settings/never", data={"topic": " "})
     assert page.status_code == 422
-    assert 'aria-describedby="topic-bad"' in page.text
+    assert 'aria-describedby="bad-topic"' in page.text
     assert alice.choices.never == ()
 
 
@@ -233,7 +241,7 @@ def test_erasing_asks_for_the_name(client: TestClient, alice: Any) -> None:
     assert "1 memory goes" in asked
     refused = client.post("/settings/erase", data={"confirm": "Alice"})
     assert refused.status_code == 422
-    assert 'aria-describedby="confirm-bad"' in refused.text
+    assert 'aria-describedby="bad-confirm"' in refused.text
     assert alice.list().total == 1
 
 
@@ -316,7 +324,8 @@ def test_what_is_wrong_is_said_beside_the_form(person: Page) -> None:
     person.goto("/settings")
     person.get_by_label("Time zone").fill("Middle/Earth")
     person.locator("#you").get_by_role("button", name="Save").click()
-    expect(person.get_by_role("alert")).to_contain_text("is no time zone")
+    expect(person.get_by_label("Time zone")).to_have_accessible_description(re.compile("is no time zone"))
+    expect(person.get_by_label("Time zone")).to_be_focused()
 
 
 def test_everything_works_without_script(opens: Opens, alice: Any) -> None:

@@ -400,7 +400,7 @@ def test_moving_on_closes_the_chat_and_the_next_page_shows_what_it_kept(
         expect(toast).to_have_text("1 keptReview")
         expect(toast.get_by_role("link", name="Review")).to_be_visible()
     if way == "new":
-        expect(person.locator("#chat-head")).to_contain_text("1 line is in your book")
+        expect(person.locator("#chat-head")).to_contain_text("1 line of your book goes along")
         expect(toast).to_have_count(0)  # in a chat there is no toast for keeping
         expect(person.locator("#given")).to_contain_text("“I live in Graz”")
     elif way == "other page":

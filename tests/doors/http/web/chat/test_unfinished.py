@@ -188,12 +188,12 @@ def test_without_script_it_is_gone_on_with_by_a_form(
 
 
 def test_the_notebook_writes_a_broken_reply_anew(client: TestClient, alice: Any, talk: Any) -> None:
-    from keepbook.book.chats import threads
+    from keepbook.book.chats import adding
 
     chat = talk("Hello")
     with alice.writing() as (tx, _):
-        threads.add_message(tx, chat.id, "user", "Remember that my dog is called Rex.", "2026-11-12T09:16:00.000000Z")
-        threads.add_message(tx, chat.id, "assistant", "Sav", "2026-11-12T09:16:00.000000Z", broke_off="left")
+        adding.add_message(tx, chat.id, "user", "Remember that my dog is called Rex.", "2026-11-12T09:16:00.000000Z")
+        adding.add_message(tx, chat.id, "assistant", "Sav", "2026-11-12T09:16:00.000000Z", broke_off="left")
     client.post(f"/chat/{chat.id}/go-on")
     last = chat.messages()[-1]
     assert (last.instead_of, last.broke_off) == (4, None)

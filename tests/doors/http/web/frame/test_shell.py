@@ -98,6 +98,21 @@ def test_command_k_finds_anything_from_anywhere_and_its_first_row_is_a_new_chat(
     expect(field).to_have_value("About her birthdays: ")
 
 
+def test_what_is_typed_before_the_palette_is_there_is_typed_into_it(person: Page) -> None:
+    late: list[Any] = []
+
+    def hold(route: Any) -> None:
+        late.append(route)
+
+    person.route(re.compile(r"/palette\."), hold)
+    person.goto("/search?archived=1")
+    person.keyboard.press("Control+k")
+    person.keyboard.type("jo")
+    expect(person.get_by_role("dialog")).to_be_hidden()
+    late[0].continue_()
+    expect(person.get_by_role("dialog").get_by_role("combobox")).to_have_value("jo")
+
+
 def test_letters_lead_around_and_the_question_mark_lists_them(person: Page) -> None:
     person.goto("/search?archived=1")
     if sys.platform == "linux":  # all that these tests measure is set in the face that they name

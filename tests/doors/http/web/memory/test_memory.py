@@ -84,6 +84,16 @@ def test_chips_count_what_was_said_guessed_and_waits(client: Any, alice: Any) ->
     assert "Dislikes risk" not in said
 
 
+def test_only_what_the_person_worded_is_called_their_own_words(client: Any, kb: Any, alice: Any) -> None:
+    kb.book("alice", by="agent", name="Helper").remember("Lives in Vienna", confidence="asserted")
+    page = shown(client.get(FACTS).text)
+    assert "1 line. Change" in page, "somebody else worded it"
+    assert "You said 1" in page
+    alice.remember("I play the piano")
+    alice.remember("I drink tea")
+    assert "3 lines, most of them in your own words." in shown(client.get(FACTS).text)
+
+
 def test_a_quotation_is_said_and_waits_for_nobody(client: Any, alice: Any, talk: Any) -> None:
     talk("I am allergic to peanuts.", close=True)
     page = shown(client.get(FACTS).text)
@@ -280,12 +290,12 @@ def test_an_edit_in_place_makes_version_two_and_keeps_the_row_in_hand(person: Pa
     person.get_by_role("button", name="Change it").click()
     expect(row(person, "208,500")).to_contain_text("said")
     expect(row(person, "208,500")).to_be_focused()
-    expect(person.locator(".toast")).to_contain_text("Changed. What it said before stays in its history.")
+    expect(person.locator(".done-here")).to_contain_text("Changed. What it said before stays in its history.")
     assert person.evaluate("window.stayed")
 
-    person.locator(".toast").get_by_role("button", name="Undo").click()
+    person.locator(".done-here").get_by_role("button", name="Undo").click()
     expect(row(person, "212,000")).to_be_visible()
-    expect(person.locator(".toast")).to_contain_text("Undone.")
+    expect(person.locator(".done-here")).to_contain_text("Undone.")
     assert person.evaluate("window.stayed")
     assert [version.content for version in alice.history(alice.list()[0].id)][-1] == "Mortgage of 212,000"
 
@@ -393,7 +403,7 @@ def test_what_is_forgotten_stays_struck_in_its_place_until_the_page_is_left(pers
     row(person, "Vienna").get_by_role("button", name="Put it back: Lives in Vienna").click()
     expect(row(person, "Vienna").locator("del")).to_have_count(0)
     more(person, "piano", "Delete it")
-    expect(person.locator(".toast")).to_contain_text("after 30 days")
+    expect(person.locator(".done-here")).to_contain_text("after 30 days")
     person.goto(FACTS)
     expect(row(person, "piano")).to_have_count(0)
     person.get_by_role("link", name="Taken out").click()
@@ -547,11 +557,11 @@ def test_several_are_archived_together_with_one_undo_for_all(person: Page, alice
     person.get_by_label("Choose “Drinks coffee”").check()
     expect(person.locator("[data-selected]")).to_have_text("2 chosen:")
     person.locator(".many").get_by_role("button", name="Forget", exact=True).click()
-    expect(person.locator(".toast")).to_contain_text("2 lines taken out.")
+    expect(person.locator(".done-here")).to_contain_text("2 lines taken out.")
     assert [memory.content for memory in alice.list()] == ["Plays the piano"]
-    person.locator(".toast").get_by_role("button", name="Undo").click()
+    person.locator(".done-here").get_by_role("button", name="Undo").click()
     expect(person.locator(".facts-list .entry")).to_have_count(3)
-    person.locator(".toast").get_by_role("button", name="Redo").click()
+    person.locator(".done-here").get_by_role("button", name="Redo").click()
     expect(person.locator(".facts-list .entry")).to_have_count(1)
 
 

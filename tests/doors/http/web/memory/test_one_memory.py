@@ -138,7 +138,7 @@ def test_links_are_added_and_removed(person: Page, alice: Any) -> None:
     expect(linked.get_by_role("link", name="Jonas is between jobs")).to_have_attribute("href", f"/memory/{other.id}")
     linked.get_by_role("button").click()
     expect(person.locator(".linked")).to_have_count(0)
-    person.locator(".toast").get_by_role("button", name="Undo").click()
+    person.locator(".done-here").get_by_role("button", name="Undo").click()
     expect(linked).to_have_count(1)
 
 

@@ -54,6 +54,21 @@ def test_the_title_is_the_instant_and_the_block_is_the_one_of_then(person: Page,
     assert "camper van" in block
 
 
+def test_what_is_set_apart_is_no_line_that_somebody_told(client: Any, alice: Any, story: Any) -> None:
+    alice.remember("Longs paid 1.9 % on average", scope="lesson:desk", confidence="inferred")
+    page = client.get("/time?when=week").text
+    assert "Longs paid" not in page
+    assert "your book had 3 lines. Today it has 3." in page
+
+
+def test_precisely_is_a_page_of_its_own_until_it_is_opened(person: Page, story: Any) -> None:
+    person.goto("/time?when=yesterday&q=cash")
+    expect(person.locator("#when")).to_have_count(0)
+    person.get_by_role("link", name="Precisely").click()
+    expect(person.locator("#when")).to_be_visible()
+    expect(person.locator("h1")).to_contain_text("about cash")
+
+
 def test_then_and_now_stand_side_by_side_with_changed_words_marked(person: Page, alice: Any, story: Any) -> None:
     person.goto(f"/time?known={PAST}")
     rows = diff_rows(person)

@@ -30,8 +30,8 @@ PHONE, NARROWEST = WIDTHS[-2:]
 AUDIT = (Path(__file__).parent / "audit.js").read_text(encoding="utf-8")
 WORDS = (Path(__file__).parent / "words.js").read_text(encoding="utf-8")
 AVOIDED = (
-    r"entry №|extract(ed|ion|s)?|entit(y|ies)|asserted|inferred|notebook|offline|OpenAI-compatible|valid (from|until)|"
-    r"in pencil|in ink|second looks?|conviction|deployments?|bars|are you sure"
+    r"entr(y|ies) №|extract(ed|ion|s)?|entit(y|ies)|asserted|inferred|notebook|offline|OpenAI-compatible|"
+    r"valid (from|until)|in pencil|in ink|second looks?|conviction|deployments?|bars|are you sure"
 )
 """Words that people stumbled over: a page says them more plainly."""
 FIGURES = r"ledger|categor(y|ies)|sources?|scores?|tokens?|UTC|proposals?|proposed|noted"
@@ -251,15 +251,15 @@ def _asked(alice: Any, talk: Any, memory_id: str) -> str:
 
 def _answered_by_a_model(alice: Any) -> str:
     """A chat in which a model has answered that is not here any more."""
-    from keepbook.book.chats import threads
+    from keepbook.book.chats import adding
     from keepbook.book.ground.when import stamp
 
     chat = alice.threads.start()
     chat.add("user", "How much cash do I keep?")
     chat.inject()
     with alice.writing() as (tx, _):
-        made = threads.ModelUse("openai:some-model", 400, 12)
-        threads.add_message(tx, chat.id, "assistant", "Three months of expenses.", stamp(tx.clock()), made=made)
+        made = adding.ModelUse("openai:some-model", 400, 12)
+        adding.add_message(tx, chat.id, "assistant", "Three months of expenses.", stamp(tx.clock()), made=made)
     return str(chat.id)
 
 

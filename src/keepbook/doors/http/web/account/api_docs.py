@@ -11,7 +11,7 @@ from keepbook.doors.http.problems import USUAL
 from keepbook.doors.http.web.frame.visit import Visiting
 from keepbook.errors import NotFound
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 EVERYWHERE = ("idempotency-key", "x-keepbook-owner", "accept")
 """Headers that the page tells once instead of with each operation."""

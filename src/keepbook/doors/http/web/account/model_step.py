@@ -15,7 +15,7 @@ from keepbook.models.providers.address import Address, ProviderKind
 from keepbook.models.providers.nearby import answers_at
 from keepbook.settings import Settings
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 PageFunction = Callable[..., Response]
 HERE = "/settings/model"

@@ -89,7 +89,7 @@ class OpenIdProvider:
     """One provider, as the settings name it. What it said of itself is kept for an hour."""
 
     def __init__(self, settings: Settings, outward: OutwardDoor) -> None:
-        self.issuer = _clean_issuer(settings.oidc_issuer)
+        self.issuer: str = _clean_issuer(settings.oidc_issuer)
         if not settings.oidc_client_id:
             raise Invalid("say what this server is called at the provider: oidc_client_id", field="oidc_client_id")
         self._client_id: str = settings.oidc_client_id

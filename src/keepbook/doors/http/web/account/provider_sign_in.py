@@ -5,6 +5,7 @@ The session's cookie does not travel like that: a page of ours leads on from the
 for by us alone.
 """
 
+from logging import Logger
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -22,8 +23,8 @@ AWAY = "keepbook_away"
 """The cookie of who is at the provider."""
 PLACE = "/sign-in/provider"
 
-log = get_logger(__name__)
-router = APIRouter(include_in_schema=False)
+log: Logger = get_logger(__name__)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 
 def provider(request: Request) -> Any:

@@ -26,7 +26,7 @@ from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.presets import preset_names
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/settings"
 THEMES = ("system", "light", "dark")
@@ -45,6 +45,7 @@ COUNTED = {
 }
 """What a receipt counts, in words; the other tables are bookkeeping of these."""
 _NOTHING: Mapping[str, object] = {}
+_NOTHING_TYPED: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +70,12 @@ def settings_page(
     part: str = "",
     done: SettingsDone | None = None,
     wrong: KeepbookError | None = None,
-    typed: str = "",
+    typed: Mapping[str, str] = _NOTHING_TYPED,
     made: NewToken | None = None,
     status: int = 200,
     **told: Any,
 ) -> Response:
     """The whole page, or the part of it that a script asked for. `wrong` is shown in `part`, with what was `typed`."""
-    if wrong is not None and visit.partial:
-        raise wrong  # a script shows it beside the form
     book = visit.book
     admin = visit.may("tokens.read")
     asked = visit.request.query_params
@@ -174,7 +173,7 @@ def you(
             book.choose(tier=changed.get("tier"))
             call_me(book, changed.get("name"))
     except Invalid as error:
-        return settings_page(visit, part="you", wrong=error, typed=zone, status=422)
+        return settings_page(visit, part="you", wrong=error, typed={"zone": zone, "name": name}, status=422)
     return _answer(visit, "you", "you", {name: before[name] for name in changed})
 
 
@@ -192,7 +191,7 @@ def never(visit: Changing, topic: Annotated[str, Form()] = "") -> Response:
         try:
             book.choose(never=[*topics, topic])
         except Invalid as error:
-            return settings_page(visit, part="memory", wrong=error, typed=topic, status=422)
+            return settings_page(visit, part="memory", wrong=error, typed={"topic": topic}, status=422)
     return _answer(visit, "memory", "added", {"topic": topic})
 
 
@@ -257,7 +256,7 @@ def make_token(
             made_with=visit.caller.token_id,
         )  # fmt: skip
     except Invalid as error:
-        return settings_page(visit, part="tokens", wrong=error, typed=name, status=422)
+        return settings_page(visit, part="tokens", wrong=error, typed={"name": name}, status=422)
     own = None
     if visit.caller.token_id is None:  # the first token locks the book, and whoever made it should not stand outside
         own = visit.kb.tokens.create(visit.caller.owner, scopes=sorted(EVERYTHING), name="This browser")
@@ -298,12 +297,16 @@ def ask_to_erase(visit: Visiting) -> Response:
 def erase(visit: Visiting, confirm: Annotated[str, Form()] = "") -> Response:
     visit.caller.ask("book.erase")
     if confirm.strip() != visit.called:
-        return _erase_form(visit, typed=confirm, wrong=True, status=422)
+        return _erase_form(visit, typed=confirm, status=422)
     called, receipt = visit.called, visit.book.erase(visit.book.owner)
     counts = [(words, receipt.counts[name]) for name, words in COUNTED.items() if receipt.counts.get(name)]
     return visit.page("settings_erased.html", receipt=receipt, called=called, counts=counts)
 
 
-def _erase_form(visit: Visit, *, typed: str = "", wrong: bool = False, status: int = 200) -> Response:
+def _erase_form(visit: Visit, *, typed: str = "", status: int = 200) -> Response:
+    wrong = None
+    if status != 200:
+        asked = f"not erased: this is not the name. It is {visit.called}, in exactly these letters"
+        wrong = Invalid(asked, field="confirm")
     held = visit.book.list(state="all", limit=1).total
     return visit.page("settings_erase.html", status, typed=typed, wrong=wrong, memories=held)

@@ -12,9 +12,9 @@ from keepbook.app import Keepbook
 from keepbook.book.owners.tokens import KEPT
 from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.frame.visit import own_path, templates
-from keepbook.errors import LimitReached
+from keepbook.errors import Invalid, LimitReached
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 
 @router.get("/sign-in")
@@ -74,9 +74,12 @@ def sign_in_form(
     invited_to = kb.identities.invited_to(invitation) if provider and invitation else None
     if provider and invitation and invited_to is None:
         wrong, status, invitation = "this invitation was used, has ended, or never was; ask for another", 403, None
+    refused = None
+    if wrong:
+        refused = Invalid(wrong, field=None if provider else "token")
     page = templates.get_template("sign_in.html")
     text = page.render(
-        to=to, wrong=wrong, theme=None, provider=provider and provider.name, invitation=invitation,
+        to=to, wrong=refused, theme=None, provider=provider and provider.name, invitation=invitation,
         invited_to=invited_to,
     )  # fmt: skip
     return HTMLResponse(text, status)

@@ -18,7 +18,7 @@ from keepbook.doors.http.web.account.settings import zones
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid, NotAllowed
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 BEGINNINGS = {"live": "I live in … with …", "eat": "I don’t eat …", "week": "Every week I …"}
 """Sentences that somebody else begins, by the name in their address."""

@@ -36,7 +36,7 @@ from keepbook.models.chat import SAID_ANEW
 from keepbook.models.unfinished_replies import stop_reply as stop_writing
 from keepbook.patterns import regex
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 templates.filters.update(
     without_choices=without_choices,

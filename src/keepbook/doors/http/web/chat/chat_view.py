@@ -250,7 +250,7 @@ def beginning(visit: Visit) -> ChatView:
     rendered = visit.book.rendered() if visit.book.choices.memory else None
     block = ChatBlock(visit.now, rendered.text, rendered.lines) if rendered and rendered.text else None
     answers, by_model = visit.kb.models.called(None), _by_model(visit, None)
-    lines = group_block_lines(block.lines if block else ())
+    lines = group_block_lines(block.lines if block else (), preset)
     missing = missing_extensions(preset.name, preset.extensions, visit.kb.extensions)
     return ChatView(None, [], [], block, lines, answers, _budget(preset), by_model=by_model, missing=missing)
 
@@ -296,7 +296,7 @@ def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Ch
         turns,
         kept,
         block,
-        group_block_lines(block.lines) if block else None,
+        group_block_lines(block.lines, preset) if block else None,
         answers,
         _budget(preset),
         tried_again_at(book, thread) if thread.failures and not thread.parked else None,

@@ -15,7 +15,7 @@ from keepbook.book.ground.when import instant, parse_stamp
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
 from keepbook.errors import Invalid, NotFound
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/journal"
 PAGE = 50

@@ -11,7 +11,7 @@ from keepbook.doors.http.web.chat.exchange_page import exchange_page
 from keepbook.doors.http.web.frame.visit import Changing, Visit
 from keepbook.models.notebook.open_questions import OpenQuestion, open_questions
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 
 # Questions

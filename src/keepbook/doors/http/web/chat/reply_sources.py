@@ -78,11 +78,12 @@ def reply_sources(visit: Visit, thread: Thread, message: Message) -> ReplySource
     erased = block is not None and block.at > message.at
     block = None if erased else block
     calls = [ToolCall(**part) for part in message.calls if part["name"] != ORDER]
-    asked = questions(visit.book.preset(thread.preset))
+    preset = visit.book.preset(thread.preset)
+    asked = questions(preset)
     return ReplySources(
         message,
         block,
-        group_block_lines(block.lines if block else ()),
+        group_block_lines(block.lines if block else (), preset),
         erased,
         [_recall_source(call, asked[call.name]) for call in calls if call.name in asked],
         [LookedUp(_call_in_words(call), call.answer or "") for call in calls if call.name not in asked],

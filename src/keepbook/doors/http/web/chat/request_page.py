@@ -26,7 +26,7 @@ from keepbook.models.compress import Budget
 from keepbook.models.providers.address import Address, parse_model_name
 from keepbook.models.providers.remote import ROUNDS
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 FIRST = 50
 """So many of the lines left out are listed."""

@@ -10,7 +10,7 @@ from keepbook.doors.http.web.frame.diff import DiffPiece
 from keepbook.doors.http.web.frame.visit import Changing, Visiting, templates
 from keepbook.patterns import regex
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 TRASH = "/search?trash=1"
 FOUND = 50

@@ -85,7 +85,8 @@ class Axis:
     """A time axis over the width."""
 
     def __init__(self, first: datetime, last: datetime) -> None:
-        self.first, self.last = first, last
+        self.first: datetime = first
+        self.last: datetime = last
         self._length = max((last - first).total_seconds(), 1.0)
 
     def position_of(self, moment: datetime) -> float:

@@ -29,11 +29,13 @@ class LoadUnderWay:
     """
 
     def __init__(self, owner: str, total: int, work: Callable[[Callable[[int], None]], Any]) -> None:
-        self.owner, self.total, self._work = owner, total, work
-        self.key = secrets.token_urlsafe(12)
+        self.owner: str = owner
+        self.total: int = total
+        self._work = work
+        self.key: str = secrets.token_urlsafe(12)
         self._mark = _mark(owner, self.key)
         self._told: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.ended = threading.Event()
+        self.ended: threading.Event = threading.Event()
         self.outcome: Any = None
         self.stopped = False
 

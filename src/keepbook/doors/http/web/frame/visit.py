@@ -29,6 +29,7 @@ from keepbook.doors.http.gate import COOKIE
 from keepbook.doors.http.web.frame.assets import asset
 from keepbook.doors.http.web.frame.compression import compressed_page
 from keepbook.doors.http.web.frame.diff import word_diff
+from keepbook.doors.http.web.frame.form_error import FormError
 from keepbook.doors.http.web.frame.times import form_day, time, time_text
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.models.providers.address import HERE
@@ -56,7 +57,7 @@ _FOLDERS: list[BaseLoader] = [PackageLoader("keepbook.doors.http.web")]
 """Where templates are looked for: the core's, then those that `add_templates` added."""
 _PACKAGES: set[str] = set()
 
-templates = Environment(
+templates: Environment = Environment(
     loader=ChoiceLoader(_FOLDERS),
     autoescape=True,
     undefined=StrictUndefined,
@@ -67,7 +68,9 @@ templates = Environment(
 templates.filters.update(
     form_day=form_day, time=time, time_text=time_text, sentence=capitalised_sentence, shown=shown_text
 )
-templates.globals.update(asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural, trash_days=TRASH_DAYS)
+templates.globals.update(
+    asset=asset, word_diff=word_diff, icon_of=icon, plural_of=plural, trash_days=TRASH_DAYS, form_error=FormError
+)
 
 
 def add_templates(package: str) -> None:

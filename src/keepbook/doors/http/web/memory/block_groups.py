@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from keepbook.book.text.block_lines import LINE, MORE, TITLE, BlockLine
+from keepbook.presets import Preset
+from keepbook.presets.group_names import names_of_titles
 
 
 class BlockGroups(NamedTuple):
@@ -16,11 +18,12 @@ class BlockGroups(NamedTuple):
         return sum(len(lines) for _, lines in self.groups)
 
 
-def group_block_lines(block: Sequence[BlockLine]) -> BlockGroups:
+def group_block_lines(block: Sequence[BlockLine], preset: Preset) -> BlockGroups:
+    named = names_of_titles(preset)
     groups: list[tuple[str, list[str]]] = []
     for line in block:
         if line.kind == TITLE:
-            groups.append((line.text, []))
+            groups.append((named.get(line.text, line.text), []))
         elif line.kind == LINE:
             if not groups:
                 groups.append(("", []))

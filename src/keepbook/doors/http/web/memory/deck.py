@@ -24,7 +24,7 @@ from keepbook.doors.http.web.memory.listing import done_to_many, teller_of
 from keepbook.doors.http.web.memory.review import bulk_sources
 from keepbook.errors import Invalid, KeepbookError
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 PATH = "/review"
 CARDS = 5

@@ -8,8 +8,9 @@ from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.review import ReviewQuestion
 from keepbook.book.recall.people import KnownPerson, people
 from keepbook.doors.http.web.frame.visit import Visit
-from keepbook.doors.http.web.memory.wording import GUESSED, SAID, WAITS, group_name
+from keepbook.doors.http.web.memory.wording import GUESSED, SAID, WAITS
 from keepbook.presets import Preset
+from keepbook.presets.group_names import group_name
 
 CARDS = 4
 """So many people have a card; the others stand behind one that says how many there are."""

@@ -31,7 +31,7 @@ from keepbook.doors.http.web.memory.listing import (
 from keepbook.doors.http.web.memory.wording import parse_day_end, parse_day_start
 from keepbook.errors import Conflict, Invalid, KeepbookError
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 TextField = Annotated[str, Form(max_length=5000)]
 ShortField = Annotated[str, Form(max_length=200)]
@@ -208,8 +208,8 @@ def _address(act: str, does: Callable[[Book, str], Written | None]) -> None:
         return visit.back(_list_of(back), undo=written.event if written else None)
 
 
-for name, does in ACTS.items():
-    _address(name, does)
+for _name, _does in ACTS.items():
+    _address(_name, _does)
 
 
 @router.post("/undo")

@@ -30,8 +30,9 @@ from keepbook.doors.http.web.frame.loading import LoadUnderWay, stop_load
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.doors.http.web.memory.import_page import HERE, address, earlier_loads, readers
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
+from keepbook.presets.group_names import group_name
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 PATH = "/import"
 READ_AT_ONCE = 20
@@ -273,8 +274,9 @@ def _form_context(
     preset = visit.book.preset()
     remote, memory = readers(visit)
     return {
-        "chosen": chosen, "seen": seen, "wrong": wrong, "categories": preset.categories, "titles": preset.titles,
-        "default": preset.default_category, "steps": None, "stopped": None, "stopping": False,
+        "chosen": chosen, "seen": seen, "wrong": wrong, "categories": preset.categories,
+        "group_name": group_name, "preset": preset, "default": preset.default_category,
+        "steps": None, "stopped": None, "stopping": False,
         "most": ROWS, "most_bytes": visit.request.state.max_import, "at_once": READ_AT_ONCE, "remote": remote,
         "ours": None, "merge": False, "restored": None, "memory": memory, "named": program_name,
         "earlier": [] if seen else earlier_loads(visit), "other_files": load_pages(visit).values(),

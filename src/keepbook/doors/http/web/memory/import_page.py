@@ -18,7 +18,7 @@ from keepbook.doors.http.web.frame.loading import LoadUnderWay
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.errors import KeepbookError
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 PATH = "/import"
 SHOWN = 50

@@ -36,11 +36,12 @@ from keepbook.doors.http.web.memory.facts_rows import (
     waiting_lines,
 )
 from keepbook.doors.http.web.memory.rows import RowCache
-from keepbook.doors.http.web.memory.wording import GUESSED, SAID, WAITS, Teller, group_name, kind_of
+from keepbook.doors.http.web.memory.wording import GUESSED, SAID, WAITS, Teller, kind_of
 from keepbook.errors import Conflict, KeepbookError
 from keepbook.presets import Preset
+from keepbook.presets.group_names import group_name
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 One = TypeVar("One", Brief, Memory)
 
@@ -127,10 +128,6 @@ class MemoryDraft:
         asked = self.error is not None and self.error.code == "against_topic"
         return str(self.error.details["topic"]) if asked and self.error else ""
 
-    def wrong(self, name: str) -> str:
-        """What is wrong with a field, if that is what was wrong."""
-        return self.error.message if self.error is not None and self.error.field == name else ""
-
 
 @dataclass(frozen=True, slots=True)
 class MemoryGroup(Generic[One]):
@@ -200,7 +197,8 @@ def listing_page(
         group_name=group_name,
         many=done_to_many(visit),
         answered=answered_proposal(visit),
-        taken_out=just_taken_out(visit),
+        entry=write_to_undo(visit),
+        in_sight={memory.id for memory in memories},
     )
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground.when import in_zone
-from keepbook.book.memory.history.traces import BookState, MemoryState, states_of
+from keepbook.book.memory.history.traces import MemoryState, states_of
 from keepbook.book.memory.memories import Memory
 from keepbook.book.text.words import query_terms, terms
 from keepbook.doors.http.web.frame.times import moment_in_words
@@ -128,9 +128,8 @@ def when_chips(visit: Visit, meant: Meant | None, query: Mapping[str, str]) -> l
 # What was different
 
 
-def differences(visit: Visit, then: BookState, today: BookState, at: datetime, about: str) -> Differences:
+def differences(visit: Visit, had: Mapping[str, int], has: Mapping[str, int], at: datetime, about: str) -> Differences:
     """How the book of then differs from that of today. With `about`, only lines with these words."""
-    had, has = then.signs, today.signs
     changed = [id for id in has if id in had and had[id] != has[id]]
     came, went = [id for id in has if id not in had], [id for id in had if id not in has]
     same = [id for id in has if id in had and had[id] == has[id]]

@@ -20,10 +20,11 @@ from keepbook.doors.http.web.frame.diff import word_diff
 from keepbook.doors.http.web.frame.times import moment_in_words
 from keepbook.doors.http.web.frame.visit import Visit, Visiting
 from keepbook.doors.http.web.memory.listing import MemoryDraft, begin_edit, categories, teller_of
-from keepbook.doors.http.web.memory.wording import SourceMark, Teller, group_name, mark_of, parse_day_end
+from keepbook.doors.http.web.memory.wording import SourceMark, Teller, mark_of, parse_day_end
 from keepbook.errors import Invalid, KeepbookError, NotFound
+from keepbook.presets.group_names import group_name
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 SEEN = 8
 DID = {

@@ -14,7 +14,7 @@ from keepbook.book.upkeep.importers.incoming import program_name, source_of_sess
 from keepbook.doors.http.web.frame.visit import Changing, Visit, own_path
 from keepbook.doors.http.web.memory.listing import PATH, list_filter_of, read_events
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 BackField = Annotated[str, Form(max_length=2000)]
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -18,7 +19,7 @@ from fastapi.responses import RedirectResponse, Response
 from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.when import in_zone, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Entry
-from keepbook.book.memory.history.traces import book_state, chats_named, instants
+from keepbook.book.memory.history.traces import book_signs, book_state, chats_named, instants
 from keepbook.doors.http.web.frame.charts import Axis, strip
 from keepbook.doors.http.web.frame.visit import Visit, Visiting
 from keepbook.doors.http.web.memory.block_comparison import compare
@@ -26,7 +27,7 @@ from keepbook.doors.http.web.memory.looking_back import Meant, differences, read
 from keepbook.doors.http.web.memory.memory_page import EntryRow, entry_row
 from keepbook.errors import Invalid
 
-router = APIRouter(include_in_schema=False)
+router: APIRouter = APIRouter(include_in_schema=False)
 
 PATH = "/time"
 ENTRIES = 40
@@ -75,7 +76,7 @@ def _time_page(visit: Visit) -> Response:
         meant = read_when(visit, query)
         chosen = Instants(meant.at, meant.at) if meant else read_instants(query, axis, visit.zone, now)
     except Invalid as error:
-        return _show(visit, Instants(now, now), written, axis, 422, str(error.message))
+        return _show(visit, Instants(now, now), written, axis, 422, error)
     if "minute" in query and chosen.known < now:
         return RedirectResponse(chosen.address(), 303)
     return _show(visit, chosen, written, axis, meant=meant)
@@ -87,44 +88,59 @@ def _show(
     written: Sequence[str],
     axis: Axis,
     status: int = 200,
-    error: str = "",
+    error: Invalid | None = None,
     meant: Meant | None = None,
 ) -> Response:
-    book, now, zone = visit.book, axis.last, visit.zone
-    about = visit.request.query_params.get("q", "").strip()[:200]
-    known = stamp(chosen.known)
-    event = bisect_right(written, known)
-    today = book_state(book)
-    then = today if chosen.known == chosen.valid == now else book_state(book, known, stamp(chosen.valid))
-    later = book.ledger(after=event, limit=ENTRIES)
-    rows = [entry_row(entry) for entry in later]
-    days = per_day(written, zone)
+    book, now = visit.book, axis.last
+    query = visit.request.query_params
+    about = query.get("q", "").strip()[:200]
+    at_present = chosen.known == chosen.valid == now
+    today = book_signs(book)
+    then = today if at_present else book_signs(book, stamp(chosen.known), stamp(chosen.valid))
+    exactly = meant is None or meant.when == "now" or "precisely" in query
     return visit.page(
         "time.html",
         status,
         chosen=chosen,
-        at_present=chosen.known == chosen.valid == now,
+        at_present=at_present,
         error=error,
-        event=event,
-        strip=strip(days, axis, zone, chosen.known),
-        busiest=days.most_common(1)[0],
-        minutes=(_minute(axis.last, axis), min(_minute(chosen.known, axis), _minute(axis.last, axis))),
-        local={"known": _local(chosen.known, zone), "valid": _local(chosen.valid, zone)},
-        steps=steps(chosen, written, event, now, zone),
-        then=then,
-        today=today,
         meant=meant,
-        whens=when_chips(visit, meant, visit.request.query_params),
-        begun=in_zone(parse_stamp(written[0]), zone),
+        whens=when_chips(visit, meant, query),
+        begun=in_zone(parse_stamp(written[0]), visit.zone),
         found=differences(visit, then, today, chosen.known, about),
+        had=len(then),
+        has=len(today),
         about=about,
-        exactly=meant is None or meant.when == "now",
-        comparison=compare(then.rendered, today.rendered),
-        entries=by_day(rows, zone),
-        later=len(written) - event,
-        chats=chats_named(book, [entry.thread_id for entry in later if entry.thread_id]),
-        story=story,
+        exactly=exactly,
+        precisely_at=f"/time?{urlencode([*query.items(), ('precisely', '1')])}#precisely",
+        **(_precisely(visit, chosen, written, axis, at_present) if exactly else {}),
     )
+
+
+def _precisely(visit: Visit, chosen: Instants, written: Sequence[str], axis: Axis, at_present: bool) -> dict[str, Any]:
+    """What stands under Precisely: both clocks, the block then and now, and every entry in between."""
+    book, now, zone = visit.book, axis.last, visit.zone
+    known = stamp(chosen.known)
+    event = bisect_right(written, known)
+    today = book_state(book)
+    then = today if at_present else book_state(book, known, stamp(chosen.valid))
+    later = book.ledger(after=event, limit=ENTRIES)
+    days = per_day(written, zone)
+    return {
+        "event": event,
+        "strip": strip(days, axis, zone, chosen.known),
+        "busiest": days.most_common(1)[0],
+        "minutes": (_minute(axis.last, axis), min(_minute(chosen.known, axis), _minute(axis.last, axis))),
+        "local": {"known": _local(chosen.known, zone), "valid": _local(chosen.valid, zone)},
+        "steps": steps(chosen, written, event, now, zone),
+        "then": then,
+        "today": today,
+        "comparison": compare(then.rendered, today.rendered),
+        "entries": by_day([entry_row(entry) for entry in later], zone),
+        "later": len(written) - event,
+        "chats": chats_named(book, [entry.thread_id for entry in later if entry.thread_id]),
+        "story": story,
+    }
 
 
 # Reading the address

@@ -108,27 +108,6 @@ def kind_of(memory: Brief) -> str:
     return SAID if memory.said else GUESSED
 
 
-PLAIN_NAMES = {
-    "profile": "About you",
-    "preference": "What you like",
-    "person": "People",
-    "project": "Projects",
-    "context": "These days",
-    "fact": "Good to know",
-    "finance_context": "Money",
-    "response_style": "How to answer",
-}
-"""What pages call the shipped groups; in a preset of one's own a title says it."""
-
-
-def group_name(category: str | None, preset: Preset) -> str:
-    if category is None:
-        return "Everything else"
-    spelled = category.replace("_", " ").capitalize()
-    title = preset.titles.get(category) or spelled
-    return PLAIN_NAMES.get(category, title) if title == spelled else title
-
-
 def fades_on(memory: Memory, preset: Preset) -> datetime | None:
     """When what software found leaves new chats, if nobody confirms it."""
     fading = memory.source == "extracted" and memory.confidence == "inferred"

@@ -4,6 +4,20 @@
 const find = (what, inside = document) => inside.querySelector(what);
 const placeOf = button => find("[data-tested]", button.closest(".then"));
 
+// A field that is wrong says so itself, as on a page that was sent, and takes the focus.
+function putBeside(form, made) {
+  const told = find("[data-beside]", made);
+  if (!told) return;
+  const field = form.elements[told.dataset.beside], sentence = told.content.firstElementChild;
+  field.setAttribute("aria-invalid", "true");
+  field.setAttribute("aria-describedby", sentence.id);
+  find(`#${sentence.id}`)?.remove();
+  field.closest(".field").append(sentence);
+  told.remove();
+  field.focus({ preventScroll: true });
+  field.scrollIntoView({ block: "center" });
+}
+
 async function trial(button) {
   const tested = placeOf(button), form = button.form;
   const body = new URLSearchParams(new FormData(form, button));
@@ -17,13 +31,14 @@ async function trial(button) {
     const made = document.createElement("template");
     made.innerHTML = answer.ok ? await answer.text() : "";
     tested.replaceChildren(made.content);
+    putBeside(form, tested);
     if (!answer.ok) tested.textContent = "It could not be tried just now. Nothing was changed.";
   } catch {
     tested.textContent = "The server cannot be reached. Nothing was changed.";
   }
   tested.removeAttribute("aria-busy");
   button.disabled = false;
-  tested.scrollIntoView({ block: "nearest" });
+  if (tested.childElementCount) tested.scrollIntoView({ block: "nearest" });
   return find("[name=tested]", tested)?.value.startsWith("1");
 }
 
@@ -45,6 +60,7 @@ async function list(button) {
     const made = document.createElement("template");
     made.innerHTML = answer.ok ? await answer.text() : "";
     listed.replaceChildren(made.content);
+    putBeside(form, listed);
     if (!answer.ok) listed.textContent = "It could not be asked just now. Nothing was changed.";
   } catch {
     listed.textContent = "The server cannot be reached. Nothing was changed.";
@@ -76,4 +92,7 @@ document.addEventListener("submit", async event => {
 document.addEventListener("input", ({ target }) => {  // another address or name has not been tried
   const then = target.closest(".then");
   if (then) find("[data-tested]", then)?.replaceChildren();
+  if (!target.matches("[aria-invalid]")) return;
+  target.removeAttribute("aria-invalid");
+  find(`#bad-${target.id}`)?.remove();
 });

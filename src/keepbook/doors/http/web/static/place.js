@@ -44,8 +44,9 @@ async function put(asking, focus) {
   main.replaceWith(fresh);
   inPlace(all("#due", made));
   if (answer.ok || answer.redirected) remember(url);
-  const at = find("[autofocus], [aria-invalid=true]", fresh) ?? (focus && find(focus, fresh));
+  const at = find("[aria-invalid=true]", fresh) ?? find("[autofocus]", fresh) ?? (focus && find(focus, fresh));
   at?.focus({ preventScroll: at.matches(".entry") });
+  if (!answer.ok) at?.scrollIntoView({ block: "center" });
   if (at?.matches("textarea")) at.setSelectionRange(at.value.length, at.value.length);
   return fresh;
 }

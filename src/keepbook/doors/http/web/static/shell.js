@@ -2,7 +2,8 @@
 //
 //   <form data-swap="#entry-7" …>   sent with X-Partial: 1; the answer takes the place of the nearest #entry-7.
 //                                   Toasts in the answer move to the corner, further pieces of it to where their
-//                                   ids stand. Without script it is a plain form.
+//                                   ids stand; a form that was refused comes back so too. Without script it is a
+//                                   plain form.
 //   data-undo                       the button that takes back a write; `u` presses the last one on the page.
 //   data-key="e"                    inside an .entry or .line: pressed by that letter while that has the focus.
 //   data-go="m"                     followed by `g` then that letter.
@@ -23,8 +24,18 @@ export function pieces(html) {
 
 // ── toasts ────────────────────────────────────────────────────────────────────────────────────────────────
 
+// One that has a way back stays until it is closed or the page is left: nobody has only some seconds for an Undo.
+function keepUndo(toast) {
+  all("#toasts .toast:has([data-undo])").forEach(earlier => earlier === toast || earlier.remove());
+  if (find("[data-later]", toast)) return;
+  const close = Object.assign(document.createElement("button"), { className: "link", type: "button", textContent: "OK" });
+  close.setAttribute("data-later", "");
+  toast.append(close);
+}
+
 export function showToast(toast, ms = TOAST_MS) {
   find("#toasts").append(toast);
+  if (find("[data-undo]", toast)) return keepUndo(toast);
   if (!ms) return;
   let end = setTimeout(() => toast.remove(), ms);
   const hold = () => clearTimeout(end);
@@ -120,7 +131,8 @@ async function swapPiece(form, button) {
   } finally {
     form.removeAttribute("aria-busy");
   }
-  if (!answer.ok) return complain(form, await problem(answer));
+  const isPage = (answer.headers.get("content-type") ?? "").startsWith("text/html");
+  if (!answer.ok && !isPage) return complain(form, await problem(answer));
   const made = pieces(await answer.text());
   for (const toast of all(".toast", made)) showToast(toast);
   const fresh = made.firstElementChild;
@@ -128,7 +140,7 @@ async function swapPiece(form, button) {
   inPlace([...made.children].slice(1));
   target.replaceWith(made);
   const same = line && document.getElementById(line); // what was undone stays under the finger
-  const focus = fresh && (same && !same.matches("[tabindex]") && find("button", same) || (find("[autofocus]", fresh) ?? (fresh.matches("[tabindex]") ? fresh : null)));
+  const focus = fresh && (same && !same.matches("[tabindex]") && find("button", same) || (find("[aria-invalid=true]", fresh) ?? find("[autofocus]", fresh) ?? (fresh.matches("[tabindex]") ? fresh : null)));
   focus?.focus({ preventScroll: true });
 }
 
@@ -190,8 +202,23 @@ function letter(key, event) {
   button ? button.click() : acts[key]();
 }
 
-// Fetched when it is first asked for: a page that is only read does without.
-const openPalette = async (words = "") => (await import("./palette.js")).openPalette(words);
+// Fetched when it is first asked for: a page that is only read does without. What is typed meanwhile is typed into it.
+async function openPalette(words = "") {
+  let typed = "";
+  const hold = event => {
+    if (event.key.length > 1 || event.metaKey || event.ctrlKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    typed += event.key;
+  };
+  document.addEventListener("keydown", hold, true);
+  try {
+    const palette = await import("./palette.js");
+    palette.openPalette(words + typed);
+  } finally {
+    document.removeEventListener("keydown", hold, true);
+  }
+}
 
 document.addEventListener("click", event => {
   const opener = event.target.closest?.("[data-palette]");

@@ -100,7 +100,9 @@ def validate(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, An
     wrong |= dict(_out_of_order(card, kept, wrong))
     if wrong:
         said = "; ".join(f"{name}: {why}" for name, why in wrong.items())
-        raise Invalid(f"the card does not fit {card.name}: {said}", field=next(iter(wrong)), code="invalid_card")
+        raise Invalid(
+            f"the card does not fit {card.name}: {said}", field=next(iter(wrong)), code="invalid_card", fields=wrong
+        )
     return kept
 
 

@@ -25,7 +25,7 @@ SHIFTS = (0.25, 0.5, 1.0, 2.0)
 """By so much, in log odds, a bet takes what was stated to be too low, and as many that it is too high."""
 NEARER = (0.3, 0.6)
 """A bet that somebody is too sure takes what is true to lie so much nearer to 50 than what was stated."""
-STEEPER = {True: (0.6,), False: (1.5, 2.5)}
+STEEPER: dict[bool, tuple[float, ...]] = {True: (0.6,), False: (1.5, 2.5)}
 """Or the true log odds to be so many times those stated: for one who is too sure, and one who is not sure enough."""
 TOGETHER = (0.0, 0.1, 1.0)
 """How much the outcomes of a day are taken to hang together, as a correlation: what a bet stakes on a full day."""

@@ -45,8 +45,10 @@ class TradeFileLoad:
     """One file of trades on its way in."""
 
     def __init__(self, book: OpenBook, mode: str) -> None:
-        self.book, self.mode, self.trace = book, corrections.clean_mode(mode), LoadTrace()
-        self.tally = LoadTally()
+        self.book: OpenBook = book
+        self.mode: str = corrections.clean_mode(mode)
+        self.trace: LoadTrace = LoadTrace()
+        self.tally: LoadTally = LoadTally()
         self._times, self._words = Times(), TextReader()
         self._find = named_deployments(book)
         self._deployments: dict[str, Deployment] = {}

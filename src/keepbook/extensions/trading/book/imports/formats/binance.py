@@ -81,7 +81,7 @@ def futures(line: FileRow, reader: CellReader) -> Fill:
 
 HISTORY_TIMES = ("utc_time", "utc time", "date(utc)", "time", "date")
 CONVERTED, CASHED = "converted", "for cash"
-FAMILIES = {
+FAMILIES: dict[str, tuple[str, ...]] = {
     "bought": ("transaction buy", "transaction spend", "buy"),
     "sold": ("transaction sold", "transaction revenue", "sell"),
     "related": ("transaction related",),
@@ -91,7 +91,7 @@ FAMILIES = {
 }  # fmt: skip
 """What belongs together in one second. Older files name both halves of a trade as they like: `Buy` of the coin that
 came in and `Sell` of the money that was given, or `Transaction Related`; halves are joined by their signs."""
-FAMILY_OF = {deed: family for family, deeds in FAMILIES.items() for deed in deeds}
+FAMILY_OF: dict[str, str] = {deed: family for family, deeds in FAMILIES.items() for deed in deeds}
 SLOW = (CONVERTED, CASHED)
 """Their two sides may be booked a second or two apart."""
 FEES = ("transaction fee", "fee", "bnb fee deduction")

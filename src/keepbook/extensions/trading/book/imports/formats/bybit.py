@@ -20,7 +20,7 @@ from keepbook.extensions.trading.book.imports.pairing import FUNDING, Fill
 from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
 
 TIMES = ("time(utc)", "time", "tradedtime")
-TRADES = {"TRADE": None, "LIQUIDATION": "liquidation", "ADL": "deleveraged"}
+TRADES: dict[str, str | None] = {"TRADE": None, "LIQUIDATION": "liquidation", "ADL": "deleveraged"}
 """Rows of trades, and why they came about."""
 
 

@@ -187,7 +187,7 @@ class PositionFills:
     """The fills of a report's positions: what came in by its position, and what went out in the order of time."""
 
     def __init__(self, fills: Sequence[Fill]) -> None:
-        self.ins = {position_of(one.key): one for one in fills if one.key.endswith("/in")}
+        self.ins: dict[str, Fill] = {position_of(one.key): one for one in fills if one.key.endswith("/in")}
         self._outs: dict[tuple[str, str], list[Fill]] = {}
         for one in sorted((one for one in fills if one.key.endswith("/out")), key=lambda one: one.time):
             self._outs.setdefault((one.symbol, one.side), []).append(one)

@@ -1,0 +1,107 @@
+"""The words by which long turns are found, written behind the transaction that stored them: in short pieces, between
+which others write.
+
+A turn of a usual length is found by its words as soon as it is kept. Of long ones and of many at once the words take
+longer to write than the turns. A reminder says that they are missing, in the transaction of the turns; whoever stored
+them writes the words next, and a sweep does it for who was ended before. Which turns have none yet is computed: each
+that has its words has the mark of how much it says.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from sqlalchemy import bindparam, select
+
+from keepbook.book.ground import due
+from keepbook.book.ground.in_pieces import Gaps
+from keepbook.book.ground.one_line_log import get_logger
+from keepbook.book.ground.when import stamp
+from keepbook.book.text.indexes.turn_index import INDEXED, SAYS, TurnWords, put_turns, turn_words
+from keepbook.errors import KeepbookError
+from keepbook.storage.database import Database, Tx
+from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables.chats import messages, threads, turn_terms
+
+log = get_logger("keepbook")
+
+LETTERS_AT_ONCE = 20_000
+"""Of so many letters at most the words are written together with their turns."""
+TERMS_IN_A_PIECE, TURNS_IN_A_PIECE = 5000, 100
+"""A piece ends with the turn that fills it."""
+
+# Operations
+
+
+def index_turns(tx: Tx, thread_id: str, rows: Sequence[Mapping[str, Any]], words: Mapping[int, TurnWords]) -> None:
+    """Index turns of a chat that were just written, by their rows: at once, or behind this transaction. `words` are
+    those that are known, by turn."""
+    if sum(len(row["text"]) for row in rows) <= LETTERS_AT_ONCE:
+        put_turns(tx, rows, words)
+        return
+    due.remind(tx, due.INDEX, thread_id, stamp(tx.clock()))
+    tx.afterwards.append(partial(_write_or_leave, owner=tx.owner, thread_id=thread_id))
+
+
+def _write_or_leave(database: Database, *, owner: str, thread_id: str) -> None:
+    """The turns are kept: what their words meet is no failure of theirs."""
+    try:
+        write_words(database, owner, thread_id)
+    except KeepbookError as error:
+        log.warning("words of a chat wait for a sweep: %s", error.code)
+
+
+def write_words(database: Database, owner: str, thread_id: str) -> bool:
+    """Write the words of all turns of a chat that have none; says whether there were any."""
+    gaps, after, any_missed = Gaps(), 0, False
+    while True:
+        with database.read(owner) as tx:
+            missing = _without_words(tx, thread_id, after, TURNS_IN_A_PIECE)
+        piece, words = _fill_piece(missing)
+        gaps.wait()
+        with database.write(owner) as tx:
+            if not piece:
+                due.cancel(tx, due.INDEX, thread_id)
+                return any_missed
+            there = {row["turn"] for row in _without_words(tx, thread_id, after, len(piece))}
+            put_turns(tx, [row for row in piece if row["turn"] in there], words)
+        gaps.freed()
+        any_missed, after = True, piece[-1]["turn"]
+
+
+def _fill_piece(missing: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[int, TurnWords]]:
+    """As many turns as fill a piece, and their words."""
+    piece: list[Mapping[str, Any]] = []
+    words: dict[int, TurnWords] = {}
+    room = TERMS_IN_A_PIECE
+    for row in missing:
+        piece.append(row)
+        found = words[row["turn"]] = turn_words(row["text"], row["role"])
+        room -= len(found)
+        if room <= 0:
+            break
+    return piece, words
+
+
+# Queries
+
+
+def _without_words(tx: Tx, thread_id: str, after: int, most: int) -> list[dict[str, Any]]:
+    told = {"owner": tx.owner, "thread_id": thread_id, "after": after, "most": most}
+    return [row._asdict() for row in _WITHOUT.rows(tx.conn, told)]
+
+
+_HAS_WORDS = (
+    select(turn_terms.c.turn)
+    .where(turn_terms.c.owner == messages.c.owner, turn_terms.c.term == SAYS)
+    .where(turn_terms.c.thread_id == messages.c.thread_id, turn_terms.c.turn == messages.c.turn)
+)
+_WITHOUT = PreparedStatement(
+    select(messages.c.thread_id, messages.c.turn, messages.c.role, messages.c.speaker, messages.c.text, messages.c.at)
+    .join(threads, (threads.c.owner == messages.c.owner) & (threads.c.id == messages.c.thread_id))
+    .where(messages.c.owner == bindparam("owner"), messages.c.thread_id == bindparam("thread_id"))
+    .where(threads.c.incognito == 0, messages.c.turn > bindparam("after"))
+    .where(messages.c.role.in_([bindparam(f"role_{role}", role) for role in INDEXED]), ~_HAS_WORDS.exists())
+    .order_by(messages.c.turn)
+    .limit(bindparam("most"))
+)

@@ -1,0 +1,96 @@
+"""A write with an `Idempotency-Key`: what needs no lock is done before there is one, and it happens once."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from tests.embedding import StandIn, meant
+
+from keepbook.book.ground import idempotency
+from keepbook.book.text.indexes import turn_index
+from keepbook.book.text.indexes.turn_index import term_weights
+from keepbook.doors.http.call import Call
+
+KEY = {"Idempotency-Key": "once"}
+TURNS = {"turns": [{"role": "user", "text": f"Turn {nth} about otters"} for nth in range(5)]}
+
+
+class Watching(StandIn):
+    """An embedder that notes whether somebody waits for it."""
+
+    def __init__(self, kb: Any) -> None:
+        super().__init__()
+        self.held: list[bool] = []
+        self._kb = kb
+
+    def ask(self, text: str) -> Any:
+        self.held.append(self._kb._database.is_writing)
+        return super().ask(text)
+
+    def embed(self, texts: Any, within: float | None = None) -> Any:
+        self.held.append(self._kb._database.is_writing)
+        return super().embed(texts, within)
+
+
+def test_words_are_read_and_embedded_while_nobody_waits(
+    kb: Any, mine: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = Watching(kb)
+    meant(kb, embedder=embedder).choose(never=["my divorce"])
+    read: list[bool] = []
+
+    def reads(said: Any) -> Any:
+        read.append(kb._database.is_writing)
+        return term_weights(said)
+
+    chat = mine.post("/api/chat/threads", json={}).json()["id"]
+    embedder.held.clear()
+    monkeypatch.setattr(turn_index, "term_weights", reads)
+    path = f"/api/chat/threads/{chat}/turns"
+    answers = [mine.post(path, json=TURNS, headers=KEY) for _ in range(2)]
+    assert [one.status_code for one in answers] == [201, 201]
+    assert answers[0].json() == answers[1].json()
+    assert answers[1].headers["Idempotency-Replayed"] == "true"
+    assert len(read) == 5
+    kept = mine.post("/api/memory/", json={"content": "I feed the otters"}, headers={"Idempotency-Key": "other"})
+    assert kept.status_code == 201
+    assert embedder.held
+    assert not any(read + embedder.held)
+
+
+def test_the_same_request_at_the_same_moment_is_done_once(
+    kb: Any, mine: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both looked for an answer before there was one: the second finds it under the lock."""
+    monkeypatch.setattr(Call, "_stored_answer", lambda *_: None)
+    told = [mine.post("/api/memory/", json={"content": "Lives in Oslo"}, headers=KEY) for _ in range(2)]
+    assert told[0].json() == told[1].json()
+    assert told[1].headers["Idempotency-Replayed"] == "true"
+    assert [one.event for one in kb.book("alice").ledger()] == [1]
+    other = mine.post("/api/memory/", json={"content": "Lives in Rome"}, headers=KEY)
+    assert (other.status_code, other.json()["code"]) == (409, "key_reused")
+    assert kb.book("alice").list().total == 1
+
+
+def test_the_write_and_its_answer_are_kept_together_or_not_at_all(
+    kb: Any, mine: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(idempotency, "store_answer", fails)
+        with pytest.raises(ZeroDivisionError):
+            mine.post("/api/memory/", json={"content": "Lives in Oslo"}, headers=KEY)
+    assert kb.book("alice").list().total == 0
+    refused = mine.post("/api/memory/", json={"content": ""}, headers=KEY)
+    assert refused.status_code == 422
+    assert mine.post("/api/memory/", json={"content": "Lives in Oslo"}, headers=KEY).status_code == 201
+    assert kb.book("alice").verify().ok
+
+
+def test_what_writes_nothing_is_answered_once_too(mine: TestClient) -> None:
+    path = "/api/memory/"
+    id = mine.post(path, json={"content": "Lives in Oslo"}).json()["id"]
+    again = [mine.post(path, json={"content": "Lives in Oslo"}, headers=KEY).json() for _ in range(2)]
+    assert [one["id"] for one in again] == [id, id]
