@@ -263,7 +263,7 @@ def test_a_large_namespace_hides_nothing_in_another(
     kb: Any, store: KeepbookStore, by_meaning: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More than a question looks at in a whole book, all of it nearer to the question than what is sought."""
-    monkeypatch.setattr("keepbook.book.recall.memories.CANDIDATES", 40)
+    monkeypatch.setattr("keepbook.book.recall.word_scores.CANDIDATES", 40)
     if by_meaning:
         meant(kb)
     large = [PutOp(("alice", "large"), f"note {number}", {"text": "The dog, the dog"}) for number in range(60)]

@@ -84,6 +84,9 @@ class Tx:
     sense: Any = None
     """The embedder by which topics are found in what is written, if there is one."""
 
+    read_before: dict[str, Any] = field(default_factory=dict)
+    """What was read once in a transaction that only reads."""
+
     def count(self, name: str, kind: str = "", times: float = 1) -> None:
         """Add to the tally, once this transaction is committed."""
         self.counted[name, kind] = self.counted.get((name, kind), 0) + times

@@ -22,6 +22,8 @@ from sqlalchemy import (
     Table,
     bindparam,
     column,
+    select,
+    union_all,
     update,
     values,
 )
@@ -128,7 +130,7 @@ class PreparedForIds:
     statement.
     """
 
-    SIZES = (16, 64, 256)
+    SIZES: tuple[int, ...] = (16, 64, 256)
 
     def __init__(self, among: Callable[[Sequence[BindParameter[str]]], Executable]) -> None:
         self._names = [f"id_{nth}" for nth in range(self.SIZES[-1])]
@@ -158,10 +160,27 @@ class PreparedForIds:
         return dict(zip(self._names, ids, strict=False))
 
 
+class PreparedForEach(PreparedForIds):
+    """A prepared query for several values at once, such as terms: what each of them finds, under a limit of its own, in
+    one statement. `one(value)` builds the query for one; a list is filled up with a value that finds nothing."""
+
+    SIZES = (1, 2, 4, 8, 16)
+    FINDS_NOTHING = ""
+
+    def __init__(self, one: Callable[[BindParameter[str]], Any]) -> None:
+        super().__init__(lambda names: union_all(*(select(one(name).subquery()) for name in names)))
+
+    def _parameters_of(self, ids: Sequence[Any]) -> dict[str, Any]:
+        last = len(dict.fromkeys(ids))
+        return super()._parameters_of([*ids[:last], *[self.FINDS_NOTHING] * (len(ids) - last)])
+
+
 class PreparedForKeys(PreparedForIds):
     """A prepared query for several keys of more than one column, such as (thread, turn). The keys are sent as a VALUES
     table that the query joins to, so the engine looks each key up in the index. With an `IN` list it may scan every row
     that the first column selects. `among(keys)` builds the statement from that table of keys."""
+
+    SIZES = (16, 64, 256, 512, 1024, 2048)
 
     def __init__(self, among: Callable[[FromClause], Executable], *columns: ColumnElement[Any]) -> None:
         self._looked_up = among

@@ -237,6 +237,22 @@ def test_a_joke_that_is_called_one_is_not_kept(talk: Any, unsaid: str) -> None:
     assert set(holding(alice)) == {"I live in Hull", "I have a kayak"}
 
 
+def test_what_is_told_behind_just_kidding_is_heard(talk: Any) -> None:
+    alice, _ = talk({"jk": "talk"}, "I own three kayaks.", "jk, I have two kayaks")
+    assert holding(alice) == ["I have two kayaks"]
+
+
+def test_a_note_to_oneself_is_no_order_in_any_language(talk: Any) -> None:
+    alice, _ = talk({}, "note to self: buy printer paper", verdicts={"paper": "leave"})
+    assert holding(alice) == []
+
+
+def test_the_only_figure_is_mended_by_a_fragment_with_small_words_around_it(talk: Any) -> None:
+    script = {"45k": {"act": "change", "points": "flat", "old": "40k", "new": "45k"}}
+    alice, _ = talk(script, "we save for a flat, about 40k so far", "oh wait its 45k")
+    assert holding(alice) == ["we save for a flat, about [45k] so far"]
+
+
 @pytest.mark.parametrize("order", ["just kidding", "forget that", "please forget what I just said"])
 def test_what_points_back_means_what_was_said_last(talk: Any, order: str) -> None:
     alice, _ = talk({order: "withdraw"}, "I live in Hull.", "I own a yacht.", order, verdicts={order: "leave"})

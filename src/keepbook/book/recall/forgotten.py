@@ -9,8 +9,9 @@ file brings that was said before then is left out, until the person takes it in 
 """
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import and_, or_, select
 
@@ -22,6 +23,8 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 from keepbook.storage.tables.choices import proposals
 from keepbook.storage.tables.memory import memories, versions
+
+Found = TypeVar("Found")
 
 MOST = 2000
 """A word that more turns say than this names no matter."""
@@ -117,8 +120,22 @@ def forgotten(tx: Tx) -> ForgottenMatters:
     return ForgottenMatters(tuple(sorted(matters)), lines)
 
 
+def read_once(tx: Tx, name: str, read: Callable[[], Found]) -> Found:
+    """What a reading gives; in a transaction that only reads it is read once."""
+    if tx.writes:
+        return read()
+    if name not in tx.read_before:
+        tx.read_before[name] = read()
+    found: Found = tx.read_before[name]
+    return found
+
+
 def turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:
     """The turns that recall leaves out, by chat, each with the matter that was to be forgotten."""
+    return read_once(tx, "turns_not_recalled", lambda: _turns_not_recalled(tx))
+
+
+def _turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:
     mine = (proposals.c.owner == tx.owner, proposals.c.status == "accepted", proposals.c.op == "forget")
     query = select(proposals.c.thread_id, proposals.c.turn_ids, proposals.c.content)
     found: dict[str, dict[int, str]] = {}

@@ -23,6 +23,8 @@ TYPO_SHARE = 0.7
 RELATED = 10
 """So many compounds of a word are looked for."""
 LAST = "\uffff"
+MOST_GUESSED = 3
+"""So many words that occur nowhere are tried as typos, the longest: each is held against all words like it."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -54,12 +56,14 @@ def expand_terms(
     """Each word of the question with the words that count as the same (`related`). A word that occurs nowhere is
     replaced by similar words that occur."""
     wanted: list[QueryTerm] = []
+    unknown = [term for term in asked if not counts.get(term, 0) and not related.get(term) and may_be_typo(term)]
+    guessed = sorted(unknown, key=len, reverse=True)[:MOST_GUESSED]
     for term in asked:
         if counts.get(term, 0):
             wanted.append(QueryTerm(term, term, 1.0, idf(counts[term], total)))
         others = related.get(term, ())
         wanted.extend(QueryTerm(other, term, RELATED_SHARE, idf(counts.get(other, 1), total)) for other in others)
-        if counts.get(term, 0) or others or not may_be_typo(term):
+        if term not in guessed:
             continue
         wanted.extend(
             QueryTerm(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)

@@ -158,7 +158,7 @@ _WOMEN = frozenset(["wife", "girlfriend", "mother", "mum", "mom", "daughter", "s
 
 def _touches_persons_topic(text: str, topic: str, sense: Sense | None, of_label: bool) -> bool | None:
     """ "My husband's debts": what speaks of that group of topics and of him. None of a topic that is not so."""
-    whose = _OF_ONE.fullmatch(topic) if "'s" in topic or "’s" in topic or topic.startswith("wh") else None
+    whose = _OF_ONE.fullmatch(topic) if "'" in topic or "’" in topic or topic.startswith("wh") else None
     meant = whose and (topics_named_in(whose["what"]) or _topics_by_words(whose["what"]))
     if not whose or not meant:
         return None

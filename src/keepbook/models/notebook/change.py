@@ -12,6 +12,7 @@ from keepbook.book.text.quotation import Span, content_of, exchange_in_content, 
 from keepbook.book.text.words import content_words, fold_text, numbers, stem, tokens, word_set
 from keepbook.errors import Invalid
 from keepbook.models.notebook.quote import (
+    FILLERS,
     category_of,
     day_in,
     is_fragment,
@@ -95,12 +96,13 @@ _PARTS = regex(r"[,;:–—]|\b(?:and|but)\b")
 
 def has_frame(clause: Clause) -> bool:
     """Whether a clause says more than a value: it has a statement's words around it."""
-    return clause.move.new is None or not _MENDING.issuperset(_around_value(clause))
+    return clause.move.new is None or not (_MENDING | FILLERS).issuperset(_around_value(clause))
 
 
 def _adds_only_a_value(clause: Clause, old: Target) -> bool:
-    """Whether a clause says nothing beside the value that the old line does not: "not Rome: Milan"."""
-    return set(_around_value(clause)) <= _MENDING | set(content_words(old.content))
+    """Whether a fragment says nothing beside the value that the old line does not: "not Rome: Milan"."""
+    known = _MENDING | FILLERS | set(content_words(old.content))
+    return is_fragment(clause.text) and known.issuperset(_around_value(clause))
 
 
 def _around_value(clause: Clause) -> tuple[str, ...]:

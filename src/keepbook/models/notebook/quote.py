@@ -36,10 +36,10 @@ FEW_WORDS = 3
 FLOOR = 0.75
 """What is kept scores at least this: it is in every block until it fades."""
 ORDERED = 0.95
-_FILLERS = word_set("""
+FILLERS = word_set("""
     and but so also plus actually oh ooh well ok okay um umm uh er hmm hm btw anyway anyways yeah lol haha hey hi hello
 """)
-_TRAILING = word_set("lol haha btw ok okay thanks thx please pls anyway though")
+TRAILING = word_set("lol haha btw ok okay thanks thx please pls anyway though")
 _TAILS = ("by the way", "just so you know")
 _EDGE = " \t\n\r.,;:!?…-–—*•_/\\|\"'“”‘’«»()[]{}<>~="
 _CLOSERS = {")": "(", "]": "["}
@@ -53,7 +53,7 @@ _SPEAKING = _OF_SELF | word_set("""
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
     """A stretch without blanks, marks and fillers at either end."""
     start, end = _strip(text, start, end)
-    while (after := _word_end(text, start, end)) < end and fold_text(text[start:after]) in _FILLERS:
+    while (after := _word_end(text, start, end)) < end and fold_text(text[start:after]) in FILLERS:
         start, end = _strip(text, after, end)
     while (before := _tail_start(text, start, end)) > start:
         start, end = _strip(text, start, before)
@@ -66,7 +66,7 @@ def _tail_start(text: str, start: int, end: int) -> int:
     if tail and end - len(tail) > start and not text[end - len(tail) - 1].isalnum():
         return end - len(tail)
     before = _word_start(text, start, end)
-    return before if fold_text(text[before:end]) in _TRAILING else start
+    return before if fold_text(text[before:end]) in TRAILING else start
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:

@@ -91,6 +91,7 @@ def understand(
         pieces = _whole_sentences(compact, (reader or shared_reader()).read(shown, only=here))
     else:
         pieces = _sentence_pieces(compact, here)
+    pieces = _cut_behind_orders(compact, pieces)
     places = _stored_places(own.spans)
     cut = [piece for whole in pieces for piece in _cut_at(whole, places)]
     lines = _lines(scene)
@@ -114,6 +115,21 @@ def _whole_sentences(text: str, pieces: Sequence[ReaderPiece]) -> list[ReaderPie
         else:
             joined[-1] = _joined(text, before, piece)
     return joined
+
+
+def _cut_behind_orders(text: str, pieces: Sequence[ReaderPiece]) -> list[ReaderPiece]:
+    """The pieces, cut where an order that names nothing ends and something is told behind it: "jk, I have two"."""
+    ends = [one.end for one in orders_of_turn(text) if one.rest_start == one.rest_end == one.end]
+    found: list[ReaderPiece] = []
+    for piece in pieces:
+        end = next((end for end in ends if piece.start < end < piece.end), piece.start)
+        told = text[end : piece.end]
+        if end > piece.start and any(map(str.isalnum, told)):
+            found.append(replace(piece, end=end, text=text[piece.start : end], verdict="leave"))
+            found.append(replace(piece, start=end, text=told))
+        else:
+            found.append(piece)
+    return found
 
 
 def _is_cut(before: ReaderPiece, piece: ReaderPiece, begins_sentence: bool) -> bool:

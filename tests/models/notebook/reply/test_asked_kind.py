@@ -39,6 +39,8 @@ def test_a_line_that_says_it(question: str, line: str) -> None:
         ("how much did the tractor cost?", "the red tractor is a 1974 Deutz"),
         ("how much is my flat?", "I rent a flat on Langstrasse 14"),
         ("how many rooms does the cabin have?", "we bought the cabin for 2 million"),
+        ("how old is dad?", "dad's pension is 1,900 a month"),
+        ("when is Yara's exam?", "my apprentice Yara starts her exam year"),
         ("how old is Tiago?", "my brother Tiago has two daughters"),
         ("how much is the cleaner?", "our cleaner comes every other Thursday"),
         ("who serviced the boiler?", "The boiler was serviced in October"),
@@ -60,6 +62,7 @@ LINES = ["my dentist is Dr. Wu", "I teach maths at Ridgeway School", "I owe Priy
     [
         ("who is my dentist?", "Dr. Wu"),
         ("what do I owe Priya?", "40"),
+        ("did you write down my dentist?", "Dr. Wu"),
         ("when is my dentist appointment?", None),
         ("what room do I teach in?", None),
         ("what do I owe Mark?", None),

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import String, and_, bindparam, exists, func, select
 
 from keepbook.book.recall.backlog import TURN
-from keepbook.book.recall.forgotten import turns_not_recalled
+from keepbook.book.recall.forgotten import read_once, turns_not_recalled
 from keepbook.book.recall.memories import SAYS_MUCH
 from keepbook.book.recall.nearest import Likeness
 from keepbook.book.recall.query_terms import QueryTerm, expand_terms, idf, related_words, score_terms, vocabulary
 from keepbook.book.recall.turns.chat_wording import in_first_person, speaker_names
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.indexes.turn_index import ASKS, SAYS, SPEAKER, STANDS, USER
+from keepbook.book.text.indexes.word_index import count_each, counts_in
 from keepbook.book.text.time_hints import DAY, asked_days
 from keepbook.book.text.words import query_terms, stem
 from keepbook.errors import ModelFailed
@@ -249,7 +250,7 @@ def _parse_query(tx: Tx, question: str) -> ChatQuery:
 
 def turn_query_terms(tx: Tx, query: str, names: Collection[str] = ()) -> list[QueryTerm]:
     words = query_terms(query)
-    counts = {word: count_term(tx, word, COUNTED) for word in words}
+    counts = counts_in(_COUNTS, tx, words, COUNTED)
     made_of = related_words(tx, turn_terms, query)
     found = expand_terms(words, counts, turn_total(tx), lambda word: vocabulary(tx, turn_terms, word), made_of)
     return [want._replace(share=want.share * NAME_SHARE) if want.asked in names else want for want in found]
@@ -266,7 +267,8 @@ def term_places(tx: Tx, term: str) -> list[TurnPlace]:
 
 
 def turn_total(tx: Tx) -> int:
-    return int(tx.conn.execute(select(func.sum(threads.c.turns)).where(threads.c.owner == tx.owner)).scalar() or 0)
+    query = select(func.sum(threads.c.turns)).where(threads.c.owner == tx.owner)
+    return read_once(tx, "turn_total", lambda: int(tx.conn.execute(query).scalar() or 0))
 
 
 def trashed_threads(tx: Tx) -> set[str]:
@@ -346,6 +348,7 @@ _SAID = PreparedForKeys(
 )
 """Which of some terms stand anywhere."""
 _having = and_(turn_terms.c.owner == bindparam("owner"), turn_terms.c.term == bindparam("term"))
+_COUNTS = count_each(turn_terms)
 _COUNT = PreparedStatement(
     select(func.count().label("count")).select_from(
         select(turn_terms.c.turn).where(_having).limit(bindparam("most")).subquery()

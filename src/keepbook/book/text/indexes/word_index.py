@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from sqlalchemy import Table, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy import BindParameter, Select, Table, and_, bindparam, delete, func, insert, select, update
 
 from keepbook.book.text.for_models.lookalikes import as_latin
 from keepbook.book.text.for_models.unseen import drop_unseen
@@ -21,7 +21,7 @@ from keepbook.book.text.quotation import bare_words
 from keepbook.book.text.words import compounds, fold_text, numbers, polarity, tokens
 from keepbook.book.text.words import terms as analyse
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.prepared_statement import PreparedForEach, PreparedStatement
 from keepbook.storage.tables.memory import likeness, terms
 from keepbook.storage.tables.upkeep import vector_spaces, vectors
 
@@ -142,19 +142,31 @@ def take_vectors(tx: Tx, kind: str, item: str) -> None:
 def counts_up_to(tx: Tx, wanted: Sequence[str], most: int) -> dict[str, int]:
     """How many active memories have each term, counted no further than `most`: a common word costs no more than a rare
     one."""
-    asked = {"owner": tx.owner, "most": most}
-    return {term: int(_COUNT.first(tx.conn, {**asked, "term": term}).count) for term in wanted}
+    return counts_in(_COUNTS, tx, wanted, most)
+
+
+def counts_in(index: PreparedForEach, tx: Tx, wanted: Sequence[str], most: int) -> dict[str, int]:
+    """The same of another index of words."""
+    words = list(dict.fromkeys(wanted))
+    found = dict(index.tuples(tx.conn, words, {"owner": tx.owner, "most": most}))
+    return {word: found[word] for word in words}
 
 
 _SPACES = PreparedStatement(select(vector_spaces.c.space).where(vector_spaces.c.owner == bindparam("owner")))
-_COUNT = PreparedStatement(
-    select(func.count().label("count")).select_from(
-        select(terms.c.memory_id)
-        .where(terms.c.owner == bindparam("owner"), terms.c.term == bindparam("term"))
-        .limit(bindparam("most"))
-        .subquery()
-    )
-)
+
+
+def count_each(table: Table) -> PreparedForEach:
+    """How often each of some terms is in an index, counted up to a limit."""
+    here = table.c
+
+    def count(term: BindParameter[str]) -> Select[str, int]:
+        some = select(here.term).where(here.owner == bindparam("owner"), here.term == term).limit(bindparam("most"))
+        return select(term.label("term"), func.count().label("count")).select_from(some.subquery())
+
+    return PreparedForEach(count)
+
+
+_COUNTS = count_each(terms)
 
 
 def _put(table: Table) -> PreparedStatement:

@@ -11,7 +11,7 @@ from keepbook.models.reader.values import ReaderPiece
 _ASKS = ("question", "task")
 _FILLERS = word_set("""
     and but so also plus then actually oh ooh ah well ok okay um umm uh er hmm hm btw anyway anyways yeah yes yep lol
-    haha hey hi hello thanks thx cool great nice just fyi note
+    haha hey hi hello thanks thx cool great nice just fyi
 """)
 _LEADS = frozenset(
     """

@@ -159,20 +159,25 @@ def _tokens(text: str, start: int, end: int) -> list[_Token]:
 
 def _order(tokens: Sequence[_Token], followed: bool) -> Order | None:
     for lists in _languages().values():
-        if _unsays(tokens, lists):
-            end = tokens[-1].end
+        if (size := _unsaying(tokens, lists)) > 0:
+            end = tokens[size - 1].end
             return Order("withdraw", tokens[0].start, end, end, end)
         for place in _places(tokens, lists, followed):
+            if place.at_head and _starts(place.rest, lists.no_order):
+                return None  # "note to self" is no order of another language either
             if (order := _read(place, lists)) is not None:
                 return order
     return None
 
 
-def _unsays(tokens: Sequence[_Token], lists: _Lists) -> bool:
-    """Whether a sentence says that the one before it was no fact: "Just kidding, it's a kayak"."""
+def _unsaying(tokens: Sequence[_Token], lists: _Lists) -> int:
+    """How many tokens of a sentence say that the one before it was no fact, 0 for none: "Just kidding" of "Just
+    kidding, it's a kayak"."""
     start, _ = _past_politeness(tokens, lists, 0)
     end = start + _longest(tokens, start, lists.unsaid)
-    return start < end and (end == len(tokens) or (_is_mark(tokens[end]) and tokens[-1].word != "?"))
+    if start < end and (end == len(tokens) or (_is_mark(tokens[end]) and tokens[-1].word != "?")):
+        return end
+    return 0
 
 
 def _places(tokens: Sequence[_Token], lists: _Lists, followed: bool) -> Iterator[_Place]:

@@ -31,8 +31,8 @@ _VERBS = word_set("do does did is are am was were have has had can could will wo
 _TIME = regex(
     r"\d|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|tue|wed|thu|thurs|fri|sat|sun)"
-    r"|spring|summer|autumn|winter|fall|christmas|easter|yesterday|today|tonight|tomorrow|week(?:s|days?|ends?)?"
-    r"|days?|months?|years?|hours?|minutes?|morning|evening|night|noon|midnight|afternoon|lunch|breakfast|dinner"
+    r"|spring|summer|autumn|winter|fall|christmas|easter|yesterday|today|tonight|tomorrow|week(?:days?|ends?)"
+    r"|(?:next|last|this) (?:week|month|year)|morning|evening|night|noon|midnight|afternoon|lunch|breakfast|dinner"
     r"|at (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)|o'clock"
     r"|daily|weekly|monthly|yearly|every|each|before|after|until|since|ago|when|soon|always|never|now)\b"
 )
@@ -43,7 +43,7 @@ _DATE = regex(
 _COUNTING = frozenset(NUMBER_WORDS) | word_set("both couple half one")
 _OFTEN = word_set("once twice daily weekly monthly yearly every each always never")
 _HOUSE = regex(r"\b(?P<street>[A-Z][^\W\d_]{1,30})\s\d{1,4}(?=\s*(?:$|[.,;]))")
-_AGE = regex(r"\b\d{1,3}(?:\s?(?:years?|yrs?|yo|months?|weeks?)\b|(?=\s*(?:$|[.,;!?)]|and\b|but\b)))")
+_AGE = regex(r"\b\d{1,3}(?:\s?(?:years?|yrs?|yo|months?|weeks?)\b|(?=\s*(?:$|[.,;!?)](?!\d)|and\b|but\b)))")
 _PLACE = regex(
     r"\b(?:in|at|on|to|from|under|behind|near|between|beside|above|below|opposite|with|by|inside|outside|next|via|around)"
     r"\s(?:the\s|my\s|our\s|a\s|an\s|his\s|her\s|their\s)?(?P<what>[^\W\d_]{2,30})"

@@ -15,6 +15,7 @@ from keepbook.book.text.words import tokens
 from keepbook.extension import load_part
 from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
 from keepbook.models.notebook.answers.forms import opens_with_answer
+from keepbook.models.notebook.quote import TRAILING
 from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, asks_topics, find_answers
 from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
@@ -132,10 +133,12 @@ def _small(talk: ReplyContext) -> str | None:
 
 
 def _small_key(talk: ReplyContext) -> str | None:
-    """What of small talk the whole turn is; a word that only leads up to it is passed over."""
+    """What of small talk the whole turn is; words that only lead up to it, or trail it, are passed over."""
     said = tokens(talk.text)
     while said and said[0] in _LEADS:
         said = said[1:]
+    if said and said[-1] in TRAILING:  # "what can you do btw"
+        said = said[:-1]
     return small_talk().get(" ".join(tokens(talk.text))) or small_talk().get(" ".join(said))
 
 

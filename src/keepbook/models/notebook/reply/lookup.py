@@ -45,8 +45,9 @@ _FRAME = frozenset(map(stem, word_set("""
 """Words of a question that asks for all there is."""
 
 _OF_THE_BOOK = frozenset(map(stem, word_set("""
-    know remember tell say show list have got keep kept note noted wrote written everything anything something all
-    learned learnt saved stored book notes memory wissen weißt merken gemerkt sabes recuerdas vet husker sais souviens
+    know remember tell say show list have got keep kept note noted write wrote written everything anything something
+    all learned learnt saved stored book notes memory
+    wissen weißt merken gemerkt sabes recuerdas vet husker sais souviens
 """)))  # fmt: skip
 """Of which one at least stands in it: "how old am I?" asks for something else."""
 
@@ -145,6 +146,8 @@ def is_near(hit: Hit, question: str, sense: Sense | None) -> bool:
     if not has_kind(kind, question, hit.content) or not numbers(question) <= numbers(hit.content):
         return False
     asked = set(content_words(question)) - QUESTION_WORDS
+    if "you" in tokens(question):  # "did you write down the tablets?" asks about the tablets
+        asked -= _OF_THE_BOOK
     line = set(content_words(hit.content))
     matter = asked - (measure_words(kind) - line)
     lacking = matter - line

@@ -1,0 +1,168 @@
+"""How well memories have the words of a question, from the word index: rare words choose the candidates, common ones
+only order them. Each kind of thing that is looked up for all words is one statement.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, func, not_, or_, select
+
+from keepbook.book.ledger import ledger
+from keepbook.book.memory.listing import ListingPlace, active_in
+from keepbook.book.memory.memories import IS_ACTIVE
+from keepbook.book.recall.bounded_cache import BoundedCache
+from keepbook.book.recall.query_terms import (
+    QueryTerm,
+    expand_terms,
+    idf,
+    related_in,
+    related_words,
+    score_terms,
+    vocabulary,
+)
+from keepbook.book.text.indexes.word_index import counts_up_to
+from keepbook.storage.database import Tx
+from keepbook.storage.prepared_statement import PreparedForEach, PreparedForKeys, PreparedStatement
+from keepbook.storage.tables.memory import memories, terms
+
+COUNTED = 2000
+"""Terms and books are counted no further than this; beyond it a word is simply common."""
+CANDIDATES = 400
+TOTALS = 1000
+"""Of so many owners the size of their book is kept in mind."""
+NONE_BESIDE: Mapping[str, Mapping[str, float]] = {}
+
+
+class WordScores:
+    """The scores of memories by the words of a question. `scores` are lower bounds, `slack` is the most that may be
+    missing, `full` the score of a memory with every word, including words that occur nowhere.
+
+    A memory with a rare term is a candidate; a commoner term is looked up only while there is room, and then only for
+    the candidates. `values` holds the weight of each term at each memory.
+    """
+
+    wanted: list[QueryTerm]
+
+    def __init__(
+        self,
+        tx: Tx,
+        asked: Sequence[str],
+        having: PreparedForEach,
+        bound_to: Mapping[str, str],
+        query: str,
+        beside: Mapping[str, Mapping[str, float]] = NONE_BESIDE,
+    ) -> None:
+        """`beside` are the weights of texts that are not in the index."""
+        self._tx = tx
+        self._beside = {id for at in beside.values() for id in at}
+        self._asked = {"owner": tx.owner, "most": CANDIDATES, **bound_to}
+        self._settled: set[str] = set()
+        read = self._read(having, asked)
+        full = [term for term, rows in read.items() if having is not ANYWHERE or len(rows) == CANDIDATES]
+        counts = {term: len(rows) for term, rows in read.items()} | counts_up_to(tx, full, COUNTED)
+        total = count_active(tx)
+        made_of = related_words(tx, terms, query)
+        if beside is not NONE_BESIDE:  # of a past instant: words said since are no words of it
+            counts = {term: count for term, count in counts.items() if read[term] or term in beside}
+        for term in beside.keys() & set(asked):
+            counts[term] = max(counts.get(term, 0), len(beside[term]))
+        made_of |= related_in(beside, query)
+        self.wanted = expand_terms(asked, counts, total, lambda term: [*vocabulary(tx, terms, term), *beside], made_of)
+        self.full = sum(idf(counts.get(term, 0), total) for term in asked)
+        self.values: dict[str, dict[str, float]] = {}
+        found: set[str] = set()
+        common: dict[str, float] = {}
+        self._common: list[str] = []
+        read |= self._read(having, [want.term for want in self.wanted if want.term not in read])
+        for want in sorted(self.wanted, key=lambda want: (-want.idf * want.share, want.term)):
+            rows = read[want.term]
+            room = len(found) < CANDIDATES
+            self.values[want.term] = {id: weight for id, weight in rows if room or id in found}
+            if room:
+                found.update(self.values[want.term])
+            self.values[want.term] |= beside.get(want.term, {})
+            if len(rows) == CANDIDATES:
+                self._common.append(want.term)
+                common[want.asked] = max(common.get(want.asked, 0.0), want.idf * want.share)
+        self.slack = sum(common.values())
+        self.scores: dict[str, float] = score_terms(self.wanted, self.values)
+
+    def settle(self, ids: Iterable[str]) -> None:
+        """Look up the common terms for these memories."""
+        new = [id for id in ids if id not in self._settled] if self._common else []
+        if not new:
+            return
+        self._settled.update(new)
+        values = [(term, self.values[term]) for term in self._common]
+        pairs = [(id, term) for term, held in values for id in new if id not in held and id not in self._beside]
+        for term, id, weight in _WEIGHTS.tuples(self._tx.conn, pairs, {"owner": self._tx.owner}):
+            if id is not None:
+                self.values[term][id] = weight
+        some = {term: {id: held[id] for id in new if id in held} for term, held in self.values.items()}
+        self.scores |= score_terms(self.wanted, some)
+
+    def _read(self, having: PreparedForEach, asked: Iterable[str]) -> dict[str, list[tuple[str, float]]]:
+        """The entries of each term, in one statement."""
+        read: dict[str, list[tuple[str, float]]] = {term: [] for term in asked}
+        for term, id, weight in having.tuples(self._tx.conn, list(read), self._asked):
+            read[term].append((id, weight))
+        return read
+
+
+_totals: BoundedCache[tuple[str, str], int] = BoundedCache(TOTALS)
+
+
+def count_active(tx: Tx) -> int:
+    """How many memories are active, counted no further than `COUNTED`. It holds for as long as nothing is written, so
+    it is kept by the hash of the owner's last entry, which no other state of any book has."""
+    key = (tx.owner, ledger.chain_head(tx).hash)
+    total = _totals.get(key)
+    if total is None:
+        total = int(_ACTIVE.first(tx.conn, {"owner": tx.owner, "most": COUNTED}).count)
+        _totals.put(key, total)
+    return total
+
+
+@lru_cache(maxsize=64)
+def entries_at(place: ListingPlace) -> PreparedForEach:
+    """The entries of each term that are in the place that is asked for."""
+    return PreparedForEach(partial(entries_of, which=active_in(place)))
+
+
+@lru_cache(maxsize=64)
+def entries_unchanged_since(place: ListingPlace) -> PreparedForEach:
+    """The same of the memories that say now what they said at an instant."""
+    return PreparedForEach(partial(entries_of, which=and_(active_in(place), not_(CHANGED_SINCE))))
+
+
+def entries_of(term: BindParameter[str], which: ColumnElement[bool] | None = None) -> Select[Any]:
+    found = select(terms.c.term, terms.c.memory_id, terms.c.weight)
+    if which is not None:
+        here = and_(memories.c.owner == terms.c.owner, memories.c.id == terms.c.memory_id, which)
+        found = found.join(memories, here)
+    found = found.where(terms.c.owner == bindparam("owner"), terms.c.term == term)
+    return found.order_by(terms.c.memory_id).limit(bindparam("most"))
+
+
+CHANGED_SINCE = or_(memories.c.updated_at > bindparam("known"), memories.c.version > 1)
+ANYWHERE = PreparedForEach(entries_of)
+"""The entries of a term as the index has them: of active memories only, whatever their scope."""
+_WEIGHTS = PreparedForKeys(
+    lambda keys: select(keys.c.key_1, terms.c.memory_id, terms.c.weight).select_from(
+        keys.outerjoin(
+            terms,
+            and_(terms.c.owner == bindparam("owner"), terms.c.term == keys.c.key_1, terms.c.memory_id == keys.c.key_0),
+        )
+    ),
+    terms.c.memory_id,
+    terms.c.term,
+)
+_ACTIVE = PreparedStatement(
+    select(func.count().label("count")).select_from(
+        select(memories.c.id)
+        .where(memories.c.owner == bindparam("owner"), IS_ACTIVE)
+        .limit(bindparam("most"))
+        .subquery()
+    )
+)
