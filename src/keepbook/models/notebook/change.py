@@ -100,9 +100,9 @@ def has_frame(clause: Clause) -> bool:
 
 
 def _adds_only_a_value(clause: Clause, old: Target) -> bool:
-    """Whether a fragment says nothing beside the value that the old line does not: "not Rome: Milan"."""
+    """Whether a clause says nothing beside the value that the old line does not: "not Rome: Milan"."""
     known = _MENDING | FILLERS | set(content_words(old.content))
-    return is_fragment(clause.text) and known.issuperset(_around_value(clause))
+    return known.issuperset(_around_value(clause))
 
 
 def _around_value(clause: Clause) -> tuple[str, ...]:
