@@ -92,7 +92,7 @@ def test_a_memory_has_one_shape_in_python_and_in_json(alice: Any) -> None:
     assert list(to_json(whole)) == [*MEMORY, "versions", "links"]
     assert list(to_json(whole)["versions"][0])[: len(VERSION)] == VERSION
     assert list(to_json(alice.as_of()[0])) == MEMORY
-    assert list(to_json(alice.recall("funds")[0])) == [*MEMORY, "relevance", "reasons"]
+    assert list(to_json(alice.recall("funds")[0])) == [*MEMORY, "relevance", "reasons", "likeness"]
     assert all(hasattr(whole, name) for name in [*MEMORY, "versions", "links"])
     json.dumps(to_json([written, page, whole]), allow_nan=False)
 

@@ -278,7 +278,7 @@ def test_recall_answers_a_list_of_hits(ask: Ask) -> None:
     ask("remember", "Works at Acme", "--category", "profile")
     (hit,) = ask("recall", "which funds?")
     assert hit["id"] == id
-    assert hit.keys() == SHAPE | {"relevance", "reasons"}
+    assert hit.keys() == SHAPE | {"relevance", "reasons", "likeness"}
     assert ask("recall", "which funds?", "--category", "profile") == []
     assert ask("recall", "which funds?", "--known", "2001-01-01") == []
     assert len(ask("recall", "funds Acme", "--limit", "1")) == 1

@@ -232,7 +232,7 @@ def recall_past(
     for one in page_after(best_first(placed), cursor, limit):
         memory = one.held.to_json_fields(valid, preset)
         reasons = (*words_said(one.id, words.wanted, words.values), *(() if one.current else ("not true now",)))
-        hits.append(memory | {"relevance": one.relevance, "reasons": [*reasons]})
+        hits.append(memory | {"relevance": one.relevance, "reasons": [*reasons], "likeness": 0.0})
     return LazyValues(hits, _as_hit)
 
 

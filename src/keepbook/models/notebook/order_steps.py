@@ -17,6 +17,8 @@ from keepbook.models.notebook.values import QuotedLine, Target, TurnStep
 MOST_OPTIONS = 5
 MOST_OF_TOPIC = 20
 """So many lines of a topic are listed when it is to be forgotten or banned."""
+RATHER_TALK = 0.6
+"""From this chance of talk on, what the words of an order would keep is offered instead."""
 _EVERYTHING = frozenset({"everything", "all", "me", "it all", "all of it", "everything about me", "all about me"})
 
 
@@ -171,7 +173,8 @@ def keep_named(turn: JudgedTurn, clause: Clause, order: Order) -> list[TurnStep]
         rest = replace(clause, start=order.rest_start, end=end, text=turn.scene.turn.text[order.rest_start : end])
         line = quotation(turn.scene, rest, ordered=True)
         if line is not None and turn.may_keep(line):
-            return [turn.keep_step(rest, line, sure=is_meant(clause, order, learned=turn.learned))]
+            sure = is_meant(clause, order, learned=turn.learned) or clause.move.acts["talk"] < RATHER_TALK
+            return [turn.keep_step(rest, line, sure=sure)]
     return []
 
 
