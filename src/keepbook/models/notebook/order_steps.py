@@ -50,7 +50,7 @@ def withdraw_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
         return [_withdraw_step(turn, clause, meant, here, matter)]
     if maybe := named or turn.targets_of(clause, turn.bars.point_likely, "memory", "offered"):
         return [_which(clause, maybe, matter)]
-    if judged.sure:
+    if judged.sure or order is not None:  # it finds no line, so none is lost; what is named is left out from now on
         return [TurnStep("withdraw", clause.start, clause.end, matter=matter)]
     return []
 
