@@ -44,6 +44,11 @@ def indexed(kb: Any, owner: str) -> int:
         return int(tx.conn.execute(text("SELECT count(*) FROM turn_terms WHERE owner = :o"), {"o": owner}).scalar())
 
 
+def words_behind_of(kb: Any, chat: str) -> bool:
+    with kb._database.read("alice") as tx:
+        return bool(words_behind._without_words(tx, chat, 0, 1))
+
+
 def reminders(kb: Any, owner: str) -> list[str]:
     with kb._database.read(owner) as tx:
         return due.reminders(tx, due.INDEX)
@@ -96,6 +101,28 @@ def test_who_was_ended_before_is_helped_by_a_sweep(kb: Any, alice: Any, monkeypa
     chat.add("user", "Newer: otters")  # whose words are there at once
     assert kb.sweep().done["index"] == 1
     assert len(alice.threads.search("otters")) == len(LONG) + 1
+    assert reminders(kb, "alice") == []
+    assert alice.index.rebuild() == 0
+
+
+@pytest.mark.usefixtures("short")
+def test_turns_that_come_when_all_others_have_their_words_are_not_forgotten(
+    kb: Any, alice: Any, gaps: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat, doing = alice.thread("long"), next(gaps)
+
+    def store_and_end() -> None:
+        if words_behind_of(kb, chat.id):
+            return
+        doing.clear()
+        with monkeypatch.context() as patched:
+            patched.setattr(words_behind, "write_words", lambda *_: None)  # as if killed before
+            chat.add_all(LONG)
+
+    doing.append(store_and_end)
+    chat.add_all(LONG)
+    assert not doing
+    assert len(alice.threads.search("otters", limit=50)) == 2 * len(LONG)
     assert reminders(kb, "alice") == []
     assert alice.index.rebuild() == 0
 
