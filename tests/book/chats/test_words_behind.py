@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from tests.conftest import Clock
 
 from keepbook import Invalid, Keepbook, KeepbookError
 from keepbook.book.chats import face
@@ -125,6 +126,22 @@ def test_turns_that_come_when_all_others_have_their_words_are_not_forgotten(
     assert len(alice.threads.search("otters", limit=50)) == 2 * len(LONG)
     assert reminders(kb, "alice") == []
     assert alice.index.rebuild() == 0
+
+
+@pytest.mark.usefixtures("short")
+def test_a_sweep_helps_also_whose_clock_ran_ahead(
+    kb: Any, alice: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock.forward(days=3)
+    with monkeypatch.context() as patched:
+        patched.setattr(words_behind, "write_words", lambda *_: None)
+        alice.thread("long").add_all(LONG)
+    clock.forward(days=-3)
+    assert (kb.counted()["due", "index"], kb.counted()["due_seconds", "index"]) == (1, 0)
+    swept = kb.sweep()
+    assert (swept.done["index"], swept.failed) == (1, [])
+    assert len(alice.threads.search("otters")) == len(LONG)
+    assert reminders(kb, "alice") == []
 
 
 @pytest.mark.usefixtures("short")
