@@ -374,7 +374,7 @@ class Installation:
         found = dict(self._database.tally.counts())
         for work, (number, since) in waiting.items():
             found["due", work] = number
-            found["due_seconds", work] = (now - parse_stamp(since)).total_seconds()
+            found["due_seconds", work] = max(0.0, (now - parse_stamp(since)).total_seconds())
         return found
 
     def follow_counts(self, told: Callable[[Mapping[tuple[str, str], float]], None]) -> None:

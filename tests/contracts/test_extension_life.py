@@ -29,6 +29,7 @@ from tests.storage.test_installed import change
 
 from keepbook import Keepbook, extension
 from keepbook.app import differences, not_compared, put_back_guards, upgrade
+from keepbook.book.upkeep import transfer
 from keepbook.doors.auth import Caller
 from keepbook.doors.cli import command_line
 from keepbook.doors.http.app import create_app
@@ -328,11 +329,16 @@ def _column(kb: Keepbook, name: str, column: str) -> list[str]:
 
 @pytest.mark.parametrize("how", ["off", "gone"])
 def test_an_export_brings_its_rows_to_another_owner_and_an_erasure_takes_them(
-    opened: Open, stranger: Contract, begun: Begun, how: str
+    opened: Open, stranger: Contract, begun: Begun, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(transfer, "SMALL_LINES", 0)  # it is proved before, where all would wait for that
     with gone_or_off(stranger, how), opened() as kb:
         bob = kb.book("bob")
-        bob.import_(begun.file)
+        looked = bob.import_(begun.file, dry_run=True)
+        assert kb.owners() == [OWNER]
+        with bob.transaction():
+            assert bob.import_(begun.file, dry_run=True) == looked
+        assert replace(bob.import_(begun.file), dry_run=True) == looked
         assert exported(bob) == begun.file
         assert bob.verify().ok
         assert counted(kb, begun.names, "bob") == begun.rows

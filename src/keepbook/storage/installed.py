@@ -104,6 +104,11 @@ def _code_of(one: InstalledExtension) -> Extension | None:
     return next((each for each in loaded_extensions() if each.name == one.name), None)
 
 
+def installed_code(record: Record) -> list[Extension]:
+    """The extensions that are installed, as far as their code is here, whether they are on or not."""
+    return [code for one in record if (code := _code_of(one)) is not None]
+
+
 def table_set(record: Record) -> TableSet:
     """The tables of a database with this record."""
     return _table_set(record, tuple(_code_of(one) for one in record))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from tests.conftest import Clock
 
 from keepbook import Invalid, Keepbook, KeepbookError
 from keepbook.book.chats import face
@@ -42,6 +43,11 @@ def gaps(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 def indexed(kb: Any, owner: str) -> int:
     with kb._database.read(owner) as tx:
         return int(tx.conn.execute(text("SELECT count(*) FROM turn_terms WHERE owner = :o"), {"o": owner}).scalar())
+
+
+def words_behind_of(kb: Any, chat: str) -> bool:
+    with kb._database.read("alice") as tx:
+        return bool(words_behind._without_words(tx, chat, 0, 1))
 
 
 def reminders(kb: Any, owner: str) -> list[str]:
@@ -98,6 +104,44 @@ def test_who_was_ended_before_is_helped_by_a_sweep(kb: Any, alice: Any, monkeypa
     assert len(alice.threads.search("otters")) == len(LONG) + 1
     assert reminders(kb, "alice") == []
     assert alice.index.rebuild() == 0
+
+
+@pytest.mark.usefixtures("short")
+def test_turns_that_come_when_all_others_have_their_words_are_not_forgotten(
+    kb: Any, alice: Any, gaps: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat, doing = alice.thread("long"), next(gaps)
+
+    def store_and_end() -> None:
+        if words_behind_of(kb, chat.id):
+            return
+        doing.clear()
+        with monkeypatch.context() as patched:
+            patched.setattr(words_behind, "write_words", lambda *_: None)  # as if killed before
+            chat.add_all(LONG)
+
+    doing.append(store_and_end)
+    chat.add_all(LONG)
+    assert not doing
+    assert len(alice.threads.search("otters", limit=50)) == 2 * len(LONG)
+    assert reminders(kb, "alice") == []
+    assert alice.index.rebuild() == 0
+
+
+@pytest.mark.usefixtures("short")
+def test_a_sweep_helps_also_whose_clock_ran_ahead(
+    kb: Any, alice: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock.forward(days=3)
+    with monkeypatch.context() as patched:
+        patched.setattr(words_behind, "write_words", lambda *_: None)
+        alice.thread("long").add_all(LONG)
+    clock.forward(days=-3)
+    assert (kb.counted()["due", "index"], kb.counted()["due_seconds", "index"]) == (1, 0)
+    swept = kb.sweep()
+    assert (swept.done["index"], swept.failed) == (1, [])
+    assert len(alice.threads.search("otters")) == len(LONG)
+    assert reminders(kb, "alice") == []
 
 
 @pytest.mark.usefixtures("short")

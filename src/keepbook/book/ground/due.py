@@ -6,7 +6,7 @@ and then works in one owner's scope. The work itself is decided there: a row is 
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, select, tuple_
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, tuple_
 
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
@@ -22,7 +22,8 @@ class Due(NamedTuple):
 
 CLOSE, ARCHIVE, PURGE, PURGE_CHAT, EXPIRE = "close", "archive", "purge", "purge_chat", "expire"
 INDEX = "index"
-"""The words of a chat that are still to be written, or with the id `WHOLE` of all that a book says."""
+"""The words of a chat that are still to be written, or with the id `WHOLE` of all that a book says. Due at once,
+however far ahead the clock ran by which it is dated."""
 WHOLE = "*"
 
 
@@ -56,13 +57,19 @@ def reminders(tx: Tx, work: str) -> list[str]:
 
 def due_counts(conn: Connection, now: str) -> dict[str, tuple[int, str]]:
     """How much of each kind of work is due, and since when the longest has waited. Runs without an owner's scope."""
-    query = select(due.c.work, func.count(), func.min(due.c.at)).where(due.c.at <= now).group_by(due.c.work)
+    query = (
+        select(due.c.work, func.count(), func.min(due.c.at))
+        .where(or_(due.c.at <= now, due.c.work == INDEX))
+        .group_by(due.c.work)
+    )
     return {work: (number, since) for work, number, since in conn.execute(query)}
 
 
 def due_by(conn: Connection, now: str, work: str, *, after: Due | None = None, limit: int = 500) -> list[Due]:
     """The reminders that are due, the longest waiting first, page by page. Runs without an owner's scope."""
-    query = select(due.c.owner, due.c.work, due.c.id, due.c.at).where(due.c.work == work, due.c.at <= now)
+    query = select(due.c.owner, due.c.work, due.c.id, due.c.at).where(due.c.work == work)
+    if work != INDEX:
+        query = query.where(due.c.at <= now)
     order = tuple_(due.c.at, due.c.owner, due.c.id)
     if after is not None:
         query = query.where(order > tuple_(after.at, after.owner, after.id))

@@ -2,12 +2,13 @@
 
 Reading and judging need no lock. What is written is written in short pieces, between which others have their turn; all
 pieces are one load, which is taken back as a whole, also by itself if the import breaks off. Cut off by a kill, it
-stands among the loads as not whole: it is taken back there, or the same file again completes it. A dry run only reads.
+stands among the loads as not whole: it is taken back there, or the same file again completes it. A dry run leaves
+nothing.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -238,18 +239,34 @@ def _import_ours(book: OpenBook, lines: Sequence[tuple[int, str]], *, merge: boo
         if merge:
             return _merge(book, ours, dry_run=dry_run)
         if dry_run:
-            with book.reading() as (tx, _, _):
-                return replace(rehearse_restore(tx, book.extensions, ours), dry_run=True)
-        rehearsed = ours.is_large and book._database.all_wait and not book._is_writing
-        if rehearsed:  # in memory, by the same engine: while it is proved nobody waits
-            with book.reading() as (tx, _, _):
-                rehearse_restore(tx, book.extensions, ours)
+            return replace(_rehearse(book, ours) or _try_in_place(book, ours), dry_run=True)
+        rehearsed = False
+        if ours.is_large and book._database.all_wait and not book._is_writing:
+            rehearsed = _rehearse(book, ours) is not None  # by the same engine: while it is proved nobody waits
         with book.writing() as (tx, _):  # a restored book is the book that it was: all at once
             return restore(tx, ours, rehearsed=rehearsed)
     except KeepbookError as error:
         if error.code in ("guard", "refused"):  # the database would not have it
             raise altered_file(error.message) from error
         raise
+
+
+def _rehearse(book: OpenBook, ours: OurFile) -> Imported | None:
+    with book.reading() as (tx, _, _):
+        return rehearse_restore(tx, book._database.record, ours)
+
+
+def _try_in_place(book: OpenBook, ours: OurFile) -> Imported:
+    """What `restore` answers, and nothing of it stays."""
+    tried: list[Imported] = []
+    with suppress(_OnlyTried), book.writing(apart=True) as (tx, _):
+        tried.append(restore(tx, ours))
+        raise _OnlyTried
+    return tried[0]
+
+
+class _OnlyTried(Exception):
+    """Rolls back what was only tried."""
 
 
 def _merge(book: OpenBook, ours: OurFile, *, dry_run: bool) -> Imported:

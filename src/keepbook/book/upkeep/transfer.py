@@ -58,10 +58,10 @@ from keepbook.book.upkeep.hooks import upkeep_hooks
 from keepbook.book.upkeep.import_answer import Imported
 from keepbook.book.upkeep.importers.known import KnownImport, LookedMemories
 from keepbook.errors import Conflict, Invalid, KeepbookError
-from keepbook.extension import Extension
 from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.extension_rows import Put, put_extension_rows
+from keepbook.storage.installed import Record, installed_code
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables import WHOLE_BOOK, TableSet
 from keepbook.storage.tables.cover import covers, mends, seals, touched
@@ -160,13 +160,17 @@ def restore(tx: Tx, ours: OurFile, *, rehearsed: bool = False) -> Imported:
         return replace(restored, to_arm=tuple(name for _, after in upkeep_hooks("after_restore") for name in after(tx)))
 
 
-def rehearse_restore(tx: Tx, extensions: Sequence[Extension], ours: OurFile) -> Imported:
-    """What `restore` would answer: a book in memory is restored instead of this one, which is only read."""
+def rehearse_restore(tx: Tx, record: Record, ours: OurFile) -> Imported | None:
+    """What `restore` would answer: a book in memory is restored instead of this one, which is only read. None where
+    none in memory has what the `record` of this database says: an extension whose code is gone, or of another
+    version."""
     with _altered():
         if (same := _same_or_empty(tx, ours)) is not None:
             return same
-    rehearsal = Database(":memory:", tx.clock, extensions=extensions)
+    rehearsal = Database(":memory:", tx.clock, extensions=installed_code(record))
     try:
+        if rehearsal.record != record:
+            return None
         with rehearsal.write(tx.owner) as there:
             restored = restore(there, ours)
             there.afterwards.clear()  # nobody searches it

@@ -69,8 +69,11 @@ def write_words(database: Database, owner: str, thread_id: str, gaps: "Gaps | No
         gaps.wait()
         with database.write(owner) as tx:
             if not piece:
-                due.cancel(tx, due.INDEX, thread_id)
-                return any_missed
+                if not _without_words(tx, thread_id, 0, 1):
+                    due.cancel(tx, due.INDEX, thread_id)
+                    return any_missed
+                after = 0  # somebody stored turns since we looked, and may be gone
+                continue
             there = {row["turn"] for row in _without_words(tx, thread_id, after, len(piece))}
             put_turns(tx, [row for row in piece if row["turn"] in there], words)
         gaps.freed()
