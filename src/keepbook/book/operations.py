@@ -5,7 +5,7 @@ work. Methods called inside `with book.transaction():` are committed together or
 and import) is loaded by the first call that does.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, instant, read_moment, stamp
 from keepbook.book.ledger import anchors, ledger
 from keepbook.book.ledger.loads import Load
+from keepbook.book.ledger.owner_settings import Configured
 from keepbook.book.ledger.verify import Verification, mends_of, verify
 from keepbook.book.memory import injections, links
 from keepbook.book.memory.block import ComposedBlock
@@ -358,8 +359,9 @@ class BookOperations(Writing):
 
     def choose(self, **chosen: Any) -> Choices:
         """Set the owner's choices: `memory=False`, `never=["health"]`, `tier="beginner"`, `name="Ines"`."""
-        self.ask("choices.change")
-        forbidden = self._forbidden_offers(chosen.get("never") or ())
+        return self._choose(self._ready_to_choose(chosen), chosen)
+
+    def _choose(self, forbidden: Sequence[str], chosen: Mapping[str, Any]) -> Choices:
         with self._database.write(self.owner) as tx:
             changed = choices.change_choices(tx, **chosen)
             expire_forbidden(tx, changed.never, stamp(tx.clock()), ids=forbidden)
@@ -367,12 +369,14 @@ class BookOperations(Writing):
             self.meaning.topics.put(self.owner, changed.never)
         return changed
 
-    def _forbidden_offers(self, never: Sequence[object]) -> Sequence[str]:
-        """The offers that speak of such a topic, by meaning too: embedded before anything is locked."""
-        topics = [topic for topic in never if isinstance(topic, str)]
-        if not topics:
+    def _ready_to_choose(self, chosen: Mapping[str, Any]) -> Sequence[str]:
+        """The offers that speak of a topic that is chosen, by meaning too: embedded before anything is locked."""
+        self.ask("choices.change")
+        never = chosen.get("never")
+        if not never:
             return ()
         with self._database.read(self.owner) as tx:
+            topics = choices.clean_never(tx, never)
             waiting = list_proposals(tx)
         return forbidden_offers(waiting, topics, self.meaning and self.meaning.one_by_one)
 
@@ -392,3 +396,12 @@ class BookOperations(Writing):
 
     def _instants(self, known: Moment, valid: Moment, now: str) -> tuple[str, str]:
         return instant(known, field="known") or now, instant(valid, field="valid") or now
+
+
+def configure_and_choose(book: BookOperations, zone: str | None, preset: str | None, **chosen: Any) -> Configured:
+    """Set the preset, the zone and the choices together, or none of them. What is embedded is embedded before."""
+    ready = book._ready_to_choose(chosen)
+    with book.transaction():
+        configured = book.configure(zone=zone, preset=preset)
+        book._choose(ready, chosen)
+    return configured

@@ -51,3 +51,32 @@ def test_all_is_embedded_before_anything_is_locked(kb: Any) -> None:
     chat = agent.thread("one")
     agent.threads.rename(chat.id, "About the weather at sea")
     assert not any(embedder.held)
+
+
+class Strict(Watching):
+    """One that takes only what can be written, as those with a tokenizer do."""
+
+    def ask(self, text: str) -> Any:
+        text.encode()
+        return super().ask(text)
+
+
+def test_half_a_surrogate_is_refused_and_not_embedded(kb: Any) -> None:
+    book = meant(kb, embedder=Strict(kb))
+    book.remember("Was here before")
+    book.choose(never=OWN[:2])
+    agent = kb.book("alice", by="agent")
+    chat = agent.thread("one")
+    with pytest.raises(Invalid):
+        agent.remember("I feed \ud800 otters")
+    with pytest.raises(Invalid):
+        book.update("Was here before", "I feed \ud800 otters")
+    with pytest.raises(Invalid):
+        agent.threads.rename(chat.id, "Otters \ud800 at sea")
+    with pytest.raises(Invalid):
+        chat.add("user", "Otters \ud800 at sea")
+    with pytest.raises(Invalid):
+        book.choose(never=["otters \ud800"])
+    agent.texts.write([TextChange(scope="notes", name="n", line="Otters \ud800 at sea")])  # it leaves it out
+    assert book.choices.never == tuple(OWN[:2])
+    assert agent.recall("otters \ud800") == []

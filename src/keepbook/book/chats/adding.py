@@ -1,6 +1,5 @@
 """Adds turns to a chat: the rows, the state of the chat, and the words by which they are found."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,7 +8,7 @@ from sqlalchemy import insert
 
 from keepbook.book.chats.threads import MESSAGE_LIMIT, ROLES, Message, Thread, estimate, get_thread, to_message
 from keepbook.book.ground import due
-from keepbook.book.ground.limits import clean_optional, clean_text
+from keepbook.book.ground.limits import clean_json, clean_optional, clean_text
 from keepbook.book.ground.when import later, stamp
 from keepbook.book.owners.allowance import room_for_text
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords
@@ -105,7 +104,7 @@ def _row(tx: Tx, thread_id: str, turn: int, one: ComingTurn, text: str) -> dict[
         "owner": tx.owner, "thread_id": thread_id, "turn": turn, "role": one.role,
         "speaker": clean_optional(one.speaker, "speaker", 200), "text": text, "at": one.at, "tokens": estimate(text),
         "hidden": clean_text(one.hidden, "hidden", MESSAGE_LIMIT) if one.hidden else None,
-        "parts": json.dumps(one.parts, ensure_ascii=False) if one.parts else None, "instead_of": one.instead_of,
+        "parts": clean_json(one.parts, "parts") if one.parts else None, "instead_of": one.instead_of,
         "broke_off": one.broke_off, "recorded_by": one.recorded_by,
         **dict(zip(ModelUse._fields, one.made or (None, None, None), strict=True)),
     }  # fmt: skip

@@ -3,7 +3,6 @@
 Thin like the book itself: each method opens the owner's transaction and calls the one operation that does the work.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +16,7 @@ from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.limits import clean_chat_mode
+from keepbook.book.ground.limits import clean_chat_mode, clean_json
 from keepbook.book.ground.open_book import OpenBook, beside_memory
 from keepbook.book.ground.when import instant, later, read_moment, stamp
 from keepbook.book.ledger.ledger import present
@@ -60,7 +59,7 @@ def _read_ahead(book: OpenBook, turns: Sequence[NewTurn]) -> list[TurnWords | No
     for one in turns:
         letters += len(adding.clean_turn(one.role, one.text))
         if one.parts:
-            letters += len(json.dumps(one.parts, ensure_ascii=False))
+            letters += len(clean_json(one.parts, "parts"))
         _refuse_persons_mark(book, one.parts)
     if letters > MOST_LETTERS:
         raise Invalid(f"record at most {MOST_LETTERS:,} letters at once, and the rest after it", field="turns")

@@ -179,10 +179,10 @@ def find_session(tx: Tx, session: str) -> Thread | None:
 def rename(tx: Tx, thread_id: str, title: str, *, by: str = "person") -> Thread:
     """Set the title of a chat. A title given by hand is never replaced by a model's, and one of a model's about a topic
     that is never to be kept is not set."""
-    thread = get_thread(tx, thread_id)
+    thread, title = get_thread(tx, thread_id), clean_line(title, "title", 1, TITLE_LIMIT)
     if by != "person" and (thread.titled_by == "person" or switches.touched_topics(tx, switches.Told(labels=(title,)))):
         return thread
-    return _set(tx, thread_id, title=clean_line(title, "title", 1, TITLE_LIMIT), titled_by=by)
+    return _set(tx, thread_id, title=title, titled_by=by)
 
 
 def archive(tx: Tx, thread_id: str) -> Thread:

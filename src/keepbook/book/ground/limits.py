@@ -1,5 +1,6 @@
 """The limits of each field, and the error messages when a limit is broken."""
 
+import json
 import unicodedata
 from difflib import get_close_matches
 from typing import Any
@@ -24,6 +25,10 @@ KEY_CHARS, VALUE_CHARS, TAG_CHARS = 64, 500, 64
 
 LARGEST = 2_000_000_000
 """More than a column of numbers holds, on either engine, is no number of ours."""
+LEAST_WHOLE, MOST_WHOLE = -(2**63), 2**64 - 1
+"""Whole numbers beyond these have no place in JSON that others read."""
+MOST_DEEP = 100
+"""Lists and objects stand inside of one another at most so deep; what answers a request is deeper still."""
 _BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}
 
 
@@ -134,6 +139,36 @@ def clean_share(number: object, field: str) -> float:
     ):
         raise Invalid(f"{field} is a number from 0 to 1, not {shown_number(number)}", field=field)
     return float(number)
+
+
+def clean_json(value: object, field: str, deepest: int = MOST_DEEP) -> str:
+    """What a program notes, as JSON that every door can write again."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise Invalid(f"{field} is no JSON: texts, numbers, lists and objects are", field=field) from None
+    _readable(text, field)
+    _refuse_unwritable(value, field, deepest)
+    return text
+
+
+def _refuse_unwritable(value: object, field: str, deepest: int) -> None:
+    """Refuse what Python takes for JSON and others do not."""
+    layer, deep = [value], 0
+    while layer:
+        if deep > deepest:
+            raise Invalid(f"{field} is nested more than {deepest} deep", field=field)
+        inside: list[object] = []
+        for one in layer:
+            if isinstance(one, dict):
+                if not all(isinstance(key, str) for key in one):
+                    raise Invalid(f"{field} has a key that is no text", field=field)
+                inside += one.values()
+            elif isinstance(one, list | tuple):
+                inside += one
+            elif isinstance(one, int) and not LEAST_WHOLE <= one <= MOST_WHOLE:
+                raise Invalid(f"{field} holds a whole number of more than 64 bits; write it as text", field=field)
+        layer, deep = inside, deep + 1
 
 
 def _one_line(text: object, field: str) -> str:

@@ -4,12 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import cache
+from math import isfinite
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
+from keepbook.book.ground.limits import LEAST_WHOLE, MOST_WHOLE
 from keepbook.book.ground.when import stamp
 
 Item = TypeVar("Item")
+DEEPEST = 200
+"""So deep an answer is written."""
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
@@ -92,6 +96,24 @@ def _encoder_of(kind: type) -> Callable[[Any], Any]:
     if issubclass(kind, list | tuple):
         return lambda items: [item if type(item) in _PLAIN else to_json(item) for item in items]
     return lambda value: value
+
+
+def writable(value: Any, deep: int = 0) -> Any:
+    """Plain JSON types that every writer of JSON takes; of what none takes, what comes nearest. No write keeps such
+    things any more."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, int) and not LEAST_WHOLE <= value <= MOST_WHOLE:
+        return str(value)
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    if isinstance(value, dict | list) and deep > DEEPEST:
+        return "…"
+    if isinstance(value, dict):
+        return {writable(key): writable(item, deep + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [writable(item, deep + 1) for item in value]
+    return value
 
 
 def _by_fields(names: Sequence[str]) -> Callable[[Any], dict[str, Any]]:

@@ -49,7 +49,7 @@ def change_choices(
         raise Invalid(f"tier is one of {', '.join(TIERS)}, not {tier!r}", field="tier")
     given: dict[str, Any] = {"memory": memory, "tier": tier}
     if never is not None:
-        given["never"] = _clean_never(tx, never)
+        given["never"] = clean_never(tx, never)
     if name is not None:
         given["name"] = clean_line(name, "name", 1, MOST_NAME)
     for key, value in given.items():
@@ -61,7 +61,7 @@ def change_choices(
     return get_choices(tx)
 
 
-def _clean_never(tx: Tx, never: Sequence[str]) -> list[str]:
+def clean_never(tx: Tx, never: Sequence[str]) -> list[str]:
     topics = list(dict.fromkeys(clean_line(topic, "never", 2, 80) for topic in never))
     if len(topics) > max(MOST_NEVER, len(get_choices(tx).never)):
         raise Invalid(

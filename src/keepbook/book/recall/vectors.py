@@ -226,12 +226,13 @@ class Meaning:
             return None
 
     def _direction_of(self, text: str) -> "Floats":
-        """The same, or an error. The last ones asked for are held: what was asked before costs no model."""
+        """The same, or an error. The last ones asked for are held: what was asked before costs no model. What no text
+        can hold is refused where it would be kept; no embedder reads it."""
         held = self._directions.get(text)
         if held is not None:
             return held
         try:
-            found = self.embedder.ask(text)
+            found = self.embedder.ask(text.encode(errors="replace").decode())
         except ModelFailed as error:
             self.failure = error.message
             raise

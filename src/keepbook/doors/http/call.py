@@ -17,7 +17,7 @@ from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.ground import idempotency
 from keepbook.book.ground.open_book import beside_memory
-from keepbook.book.ground.to_json import to_json
+from keepbook.book.ground.to_json import to_json, writable
 from keepbook.book.owners import switches
 from keepbook.book.owners.authority import OPERATIONS, READ, row_of
 from keepbook.doors.auth import Caller, gives_memory
@@ -38,9 +38,17 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
     shape = to_json(value)
     try:
         body = orjson.dumps(shape)
-    except TypeError:  # a key that is a number: rare, and to expect it everywhere would take half as long again
-        body = orjson.dumps(shape, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # rare, and to expect it everywhere would take half as long again
+        body = _rare_json(shape)
     return Response(body, status, headers, "application/json")
+
+
+def _rare_json(shape: Any) -> bytes:
+    """JSON with keys that are numbers; or with what an older version kept, such as a number of more than 64 bits."""
+    try:
+        return orjson.dumps(shape, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return orjson.dumps(writable(shape), option=orjson.OPT_NON_STR_KEYS)
 
 
 class Call:

@@ -34,7 +34,8 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from keepbook.errors import ModelFailed
+from keepbook.book.ground.limits import MOST_DEEP, clean_json
+from keepbook.errors import Invalid, ModelFailed
 from keepbook.models.model import BREAK, AnswerForm, Conversation, PromptMessage, ToolCall, Usage, with_hidden
 from keepbook.models.providers.address import PORTS, Address
 from keepbook.models.providers.failures import failing
@@ -203,8 +204,9 @@ class ToolRequest:
         """The arguments as a mapping; empty if they are not one, which the tool itself reports."""
         try:
             read = json.loads(self.written)
+            clean_json(read, "arguments", MOST_DEEP // 2)  # the chat keeps them with its reply
             return json.loads(canonical_arguments(read)) if isinstance(read, dict) else {}
-        except (ValueError, RecursionError):
+        except (Invalid, ValueError, RecursionError):
             return {}
 
 

@@ -84,7 +84,7 @@ def put_away_key(content: str) -> str:
     heading or quotation they stand in."""
     seen = as_latin(drop_unseen(content))
     words = bare_words(_without_marks_around(seen) or seen)
-    return hashlib.blake2b(f"-{words}".encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(f"-{words}".encode(errors="replace"), digest_size=8).hexdigest()
 
 
 def _without_marks_around(text: str) -> str:

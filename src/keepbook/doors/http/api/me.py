@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.owner_settings import Configured
+from keepbook.book.operations import configure_and_choose
 from keepbook.book.owners.authority import ask_token
 from keepbook.book.owners.authority import refusal_reason as allowed
 from keepbook.book.owners.spending import Spent
@@ -115,9 +116,7 @@ def change_me(call: Choosing, chosen: ChangedChoices) -> Response:
     given = chosen.model_dump(exclude_none=True)
 
     def do(book: Any) -> ChangedMe:
-        with book.transaction():
-            configured = book.configure(zone=given.pop("zone", None), preset=given.pop("preset", None))
-            book.choose(**given)
+        configured = configure_and_choose(book, given.pop("zone", None), given.pop("preset", None), **given)
         return ChangedMe(**vars(_me(call)), configured=configured)
 
     return call.write(do)

@@ -16,7 +16,7 @@ from sqlalchemy import and_, bindparam, func, insert, select, tuple_
 from keepbook.book.chats.threads import ROLES, estimate
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
-from keepbook.book.ground.limits import clean_count, clean_text, sought
+from keepbook.book.ground.limits import clean_count, clean_json, clean_text, sought
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.errors import Conflict, Invalid, NotFound
 from keepbook.extensions.agents.book import agents, decisions, due_work
@@ -193,7 +193,7 @@ def add_to_transcript(tx: Tx, now: str, run_id: str, role: str, text: str, *, pa
     ((turns,),) = _SAID.tuples(tx.conn, {"owner": tx.owner, "run_id": run_id})
     row = {
         "owner": tx.owner, "run_id": run_id, "turn": (turns or 0) + 1, "role": role, "text": text, "at": now,
-        "parts": json.dumps(parts, ensure_ascii=False) if parts else None, "tokens": estimate(text),
+        "parts": clean_json(parts, "parts") if parts else None, "tokens": estimate(text),
     }  # fmt: skip
     _SAY.run(tx.conn, row)
     return _to_line(row)

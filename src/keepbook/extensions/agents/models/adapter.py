@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from keepbook.book.ground.limits import MOST_DEEP
+from keepbook.book.ground.to_json import DEEPEST, writable
 from keepbook.book.text.block_lines import BlockLine
 from keepbook.extensions.agents.book.agents import Agent, SessionLease
 from keepbook.extensions.agents.book.cards import CardType
@@ -83,7 +85,7 @@ def message_to_parts(one: PromptMessage) -> dict[str, Any] | None:
     parts: dict[str, Any] = {"hidden": one.hidden} if one.hidden else {}
     if one.calls:
         parts["calls"] = [{name: getattr(call, name) for name in ToolCall.__slots__} for call in one.calls]
-    return _storable(parts) or None
+    return writable(_storable(parts), DEEPEST - MOST_DEEP + 1) or None
 
 
 def _storable(value: Any) -> Any:
