@@ -108,7 +108,8 @@ def test_its_tool_counts_in_the_ceiling(kb: Keepbook, server: tuple[str, str]) -
 def test_what_it_counts_is_among_the_metrics(kb: Keepbook, server: tuple[str, str]) -> None:
     habits = _habits(kb)
     habits.keep(habits.add("Sing").id)
-    with httpx2.Client(headers={"Authorization": f"Bearer {server[1]}"}) as http:
+    scraper = kb.tokens.create(None, kind="service", scopes=("metrics",)).token
+    with httpx2.Client(headers={"Authorization": f"Bearer {scraper}"}) as http:
         assert "keepbook_habits_days_total 1.0" in http.get(f"{server[0]}/metrics").text
 
 

@@ -291,7 +291,7 @@ def update(
     if after == state and said.valid_from is None and says_the_same(row, text):
         return change.unchanged()
     if _is_typed(origin, said):
-        ask_about_topics(tx, words_of_line(text, after, preset), before=row.content)
+        ask_about_topics(tx, words_of_line(text, after, preset), before=words_of_line(row, state, preset))
     room_for_text(tx, version_text(text))
     written = change.to(replace(after, version=row.version + 1, edited_at=change.at), text)
     return with_cap(origin, said.importance, written)

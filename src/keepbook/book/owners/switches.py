@@ -95,11 +95,11 @@ def embed_for_topics(content: str, never: Sequence[str], sense: Sense) -> None:
     find_topics(content, never, sense)
 
 
-def ask_about_topics(tx: Tx, told: Told, *, before: str | None = None) -> None:
-    """Ask the person who types against a topic of theirs. Where the words `before` were about it, they were asked."""
+def ask_about_topics(tx: Tx, told: Told, *, before: Told | None = None) -> None:
+    """Ask the person who types against a topic of theirs. Where the line `before` was about it, they were asked."""
     topics = touched_topics(tx, told)
     if topics and before is not None:
-        topics = [topic for topic in topics if topic not in touched_topics(tx, Told(before))]
+        topics = [topic for topic in topics if topic not in touched_topics(tx, before)]
     if topics:
         raise Conflict(
             f"you asked never to keep anything about {topics[0]}; to keep this all the same, repeat it with force",

@@ -239,7 +239,7 @@ def test_no_question_reads_all_the_bars(kb: Any) -> None:
     """The plan of each is a look into the key, never a scan: that is what keeps ten million as quick as ten."""
     told = {"symbol": "BTC/USDT"}
     with kb._database.unscoped() as conn:
-        for query in (bars._SYMBOLS, bars._TIMEFRAMES, bars._CLOSES._statement):
+        for query in (bars._SYMBOLS, bars._TIMEFRAMES._statement, bars._CLOSES._statement):
             sql = str(query.compile(dialect=conn.dialect))
             rows = conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", (told["symbol"],) * sql.count("?")).all()
             looks = [row[3] for row in rows if "bars" in row[3]]
