@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from keepbook import KeepbookError
-from keepbook.book.ground import due
+from keepbook.book.ground import due, in_pieces
 from keepbook.book.recall import rebuild
 from keepbook.book.upkeep import importing, transfer
 from keepbook.errors import Conflict
@@ -51,7 +51,7 @@ def test_others_write_between_the_pieces_and_all_is_found(
     def wait(_: object) -> None:
         waits.append(bob.remember(f"Bob's turn came, {len(waits)}", force=True).event)
 
-    monkeypatch.setattr(rebuild.Gaps, "wait", wait)
+    monkeypatch.setattr(in_pieces.Gaps, "wait", wait)
     assert carol.import_(file).memories == 4
     assert len(waits) == 3  # one piece of memories, and one of each chat
     assert exported(carol) == file

@@ -10,13 +10,12 @@ pieces. A reminder says that they are missing; a sweep writes them for who was e
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, insert, literal, or_, select, tuple_
 
 from keepbook.book.ground import due
 from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.in_pieces import Gaps
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
@@ -29,6 +28,9 @@ from keepbook.errors import KeepbookError
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 from keepbook.storage.tables.memory import labels, likeness, memories, terms, versions
+
+if TYPE_CHECKING:
+    from keepbook.book.ground.in_pieces import Gaps
 
 log = get_logger("keepbook")
 
@@ -84,7 +86,7 @@ def rebuild(database: Database, owner: str, progress: Callable[[int], None] | No
     return mended
 
 
-def index_memories(database: Database, owner: str, gaps: Gaps) -> None:
+def index_memories(database: Database, owner: str, gaps: "Gaps") -> None:
     """Write the index of all memories, as an import leaves them without one, in pieces."""
     after: str | None = ""
     while after is not None:
@@ -117,6 +119,8 @@ def _write_all_or_leave(database: Database, *, owner: str) -> None:
 
 def write_all_words(database: Database, owner: str) -> None:
     """Write the words of all that a book says, where there are none yet."""
+    from keepbook.book.ground.in_pieces import Gaps  # as it is rebuilt: most programs never do
+
     gaps = Gaps()
     index_memories(database, owner, gaps)
     with database.read(owner) as tx:
