@@ -24,6 +24,7 @@ from keepbook.models.notebook.brief.title import UNTITLED, chat_title
 from keepbook.models.notebook.decide import decide_steps
 from keepbook.models.notebook.quote import secrets_of_turn
 from keepbook.models.notebook.read import Understood, shared_moves, understand
+from keepbook.models.notebook.reply.asked_kind import is_asked
 from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.view import View
 from keepbook.models.notebook.scene import TurnContext, load_context, with_turn
@@ -180,6 +181,7 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
     """The input of the notebook's reply."""
     loaded, text = taken.loaded, taken.message.text
     asks = any(clause.move.act == "ask" for clause in taken.read.clauses) or "?" in text
+    asks = asks or (not taken.deeds and is_asked(text))
     turns = tuple(hit for hit in loaded.chat_hits if hit.thread_id != loaded.thread.id)
     return View(
         taken.deeds, loaded.hits, turns, loaded.latest, loaded.offered, asks=asks, language=taken.read.language,

@@ -6,7 +6,7 @@ import pytest
 from tests.models.notebook.talking import say
 
 from keepbook import Keepbook
-from keepbook.models.notebook.reply.asked_kind import asked_kind, has_kind
+from keepbook.models.notebook.reply.asked_kind import asked_kind, has_kind, is_asked
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,34 @@ def test_where_nothing_answers_the_nearest_line_is_shown_as_no_more(kb: Keepbook
     told = say(kb, chat, "when is my dentist appointment?")
     assert told.startswith("I have nothing about that. The nearest to it is “my dentist is Dr. Wu”.")
     assert say(kb, chat, "what colour is my car?") == "I have nothing about that."
+
+
+@pytest.mark.parametrize(
+    ("text", "is_question"),
+    [
+        ("when do i turn another year older", True),
+        ("what is my goal this year", True),
+        ("in which weeks am I on call", True),
+        ("how much do i send my aunt", True),
+        ("whats the wifi password", True),
+        ("dónde vivo", True),
+        ("what a sunset there is tonight", False),
+        ("what i mean is I hate it", False),
+        ("when i was six we moved to Leeds", False),
+        ("who knows", False),
+        ("I know who is my friend", False),
+    ],
+)
+def test_a_question_is_known_without_its_mark(text: str, is_question: bool) -> None:
+    assert is_asked(text) == is_question
+
+
+def test_a_question_without_its_mark_is_answered(kb: Keepbook) -> None:
+    alice: Any = kb.book("alice")
+    for line in LINES:
+        alice.remember(line, force=True)
+    alice.reindex()
+    chat = alice.threads.start(preset="general")
+    assert "Dr. Wu" in say(kb, chat, "who is my dentist")
+    assert say(kb, chat, "what colour is my car") == "I have nothing about that."
+    assert not alice.proposals.list()

@@ -6,10 +6,12 @@ ask for no kind that is known here.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 from keepbook.book.text.words import NUMBER_WORDS, STOP_WORDS, content_words, stem, tokens, word_set
 from keepbook.models.notebook.lists.kin import PEOPLE
+from keepbook.models.notebook.lists.matters import QUESTION_WORDS
 from keepbook.patterns import regex
 
 AskedKind = Literal["time", "figure", "count", "person", "place", "name", "number", "whether", "matter"]
@@ -28,6 +30,13 @@ _AMOUNTS = word_set("""
 _ASKS_NAME = word_set("called name named names")
 _ASKS_TIME = word_set("date birthday day")
 _VERBS = word_set("do does did is are am was were have has had can could will would should")
+_ASKING = word_set("""
+    what which who whose whom when where why how whats what's whos who's wheres where's whens when's hows how's
+""")
+_ASKED_OF = word_set("""
+    i we you he she it they my our your his her its their the a an this that these those there
+""")
+"""What stands behind the verb of a question; a name is told by its mark alone."""
 _TIME = regex(
     r"\d|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|tue|wed|thu|thurs|fri|sat|sun)"
@@ -55,6 +64,23 @@ _NO_NAME = STOP_WORDS | word_set("""
 """)
 _CAPITAL = regex(r"\b[A-Z][\w.&'’-]{0,30}")
 _DIGITS = regex(r"\d[\d\s-]{1,30}\d")
+
+
+def is_asked(text: str) -> bool:
+    """Whether a turn without its mark is a question: an asking word, and soon a verb and behind it who is asked about.
+    Of other languages only the asking word is known."""
+    words = tokens(text)
+    if words and stem(words[0]) in QUESTION_WORDS:
+        return True
+    head = words[: 2 * _FIRST_WORDS]
+    begins = next((at for at, word in enumerate(head[:2]) if word in _ASKING), None)
+    if begins is None:
+        return False
+    rest = head[begins + 1 :]
+    has_verb = head[begins].endswith("s")  # "whats the password"; "what the password is" asks nobody
+    if rest and rest[0] in _ASKED_OF:
+        return has_verb
+    return any(verb in _VERBS and subject in _ASKED_OF for verb, subject in pairwise(rest))
 
 
 def asked_kind(question: str) -> AskedKind:

@@ -17,7 +17,7 @@ from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import content_words, fold_text, numbers, stem, tokens, word_set
 from keepbook.models.notebook.lists.kin import PEOPLE, person_spoken_of
 from keepbook.models.notebook.lists.matters import QUESTION_WORDS
-from keepbook.models.notebook.reply.asked_kind import MEASURED, asked_kind, has_kind, measure_words
+from keepbook.models.notebook.reply.asked_kind import MEASURED, asked_kind, has_kind, is_asked, measure_words
 from keepbook.patterns import regex
 
 LEAST_LIKE = 0.43
@@ -109,12 +109,21 @@ def find_answers(
         rank_hits([hit for hit in about if not hit.current]),
     )
     waiting = tuple(one for one in offered if _shares(question, one.content))
-    quoted = tuple(hit for hit in turns if hit.relevance >= CHAT_FLOOR[sense is not None] and hit.role == "user")
+    quoted = tuple(
+        hit
+        for hit in turns
+        if hit.relevance >= CHAT_FLOOR[sense is not None] and hit.role == "user" and not _asks(hit.text)
+    )
     said = () if lines else quoted[:MOST]
     found = LookupResult(lines[:MOST], ended[:MOST], waiting, said, disagreeing=_disagreeing(lines[:MOST]))
     if found.empty:
         return replace(found, nearest=_nearest(question, hits))
     return found
+
+
+def _asks(said: str) -> bool:
+    """Whether a turn only asked: what was asked before answers nothing."""
+    return said.rstrip().endswith(("?", "？")) or is_asked(said)
 
 
 def _nearest(question: str, hits: Sequence[Hit]) -> Hit | None:
