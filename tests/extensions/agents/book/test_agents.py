@@ -16,6 +16,8 @@ from keepbook.extensions.agents.book import agents as engine
 from keepbook.extensions.agents.book import runs
 from keepbook.extensions.agents.book.due_work import RUN, RUN_LOST
 from keepbook.extensions.agents.book.schedule import span_in_words
+from keepbook.extensions.agents.models.adapter import message_to_parts
+from keepbook.models.model import PromptMessage, ToolCall
 from keepbook.presets import load_preset
 
 
@@ -331,6 +333,18 @@ def test_erasing_a_memory_blanks_what_a_session_was_compressed_to(alice: Any, de
 
 
 # --- runs -------------------------------------------------------------------------------------------------
+
+
+def test_a_run_notes_only_what_every_door_writes_again(alice: Any, desk: Any) -> None:
+    run = alice.runs.queue(desk.id, "manual", prompt="What now?")
+    alice.runs.start(run.id, adapter="native", model=None, lease_seconds=60)
+    with pytest.raises(Invalid) as refused:
+        alice.runs.say(run.id, "assistant", "By the way", parts={"n": 2**64})
+    assert refused.value.field == "parts"
+    call = ToolCall("1", "recall", {"n": 2**64, "far": float("inf")})
+    parts = message_to_parts(PromptMessage("assistant", "By the way", "", (call,)))
+    said = alice.runs.say(run.id, "assistant", "By the way", parts=parts)
+    assert said.parts["calls"][0]["arguments"] == {"n": str(2**64), "far": None}
 
 
 def test_what_a_run_left_is_never_changed(alice: Any, desk: Any) -> None:

@@ -77,9 +77,12 @@ def configure(
     answer = {name: value for name, value in told.items() if value is not None}
     if not answer:
         raise Invalid("say what to set: --preset, --zone, --memory, --never or --tier", field="preset")
-    with call.book.transaction() as book:
-        event = book.configure(preset=call.given.preset, zone=call.given.zone).event
-        book.choose(memory=None if memory is None else memory == "on", never=topics, tier=tier)
+    # As in `upgrade`.
+    from keepbook.book.operations import configure_and_choose
+
+    on = None if memory is None else memory == "on"
+    given = call.given
+    event = configure_and_choose(call.book, given.zone, given.preset, memory=on, never=topics, tier=tier).event
     undo = {} if event is None else {"event": event}
     call.answer({"owner": call.book.owner, **answer, **undo}, _config_sheet)
 
