@@ -427,10 +427,8 @@ def open_backend(address: str, busy_seconds: float, *, allow_bypass_login: bool 
 
 
 def upgrade(address: str, extensions: Sequence[Extension] = ()) -> list[str]:
-    """Bring a database to this program's schema with these extensions, as its administrator; answers the steps
-    taken."""
-    if is_postgresql(address):
-        # See open_backend.
+    """Bring a database to this program's schema with these extensions, as its administrator; says the steps taken."""
+    if is_postgresql(address):  # see open_backend
         from keepbook.storage.engines.postgres import upgrade_server
 
         return upgrade_server(address, extensions)
@@ -446,7 +444,6 @@ def distribute(address: str, shards: int) -> "Spread":
     """Spread a PostgreSQL database over the nodes of its Citus cluster, as its administrator."""
     if not is_postgresql(address):
         raise Invalid("a file lies on one machine; only a PostgreSQL book can be distributed", field="db")
-    # See open_backend.
-    from keepbook.storage.engines.postgres import distribute_server
+    from keepbook.storage.engines.postgres import distribute_server  # see open_backend
 
     return distribute_server(address, shards)
