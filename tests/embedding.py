@@ -54,3 +54,20 @@ def meant(kb: Any, owner: str = "alice", embedder: Any = None, *, behind: bool =
     if not behind:
         meaning.nudge = lambda _: None  # type: ignore[method-assign]
     return kb.book(owner)
+
+
+class Watching(StandIn):
+    """An embedder that notes whether somebody waits for it."""
+
+    def __init__(self, kb: Any) -> None:
+        super().__init__()
+        self.held: list[bool] = []
+        self._kb = kb
+
+    def ask(self, text: str) -> Any:
+        self.held.append(self._kb._database.is_writing)
+        return super().ask(text)
+
+    def embed(self, texts: Any, within: float | None = None) -> Any:
+        self.held.append(self._kb._database.is_writing)
+        return super().embed(texts, within)

@@ -3,26 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.embedding import StandIn, meant
+from tests.embedding import Watching, meant
 
 from keepbook import Invalid
 from keepbook.book.owners.choices import MOST_NEVER
 from keepbook.book.texts import TextChange
 
 OWN = [f"affair number{nth}" for nth in range(40)]
-
-
-class Watching(StandIn):
-    """An embedder that notes whether somebody waits for it."""
-
-    def __init__(self, kb: Any) -> None:
-        super().__init__()
-        self.held: list[bool] = []
-        self._kb = kb
-
-    def ask(self, text: str) -> Any:
-        self.held.append(self._kb._database.is_writing)
-        return super().ask(text)
 
 
 def test_there_is_a_limit_and_who_is_past_it_may_take_some_out(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:

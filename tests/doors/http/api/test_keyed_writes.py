@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from tests.embedding import StandIn, meant
+from tests.embedding import Watching, meant
 
 from keepbook.book.ground import idempotency
 from keepbook.book.text.indexes import turn_index
@@ -13,23 +13,6 @@ from keepbook.doors.http.call import Call
 
 KEY = {"Idempotency-Key": "once"}
 TURNS = {"turns": [{"role": "user", "text": f"Turn {nth} about otters"} for nth in range(5)]}
-
-
-class Watching(StandIn):
-    """An embedder that notes whether somebody waits for it."""
-
-    def __init__(self, kb: Any) -> None:
-        super().__init__()
-        self.held: list[bool] = []
-        self._kb = kb
-
-    def ask(self, text: str) -> Any:
-        self.held.append(self._kb._database.is_writing)
-        return super().ask(text)
-
-    def embed(self, texts: Any, within: float | None = None) -> Any:
-        self.held.append(self._kb._database.is_writing)
-        return super().embed(texts, within)
 
 
 def test_words_are_read_and_embedded_while_nobody_waits(
