@@ -42,12 +42,16 @@ class AsyncKeepbook:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self._kb if self._elsewhere else OffLoop(self._kb, self._pool), name)
+        if self._elsewhere:
+            return getattr(self._kb, name)
+        return getattr(OffLoop(self._kb, self._pool), name)
 
     @wraps(Keepbook.book)
     def book(self, owner: str, **given: Any) -> Any:
         book = self._kb.book(owner, **given)
-        return book if self._elsewhere else OffLoop(book, self._pool)
+        if self._elsewhere:
+            return book
+        return OffLoop(book, self._pool)
 
     @wraps(Keepbook.talk)
     def talk(self, chat: Any, **given: Any) -> Any:

@@ -104,7 +104,9 @@ def load_part(reference: str) -> Any:
     """A part by its name: the module, or what in it is meant."""
     place, _, name = reference.partition(":")
     module = import_module(place)
-    return getattr(module, name) if name else module
+    if name:
+        return getattr(module, name)
+    return module
 
 
 def face_name(kind: type, among: Iterable[Extension]) -> str:
@@ -196,7 +198,10 @@ def _find(wanted: str) -> Extension | None:
         return shipped()[wanted]
     if wanted in SHIPPED:  # this installation came without it: there is nothing to turn on
         return None
-    made = _by_place(wanted) if ":" in wanted else _by_entry_point(wanted)
+    if ":" in wanted:
+        made = _by_place(wanted)
+    else:
+        made = _by_entry_point(wanted)
     if not isinstance(made, Extension):
         raise Invalid(f"extension {wanted!r} is a {type(made).__name__}, not an Extension", field="extensions")
     if not NAME.fullmatch(made.name):

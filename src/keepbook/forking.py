@@ -43,7 +43,12 @@ class LivingSet(Generic[Held]):
         self._refs.clear()
 
     def living(self) -> list[Held]:
-        return [one for each in list(self._refs.values()) if (one := each()) is not None]
+        found = []
+        for each in list(self._refs.values()):
+            one = each()
+            if one is not None:
+                found.append(one)
+        return found
 
 
 _HOLDERS = LivingSet[Any]()

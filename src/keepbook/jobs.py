@@ -71,7 +71,10 @@ class SweepResult:
         self.done[kind] = self.done.get(kind, 0) + times
 
     def failed_at(self, item: Due, error: Exception) -> None:
-        code = error.code if isinstance(error, KeepbookError) else type(error).__name__
+        if isinstance(error, KeepbookError):
+            code = error.code
+        else:
+            code = type(error).__name__
         log.warning("sweep %s %s: %s", item.work, item.id, code)
         self.failed.append(f"{item.work} {item.id}: {code}")
 
@@ -179,7 +182,8 @@ def queue_errands(
         except Exception as error:  # noqa: BLE001  see sweep()
             swept.failed_at(item, error)
         else:
-            queued += [] if id is None else [Errand(item.work, book, id, part.perform)]
+            if id is not None:
+                queued += [Errand(item.work, book, id, part.perform)]
     return queued
 
 
@@ -194,7 +198,10 @@ async def perform_errands(
             try:
                 ended = await perform(each)
             except Exception as error:  # noqa: BLE001  see sweep()
-                ended = error.code if isinstance(error, KeepbookError) else type(error).__name__
+                if isinstance(error, KeepbookError):
+                    ended = error.code
+                else:
+                    ended = type(error).__name__
         if ended == "succeeded":
             swept.did(each.kind)
         else:
@@ -208,7 +215,10 @@ def _embed(database: Database, open_book: Callable[[str], Book], swept: SweepRes
     """What programs left that wrote and ended, or a crash. Nobody keeps a list of it: asking an owner costs little."""
     with database.unscoped() as conn:
         everyone = owners.everyone(conn)
-    begin = random.randrange(len(everyone)) if len(everyone) > LOOKED_AFTER else 0
+    if len(everyone) > LOOKED_AFTER:
+        begin = random.randrange(len(everyone))
+    else:
+        begin = 0
     room = EMBEDDED
     for owner in (everyone[begin:] + everyone[:begin])[:LOOKED_AFTER]:
         meaning = open_book(owner).meaning
@@ -319,7 +329,9 @@ async def stay_known(servers: Servers, stopping: asyncio.Event) -> None:
 
 def shown_failure(error: Exception) -> str:
     """A failure of work that nobody waits for, in a line of a log."""
-    return f"{error.code}: {error.message}" if isinstance(error, KeepbookError) else type(error).__name__
+    if isinstance(error, KeepbookError):
+        return f"{error.code}: {error.message}"
+    return type(error).__name__
 
 
 async def pause(seconds: float, stopping: asyncio.Event) -> None:

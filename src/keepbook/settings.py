@@ -192,7 +192,10 @@ class Settings:
                 raise Invalid(f"setting {name!r}: there is none of that name{_suggestion(name)}", field=name)
         for name, (one, kind) in known_settings().items():
             try:
-                value = _read_as(kind, given[name], one) if name in given else default_of(name)
+                if name in given:
+                    value = _read_as(kind, given[name], one)
+                else:
+                    value = default_of(name)
             except _Unfit as error:
                 raise Invalid(f"setting {name!r}: expected {error}", field=name) from None
             object.__setattr__(self, name, value)
@@ -256,7 +259,10 @@ def write_config(changes: Mapping[str, str | None]) -> None:
     path = config_path().resolve()
     before = _read(path)
     wanted = {name: value for name, value in (before | dict(changes)).items() if value is not None}
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    if path.exists():
+        lines = path.read_text(encoding="utf-8").splitlines()
+    else:
+        lines = []
     head = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
     kept = [line for line in lines[:head] if not ("=" in line and line.split("=", 1)[0].strip() in changes)]
     # JSON writes a string as TOML does.
@@ -294,12 +300,16 @@ def _write_private(path: Path, text: str) -> None:
 
 def _suggestion(name: str) -> str:
     close = nearest_name(name, known_settings())
-    return f"; did you mean {close!r}?" if close else ""
+    if close:
+        return f"; did you mean {close!r}?"
+    return ""
 
 
 def default_of(name: str) -> Any:
     one, _ = known_settings()[name]
-    return one.default if one.default_factory is MISSING else one.default_factory()
+    if one.default_factory is MISSING:
+        return one.default
+    return one.default_factory()
 
 
 def _read_as(kind: Any, given: Any, one: "Field[Any]") -> Any:
@@ -314,7 +324,9 @@ def _read_as(kind: Any, given: Any, one: "Field[Any]") -> Any:
         return given
     if kind in (int, float):
         return _number(kind, given, one.metadata["bounds"])
-    return given if isinstance(given, kind) else _READ[kind](given)
+    if isinstance(given, kind):
+        return given
+    return _READ[kind](given)
 
 
 _BOUNDS = {"above": (gt, "above"), "least": (ge, "at least"), "most": (le, "at most")}
@@ -353,7 +365,10 @@ def _several(given: Any) -> Several:
     if isinstance(given, str) and not given.lstrip().startswith("["):
         return Several(filter(None, map(str.strip, given.split(","))))
     try:
-        told = json.loads(given) if isinstance(given, str) else given
+        if isinstance(given, str):
+            told = json.loads(given)
+        else:
+            told = given
     except ValueError:
         told = None
     if not isinstance(told, list | tuple) or not all(isinstance(each, str) for each in told):
@@ -399,7 +414,9 @@ def _with_usual_keys(settings: Settings) -> Settings:
         alone = getattr(settings, f"{provider}_key") is None and getattr(settings, f"{provider}_base_url") is None
         if key and alone:
             usual[f"{provider}_key"] = SecretSetting(key)
-    return settings.but(**usual) if usual else settings
+    if usual:
+        return settings.but(**usual)
+    return settings
 
 
 def _read(path: Path) -> dict[str, Any]:

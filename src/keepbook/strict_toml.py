@@ -85,7 +85,9 @@ def _fit(shape: Any, given: Any, at: TomlKey) -> _Fitted:
         return _table(shape, given, at) if isinstance(given, dict) else _mistyped_value(at, "a table")
     if origin is Annotated:
         value, found = _fit(inner[0], given, at)
-        return (value, []) if not found and inner[1].fits(value) else _mistyped_value(at, inner[1].words)
+        if not found and inner[1].fits(value):
+            return value, []
+        return _mistyped_value(at, inner[1].words)
     if origin in (Union, UnionType):
         tried = [_fit(kind, given, at) for kind in inner if kind is not NoneType]
         return next((one for one in tried if not one[1]), tried[0])
@@ -103,7 +105,9 @@ def _fit(shape: Any, given: Any, at: TomlKey) -> _Fitted:
         )
     if shape is float and type(given) is int:
         return float(given), []
-    return (given, []) if type(given) is shape else _mistyped_value(at, _BELONGS[shape])
+    if type(given) is shape:
+        return given, []
+    return _mistyped_value(at, _BELONGS[shape])
 
 
 def _mistyped_value(at: TomlKey, belongs: str) -> _Fitted:
@@ -115,7 +119,9 @@ def _fit_items(
 ) -> _Fitted:
     held = {name: _fit(shape, item, (*at, name)) for name, item in items}
     found = [wrong for _, wrongs in held.values() for wrong in wrongs]
-    return (None, found) if found else (make({name: value for name, (value, _) in held.items()}), [])
+    if found:
+        return None, found
+    return make({name: value for name, (value, _) in held.items()}), []
 
 
 def _table(shape: Any, given: dict[str, Any], at: TomlKey) -> _Fitted:
@@ -131,7 +137,9 @@ def _table(shape: Any, given: dict[str, Any], at: TomlKey) -> _Fitted:
             found += wrongs
         elif required:
             found.append(Wrong("missing", (*at, key), "this key, which is missing"))
-    return (None, found) if found else (shape(**values), [])
+    if found:
+        return None, found
+    return shape(**values), []
 
 
 @cache

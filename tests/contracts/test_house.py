@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tokenize
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ HOUSE = tomllib.loads((Path(__file__).parent / "house.toml").read_text(encoding=
 
 LONGEST_MODULE = 450
 LONGEST_FUNCTION = 60
+MOST_CONDITIONALS = 12
 VAGUE_WORDS = {"base", "common", "helper", "helpers", "manager", "misc", "service", "util", "utils", "v2"}
 
 # Written so that this file does not hold what it looks for.
@@ -187,6 +189,71 @@ def test_the_check_of_complex_functions_sees_them() -> None:
     source = f"def f(way):  # noqa: C901, PLR0912\n{ways}    return 0\n\n\ndef g(way):\n    return way\n"
     place = str(SOURCE / "models" / "offline" / "new.py")
     assert {name for _, name in _too_many_ways("--stdin-filename", place, "-", text=source)} == {"f"}
+
+
+def test_a_statement_holds_one_thought() -> None:
+    """One conditional expression at most, none inside another; comprehensions of two clauses; no walrus in either."""
+    found = {f"{_name(path)}:{name}" for path in MODULES for name in _dense_functions(path.read_text(encoding="utf-8"))}
+    allowed = HOUSE["dense_functions"]
+    assert not found - allowed.keys(), "give a part a name, or write an `if` or a loop"
+    assert not allowed.keys() - found, "no longer dense: take it out of house.toml"
+    assert all(allowed.values()), "each exception gives its reason"
+
+
+def _dense_functions(source: str) -> Iterator[str]:
+    """The functions in which a statement holds more; the class, or nothing, where it stands in none."""
+    inside = [(tree(source), "")]
+    while inside:
+        node, name = inside.pop()
+        parts = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name = node.name
+        if isinstance(node, ast.stmt) and _is_dense([part for part in parts if not isinstance(part, STEPS)]):
+            yield name
+        inside += [(part, name) for part in parts if isinstance(part, STEPS)]
+
+
+STEPS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+FOLDED = (ast.IfExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _is_dense(parts: Iterable[ast.AST]) -> bool:
+    folded = [node for part in parts for node in ast.walk(part) if isinstance(node, FOLDED)]
+    if sum(isinstance(node, ast.IfExp) for node in folded) > 1:
+        return True
+    for node in folded:
+        clauses = getattr(node, "generators", ())
+        if sum(1 + len(clause.ifs) for clause in clauses) > 2:
+            return True
+        if any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node)):
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_dense"),
+    [
+        ("x = a if b else c", False),
+        ("x = a if b else c if d else e", True),
+        ("x = f(a if b else c, d if e else g)", True),
+        ("x = [a for a in b if a]", False),
+        ("x = [a for b in c for a in b if a]", True),
+        ("x = [a for b in c if (a := b.a)]", True),
+        ("if a := b:\n    x = c if a else d", False),
+    ],
+)
+def test_the_check_of_dense_statements_sees_them(statement: str, is_dense: bool) -> None:
+    assert bool(list(_dense_functions(statement))) == is_dense
+
+
+def test_conditional_expressions_are_few() -> None:
+    """In a thousand lines that are not empty."""
+    found, lines = Counter[str](), 0
+    for path in MODULES:
+        source = path.read_text(encoding="utf-8")
+        lines += sum(not line.isspace() for line in source.splitlines(keepends=True))
+        found[_name(path)] = sum(isinstance(node, ast.IfExp) for node in ast.walk(tree(source)))
+    assert found.total() * 1000 <= MOST_CONDITIONALS * lines, found.most_common(10)
 
 
 def test_only_storage_asks_which_engine_it_is() -> None:

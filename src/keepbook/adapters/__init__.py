@@ -8,5 +8,8 @@ a ledger entry for every write, and undo. A framework that is not installed is n
 def missing_framework(framework: str, extra: str | None = None, *, package: str | None = None) -> ImportError:
     """The error for a framework that cannot be imported. It names the extra that installs it, or the package if its
     pins and ours are for each program to settle."""
-    wanted = f"'keepbook[{extra}]'" if package is None else package
+    if package is None:
+        wanted = f"'keepbook[{extra}]'"
+    else:
+        wanted = package
     return ImportError(f"this adapter needs {framework}; install it with: pip install {wanted}")

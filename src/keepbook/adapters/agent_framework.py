@@ -47,7 +47,10 @@ class KeepbookProvider(ContextProvider):
         context.extend_tools(self.source_id, [_to_function_tool(tools, tool) for tool in tools])
 
     async def after_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
-        answered = context.response.messages if context.response is not None else []
+        if context.response is not None:
+            answered = context.response.messages
+        else:
+            answered = []
         turns = [
             NewTurn(str(message.role), message.text)
             for message in [*context.input_messages, *answered]

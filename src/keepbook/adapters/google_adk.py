@@ -39,7 +39,11 @@ class KeepbookMemoryService(BaseMemoryService):
         self._close = close
 
     async def add_session_to_memory(self, session: Any) -> None:
-        said = [turn for event in session.events if (turn := _turn(event)) is not None]
+        said = []
+        for event in session.events:
+            turn = _turn(event)
+            if turn is not None:
+                said.append(turn)
         await asyncio.to_thread(self._record, session.user_id, session.app_name, session.id, said)
 
     async def add_events_to_memory(
@@ -51,7 +55,11 @@ class KeepbookMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        said = [turn for event in events if (turn := _turn(event)) is not None]
+        said = []
+        for event in events:
+            turn = _turn(event)
+            if turn is not None:
+                said.append(turn)
         await asyncio.to_thread(self._record, user_id, app_name, session_id or "events", said, whole=False)
 
     async def add_memory(
@@ -77,7 +85,10 @@ class KeepbookMemoryService(BaseMemoryService):
     def _record(self, user: str, app: str, session: str, said: list[tuple[str, str, str]], whole: bool = True) -> None:
         """What is new of a session; of a whole one everything up to the last turn we have is known."""
         chat = self._book(user).thread(f"{app}:{session}")
-        known = chat.thread.turns if whole else 0
+        if whole:
+            known = chat.thread.turns
+        else:
+            known = 0
         chat.add_all([NewTurn(role, text, at) for role, text, at in said[known:]])
         if self._close:
             chat.close()

@@ -32,7 +32,10 @@ def memory_tools(
     """A preset's tools over the book of whoever a run is for. Without a preset, and with an owner that only a run
     knows, they are those of `general`. `session` is noted with what is saved in it."""
     named = preset or (None if isinstance(owner, str) else "general")
-    defined = kb.tools(named, owner=owner if isinstance(owner, str) else "nobody")
+    if isinstance(owner, str):
+        defined = kb.tools(named, owner=owner)
+    else:
+        defined = kb.tools(named, owner="nobody")
     return [_to_langchain_tool(kb, tool, named, owner, session) for tool in defined]
 
 
@@ -45,7 +48,9 @@ def _to_langchain_tool(
     kb: Keepbook, tool: Tool, preset: str | None, owner: ConfiguredText, session: ConfiguredText | None
 ) -> BaseTool:
     def call(config: RunnableConfig, **arguments: Any) -> tuple[str, dict[str, Any]]:
-        thread = None if session is None else _chosen(session, config)
+        thread = None
+        if session is not None:
+            thread = _chosen(session, config)
         answer = kb.tools(preset, owner=_chosen(owner, config), thread_id=thread).call(tool.name, arguments)
         if answer.error:
             raise ToolException(answer.text)
@@ -63,4 +68,6 @@ def _to_langchain_tool(
 
 
 def _chosen(chosen: ConfiguredText, config: RunnableConfig) -> str:
-    return chosen if isinstance(chosen, str) else chosen(config)
+    if isinstance(chosen, str):
+        return chosen
+    return chosen(config)

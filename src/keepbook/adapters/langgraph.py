@@ -91,7 +91,9 @@ class KeepbookStore(BaseStore):
         self._owner = owner
         self._owner_at = owner_at
         self._category = category
-        self._fields = None if fields is None else list(fields)
+        self._fields = None
+        if fields is not None:
+            self._fields = list(fields)
         self.ttl_config = ttl
 
     # The store's contract
@@ -116,7 +118,11 @@ class KeepbookStore(BaseStore):
                     raise Invalid(f"a store cannot do {type(op).__name__}", field="ops")
         for owner, wanted in puts.items():
             book = self._book(owner)
-            changes = [change for put in wanted.values() if (change := self._change(book, put)) is not None]
+            changes = []
+            for put in wanted.values():
+                change = self._change(book, put)
+                if change is not None:
+                    changes.append(change)
             if changes:
                 book.texts.write(changes)
         return results
@@ -237,7 +243,9 @@ class KeepbookStore(BaseStore):
 
 def _newest(book: Book, scope: str, key: str) -> Memory | None:
     found = book.texts.list(scope, name=key)
-    return found[-1] if found else None
+    if found:
+        return found[-1]
+    return None
 
 
 # Values
@@ -255,7 +263,9 @@ def _as_json_value(value: Mapping[str, Any]) -> dict[str, Any]:
 def _dump_item(kept: Mapping[str, Any]) -> str:
     text = json.dumps(kept, ensure_ascii=False)
     # Readable and searchable where the book can hold it, else escaped.
-    return json.dumps(kept) if _UNKEEPABLE.search(text) else text
+    if _UNKEEPABLE.search(text):
+        return json.dumps(kept)
+    return text
 
 
 def _item_of(memory: Memory) -> dict[str, Any]:
@@ -283,7 +293,9 @@ def _text_of(value: Mapping[str, Any], index: Sequence[str] | bool | None) -> st
     """What a value says, in words: by its indexed fields where they are named."""
     if isinstance(index, list) and (texts := _texts(value, index)):
         return " ".join(texts)
-    return _value_at(value, path) if (path := _text_path(value)) else json.dumps(value, ensure_ascii=False)
+    if path := _text_path(value):
+        return _value_at(value, path)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _texts(value: Mapping[str, Any], index: Sequence[str]) -> list[str]:
@@ -292,7 +304,9 @@ def _texts(value: Mapping[str, Any], index: Sequence[str]) -> list[str]:
 
 def _ttl(memory: Memory) -> float | None:
     found = _item_of(memory).get("ttl")
-    return found if isinstance(found, int | float) else None
+    if isinstance(found, int | float):
+        return found
+    return None
 
 
 def _is_expired(memory: Memory, book: Book) -> bool:
@@ -363,5 +377,8 @@ def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
     path = condition.path
     if len(path) > len(namespace):
         return False
-    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    if condition.match_type == "prefix":
+        part = namespace[: len(path)]
+    else:
+        part = namespace[len(namespace) - len(path) :]
     return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))

@@ -67,9 +67,10 @@ class KeepbookMemory(BaseMemory):
     def set(self, messages: list[ChatMessage]) -> None:
         """Record the messages of the program that are new; nothing that was said is removed."""
         known = [(message.role, message.content) for message in self._said]
-        new = (
-            messages[len(known) :] if [(one.role, one.content) for one in messages[: len(known)]] == known else messages
-        )
+        if [(one.role, one.content) for one in messages[: len(known)]] == known:
+            new = messages[len(known) :]
+        else:
+            new = messages
         self._said = messages[: len(messages) - len(new)]
         for message in new:
             self.put(message)

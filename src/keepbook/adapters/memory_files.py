@@ -103,7 +103,10 @@ class Files:
     def _str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
         path, memory = self._existing(path)
         text = memory.body or ""
-        places = list(_occurrences(old_str, text)) if old_str else []
+        if old_str:
+            places = list(_occurrences(old_str, text))
+        else:
+            places = []
         if not places:
             raise Refused(f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.")
         if len(places) > 1:
@@ -160,7 +163,9 @@ class Files:
 
     def _file(self, path: str) -> Memory | None:
         found = self._texts.list(self._scope, name=path)
-        return found[-1] if found else None
+        if found:
+            return found[-1]
+        return None
 
     def _below(self, path: str) -> Sequence[Memory]:
         return self._texts.list(self._scope, prefix=f"{path}/")
@@ -202,13 +207,17 @@ class Files:
                 "shorten it, or put a part into another file"
             )
         first = next((line for line in text.splitlines() if line.strip()), "(empty)")
+        if known is None:
+            version = NONE_THERE
+        else:
+            version = known.version
         return TextChange(
             scope=self._scope,
             name=path,
             line=f"{path}: {first}",
             body=text,
             id=None if known is None else known.id,
-            version=NONE_THERE if known is None else known.version,
+            version=version,
         )
 
     def _removal(self, memory: Memory) -> TextChange:
@@ -244,7 +253,9 @@ def clean_path(path: str) -> str:
 
 
 def _check_arguments(command: object) -> tuple[str, dict[str, Any]]:
-    name = command.get("command") if isinstance(command, Mapping) else None
+    name = None
+    if isinstance(command, Mapping):
+        name = command.get("command")
     if not isinstance(command, Mapping) or not isinstance(name, str) or name not in _ARGUMENTS:
         raise Refused(f"Error: Unknown command: {name}. The commands are {', '.join(_ARGUMENTS)}")
     given: dict[str, Any] = {}
@@ -273,7 +284,9 @@ def _occurrences(part: str, text: str) -> Iterator[int]:
 def _lines(text: str) -> list[str]:
     """The lines of a file; the end of the last one begins no other."""
     lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
+    if lines[-1] == "":
+        return lines[:-1]
+    return lines
 
 
 def _number_lines(lines: Sequence[str], start: int, end: int) -> list[str]:
@@ -316,4 +329,6 @@ def _directory(path: str, sizes: Mapping[str, int]) -> str:
 def _told_size(size: int) -> str:
     if size < 1024:
         return f"{size}B"
-    return f"{size / 1024:.1f}K" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f}M"
+    if size < 1024 * 1024:
+        return f"{size / 1024:.1f}K"
+    return f"{size / 1024 / 1024:.1f}M"

@@ -63,7 +63,9 @@ class KeepbookSession:
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         items = await asyncio.to_thread(lambda: [item for _, item in self._present().standing()])
-        return items if limit is None else items[max(0, len(items) - max(0, limit)) :]
+        if limit is None:
+            return items
+        return items[max(0, len(items) - max(0, limit)) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         if items:
@@ -182,14 +184,19 @@ class _Present(NamedTuple):
 
 
 def _note(message: Message) -> dict[str, Any]:
-    return message.parts if isinstance(message.parts, dict) else {}
+    if isinstance(message.parts, dict):
+        return message.parts
+    return {}
 
 
 def _text(content: Any) -> str:
     """What a message says: a text, or the texts among its parts."""
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
+    if isinstance(content, list):
+        parts = content
+    else:
+        parts = []
     texts = (part.get("text") or part.get("refusal") for part in parts if isinstance(part, Mapping))
     return "\n".join(text for text in texts if isinstance(text, str))
 

@@ -84,8 +84,12 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
         return ToolReturn(answer.text, metadata={"memory_event": answer.memory_event, "data": answer.data})
 
     def _tools(self, ctx: RunContext[AgentDepsT]) -> ToolSet:
-        session = None if self._session is None else _chosen(self._session, ctx)
-        agent = None if self._agent is None else _chosen(self._agent, ctx)
+        session = None
+        if self._session is not None:
+            session = _chosen(self._session, ctx)
+        agent = None
+        if self._agent is not None:
+            agent = _chosen(self._agent, ctx)
         return self._kb.tools(self._preset, owner=_chosen(self._owner, ctx), thread_id=session, agent=agent)
 
 
@@ -108,4 +112,6 @@ def memory_block(
 
 
 def _chosen(chosen: ContextText[AgentDepsT], ctx: RunContext[AgentDepsT]) -> str:
-    return chosen if isinstance(chosen, str) else chosen(ctx)
+    if isinstance(chosen, str):
+        return chosen
+    return chosen(ctx)

@@ -78,11 +78,9 @@ def _chat(turns: int) -> list[Cost]:
     extract(reading_of(texts[:2]))  # loads the reader
     closing = _seconds(lambda: extract(reading_of(texts)))
     grown = Cost("megabytes that reading adds to the embedder", megabytes_held() - before, MOST_MEGABYTES)
-    return (
-        [grown]
-        if embedder is None
-        else [grown, Cost(f"closing {turns} turns / embedding them", closing / embedding, MOST_TIMES)]
-    )
+    if embedder is None:
+        return [grown]
+    return [grown, Cost(f"closing {turns} turns / embedding them", closing / embedding, MOST_TIMES)]
 
 
 def _growth(name: str, piece: str, characters: int) -> Cost:

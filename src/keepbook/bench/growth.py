@@ -60,7 +60,10 @@ def write_books(path: Path, sizes: Sequence[int]) -> None:
 
 
 def _write_one(book: Book, chance: random.Random) -> None:
-    writer = book.acting(actor="agent") if chance.random() < BY_AGENT else book
+    if chance.random() < BY_AGENT:
+        writer = book.acting(actor="agent")
+    else:
+        writer = book
     ended = chance.random() < ENDED
     now = datetime.now(UTC)
     writer.remember(
@@ -171,7 +174,10 @@ def main(
             points.append(point)
             slope = with_slopes(points)[-1].slope
             if not json:
-                told = "" if slope is None else f"{slope:6.2f}"
+                if slope is None:
+                    told = ""
+                else:
+                    told = f"{slope:6.2f}"
                 print(f"{point.engine:10}  {point.work:18}  {point.size:9,}  {point.ms:10.3f} ms  {told}", flush=True)
     except KeepbookError as error:
         print(f"left out: {error}", file=sys.stderr)

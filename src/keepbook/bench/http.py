@@ -68,7 +68,10 @@ def main(as_json: bool = False, rounds: int = ROUNDS) -> bool:
     for found in measure(rounds):
         figures.append(found)
         if not as_json:
-            cpu = "" if found.cpu is None else f"  CPU of {found.cpu:5.2f} empty routes"
+            if found.cpu is None:
+                cpu = ""
+            else:
+                cpu = f"  CPU of {found.cpu:5.2f} empty routes"
             rate = f"{found.per_second:7.0f} /s  {found.ratio:5.2f} of the empty route's {found.empty_per_second:4.0f}"
             print(f"{rate}{cpu}  {found.name}", flush=True)
     if as_json:
@@ -239,7 +242,10 @@ def _server(command: list[str], embedder: str = "none") -> Iterator[RunningServe
         line = server.stdout.readline().strip()
         if not line:
             raise NotAllowed("the server did not start; is keepbook[serve] installed?", code="missing_extra")
-        address = urlsplit(json.loads(line)["address"] if line.startswith("{") else line)
+        if line.startswith("{"):
+            address = urlsplit(json.loads(line)["address"])
+        else:
+            address = urlsplit(line)
         connection = HTTPConnection(address.hostname or "", address.port, timeout=60)
         yield RunningServer(connection, server.pid)
         connection.close()
@@ -276,7 +282,9 @@ def _in_empty_routes(*marks: list[float]) -> float | None:
 
 
 def _ask(connection: HTTPConnection, method: str, path: str, body: Any, headers: dict[str, str]) -> None:
-    sent = None if body is None else json.dumps(body)
+    sent = None
+    if body is not None:
+        sent = json.dumps(body)
     connection.request(method, path, sent, headers | ({"Content-Type": "application/json"} if sent else {}))
     answered = connection.getresponse()
     answered.read()

@@ -223,7 +223,9 @@ def growth(few: Book, many: Book, crowd: int, rounds: int, engine: str) -> Itera
 
 
 def _reading(book: Book, name: str) -> Callable[[], object]:
-    return book.block if name == "block" else lambda: book.list(limit=50)
+    if name == "block":
+        return book.block
+    return lambda: book.list(limit=50)
 
 
 def growth_on_sqlite(folder: Path, crowd: int, rounds: int) -> Iterator[MemoryRatio]:
@@ -292,7 +294,10 @@ def a_server(given: str | None, folder: Path) -> Iterator[str | None]:
 
 
 def measure(owners: int, postgres: str | None, quick: bool) -> Iterator[MemoryRatio]:
-    rounds = 60 if quick else 400
+    if quick:
+        rounds = 60
+    else:
+        rounds = 400
     with tempfile.TemporaryDirectory(prefix="keepbook-bench-") as name:
         folder = Path(name)
         yield block_beside_bare(folder, rounds)

@@ -72,7 +72,10 @@ def record_decisions(book: Book, count: int, left_open: int) -> None:
                 look = {"conviction_score": conviction - 5, "notes": "Volume faded.", "suggested_action": "HOLD"}
                 book.decisions.record_second_look(run, look, made_at=made)
             if number < count - left_open:
-                book.decisions.exit(run, 112.0 if draw.random() < conviction / 100 else 93.0)
+                if draw.random() < conviction / 100:
+                    book.decisions.exit(run, 112.0)
+                else:
+                    book.decisions.exit(run, 93.0)
 
 
 # Asking

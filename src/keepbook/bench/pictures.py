@@ -72,7 +72,9 @@ def _draw_lines(lines: Sequence[PlotLine], place: Callable[[float, float], tuple
 
 
 def _power_label(power: int) -> str:
-    return f"{10**power:,}" if power >= 0 else f"{10.0**power:g}"
+    if power >= 0:
+        return f"{10**power:,}"
+    return f"{10.0**power:g}"
 
 
 def _span(values: Sequence[float]) -> tuple[int, int]:

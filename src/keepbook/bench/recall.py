@@ -50,7 +50,10 @@ class Remembering:
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> Any:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        self._known.update(zip(new, self._embedder.embed(new), strict=True) if new else ())
+        if new:
+            self._known.update(zip(new, self._embedder.embed(new), strict=True))
+        else:
+            self._known.update(())
         return [self._known[text] for text in texts]
 
     def ask(self, text: str) -> Any:
@@ -67,7 +70,9 @@ def store_conversation(book: Book, told: EvaluationConversation) -> None:
 
 
 def role_of(turn: SpokenTurn) -> str:
-    return "assistant" if turn.speaker.lower() in MACHINES else "user"
+    if turn.speaker.lower() in MACHINES:
+        return "assistant"
+    return "user"
 
 
 def of_product(book: Book) -> Finder:
@@ -86,7 +91,9 @@ def of_fts5(told: EvaluationConversation, most: int = DEPTHS[-1]) -> Finder:
     def find(question: str) -> list[TurnKey]:
         words = " OR ".join(f'"{word}"' for word in tokens(question))
         query = "SELECT session, nth FROM said WHERE said MATCH ? ORDER BY bm25(said) LIMIT ?"
-        return [(session, nth) for session, nth in base.execute(query, (words, most))] if words else []
+        if words:
+            return [(session, nth) for session, nth in base.execute(query, (words, most))]
+        return []
 
     return find
 
@@ -146,7 +153,10 @@ def _means(found: Sequence[QuestionScore]) -> dict[str, Any]:
 def measure(path: str, embedder: str = "auto", joined: int = 0) -> dict[str, Any]:
     """The figures of words and hybrid, and of the baselines, each for both halves."""
     told = conversations(path, joined)
-    model = Remembering(chosen) if (chosen := choose_embedder(embedder)) else None
+    if chosen := choose_embedder(embedder):
+        model = Remembering(chosen)
+    else:
+        model = None
     ways = ["words", "fts5", *(["hybrid", "dense"] if model else [])]
     found: dict[str, tuple[list[QuestionScore], list[QuestionScore]]] = {way: ([], []) for way in ways}
     with tempfile.TemporaryDirectory() as folder:
@@ -179,7 +189,10 @@ def score_table(figures: Mapping[str, Any]) -> Iterator[str]:
     for name, halves in {**ways, **figures["baselines"]}.items():
         for half, means in halves.items():
             for kind, one in {"": means, **means["by_category"]}.items():
-                label = f"  {kind}" if kind else name
+                if kind:
+                    label = f"  {kind}"
+                else:
+                    label = name
                 yield (
                     f"{label:16}{half:8}{one['recall@5']:7.3f}{one['recall@10']:7.3f}{one['recall@20']:7.3f}"
                     f"{one['hit@10']:8.3f}{one['ndcg@10']:9.3f}{one['n']:6}"

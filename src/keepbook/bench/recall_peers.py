@@ -86,7 +86,10 @@ def _langgraph_memory(filled: PeerData) -> Iterator[Ask]:
 @contextmanager
 def _langgraph_sqlite(filled: PeerData) -> Iterator[Ask]:
     """The same on disk. Its vectors need a sqlite3 that loads extensions; where this Python's does not, pysqlite3."""
-    library = sqlite3 if hasattr(sqlite3.Connection, "enable_load_extension") else _import_peer("pysqlite3")
+    if hasattr(sqlite3.Connection, "enable_load_extension"):
+        library = sqlite3
+    else:
+        library = _import_peer("pysqlite3")
     place = str(filled.folder / "store.db")
     # It reads `text_fields`, whatever its documents say of `fields`.
     index = {"dims": filled.rows.shape[1], "embed": _lists(filled.embedder), "text_fields": ["text"]}

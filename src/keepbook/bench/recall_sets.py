@@ -113,14 +113,20 @@ def parse_moment(text: str | None) -> datetime | None:
 
 def _of_writers(asked: Sequence[Mapping[str, Any]], folder: Path, joined: int) -> list[EvaluationConversation]:
     found = []
-    by = "half" if joined else "writer"
+    if joined:
+        by = "half"
+    else:
+        by = "writer"
     for book in dict.fromkeys(question[by] for question in asked):
         about = [question for question in asked if question[by] == book]
         chats: dict[str, list[tuple[str, str]]] = {}
         for writer in dict.fromkeys(question["writer"] for question in about):
             lines = (folder / "chats" / f"{writer}.jsonl").read_text(encoding="utf-8").splitlines()
             chats |= {chat["id"]: _turns(chat) for chat in map(json_module.loads, lines)}
-        sessions, place = _letters(chats, joined) if joined else _as_written(chats)
+        if joined:
+            sessions, place = _letters(chats, joined)
+        else:
+            sessions, place = _as_written(chats)
         questions = [
             EvaluationQuestion(one["question"], one["kind"], frozenset({place[one["chat"], one["turn"]]}))
             for one in about

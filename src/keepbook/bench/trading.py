@@ -89,8 +89,12 @@ def measure(bars: int, trades: int) -> SizeMeasurement:
             )
             ms, cpu_ms, rows = _time_exposure(trading)
         size = sum(path.stat().st_size for path in Path(folder).glob("bench.db*")) / 1e6
+    if sold:
+        trades_per_second = sold / took
+    else:
+        trades_per_second = 0.0
     return SizeMeasurement(
-        taken, taken / seconds, grown, sold, sold / took if sold else 0.0, swollen, size, ms, cpu_ms, rows
+        taken, taken / seconds, grown, sold, trades_per_second, swollen, size, ms, cpu_ms, rows
     )  # fmt: skip
 
 

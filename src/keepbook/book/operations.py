@@ -187,7 +187,9 @@ class BookOperations(Writing):
         with beside_memory(self).writing(preset) as (tx, chosen):
             now = ledger.present(tx)
             wanted = switches.is_memory_on(tx) and not is_incognito(tx, session)
-            return injections.inject(tx, chosen, now, session, scope=scope) if wanted else ""
+            if wanted:
+                return injections.inject(tx, chosen, now, session, scope=scope)
+            return ""
 
     def replay(self, session: str) -> str:
         """The block of a session rendered again from the ledger, as of the entry it knew: the bytes it was given."""
@@ -326,7 +328,9 @@ class BookOperations(Writing):
 
     def reindex(self, progress: Callable[[int], None] | None = None) -> int:
         """Embed now what waits for the embedder in force; it goes on where it was stopped. Returns how many."""
-        return 0 if self.meaning is None else self.meaning.fill(self.owner, progress)
+        if self.meaning is None:
+            return 0
+        return self.meaning.fill(self.owner, progress)
 
     def recall_chats(
         self,

@@ -86,7 +86,9 @@ class Texts:
 
     def _write(self, change: TextChange) -> Sequence[Written]:
         known = self._known(change)
-        newest = known[-1] if known else None
+        newest = None
+        if known:
+            newest = known[-1]
         if change.version is not None and change.version != (newest.version if newest else NONE_THERE):
             raise _changed(change.name)
         if change.line is None:

@@ -45,10 +45,18 @@ def _with_period(tx: Tx, said: Statement, since: Moment, until: Moment) -> State
     ends = read_moment(until, field="until", moment=moment, zone=zone)
     if ends is None and until is not None:
         ends = ""
+    if since is None:
+        valid_from = said.valid_from
+    else:
+        valid_from = begins
+    if until is None:
+        valid_until = said.valid_until
+    else:
+        valid_until = ends
     return replace(
         said,
-        valid_from=said.valid_from if since is None else begins,
-        valid_until=said.valid_until if until is None else ends,
+        valid_from=valid_from,
+        valid_until=valid_until,
     )
 
 
@@ -66,12 +74,17 @@ class Writing(OpenBook):
         if ended:
             left = self._leave(refused.details.pop("wanted"), WHY_PROPOSED[refused.code])
             refused.details["proposal"] = left
-            refused.add(LEFT_NOW if left else LEFT_BEFORE)
+            if left:
+                refused.add(LEFT_NOW)
+            else:
+                refused.add(LEFT_BEFORE)
 
     def _leave(self, wanted: dict[str, Any], reason: str) -> str | None:
         with beside_memory(self).writing() as (tx, _):
             left = waiting.propose(tx, stamp(tx.clock()), nature="conflict", turn_ids=(), reason=reason, **wanted)
-            return None if left is None else left.id
+            if left is None:
+                return None
+            return left.id
 
     def remember(
         self,

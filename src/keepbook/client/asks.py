@@ -38,7 +38,9 @@ class Asks:
                 found = yield Request("GET", FIND, _pairs({"ref": str(given[name])}))
                 given[name] = found["id"]
         answer = yield self.request(given)
-        return value_of(self.kind, answer if self.take is None or answer is None else answer[self.take])
+        if self.take is None or answer is None:
+            return value_of(self.kind, answer)
+        return value_of(self.kind, answer[self.take])
 
     def request(self, given: Mapping[str, Any]) -> Request:
         inside = [name for _, name, _, _ in Formatter().parse(self.path) if name]

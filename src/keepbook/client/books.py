@@ -77,10 +77,16 @@ def _history(_: RemoteFace, ref: str) -> Steps[tuple[Version, ...]]:
 
 def _ledger(_: RemoteFace, after: int = 0, **given: Any) -> Steps[list[Entry]]:
     """A server gives a thousand at most; more are asked for page by page."""
-    wanted = given.pop("limit", 100) if "limit" in given else 100
+    if "limit" in given:
+        wanted = given.pop("limit", 100)
+    else:
+        wanted = 100
     found: list[Entry] = []
     while wanted is None or len(found) < wanted:
-        most = 1000 if wanted is None else min(1000, wanted - len(found))
+        if wanted is None:
+            most = 1000
+        else:
+            most = min(1000, wanted - len(found))
         page = yield from _LEDGER.steps({**given, "limit": most})
         fresh = [entry for entry in page if entry.event > after]
         found += fresh
@@ -109,7 +115,8 @@ def _import(
     _: RemoteFace, stream: Iterable[str], merge: bool = False, dry_run: bool = False, theirs: str | None = None
 ) -> Steps[Imported]:
     query = tuple((name, "true") for name, on in (("merge", merge), ("dry_run", dry_run)) if on)
-    query += () if theirs is None else (("theirs", theirs),)
+    if theirs is not None:
+        query += (("theirs", theirs),)
     sent = "".join(line if line.endswith("\n") else f"{line}\n" for line in stream).encode()
     told = yield Request("POST", "/api/import", query, text=sent, headers={"Content-Type": "application/jsonl"})
     return value_of(Imported, told)  # type: ignore[no-any-return]

@@ -101,7 +101,10 @@ class Carrier:
 
     def _try_request(self, request: Request) -> Generator[Try | float, Any, Any]:
         one = self._try(request)
-        pauses = _pauses(self._patience if request.again else 0)
+        if request.again:
+            pauses = _pauses(self._patience)
+        else:
+            pauses = _pauses(0)
         while True:
             pause = next(pauses, None)
             came = yield one
@@ -143,8 +146,12 @@ def read_answer(response: httpx.Response) -> Any:
     if response.is_success:
         if response.status_code == 204:
             return None
-        return response.json() if kind == JSON else response.text
-    told = response.json() if kind.endswith("json") else None
+        if kind == JSON:
+            return response.json()
+        return response.text
+    told = None
+    if kind.endswith("json"):
+        told = response.json()
     raise error_from_problem(response.status_code, told)
 
 
@@ -154,7 +161,9 @@ def turned_away(response: httpx.Response) -> float | None:
     if response.status_code not in AGAIN and not busy:
         return None
     asked = response.headers.get("retry-after", "")
-    return min(float(asked), LONGEST) if asked.isdecimal() else 0.0
+    if asked.isdecimal():
+        return min(float(asked), LONGEST)
+    return 0.0
 
 
 def unreachable(address: str, error: Exception) -> KeepbookError:

@@ -97,14 +97,17 @@ def _method(local: Callable[..., Any], way: RequestWay) -> Callable[..., Any]:
     def asked(self: RemoteFace, *args: Any, **given: Any) -> Any:
         arguments = dict(signature.bind(self, *args, **given).arguments)
         arguments.pop("self")
-        arguments |= arguments.pop(spread, {}) if spread else {}
+        if spread:
+            arguments |= arguments.pop(spread, {})
         return self._ask(_steps(way, self, arguments))
 
     return asked
 
 
 def _steps(way: RequestWay, face: RemoteFace, arguments: Mapping[str, Any]) -> Steps[Any]:
-    return way.steps(arguments) if isinstance(way, Asks) else way(face, **arguments)
+    if isinstance(way, Asks):
+        return way.steps(arguments)
+    return way(face, **arguments)
 
 
 def _only_local(name: str, own: Any) -> Any:

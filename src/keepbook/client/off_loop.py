@@ -99,12 +99,16 @@ class OffLoop:
 
     async def _run(self, work: Callable[[], Any]) -> Any:
         value = await self._pool.run(work)
-        return OffLoop(value, self._pool) if isinstance(value, OpenBook | Chat) else value
+        if isinstance(value, OpenBook | Chat):
+            return OffLoop(value, self._pool)
+        return value
 
 
 def unwrap(value: Any) -> Any:
     """The object behind a stand-in; any other value unchanged."""
-    return value._held if isinstance(value, OffLoop) else value
+    if isinstance(value, OffLoop):
+        return value._held
+    return value
 
 
 def _with_unwrapped(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -90,4 +90,6 @@ class RemoteKeepbook:
         if name in HERE_ONLY:
             refuse_elsewhere(f"Keepbook.{name}")
         part = load_remote_house(name)
-        return part(self) if takes_nothing_else(part) else MethodType(part, self)
+        if takes_nothing_else(part):
+            return part(self)
+        return MethodType(part, self)

@@ -30,7 +30,9 @@ def _revoke(_: RemoteFace, id: str, owner: str | None = None) -> Steps[Token]:
 
 
 def _owner_header(owner: str | None) -> dict[str, Any]:
-    return {} if owner is None else {"X-Keepbook-Owner": owner.encode()}
+    if owner is None:
+        return {}
+    return {"X-Keepbook-Owner": owner.encode()}
 
 
 TOKENS = remote_face_of(Tokens, {"create": _create, "list": _list, "revoke": _revoke})

@@ -43,7 +43,9 @@ def _many(origin: Any, inner: tuple[Any, ...], told: Any) -> Any:
         return tuple(value_of(each, item) for each, item in zip(inner, told, strict=True))
     if origin is tuple:
         return tuple(value_of(inner[0], item) for item in told)
-    return [value_of(inner[0], item) for item in told] if issubclass(origin, Sequence) else told
+    if issubclass(origin, Sequence):
+        return [value_of(inner[0], item) for item in told]
+    return told
 
 
 def _matching_kind(kinds: tuple[Any, ...], told: Any) -> Any:
@@ -52,11 +54,15 @@ def _matching_kind(kinds: tuple[Any, ...], told: Any) -> Any:
         return None
     left = [kind for kind in kinds if kind is not NoneType]
     for kind in left:
-        names = _fields(kind) if isinstance(kind, type) else None
+        names = None
+        if isinstance(kind, type):
+            names = _fields(kind)
         if names is not None and isinstance(told, Mapping) and set(names) <= set(told):
             return value_of(kind, told)
     plain = [kind for kind in left if not (isinstance(kind, type) and _fields(kind))]
-    return value_of(plain[0] if len(left) > 1 and plain else left[0], told)
+    if len(left) > 1 and plain:
+        return value_of(plain[0], told)
+    return value_of(left[0], told)
 
 
 @cache

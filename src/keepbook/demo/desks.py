@@ -100,7 +100,10 @@ class Cast:
         who = conversation.system.removeprefix("You are ").split(".")[0].split(",")[0]
         self.clock.wait(7)
         answer = self.words[who]
-        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+        if isinstance(answer, str):
+            text = answer
+        else:
+            text = json.dumps(answer, ensure_ascii=False)
         sent = estimate(conversation.system) + sum(estimate(said.text) for said in conversation.said)
         yield ReplyFinished(text, (), Usage(sent, estimate(text)))
 

@@ -83,7 +83,10 @@ class Script:
         exchange = self.play.exchanges[self.next]
         self.next += 1
         self.clock.wait(4 + self.pace.random() * 5)
-        calls = tuple(self._call(tools, *call) for call in exchange.calls) if tools is not None else ()
+        if tools is not None:
+            calls = tuple(self._call(tools, *call) for call in exchange.calls)
+        else:
+            calls = ()
         sent = estimate(conversation.system) + sum(estimate(said.text) for said in conversation.said)
         yield ReplyFinished(exchange.reply, calls, Usage(sent, estimate(exchange.reply)))
 

@@ -130,7 +130,9 @@ class World:
 
     @property
     def timeframe(self) -> str:
-        return f"{self.minutes // 60}h" if self.minutes % 60 == 0 else f"{self.minutes}m"
+        if self.minutes % 60 == 0:
+            return f"{self.minutes // 60}h"
+        return f"{self.minutes}m"
 
     @cached_property
     def spells(self) -> Sequence[tuple[int, str]]:
@@ -152,7 +154,10 @@ class World:
             at = self.begins // DAY * DAY + dice.random() * kind.every * HOUR
             while at < self.ends + 7 * DAY:
                 time = int(at // DAY * DAY + kind.hour * HOUR)
-                symbols = ("*",) if kind.everywhere else (dice.choice(self.symbols).partition("/")[0],)
+                if kind.everywhere:
+                    symbols = ("*",)
+                else:
+                    symbols = (dice.choice(self.symbols).partition("/")[0],)
                 jump = kind.jump * max(-3.0, min(3.0, _fat(dice))) * (0.5 + kind.importance)
                 known = time - int(DAY * dice.uniform(3, 30))
                 id = f"{name}-{iso(time)[:10]}-{len(found)}"
@@ -174,7 +179,12 @@ def generate_bars(world: World, symbol: str) -> Iterator[GeneratedBar]:
     tails = [_fat(dice) for _ in range(4096)]
     step, hours = world.minutes * 60, world.minutes / 60
     nature, close = dice.uniform(0.8, 1.7), FIRST_PRICES.get(symbol, 10.0)
-    digits = 2 if close > 100 else 4 if close > 1 else 6
+    if close > 100:
+        digits = 2
+    elif close > 1:
+        digits = 4
+    else:
+        digits = 6
     jumps = _jumps(world, symbol, nature)
     spells, spell, regime, rule, anchor = world.spells, 0, "chop", REGIMES["chop"], math.log(close)
     clustered, dark, home = 0.8, 0, math.log(close)
@@ -196,7 +206,12 @@ def generate_bars(world: World, symbol: str) -> Iterator[GeneratedBar]:
         top = round(max(opened, close) * (1 + deviation * abs(tails[pick(12)]) * 0.5), digits)
         bottom = round(min(opened, close) * (1 - min(0.5, deviation * abs(tails[pick(12)]) * 0.5)), digits)
         volume = round(1000 * (0.3 + abs(tail) + clustered) / nature, 2)
-        dark = dark - 1 if dark > 0 else (1 + pick(2) * HOUR // step if chance() < outage else 0)
+        if dark > 0:
+            dark = dark - 1
+        elif chance() < outage:
+            dark = 1 + pick(2) * HOUR // step
+        else:
+            dark = 0
         if not dark:
             yield GeneratedBar(symbol, time, opened, top, bottom, close, volume, regime)
 
@@ -270,7 +285,10 @@ class OpenPosition:
 
     def leaves(self, strategy: Strategy, bar: GeneratedBar) -> tuple[float, str] | None:
         """The price at which it is left in this bar, and why. Where both lie in one bar the stop came first."""
-        sign = 1 if self.side == "long" else -1
+        if self.side == "long":
+            sign = 1
+        else:
+            sign = -1
         stop = self.entry_price * (1 - sign * strategy.stop)
         target = self.entry_price * (1 + sign * strategy.target)
         self.highest, self.lowest, self.bars = max(self.highest, bar.high), min(self.lowest, bar.low), self.bars + 1
@@ -278,7 +296,9 @@ class OpenPosition:
             return (min(stop, bar.open) if sign > 0 else max(stop, bar.open)), "stop"
         if (bar.high >= target) if sign > 0 else (bar.low <= target):
             return (max(target, bar.open) if sign > 0 else min(target, bar.open)), "target"
-        return (bar.close, "time") if self.bars >= strategy.patience else None
+        if self.bars >= strategy.patience:
+            return bar.close, "time"
+        return None
 
 
 class GeneratedTrade(NamedTuple):
@@ -306,7 +326,10 @@ def play_strategy(
                 held = None
                 seen.clear()
         elif len(seen) == strategy.looks_back and abs(moved := bar.close / seen[0] - 1) >= strategy.threshold:
-            side = "long" if (moved > 0) == strategy.follows else "short"
+            if (moved > 0) == strategy.follows:
+                side = "long"
+            else:
+                side = "short"
             reason = f"{moved:+.1%} in {strategy.looks_back} bars"
             amount = float(f"{strategy.stake / bar.close:.6g}")
             held = OpenPosition(
@@ -322,7 +345,10 @@ def _close_position(strategy: Strategy, held: OpenPosition, time: int, price: fl
     fees = round(strategy.fee * held.quantity * (held.entry_price + price), 8)
     up = max(held.highest, price) / held.entry_price - 1
     down = min(held.lowest, price) / held.entry_price - 1
-    best, worst = (up, down) if held.side == "long" else (-down, -up)
+    if held.side == "long":
+        best, worst = up, down
+    else:
+        best, worst = -down, -up
     return GeneratedTrade(held, time, price, fees, round(max(best, 0.0), 8), round(min(worst, 0.0), 8), reason)
 
 
@@ -394,7 +420,10 @@ def position_lines(world: World, desks: Sequence[StrategyDesk] = DESKS) -> Itera
 def skill_lines(desks: Sequence[StrategyDesk] = DESKS) -> Iterator[str]:
     yield f"{SKILLS_HEADER}\n"
     for strategy in dict.fromkeys(desk.strategy for desk in desks):
-        does = "Follows" if strategy.follows else "Fades"
+        if strategy.follows:
+            does = "Follows"
+        else:
+            does = "Fades"
         says = f"stop {strategy.stop:.1%} and target {strategy.target:.1%}; after {strategy.patience} bars out"
         yield f"{strategy.name},{does} moves of {strategy.looks_back} bars,{says}\n"
 

@@ -131,7 +131,10 @@ def world(now: datetime) -> Weeks:
 def _happenings(now: datetime) -> Iterator[Happening]:
     """The next of each kind within three days of now, and those before it, at the same hours whenever it is told."""
     today = int(now.timestamp()) // DAY * DAY
-    day = today if now.timestamp() < today + 12 * HOUR else today + DAY
+    if now.timestamp() < today + 12 * HOUR:
+        day = today
+    else:
+        day = today + DAY
     coming = (
         (PRICES, day, 13), (EXPIRY, day + DAY, 8), (CLAIMS, day + DAY, 12), (MINUTES, day + DAY, 18),
         (UPGRADE, today + 2 * DAY, 20),

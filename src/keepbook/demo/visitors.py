@@ -86,7 +86,9 @@ class Visitors:
     def opens(self, headers: Mapping[str, str]) -> Keepbook:
         """The installation that a request is for: the visitor's own, or for what is nobody's the story itself."""
         visitor = self._visitors.get(headers.get(HEADER.decode(), ""))
-        return visitor.kb if visitor is not None else self.story
+        if visitor is not None:
+            return visitor.kb
+        return self.story
 
     def close(self) -> None:
         with self._lock:
@@ -129,14 +131,18 @@ class Turnstile:
             await self._app(scope, receive, send)
             return
         known, client = _key(Headers(scope=scope)), scope.get("client")
-        address = network_of(client[0]) if client else ""
+        address = ""
+        if client:
+            address = network_of(client[0])
         try:
             visitor = await asyncio.to_thread(self._visitors.enter, known, address)
         except LimitReached:
             await PlainTextResponse(FULL, 503, {"Retry-After": "120"})(scope, receive, send)
             return
         try:
-            new = None if visitor.key == known else visitor.key
+            new = None
+            if visitor.key != known:
+                new = visitor.key
             await self._app(_with_visitor_key(scope, visitor.key), receive, _with_cookie(send, new, scope["scheme"]))
         finally:
             self._visitors.leave(visitor)
@@ -147,7 +153,9 @@ def _key(headers: Headers) -> str | None:
         cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
         return None
-    return cookie.value if cookie else None
+    if cookie:
+        return cookie.value
+    return None
 
 
 def _with_visitor_key(scope: Scope, key: str) -> Scope:
@@ -160,7 +168,9 @@ def _with_visitor_key(scope: Scope, key: str) -> Scope:
 def _with_cookie(send: Send, key: str | None, scheme: str) -> Send:
     if key is None:
         return send
-    secure = "; Secure" if scheme == "https" else ""
+    secure = ""
+    if scheme == "https":
+        secure = "; Secure"
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":

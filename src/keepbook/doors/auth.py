@@ -55,14 +55,19 @@ class Caller:
         """The actor for the table of `owners.authority`."""
         kind = self.kind
         if kind == "service":
-            kind = "host" if self.as_person else "service"
+            if self.as_person:
+                kind = "host"
+            else:
+                kind = "service"
         elif kind == "agent" and self.agent is not None:
             kind = "bound"
         return Actor(kind, self.scopes, self.agent, self.token_id, self.remote)
 
     @property
     def actor(self) -> str:
-        return "person" if self.as_actor.is_person else "agent"
+        if self.as_actor.is_person:
+            return "person"
+        return "agent"
 
     def ask(self, operation: str, *, agent: str | None = None, given: bool = False) -> None:
         """Raise `NotAllowed` unless this caller may do the operation."""
@@ -73,7 +78,10 @@ class Caller:
 
     def tools_book(self, kb: Keepbook, door: str) -> Book:
         """The book for tools: whoever has the token, an agent's program calls them."""
-        hand = self.as_actor if self.agent is not None else replace(authority.ALONE["agent"], token=self.token_id)
+        if self.agent is not None:
+            hand = self.as_actor
+        else:
+            hand = replace(authority.ALONE["agent"], token=self.token_id)
         return kb.book(self.owner, by="agent", door=door, hand=hand, name=self.name)
 
 
@@ -123,7 +131,10 @@ def caller_for(
             raise NotAllowed("without tokens only the local owner is served; make a service token", code="other_owner")
         everything = authority.EVERYTHING | {authority.METRICS}  # whoever needs no token runs the server
         return Caller(kb.settings.owner, kind="agent" if acts == "agent" else "person", scopes=everything)
-    token = kb.tokens.of_session(secret) if page else kb.tokens.check(secret)
+    if page:
+        token = kb.tokens.of_session(secret)
+    else:
+        token = kb.tokens.check(secret)
     if token is None:
         raise unauthenticated_error("this token is unknown, revoked or expired; make a new one: keepbook token create")
     scopes = frozenset(token.scopes)
@@ -138,9 +149,10 @@ def caller_for(
     if named is not None and named != token.owner:
         raise NotAllowed("this token opens another owner's book", code="other_owner")
     kind = "agent" if acts == "agent" and token.kind == "person" else token.kind  # less than it may, never more
-    return Caller(
-        token.owner, kind, scopes, token.id, name=token.name, agent=token.agent, session=secret if page else None
-    )
+    session = None
+    if page:
+        session = secret
+    return Caller(token.owner, kind, scopes, token.id, name=token.name, agent=token.agent, session=session)
 
 
 def _as_person(scopes: frozenset[str], acts: str | None) -> bool:

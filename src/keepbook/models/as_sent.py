@@ -43,10 +43,15 @@ class SentReply:
 def sent_reply(book: Book, chat: Chat, reply: Message, budget: Budget) -> SentReply:
     """What the model was sent last for this reply of a chat."""
     thread, preset = chat.thread, book.preset(chat.thread.preset)
-    given = None if thread.incognito else given_block(book, thread)
+    given = None
+    if not thread.incognito:
+        given = given_block(book, thread)
     remembered = given is not None
     erased = given is not None and (given.block is None or given.at > reply.at)
-    block = "" if given is None or erased else given.block or ""
+    if given is None or erased:
+        block = ""
+    else:
+        block = given.block or ""
     system = compose(
         preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=remembered,
         extensions=book.extensions,
@@ -60,9 +65,14 @@ def sent_reply(book: Book, chat: Chat, reply: Message, budget: Budget) -> SentRe
         raise NotFound("nothing was said before this reply", field="turn")
     stands = [one for one in in_view(then, thread.out_of_view) if one.turn <= spoken.turn]
     plan, summed_up = _plan_then(thread, stands, fixed_tokens_of(system, tools), budget)
-    gaps = [ERASED] if erased else []
-    gaps += [SUMMED_UP] if summed_up else []
-    gaps += [OUT_OF_VIEW] if thread.out_of_view else []
+    if erased:
+        gaps = [ERASED]
+    else:
+        gaps = []
+    if summed_up:
+        gaps += [SUMMED_UP]
+    if thread.out_of_view:
+        gaps += [OUT_OF_VIEW]
     conversation, rounds = Conversation(system, plan.said, preset=preset), 0
     broken = next((one for one in chat.messages() if one.turn == reply.instead_of and one.broke_off), None)
     if broken is not None and reply.text.startswith(whole_words(broken).text):
@@ -84,11 +94,16 @@ def _rounds_of(reply: Message) -> PromptMessage | None:
 
 def _plan_then(thread: Thread, stands: Sequence[Message], fixed: int, budget: Budget) -> tuple[SendPlan, bool]:
     """What was sent of the turns: when they became too many is counted again. True if their summary is not known."""
-    through, summary = (0, None) if thread.compressed is None else (thread.compressed_through, thread.compressed)
+    if thread.compressed is None:
+        through, summary = 0, None
+    else:
+        through, summary = thread.compressed_through, thread.compressed
     reached = 0
     for at, one in enumerate(stands):
         if one.role == "user":
-            known = summary if reached == through else None
+            known = None
+            if reached == through:
+                known = summary
             plan = plan_messages(
                 stands[: at + 1], compressed_through=reached, summary=known, fixed_tokens=fixed, budget=budget
             )

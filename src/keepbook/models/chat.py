@@ -144,7 +144,10 @@ class Talk:
         stands = threads.current_messages(self.chat.messages())
         anew = [one for one in stands if one.role == role][-(SAID_ANEW if role == "user" else 1) :]
         if all(one.turn != turn for one in anew):
-            told = f"only your last {SAID_ANEW} messages" if role == "user" else "only the last reply"
+            if role == "user":
+                told = f"only your last {SAID_ANEW} messages"
+            else:
+                told = "only the last reply"
             raise Conflict(f"{told} can be replaced; an older one begins a chat of its own", code="not_last")
         gone = [one for one in stands if one.turn >= turn and one.role == role == "user"]
         if any(one.recorded_by is None for one in gone) and self.book.origin.actor != "person":
@@ -272,7 +275,9 @@ class Talk:
         """What the whole chat is given: its tools, and a system prompt that stays the same."""
         thread, preset = self.chat.thread, taken.loaded.preset
         remembers = taken.loaded.remembers
-        block = self.chat.inject() if remembers else ""
+        block = ""
+        if remembers:
+            block = self.chat.inject()
         system = compose(
             preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=remembers,
             extensions=self.book.extensions,
@@ -307,7 +312,10 @@ class Talk:
         """Past the budget, older turns are summarised once for what is sent; the stored ones stay."""
         messages = await asyncio.to_thread(self._current_messages, spoken.turn)
         through, summary = compressed_through(thread)
-        tools = toolbox.schemas("openai") if toolbox else []
+        if toolbox:
+            tools = toolbox.schemas("openai")
+        else:
+            tools = []
         found = plan_messages(
             messages,
             compressed_through=through,
@@ -340,9 +348,12 @@ class Talk:
             if taken.left and broke_off is None:
                 ask_what_was_missed(self.book, taken, reply.calls)
             with self.book.writing() as (tx, _):
+                speaker = None
+                if self.by_notebook:
+                    speaker = NOTEBOOK
                 return adding.add_message(
                     tx, self.chat.id, "assistant", reply.text, stamp(tx.clock()),
-                    speaker=NOTEBOOK if self.by_notebook else None, made=made,
+                    speaker=speaker, made=made,
                     parts=calls_to_parts((*order_calls(taken.deeds), *reply.calls)), instead_of=instead_of,
                     broke_off=broke_off, close_after_hours=self.book.close_after_hours,
                 )  # fmt: skip
@@ -378,8 +389,12 @@ class Talk:
 
 def _left_to_know(loaded: TurnContext) -> str | None:
     """Hidden context on the agent's own question (which memory is to be changed) rides along with its answer."""
-    last = loaded.messages[-1] if loaded.messages else None
-    return last.hidden if last is not None and last.role == "assistant" else None
+    last = None
+    if loaded.messages:
+        last = loaded.messages[-1]
+    if last is not None and last.role == "assistant":
+        return last.hidden
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +420,9 @@ class _Broken:
 
 def compressed_through(thread: Thread) -> tuple[int, str | None]:
     """The summary that is sent and the turn it reaches to; none if it was erased with a memory."""
-    return (0, None) if thread.compressed is None else (thread.compressed_through, thread.compressed)
+    if thread.compressed is None:
+        return 0, None
+    return thread.compressed_through, thread.compressed
 
 
 def order_calls(deeds: Sequence[Deed]) -> tuple[ToolCall, ...]:

@@ -74,7 +74,9 @@ class Models:
         if name == self.cheap.name and isinstance(self.cheap, RemoteModel):
             return self.cheap.address.called
         name = name or self.chat.name
-        return YOUR_BOOK if name == self.offline.name else own_name(name)
+        if name == self.offline.name:
+            return YOUR_BOOK
+        return own_name(name)
 
     @property
     def extractor(self) -> Model:
@@ -84,7 +86,9 @@ class Models:
     def for_reading(self, *, over_cap: bool = False) -> tuple[Model, str | None]:
         """The model that reads a closing chat, and a notice about the choice, if any."""
         capped = over_cap and self.extractor is not self.offline
-        return (self.offline, OVER_CAP) if capped else (self.extractor, None)
+        if capped:
+            return self.offline, OVER_CAP
+        return self.extractor, None
 
     async def title(self, turns: Sequence[DialogueTurn], *, over_cap: bool = False) -> MadeText:
         return await self._first([self.cheap], lambda model: model.title(turns), over_cap)
@@ -99,7 +103,9 @@ class Models:
     ) -> MadeText:
         """What the first of these models makes that does not fail; in the end the offline one."""
         remote = [model for at, model in enumerate(models) if model is not self.offline and model not in models[:at]]
-        notice = OVER_CAP if remote and over_cap else None
+        notice = None
+        if remote and over_cap:
+            notice = OVER_CAP
         for model in () if over_cap else remote:
             try:
                 text, usage = await ask(model)

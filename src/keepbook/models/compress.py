@@ -47,7 +47,9 @@ class SendPlan:
     @property
     def through(self) -> int | None:
         """The last turn that the new summary will cover."""
-        return self.due[-1].turn if self.due else None
+        if self.due:
+            return self.due[-1].turn
+        return None
 
 
 def plan_messages(
@@ -73,7 +75,8 @@ def _due(messages: Sequence[Message], keep: int) -> tuple[Message, ...]:
     cut, held = 0, 0
     for at in range(len(messages) - 1, 0, -1):
         said = to_said(messages[at])
-        held += size(said) if said else 0
+        if said:
+            held += size(said)
         if held > keep and cut:
             break
         if messages[at].role == "user":
@@ -98,7 +101,10 @@ def fixed_tokens_of(system: str, tools: Sequence[Mapping[str, Any]]) -> int:
 def _messages_to_send(messages: Sequence[Message], summary: str | None) -> tuple[PromptMessage, ...]:
     """The turns of the person and the assistant. A chat that the assistant began is sent as one the person began:
     providers and the templates of many models insist on that."""
-    told = [f"{_EARLIER}\n{summary.strip()[:SUMMARY_CHARS]}"] if summary and summary.strip() else []
+    if summary and summary.strip():
+        told = [f"{_EARLIER}\n{summary.strip()[:SUMMARY_CHARS]}"]
+    else:
+        told = []
     said: list[PromptMessage] = []
     for message in messages:
         one = to_said(message)

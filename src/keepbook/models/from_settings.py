@@ -15,14 +15,20 @@ def notebook_alone() -> Models:
 def models_under(known: Settings, outward: OutwardDoor) -> Models:
     """The models that the settings name, asked by this way out."""
     openai, anthropic = known.openai_key, known.anthropic_key
+    openai_key = None
+    if openai:
+        openai_key = openai.reveal()
+    anthropic_key = None
+    if anthropic:
+        anthropic_key = anthropic.reveal()
     chosen = ModelSettings(
         model=known.model,
         cheap_model=known.cheap_model,
         reader_model=known.reader_model,
         openai_base_url=known.openai_base_url,
-        openai_key=openai.reveal() if openai else None,
+        openai_key=openai_key,
         anthropic_base_url=known.anthropic_base_url,
-        anthropic_key=anthropic.reveal() if anthropic else None,
+        anthropic_key=anthropic_key,
         model_timeout=known.model_timeout,
         context_tokens=known.context_tokens,
         outward=outward,

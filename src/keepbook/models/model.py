@@ -136,7 +136,9 @@ BREAK = "\n\n"
 def with_hidden(said: PromptMessage) -> str:
     """A message as one text: the hidden context first, in its own part, then what the person wrote."""
     text = beside_parts(said.text)
-    return f"{as_part('context', said.hidden)}\n\n{text}" if said.hidden else text
+    if said.hidden:
+        return f"{as_part('context', said.hidden)}\n\n{text}"
+    return text
 
 
 class AnswerForm(Protocol):

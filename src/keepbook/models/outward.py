@@ -62,7 +62,9 @@ class OutwardDoor:
                 "KEEPBOOK_MODEL_HOSTS",
                 cause="inside",
             )
-        return () if proxied else addresses
+        if proxied:
+            return ()
+        return addresses
 
     def open(self, request: urllib.request.Request, *, timeout: float) -> HTTPResponse:
         """The answer to a request; `HTTPError` for any but a good one, redirects among them."""
@@ -84,7 +86,10 @@ def named_hosts(settings: Settings) -> set[str]:
     addresses = [told[name] for name in NAMED_BY if name in told]
     addresses.append(settings.oidc_issuer or "")
     if said := ollama_host():
-        addresses.append(said if "://" in said else f"//{said}")
+        if "://" in said:
+            addresses.append(said)
+        else:
+            addresses.append(f"//{said}")
     return {*settings.model_hosts, *filter(None, map(_host_of, addresses))}
 
 
@@ -137,7 +142,9 @@ def _host_of(url: str) -> str | None:
 
 
 def _usual_port(scheme: str) -> int:
-    return 443 if scheme == "https" else 80
+    if scheme == "https":
+        return 443
+    return 80
 
 
 def _has_proxy(url: str) -> bool:

@@ -54,7 +54,10 @@ def _turn(message: Message) -> DialogueTurn:
 
 
 def _to_pencil(one: Proposal) -> Pencil:
-    turn = int(one.turn_ids[-1]) if one.turn_ids[-1].isdecimal() else 0
+    if one.turn_ids[-1].isdecimal():
+        turn = int(one.turn_ids[-1])
+    else:
+        turn = 0
     key = pencil_key(turn, one.content)
     spans = tuple((span.turn, span.start, span.end, span.kind) for span in spans_of(one.spans))
     return Pencil(key, turn, one.content, one.category, "add", None, one.score or 0.0, False, spans, one.id)

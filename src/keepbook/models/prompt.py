@@ -67,7 +67,10 @@ def compose(
     """The system prompt of one chat. Without `memory` (the chat or its owner wants none) the block is left out.
     `extensions` are those that are on: of others the prompt says nothing."""
     parts = [preset.persona.strip()]
-    rules = preset.rules_with({one.name for one in extensions}) if memory else MEMORY_OFF
+    if memory:
+        rules = preset.rules_with({one.name for one in extensions})
+    else:
+        rules = MEMORY_OFF
     parts.append(f"## Your memory\n\n{rules}")
     if tier is not None:
         parts.append(f"## Whom you talk to\n\n{_words_for(TIER_WORDS, tier, 'tier')}")

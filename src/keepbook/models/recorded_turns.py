@@ -16,10 +16,14 @@ SPEAKING = ("user", "assistant")
 
 def recorders_in_view(messages: Sequence[Message], thread: Thread) -> tuple[str, ...]:
     """Who recorded what a model is sent, each by name once: turns, those that a summary stands for, and passages."""
-    through = 0 if thread.compressed is None else thread.compressed_through
+    if thread.compressed is not None:
+        through = thread.compressed_through
+    else:
+        through = 0
     told = [one for one in in_view(messages, thread.out_of_view) if one.role in SPEAKING]
     summed_up = (one.recorded_by for one in told if one.turn <= through)  # it has their words, and none of a passage
-    sent = (name for one in told if one.turn > through for name in one.recorders)
+    kept = [one for one in told if one.turn > through]
+    sent = (name for one in kept for name in one.recorders)
     return tuple(dict.fromkeys(name for name in (*summed_up, *sent) if name is not None))
 
 
@@ -35,7 +39,9 @@ def marked(message: Message) -> str:
 
 def hidden_beside(message: Message) -> str | None:
     """What is sent beside a message as hidden context; of what somebody else recorded it stands inside."""
-    return message.hidden if message.recorded_by is None else None
+    if message.recorded_by is None:
+        return message.hidden
+    return None
 
 
 _UNSAFE = str.maketrans({'"': "'", ">": "›"})

@@ -112,4 +112,6 @@ def check_length(characters: int) -> None:
 def storable_text(text: str, most: int) -> str:
     """A text as far as a book can keep it: what it cannot becomes a mark, and what is too long is cut."""
     readable = text.replace("\x00", "\ufffd").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    return readable if len(readable) <= most else f"{readable[: most - 1]}…"
+    if len(readable) <= most:
+        return readable
+    return f"{readable[: most - 1]}…"

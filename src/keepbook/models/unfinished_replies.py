@@ -116,7 +116,10 @@ _LAST_WORD = regex(r"(?<![\w'’-])[\w'’-]++$")
 def whole_words(message: Message) -> ReplyPiece:
     """A stored piece as it is continued: without the word that it may have broken off in."""
     ends = _LAST_WORD.search(message.text)
-    text = message.text[: ends.start()] if ends else message.text
+    if ends:
+        text = message.text[: ends.start()]
+    else:
+        text = message.text
     if text and not text[-1].isspace():
         text += " "
     return ReplyPiece(text, tuple(ToolCall(**part) for part in message.calls if part["name"] != ORDER))

@@ -129,7 +129,9 @@ class Preset(BlockRules):
 def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
     """The preset of this name, shipped or from one of `folders`; one of these is read again when its file changed."""
     shipped = name in _shipped_names()
-    return _load_shipped(name, tuple(folders)) if shipped else _load(*_place_of(name, folders))
+    if shipped:
+        return _load_shipped(name, tuple(folders))
+    return _load(*_place_of(name, folders))
 
 
 @lru_cache(maxsize=64)
@@ -140,7 +142,10 @@ def _load_shipped(name: str, folders: tuple[Path, ...]) -> Preset:
 
 def _place_of(name: str, folders: Sequence[Path]) -> tuple[str, int]:
     """The file of a preset, and when it was changed."""
-    found = [(f"{_SHIPPED}/{name}.toml", 0)] if name in _shipped_names() else []
+    if name in _shipped_names():
+        found = [(f"{_SHIPPED}/{name}.toml", 0)]
+    else:
+        found = []
     for folder in folders if _NAME.fullmatch(name) else ():
         path = f"{folder}/{name}.toml"
         try:  # every reading of a book comes by here
@@ -266,4 +271,6 @@ def _rules_of_selection(selection: Selection, titled: set[str]) -> Rules:
 
 
 def _suggestion(name: str | None) -> str:
-    return f" Did you mean `{name}`?" if name else ""
+    if name:
+        return f" Did you mean `{name}`?"
+    return ""

@@ -25,7 +25,9 @@ def group_name(category: str | None, preset: Preset) -> str:
         return NO_GROUP
     spelled = category.replace("_", " ").capitalize()
     title = preset.titles.get(category) or spelled
-    return _NAMES.get(category, title) if title == spelled else title
+    if title == spelled:
+        return _NAMES.get(category, title)
+    return title
 
 
 def names_of_titles(preset: Preset) -> dict[str, str]:

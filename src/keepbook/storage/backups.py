@@ -53,7 +53,10 @@ def open_copy(address: str, made: Path) -> Iterator[tuple[str, list[str]]]:
     with made.open("rb") as file:
         is_file = file.read(16).startswith(b"SQLite format 3")
     if is_file == is_postgresql(address):
-        kind, other = ("SQLite", "PostgreSQL") if is_file else ("PostgreSQL", "SQLite")
+        if is_file:
+            kind, other = "SQLite", "PostgreSQL"
+        else:
+            kind, other = "PostgreSQL", "SQLite"
         raise Invalid(f"{made} is no copy of a {other} book; name the {kind} book with --db", field="file")
     with _file_aside(made) if is_file else _server_aside(address, made) as found:
         yield found

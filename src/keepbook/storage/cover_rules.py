@@ -46,7 +46,10 @@ def row_key(table: Table, row: Mapping[str, object]) -> str:
 def parts_of(table: Table, key: str) -> tuple[object, ...]:
     """A row's key taken apart, each part of its column's type."""
     types = _key_types(table)
-    texts = key.split(SEPARATOR) if types else []
+    if types:
+        texts = key.split(SEPARATOR)
+    else:
+        texts = []
     if int not in types and len(texts) == len(types):
         return tuple(texts)
     return tuple(kind(text) for kind, text in zip(types, texts, strict=True))
@@ -59,7 +62,10 @@ def _key_types(table: Table) -> list[type]:
 
 def noticing(engine: str, tables: Iterable[Table]) -> str:
     """The triggers that write touched rows of these tables down, as SQL."""
-    write = _sqlite if engine == "sqlite" else _postgresql
+    if engine == "sqlite":
+        write = _sqlite
+    else:
+        write = _postgresql
     return "\n".join(line for table in tables for line in write(table)) + "\n"
 
 
@@ -83,18 +89,25 @@ def _noted_condition(table: Table, row: str) -> str:
     if "owner" not in table.primary_key.columns:
         return f"{row}.owner IS NOT NULL"
     only = rules_of(table).covered_where
-    return f"{row}.{only}" if only else ""
+    if only:
+        return f"{row}.{only}"
+    return ""
 
 
 def _sqlite(table: Table) -> Iterator[str]:
-    changed = "NEW" if rules_of(table).covered_where else "OLD"
+    if rules_of(table).covered_where:
+        changed = "NEW"
+    else:
+        changed = "OLD"
     for name, when, row, fresh in (
         ("made", "INSERT", "NEW", 1),
         ("changed", f"UPDATE OF {_columns(table)}", changed, 0),
         ("removed", "DELETE", "OLD", 0),
     ):
         key, only = _key(table, row, "char(31)", "TEXT"), _noted_condition(table, row)
-        guard = f"WHEN {only} " if only else ""
+        guard = ""
+        if only:
+            guard = f"WHEN {only} "
         yield f"CREATE TRIGGER {table.name}_{name}_is_noted AFTER {when} ON {table.name} {guard}BEGIN"
         yield (
             f"  INSERT OR IGNORE INTO touched (owner, what, key, fresh) "  # noqa: S608 names of our own tables
@@ -106,7 +119,10 @@ def _sqlite(table: Table) -> Iterator[str]:
 def _postgresql(table: Table) -> Iterator[str]:
     yield f"CREATE FUNCTION keepbook_note_{table.name}() RETURNS trigger LANGUAGE plpgsql AS $$"
     yield "BEGIN"
-    changed = "NEW" if rules_of(table).covered_where else "OLD"
+    if rules_of(table).covered_where:
+        changed = "NEW"
+    else:
+        changed = "OLD"
     for condition, row, fresh in (
         ("IF TG_OP = 'INSERT' THEN", "NEW", 1),
         ("ELSIF TG_OP = 'UPDATE' THEN", changed, 0),

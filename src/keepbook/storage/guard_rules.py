@@ -43,7 +43,9 @@ def has_fixed_columns(table: Table) -> bool:
 def fixed_columns(table: Table) -> list[str]:
     """The columns of a row that never change; none where all may."""
     may_change = rules_of(table).may_change
-    return [] if may_change is None else [column.name for column in table.c if column.name not in may_change]
+    if may_change is None:
+        return []
+    return [column.name for column in table.c if column.name not in may_change]
 
 
 def with_erasing(sql: str, tables: Sequence[Table]) -> str:
@@ -81,7 +83,10 @@ _TOGETHER = regex(r"<<(\w+) (?:(become null)|(?:is|are) null in (\w+)|(?:is|are)
 
 def with_columns(sql: str, engine: str) -> str:
     """The guards with each column of a version where they name several together."""
-    same = "IS" if engine == "sqlite" else "IS NOT DISTINCT FROM"
+    if engine == "sqlite":
+        same = "IS"
+    else:
+        same = "IS NOT DISTINCT FROM"
 
     def spelled(found: re.Match[str]) -> str:
         names, become, empty, one, other = _COLUMNS[found[1]], *found.groups()[1:]
@@ -116,7 +121,10 @@ def _sqlite(table: Table) -> Iterator[str]:
             yield f"WHEN NOT ({same})"
         yield _refusing(f"a row of {name} is never rewritten")
     if is_kept(table):
-        gone = f"IN ('*', OLD.{rules.of_memory})" if rules.of_memory else "= '*'"
+        if rules.of_memory:
+            gone = f"IN ('*', OLD.{rules.of_memory})"
+        else:
+            gone = "= '*'"
         yield f"CREATE TRIGGER {name}_never_vanish BEFORE DELETE ON {name}"
         yield f"WHEN NOT EXISTS (SELECT 1 FROM erasures WHERE owner = OLD.owner AND memory_id {gone})"
         yield _refusing(f"nothing is deleted from {name} but by an erasure")
@@ -151,7 +159,9 @@ def _postgresql(table: Table) -> Iterator[str]:
         yield f"CREATE TRIGGER {name}_never_change BEFORE UPDATE ON {name}"
         yield f"  FOR EACH ROW EXECUTE FUNCTION keepbook_{name}_never_change();"
     if is_kept(table):
-        given = f"'{rules.of_memory}'" if rules.of_memory else ""
+        given = ""
+        if rules.of_memory:
+            given = f"'{rules.of_memory}'"
         yield f"CREATE TRIGGER {name}_never_vanish BEFORE DELETE ON {name}"
         yield f"  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes({given});"
     if is_owned(table) and (is_kept(table) or "delete" in rules.own):

@@ -56,7 +56,9 @@ def describe_tables(tables: Iterable[Table]) -> str:
 def _type_name(column: Column[Any]) -> str:
     if isinstance(column.type, Integer):
         return "integer"
-    return "text" if isinstance(column.type, Text) else "number"
+    if isinstance(column.type, Text):
+        return "text"
+    return "number"
 
 
 def _unusual_rules(rules: RowRules) -> dict[str, Any]:
@@ -106,7 +108,12 @@ def _code_of(one: InstalledExtension) -> Extension | None:
 
 def installed_code(record: Record) -> list[Extension]:
     """The extensions that are installed, as far as their code is here, whether they are on or not."""
-    return [code for one in record if (code := _code_of(one)) is not None]
+    found = []
+    for one in record:
+        code = _code_of(one)
+        if code is not None:
+            found.append(code)
+    return found
 
 
 def table_set(record: Record) -> TableSet:
@@ -126,7 +133,9 @@ def _table_set(record: Record, code: tuple[Extension | None, ...]) -> TableSet:
 
 
 def _tables_of_row(one: InstalledExtension, extension: Extension | None) -> tuple[Table, ...]:
-    return rebuild_tables(one.tables) if extension is None else tables_of(extension)
+    if extension is None:
+        return rebuild_tables(one.tables)
+    return tables_of(extension)
 
 
 # Queries

@@ -35,7 +35,9 @@ class PreparedStatement:
 
     def __init__(self, statement: Executable, columns: Sequence[str] | None = None) -> None:
         self._statement = statement
-        self._columns = list(columns) if columns is not None else None
+        self._columns = None
+        if columns is not None:
+            self._columns = list(columns)
         self._compiled: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {}
 
     @cached_property
@@ -67,7 +69,9 @@ class PreparedStatement:
 
     def first(self, conn: Connection, values: Mapping[str, Any]) -> Any:
         found = self.rows(conn, values)
-        return found[0] if found else None
+        if found:
+            return found[0]
+        return None
 
     def _for(self, dialect: Dialect) -> tuple[str, Callable[[Mapping[str, Any]], Any]]:
         """The text for this engine, and how to lay out its parameters."""
@@ -108,7 +112,9 @@ def _filling(order: Sequence[str] | None, constants: Mapping[str, Any]) -> Calla
         return given({**constants, **values})
 
     has_constants = any(constants[name] is not None for name in order if name in constants)
-    return fill_with_constants if has_constants else fill_given
+    if has_constants:
+        return fill_with_constants
+    return fill_given
 
 
 def set_columns(conn: Connection, table: Table, where: Mapping[str, Any], values: Mapping[str, Any]) -> None:

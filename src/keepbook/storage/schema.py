@@ -77,7 +77,9 @@ def core_guards(engine: str, tables: TableSet) -> str:
 
 
 def _declared_guards(engine: str, tables: Sequence[Table]) -> str:
-    return sqlite_guards(tables) if engine == "sqlite" else postgresql_guards(tables)
+    if engine == "sqlite":
+        return sqlite_guards(tables)
+    return postgresql_guards(tables)
 
 
 def own_guards(extension: Extension, engine: str) -> str:
@@ -89,7 +91,9 @@ def own_guards(extension: Extension, engine: str) -> str:
 
 def _last_guards(engine: str) -> list[str]:
     """What is done to every function of a server once it is there: one that is made anew needs it again."""
-    return [_guard_file("last", engine)] if engine == "postgresql" else []
+    if engine == "postgresql":
+        return [_guard_file("last", engine)]
+    return []
 
 
 def _guard_file(room: str, engine: str) -> str:
@@ -113,7 +117,9 @@ def schema_mark(revision: str) -> str:
     """The mark that a book of this revision stores. Behind `~` stands the oldest revision whose servers it serves too,
     where that is another: they cannot know it themselves."""
     own, oldest = f"{revision}_{fingerprint(revision)[:12]}", _oldest_served(revision)
-    return own if oldest == revision else f"{own}~{oldest}_{fingerprint(oldest)[:4]}"
+    if oldest == revision:
+        return own
+    return f"{own}~{oldest}_{fingerprint(oldest)[:4]}"
 
 
 def _oldest_served(revision: str) -> str:
@@ -218,7 +224,8 @@ def install(conn: Connection, extension: Extension) -> None:
 
 def _refuse_foreign_tables(extension: Extension, record: Record, there: Collection[str]) -> None:
     """Refuse to take over a table that somebody else made: an extension whose code is gone, or another program."""
-    own = {table.name for one in record if one.name == extension.name for table in rebuild_tables(one.tables)}
+    kept = [one for one in record if one.name == extension.name]
+    own = {table.name for one in kept for table in rebuild_tables(one.tables)}
     for table in tables_of(extension):
         if table.name in there and table.name not in own:
             raise Invalid(
@@ -302,7 +309,10 @@ def migrate(conn: Connection) -> None:
     """Run the migrations up to HEAD on an open connection, inside its transaction. One that contracts is refused while
     a server is alive that does not know it."""
     found = revision(conn)
-    before = 0 if found is None else KNOWN.index(found) + 1
+    if found is not None:
+        before = KNOWN.index(found) + 1
+    else:
+        before = 0
     contracting = [one for one in REVISIONS[before:] if NEEDS[one] == "contracts"]
     if found is not None and contracting:
         _refuse_older_servers(conn, contracting[-1])

@@ -119,7 +119,8 @@ def _not_known_here(record: Record) -> list[str]:
 
 def _tables_without_code(record: Record) -> set[str]:
     gone = _not_known_here(record)
-    return {table.name for one in record if one.name in gone for table in rebuild_tables(one.tables)}
+    kept = [one for one in record if one.name in gone]
+    return {table.name for one in kept for table in rebuild_tables(one.tables)}
 
 
 def _new_file(record: Record) -> sqlite3.Connection:
@@ -222,7 +223,9 @@ def _differences_on_a_server(address: str) -> list[str]:
 
 def _expected(record: Record, *, spread: bool) -> list[str]:
     found = schema.expected_statements("postgresql", record)
-    return [*found, *split(whole_rights(table_set(record).declared))] if spread else found
+    if spread:
+        return [*found, *split(whole_rights(table_set(record).declared))]
+    return found
 
 
 def _without_tables(catalogue: Catalogue, gone: Collection[str]) -> Catalogue:

@@ -63,7 +63,10 @@ def build_tools(
     for spec, tool in zip(chosen.tools, _memory_tools(chosen, outside), strict=True):
         if spec.outside and not outside:
             continue
-        from_chat = {"turn_ids": tuple(turn_ids)} if OPERATIONS[spec.does].says else {}
+        if OPERATIONS[spec.does].says:
+            from_chat = {"turn_ids": tuple(turn_ids)}
+        else:
+            from_chat = {}
         tools.append(replace(tool, does=spec.does, handler=partial(tool.handler, working, **from_chat)))
     tools += _extension_tools(chosen, working, mode)
     tools += extra
@@ -264,7 +267,10 @@ class ToolSet:
         can = self._names
         match error:
             case Conflict(code="similar"):
-                way = f"call {can['update']} with its id" if "update" in can else "update that one"
+                if "update" in can:
+                    way = f"call {can['update']} with its id"
+                else:
+                    way = "update that one"
                 force = next((name for name, bound in _arguments(tool) if bound.is_ == "force"), "force")
                 yield f"If this is the same matter, {way}. If it is another fact, repeat with {force} = true."
             case Conflict(code="archived" | "trash"):
@@ -279,7 +285,9 @@ class ToolSet:
 
 
 def _arguments(tool: Tool | None) -> Iterable[tuple[str, Argument]]:
-    return () if tool is None else tool.arguments.items()
+    if tool is None:
+        return ()
+    return tool.arguments.items()
 
 
 def _argument(error: KeepbookError, tool: Tool | None) -> str | None:
@@ -324,7 +332,10 @@ def _mcp(tool: Tool) -> JsonSchema:
 
 def _tool_to_json(tool: Tool) -> JsonSchema:
     """What a client gets as data: the tool's own, and for a write what undoes it."""
-    written = {} if tool.annotations.read_only else {"memory_event": _EVENT}
+    if not tool.annotations.read_only:
+        written = {"memory_event": _EVENT}
+    else:
+        written = {}
     return {"type": "object", **tool.returns, "properties": {**tool.returns.get("properties", {}), **written}}
 
 

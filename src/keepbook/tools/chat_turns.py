@@ -75,14 +75,21 @@ def timeline(
 def _source_of(line: topic_events.TimelineLine) -> str:
     if line.memory_id is not None:
         return f"memory {line.memory_id}"
-    recorded = "" if line.recorded_by is None else f", recorded by {' '.join(line.recorded_by.split())}"
+    if line.recorded_by is None:
+        recorded = ""
+    else:
+        recorded = f", recorded by {' '.join(line.recorded_by.split())}"
     return f"chat {line.thread_id}, turn {line.turn}{recorded}"
 
 
 def _said_line(one: SaidPassage, zone: str) -> str:
     """A passage in one line: when, by whom, where it stands, and what it says."""
-    before = "…" if one.start else ""
-    after = "…" if one.start + len(one.text) < one.length else ""
+    before = ""
+    if one.start:
+        before = "…"
+    after = ""
+    if one.start + len(one.text) < one.length:
+        after = "…"
     return f"{_place_line(one, zone)}: {before}{' '.join(one.text.split())}{after}"
 
 
@@ -94,4 +101,6 @@ def _place_line(one: SaidPassage, zone: str) -> str:
 
 def _recorded(hit: SaidPassage) -> str:
     """Whose words a passage has, if the person did not say them here."""
-    return "" if hit.recorded_by is None else f", recorded by {' '.join(hit.recorded_by.split())}"
+    if hit.recorded_by is None:
+        return ""
+    return f", recorded by {' '.join(hit.recorded_by.split())}"

@@ -90,8 +90,13 @@ class Tool:
 
     def _own_name(self, name: Any) -> Any:
         """An argument's own name, also where it was written in camel case: `deploymentId` for `deployment_id`."""
-        own = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", name) if isinstance(name, str) else name
-        return own if own in self.arguments and name not in self.arguments else name
+        if isinstance(name, str):
+            own = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", name)
+        else:
+            own = name
+        if own in self.arguments and name not in self.arguments:
+            return own
+        return name
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The handler's arguments from a model's; `Invalid` says everything that is wrong with them."""
@@ -141,7 +146,10 @@ def define(
     signature (`Annotated[int, "How many hours."]`). `narrowed` gives a parameter another type than its own; `returns`
     is the type of its data.
     """
-    own = handler.func if isinstance(handler, partial) else handler
+    if isinstance(handler, partial):
+        own = handler.func
+    else:
+        own = handler
     name = name or own.__name__
     taken = _parameters_of(handler)
     bound = _own_arguments(taken) if arguments is None else arguments
@@ -257,7 +265,9 @@ def _without_titles(schema: Any) -> Any:
         return {
             key: _without_titles(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)
         }
-    return [_without_titles(item) for item in schema] if isinstance(schema, list) else schema
+    if isinstance(schema, list):
+        return [_without_titles(item) for item in schema]
+    return schema
 
 
 # Reading what a model gives
@@ -267,9 +277,14 @@ def parse_arguments(arguments: Mapping[str, Any] | str | None) -> Mapping[str, A
     if isinstance(arguments, str):
         try:
             # Models send an empty text to a tool that needs nothing.
-            arguments = json.loads(arguments) if arguments.strip() else {}
+            if arguments.strip():
+                arguments = json.loads(arguments)
+            else:
+                arguments = {}
         except (ValueError, RecursionError) as error:
-            why = f" ({error})" if isinstance(error, json.JSONDecodeError) else ""
+            why = ""
+            if isinstance(error, json.JSONDecodeError):
+                why = f" ({error})"
             raise Invalid(f"the arguments are not valid JSON{why}; send one JSON object", code="json") from None
     if arguments is None:
         return {}
@@ -286,7 +301,9 @@ def _interpret(value: Any, schema: JsonSchema) -> Any:
     if isinstance(value, str) and "enum" in schema:
         choice = value.strip().casefold()
         same = (each for each in schema["enum"] if str(each).casefold() == choice)
-        return next(same, value if choice else None)
+        if choice:
+            return next(same, value)
+        return next(same, None)
     return value
 
 
@@ -298,7 +315,9 @@ def _read(reader: TypeAdapter[Any], value: Any, schema: JsonSchema) -> Any:
         read = reader.validate_python(value)
     except ValueError as error:
         inside = isinstance(error, ValidationError) and error.errors()[0]["loc"]
-        where = f" (at {'.'.join(map(str, inside))})" if inside else ""
+        where = ""
+        if inside:
+            where = f" (at {'.'.join(map(str, inside))})"
         raise ValueError(f"must be {_expected_in_words(schema)}, not {_short_value(value)}{where}") from None
     if any(_UNKEEPABLE.search(text) for text in _texts(read)):
         raise ValueError("holds a broken character (NUL, or half of a surrogate pair); remove it")
@@ -337,5 +356,10 @@ def _short_value(value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, int):
         return str(value) if abs(value) < 10**18 else "a number that long"
-    text = value if isinstance(value, str) else type(value).__name__
-    return repr(text if len(text) <= 60 else text[:59] + "…")
+    if isinstance(value, str):
+        text = value
+    else:
+        text = type(value).__name__
+    if len(text) <= 60:
+        return repr(text)
+    return repr(text[:59] + "…")

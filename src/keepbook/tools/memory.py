@@ -44,11 +44,15 @@ def line(memory: Memory) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+    if text.endswith((".", "!", "?", "…")):
+        return text
+    return f"{text}."
 
 
 def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+    if len(text) <= length:
+        return text
+    return text[: length - 1] + "…"
 
 
 def _newest_lines(memories: Sequence[Memory], chars: int) -> list[str]:
@@ -96,7 +100,10 @@ def remember(
             since=since, until=until, force=force, tags=tags, metadata=metadata, turn_ids=turn_ids,
         )  # fmt: skip
         if written.unchanged:
-            done = "Nothing was written." if written.event is None else "It is confirmed."
+            if written.event is None:
+                done = "Nothing was written."
+            else:
+                done = "It is confirmed."
             return answer_to_write(book, written, f"Already known {line(written)}. {done}")
         said = f"Saved [{written.id}]: {_sentence(shown_text(written))} {_since_in_words(written, book.zone)}"
         if written.similar and not force:
@@ -125,7 +132,10 @@ def update(
         )  # fmt: skip
         if written.unchanged:
             return answer_to_write(book, written, f"It says so already: {line(written)}. Nothing was written.")
-        verb = "Corrected" if correction else "Updated"
+        if correction:
+            verb = "Corrected"
+        else:
+            verb = "Updated"
         said = f"{verb} [{written.id}]: {_sentence(shown_text(written))} {_since_in_words(written, book.zone)}"
         return answer_to_write(book, written, said)
 
@@ -157,7 +167,10 @@ def link(book: Book, /, from_memory: str, to_memory: str, relation: str) -> Tool
     with book.transaction():
         made = book.link(from_memory, to_memory, relation)
         ends = f"{line(book.get(made.from_id))}\n{made.relation}\n{line(book.get(made.to_id))}"
-        said = "They are linked already" if made.event is None else "Linked"
+        if made.event is None:
+            said = "They are linked already"
+        else:
+            said = "Linked"
         return ToolAnswer(f"{said}:\n{ends}", to_json(made), _event(book, made.from_id, made.event))
 
 
@@ -178,7 +191,10 @@ def list_memories(
         return ToolAnswer(f"Nothing is stored{f' under {category}' if category else ' yet'}.", _memories_to_json([], 0))
     lines = _newest_lines(stored, LIST_CHARS)
     shown = stored[len(stored) - len(lines) :]
-    said = f"{total} stored:" if total > 1 else "1 stored:"
+    if total > 1:
+        said = f"{total} stored:"
+    else:
+        said = "1 stored:"
     if len(lines) < total:
         said = f"{total} stored; the {total - len(lines)} oldest are left out here, search for those:"
     return ToolAnswer("\n".join([said, *lines]), _memories_to_json(shown, total))
@@ -208,8 +224,13 @@ def history(book: Book, /, memory: str) -> ToolAnswer:
     """Every version of one memory, oldest first."""
     id = book.find(memory)
     known, zone = book.get(id), book.zone
-    count = f"{len(known.versions)} versions, oldest first" if len(known.versions) > 1 else "1 version"
-    away = f" ({_PUT_AWAY[known.state]})" if known.state in _PUT_AWAY else ""
+    if len(known.versions) > 1:
+        count = f"{len(known.versions)} versions, oldest first"
+    else:
+        count = "1 version"
+    away = ""
+    if known.state in _PUT_AWAY:
+        away = f" ({_PUT_AWAY[known.state]})"
     said = [f"[{id}]{away} has {count}:"]
     said += [_version_line(version, zone) for version in known.versions]
     return ToolAnswer("\n".join(said), {"id": id, "state": known.state, "versions": to_json(known.versions)})
@@ -316,7 +337,9 @@ _PUT_AWAY = {"archived": "forgotten", "trash": "in the trash"}
 
 def _confidence(book: Book, given: str | None) -> str | None:
     # Where an agent runs with nobody there to say anything, all it writes is its own reading.
-    return "inferred" if book.origin.source == "inferred" else given
+    if book.origin.source == "inferred":
+        return "inferred"
+    return given
 
 
 def _since_in_words(written: Written, zone: str) -> str:
@@ -331,14 +354,22 @@ def _version_line(version: Version, zone: str) -> str:
     true = f"true from {zoned_day(version.valid_from, zone)}"
     if version.valid_until is not None:
         true += f" until {zoned_day(version.valid_until, zone)}"
-    how = ", a correction" if version.correction else ", restored" if version.restored_from else ""
+    if version.correction:
+        how = ", a correction"
+    elif version.restored_from:
+        how = ", restored"
+    else:
+        how = ""
     noted = f"noted {zoned_day(version.recorded_at, zone)}, {version.source}{how}"
     return f"{version.version}. {shown_text(version)} ({true}; {noted})"
 
 
 def answer_to_write(book: Book, written: Written, said: str) -> ToolAnswer:
     """The answer to a write: its words, the memory, and what undoes it."""
-    told = said if written.notice is None else f"{said} Tell the person: {written.notice}."
+    if written.notice is None:
+        told = said
+    else:
+        told = f"{said} Tell the person: {written.notice}."
     return ToolAnswer(told, to_json(written), _event(book, written.id, written.event))
 
 
@@ -347,9 +378,10 @@ def _event(book: Book, id: str, event: int | None) -> dict[str, Any] | None:
     if event is None:
         return None
     entry = book.ledger(after=event - 1, before=event + 1, limit=1)[0]
-    before, after = (
-        (entry.before, entry.after) if entry.link_id else (brief_state(entry.before), brief_state(entry.after))
-    )
+    if entry.link_id:
+        before, after = entry.before, entry.after
+    else:
+        before, after = brief_state(entry.before), brief_state(entry.after)
     return {"op": entry.action, "id": id, "before": before, "after": after, "event": event}
 
 

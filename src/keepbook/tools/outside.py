@@ -31,7 +31,10 @@ def undo_write(book: Book, /, event: EventParameter) -> ToolAnswer:
         undone = book.undo(event)
         if not isinstance(undone, Written):
             return ToolAnswer(f"Undone: entry {event}.", to_json(undone))
-        left = f"It says: {line(undone)}" if undone.state == "active" else "It is put away"
+        if undone.state == "active":
+            left = f"It says: {line(undone)}"
+        else:
+            left = "It is put away"
         return answer_to_write(book, undone, f"Undone: entry {event}. {left}.")
 
 
@@ -64,12 +67,19 @@ def memory_stats(book: Book, /) -> ToolAnswer:
     counted = {state: book.list(state=state, limit=1).total for state in ("active", "archived", "trash")}
     categories = {name: book.list(name, limit=1).total for name in book.preset().categories}
     newest = book.ledger(limit=1)
+    if newest:
+        entries = newest[0].event
+    else:
+        entries = 0
+    last_change = None
+    if newest:
+        last_change = newest[0].at.isoformat()
     found = MemoryStats(
         **counted,
         by_category={name: count for name, count in categories.items() if count},
         waiting=len(book.proposals.list()),
-        entries=newest[0].event if newest else 0,
-        last_change=newest[0].at.isoformat() if newest else None,
+        entries=entries,
+        last_change=last_change,
     )
     return ToolAnswer(_stats_in_words(found), to_json(found))
 
@@ -78,7 +88,9 @@ def _stats_in_words(found: MemoryStats) -> str:
     parts = [f"{found.active} stored"]
     parts += [f"{count} under {name}" for name, count in found.by_category.items()]
     parts += [f"{found.archived} forgotten", f"{found.trash} in the trash", f"{found.waiting} waiting for the person"]
-    changed = f" Last changed {found.last_change}." if found.last_change else ""
+    changed = ""
+    if found.last_change:
+        changed = f" Last changed {found.last_change}."
     return f"{', '.join(parts)}.{changed}"
 
 

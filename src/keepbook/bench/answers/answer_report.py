@@ -178,7 +178,10 @@ def _ingestion(stored: StageFile, book_bytes: int) -> dict[str, Any]:
     timed = [line for line in lines if not line["resumed"]]
     tokens = sum(line["tokens"] for line in timed)
     words, meaning = (sum(line[name] for line in timed) for name in ("words_cpu_s", "vectors_cpu_s"))
-    per = 1000 / tokens if tokens else 0.0
+    if tokens:
+        per = 1000 / tokens
+    else:
+        per = 0.0
     return {
         "conversations": len(lines), "turns": sum(line["turns"] for line in lines),
         "tokens": sum(line["tokens"] for line in lines), "book_bytes": book_bytes, "model_calls": 0,

@@ -90,7 +90,10 @@ def main(run: AnswerRun, settings: Settings, json: bool) -> bool:
     if last >= 2:
         works.append(make_verdicts(contexts, answers, verdicts, judge, run.at_once))
     told = report(contexts, answers, verdicts, stored, run.place.stat().st_size, against=_earlier(run.against))
-    print(json_module.dumps(told) if json else "\n".join(answer_table(told)))
+    if json:
+        print(json_module.dumps(told))
+    else:
+        print("\n".join(answer_table(told)))
     for line in _troubles(works):
         print(line, file=sys.stderr)
     return not any(work.stopped or work.unreadable for work in works)

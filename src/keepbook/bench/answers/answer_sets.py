@@ -65,7 +65,8 @@ def _listed(path: Path) -> Iterator[AnswerCase]:
 
 
 def _last_said(sessions: Mapping[str, Sequence[SpokenTurn]]) -> datetime:
-    return max((turn.at for turns in sessions.values() for turn in turns if turn.at), default=FIRST_DAY)
+    every = [turn for turns in sessions.values() for turn in turns]
+    return max((turn.at for turn in every if turn.at), default=FIRST_DAY)
 
 
 # LoCoMo's
@@ -89,7 +90,10 @@ def _two_people(sample: Mapping[str, Any], number: int, half: str) -> AnswerCase
 
 
 def _chats_with_points(folder: Path) -> Iterator[AnswerCase]:
-    found = [folder] if (folder / "chat.json").is_file() else sorted(one.parent for one in folder.glob("*/chat.json"))
+    if (folder / "chat.json").is_file():
+        found = [folder]
+    else:
+        found = sorted(one.parent for one in folder.glob("*/chat.json"))
     if not found:
         raise ValueError("a folder without chat.json")
     for one in found:
@@ -121,11 +125,15 @@ def _with_their_time(batches: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str
         (f"batch {batch['batch_number']}", message) for batch in batches for turn in batch["turns"] for message in turn
     ]
     anchors = [message["time_anchor"] for _, message in messages if message.get("time_anchor")]
-    at = _start_of(anchors[0]) if anchors else FIRST_DAY
+    if anchors:
+        at = _start_of(anchors[0])
+    else:
+        at = FIRST_DAY
     for name, message in messages:
         anchor = message.get("time_anchor")
         # An anchor that is told again goes on with the day, it does not begin it anew.
-        at = max(at, _start_of(anchor)) if anchor else at
+        if anchor:
+            at = max(at, _start_of(anchor))
         yield name, SpokenTurn(message["role"], message["content"], at)
         at += timedelta(minutes=1)
 
@@ -147,6 +155,9 @@ def _many_sessions(told: Mapping[str, Any]) -> AnswerCase:
         sessions[f"{nth} {name}"] = [SpokenTurn(turn["role"], turn["content"], at) for turn in turns]
     asked_at = parse_moment(told.get("question_date")) or _last_said(sessions)
     is_told = not id.endswith(ABSENT)
-    kind = str(told["question_type"]) if is_told else "abstention"
+    if is_told:
+        kind = str(told["question_type"])
+    else:
+        kind = "abstention"
     question = JudgedQuestion(id, kind, str(told["question"]), str(told["answer"]), (), is_told, asked_at)
     return AnswerCase(id, sessions, [question], HALVES[1])

@@ -83,12 +83,17 @@ def judge_prompt(context: Mapping[str, Any], answer: str) -> str:
     if context["points"]:
         listed = "\n".join(f"{nth}. {point}" for nth, point in enumerate(context["points"], 1))
         return f"{said}\n\nPoints that a right answer meets:\n{listed}\n\n{BY_POINTS}"
-    expected = f"Expected: {context['expected']}" if context["told"] else NOTHING_TOLD
+    if context["told"]:
+        expected = f"Expected: {context['expected']}"
+    else:
+        expected = NOTHING_TOLD
     return f"{said}\n\n{expected}\n\n{AS_A_WHOLE}"
 
 
 def points_form(context: Mapping[str, Any]) -> PointsForm:
-    return PointsForm(HALF_POINTS if context["points"] else RIGHT_OR_WRONG)
+    if context["points"]:
+        return PointsForm(HALF_POINTS)
+    return PointsForm(RIGHT_OR_WRONG)
 
 
 def parse_points(text: str, many: int, allowed: Sequence[float]) -> list[float] | None:

@@ -107,7 +107,9 @@ def full_context(case: AnswerCase) -> ContextMaker:
 
 
 def _shown_turn(turn: SpokenTurn) -> str:
-    day = f"{turn.at.day} {turn.at:%B %Y}, " if turn.at else ""
+    day = ""
+    if turn.at:
+        day = f"{turn.at.day} {turn.at:%B %Y}, "
     return f"- {day}{turn.speaker}: {' '.join(turn.text.split())}"
 
 
@@ -118,7 +120,9 @@ def _within(lines: Sequence[str], tokens: int | None) -> str:
     text = "\n".join(lines)[: tokens * 4]
     whole, _, rest = text.rpartition("\n")
     begun = next((line for line in lines if rest and line.startswith(rest)), "")
-    return text if not whole or len(rest) * 2 >= len(begun) else whole
+    if not whole or len(rest) * 2 >= len(begun):
+        return text
+    return whole
 
 
 def makers_of(
@@ -156,7 +160,9 @@ def make_contexts(
         book = kb.book(case.name)
         ingest(book, case, stored)
         if any(contexts.get((question.id, way)) is None for question in case.questions for way in ways):
-            embedder = kb.meaning.embedder if kb.meaning is not None else None
+            embedder = None
+            if kb.meaning is not None:
+                embedder = kb.meaning.embedder
             missing = {way for way in ways if any(contexts.get((one.id, way)) is None for one in case.questions)}
             makers = makers_of(case, book, {KEEPBOOK, *missing} & set(ways), limits, embedder)
             try:

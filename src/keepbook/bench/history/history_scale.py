@@ -83,8 +83,14 @@ def keep_sessions(book: Book, history: MadeUpHistory, first: int, until: int) ->
 
 def grow_history(book: Book, history: MadeUpHistory, steps: Path, tokens: int) -> Iterator[dict[str, Any]]:
     """Keep and embed until there are so many wordpieces, asking all the while; each step as soon as it is done."""
-    done = [json_module.loads(line) for line in steps.read_text("utf-8").splitlines()] if steps.exists() else []
-    kept, sessions = (done[-1]["tokens"], done[-1]["sessions"]) if done else (0, 0)
+    if steps.exists():
+        done = [json_module.loads(line) for line in steps.read_text("utf-8").splitlines()]
+    else:
+        done = []
+    if done:
+        kept, sessions = done[-1]["tokens"], done[-1]["sessions"]
+    else:
+        kept, sessions = 0, 0
     while kept < tokens:
         until = sessions + max(1, min(STEP, tokens - kept) // SESSION)
         with Asker(book, history, sessions) as asker:
@@ -95,11 +101,14 @@ def grow_history(book: Book, history: MadeUpHistory, steps: Path, tokens: int) -
             embedded = time.process_time() - asker.cpu
         kept += sum(len(turn.text.split()) for at in range(sessions, until) for turn in history.session(at))
         sessions = until
+        wall_ms = None
+        if asker.seconds:
+            wall_ms = round(statistics.median(asker.seconds) * 1000, 1)
         step = {
             "tokens": kept, "sessions": sessions, "words_cpu_s": round(worded - began, 2),
             "vectors_cpu_s": round(embedded - worded, 2), "process_mb": round(megabytes_held(), 1),
             "asked": len(asker.seconds), "empty": asker.empty, "failures": asker.failures,
-            "wall_ms": round(statistics.median(asker.seconds) * 1000, 1) if asker.seconds else None,
+            "wall_ms": wall_ms,
         }  # fmt: skip
         with steps.open("a", encoding="utf-8") as file:
             file.write(json_module.dumps(step) + "\n")
@@ -142,7 +151,10 @@ def main(tokens: int, keep: str | None, json: bool) -> bool:
             "tokens": last["tokens"], "steps": steps, "opened": full, "empty": empty, "bars": bars(full, empty),
             "book_bytes": place.stat().st_size,
         }  # fmt: skip
-    print(json_module.dumps(told) if json else "\n".join(_lines(told)))
+    if json:
+        print(json_module.dumps(told))
+    else:
+        print("\n".join(_lines(told)))
     limits = (MOST_MEGABYTES, MOST_SEARCH, MOST_FIRST)
     holds = all(value <= most for value, most in zip(told["bars"].values(), limits, strict=True))
     return holds and full["answered"] == full["asked"] and not any(step["failures"] for step in steps)

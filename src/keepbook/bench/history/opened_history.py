@@ -25,7 +25,10 @@ def figures(place: Path, owner: str, questions: Sequence[str], embedder: str | N
     """Milliseconds of a processor, and megabytes. The embedder is loaded before, so that only the book is measured."""
     with closing(Keepbook(place, embedder=embedder)) as kb:
         book = kb.book(owner)
-        directions = [] if kb.meaning is None else [kb.meaning.direction(question) for question in questions]
+        if kb.meaning is not None:
+            directions = [kb.meaning.direction(question) for question in questions]
+        else:
+            directions = []
         held = megabytes_held()
         first = _cpu_ms(lambda: book.recall_chats(questions[0], PLACES))
         asked = [_median_ms(lambda text=text: book.recall_chats(text, PLACES)) for text in questions]  # type: ignore[misc]

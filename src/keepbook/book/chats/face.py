@@ -170,7 +170,10 @@ class Chat:
         with self.book.writing() as (tx, _):
             thread = threads.get_thread(tx, self.id)
             recorded = {one.turn for one in threads.messages_of(tx, self.id) if one.recorders}
-            wanted = recorded if turns is None else set(turns)
+            if turns is None:
+                wanted = recorded
+            else:
+                wanted = set(turns)
             if not wanted <= recorded:
                 raise Invalid("only turns that others recorded are taken out of view", field="turns")
             return threads.set_out_of_view(tx, self.id, sorted(change(set(thread.out_of_view), wanted)))
@@ -186,7 +189,10 @@ class Chat:
             thread = threads.get_thread(tx, self.id)
             if thread.incognito or not switches.is_memory_on(tx):
                 return ""
-            space, session = ("chat", self.id) if self.session is None else ("outside", self.session)
+            if self.session is None:
+                space, session = "chat", self.id
+            else:
+                space, session = "outside", self.session
             preset = self.book.preset(thread.preset)
             return injections.inject(tx, preset, present(tx), session, scope=scope or thread.agent, space=space)
 

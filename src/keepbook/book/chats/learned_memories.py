@@ -29,7 +29,9 @@ def learned_from(tx: Tx, thread_id: str) -> list[str]:
 
 def trashed_with_chat(tx: Tx, thread: Thread) -> list[str]:
     """The memories that were moved to the trash together with their chat."""
-    gone = stamp(thread.deleted_at) if thread.deleted_at else None
+    gone = None
+    if thread.deleted_at:
+        gone = stamp(thread.deleted_at)
     along = (memories.c.trashed_at >= gone, memories.c.trashed_at <= later(gone, minutes=1)) if gone else (false(),)
     return _memory_ids(tx, thread.id, *along)
 

@@ -77,9 +77,15 @@ def restore_note(tx: Tx, note: Note) -> Note:
         messages.c.owner == tx.owner, messages.c.thread_id == note.thread_id, messages.c.turn == note.turn
     )
     there = note.turn is not None and tx.conn.execute(said).first() is not None
+    thread_id = None
+    if there:
+        thread_id = note.thread_id
+    turn = None
+    if there:
+        turn = note.turn
     row = {
         "owner": tx.owner, "id": new_id(), "text": clean_note(note.text),
-        "thread_id": note.thread_id if there else None, "turn": note.turn if there else None,
+        "thread_id": thread_id, "turn": turn,
         "created_at": stamp(note.created_at), "updated_at": stamp(note.updated_at),
     }  # fmt: skip
     tx.conn.execute(insert(notes), row)
@@ -113,7 +119,9 @@ def list_notes(tx: Tx, query: str | None = None) -> Sequence[Note]:
         select(notes).where(notes.c.owner == tx.owner).order_by(notes.c.created_at.desc(), notes.c.id)
     )
     found = [_to_note(row) for row in rows]
-    return found if not query else [note for note in found if fold_text(query) in fold_text(note.text)]
+    if not query:
+        return found
+    return [note for note in found if fold_text(query) in fold_text(note.text)]
 
 
 def _to_note(row: Any) -> Note:

@@ -97,7 +97,9 @@ def keep_pencil(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pen
     said = replace(origin, actor="person", thread_id=thread_id, source="chat")
     if one.proposal is not None:
         return proposals.accept(tx, said, preset, one.proposal, stamp(tx.clock()), both=both)
-    category = one.category if not preset.categories or one.category in preset.categories else None
+    category = None
+    if not preset.categories or one.category in preset.categories:
+        category = one.category
     new = one.op != "update" or one.target is None or both
     words = Statement(one.content, category=category if new else None, turn_ids=(str(one.turn_id),), force=True)
     if one.spans and new:

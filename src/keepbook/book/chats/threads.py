@@ -69,7 +69,9 @@ class Message:
     @property
     def calls(self) -> Sequence[dict[str, Any]]:
         """The tool calls of a reply that was made here; what a program notes with a turn it records is none."""
-        return self.parts if self.recorded_by is None and isinstance(self.parts, list) else ()
+        if self.recorded_by is None and isinstance(self.parts, list):
+            return self.parts
+        return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +175,9 @@ def _as_private(thread: Thread, incognito: bool) -> Thread:
 def find_session(tx: Tx, session: str) -> Thread | None:
     """The chat of an outside program's session, if it has begun."""
     row = tx.conn.execute(select(threads).where(threads.c.owner == tx.owner, threads.c.session == session)).first()
-    return to_thread(row) if row else None
+    if row:
+        return to_thread(row)
+    return None
 
 
 def rename(tx: Tx, thread_id: str, title: str, *, by: str = "person") -> Thread:
@@ -272,9 +276,13 @@ def finish(tx: Tx, held: Claim, now: str, *, summary: str | None) -> Thread:
     if not newer:
         due.cancel(tx, due.CLOSE, held.thread.id)
         due.remind(tx, due.ARCHIVE, held.thread.id, later(now, days=ARCHIVE_DAYS))
+    if newer:
+        state = "active"
+    else:
+        state = "idle"
     return _set(
         tx, held.thread.id, extracted_through=through, summary=None if erased else summary or row.summary,
-        state="active" if newer else "idle", closing_until=None, closing_by=None, failures=0, failure=None,
+        state=state, closing_until=None, closing_by=None, failures=0, failure=None,
     )  # fmt: skip
 
 
@@ -284,7 +292,10 @@ def release_closing(tx: Tx, held: Claim, now: str, failure: str, *, retry_minute
     if row is None or row.closing_by != held.token:
         return None
     failures = row.failures + 1
-    tx.count("closes", "parked" if failures == MOST_FAILURES else "failed")
+    if failures == MOST_FAILURES:
+        tx.count("closes", "parked")
+    else:
+        tx.count("closes", "failed")
     if failures >= MOST_FAILURES:
         due.cancel(tx, due.CLOSE, held.thread.id)
     else:
@@ -296,10 +307,15 @@ def set_out_of_view(tx: Tx, thread_id: str, turns: Sequence[int]) -> Thread:
     """Set which turns a model is not sent. A summary that was made with other turns is made anew."""
     thread = get_thread(tx, thread_id)
     changed = set(turns) ^ set(thread.out_of_view)
-    kept: dict[str, Any] = {"out_of_view": json.dumps(sorted(turns)) if turns else None}
+    out_of_view = None
+    if turns:
+        out_of_view = json.dumps(sorted(turns))
+    kept: dict[str, Any] = {"out_of_view": out_of_view}
     if any(turn <= thread.compressed_through for turn in changed):
         kept |= {"compressed_through": 0, "compressed": None}
-    return _set(tx, thread_id, **kept) if changed else thread
+    if changed:
+        return _set(tx, thread_id, **kept)
+    return thread
 
 
 def keep_compression(tx: Tx, thread_id: str, through: int, summary: str) -> Thread:
@@ -342,7 +358,10 @@ def list_threads(tx: Tx, *, state: str | None = None, trash: bool = False, limit
 @cache
 def _listing(by_state: bool, trash: bool) -> PreparedStatement:
     query = select(threads).where(threads.c.owner == bindparam("owner"))
-    query = query.where(threads.c.deleted_at.isnot(None) if trash else threads.c.deleted_at.is_(None))
+    if trash:
+        query = query.where(threads.c.deleted_at.isnot(None))
+    else:
+        query = query.where(threads.c.deleted_at.is_(None))
     if by_state:
         query = query.where(threads.c.state == bindparam("state"))
     newest = query.order_by(threads.c.touched_at.desc(), threads.c.id)
@@ -357,15 +376,21 @@ def messages_of(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
 def to_thread(row: Any) -> Thread:
     known = {name: getattr(row, name) for name in Thread.__dataclass_fields__}
     for name in ("created_at", "touched_at", "deleted_at"):
-        known[name] = None if known[name] is None else parse_stamp(known[name])
+        if known[name] is not None:
+            known[name] = parse_stamp(known[name])
+        else:
+            known[name] = None
     known["out_of_view"] = tuple(stored_json.load_json(known["out_of_view"] or "[]"))
     return Thread(**{**known, "incognito": bool(known["incognito"])})
 
 
 def to_message(row: Any) -> Message:
+    parts = None
+    if row["parts"]:
+        parts = stored_json.load_json(row["parts"])
     return Message(
         turn=row["turn"], role=row["role"], speaker=row["speaker"], text=row["text"], at=parse_stamp(row["at"]),
-        tokens=row["tokens"], hidden=row["hidden"], parts=stored_json.load_json(row["parts"]) if row["parts"] else None,
+        tokens=row["tokens"], hidden=row["hidden"], parts=parts,
         model=row["model"], tokens_in=row["tokens_in"], tokens_out=row["tokens_out"], instead_of=row["instead_of"],
         broke_off=row["broke_off"], recorded_by=row["recorded_by"],
     )  # fmt: skip

@@ -63,14 +63,18 @@ def chat_block(book: OpenBook, thread: Thread) -> ChatBlock | None:
     """The block a chat was given. None if it was given none, or if the block was erased since."""
     with book.reading() as (tx, _, _):
         kept = _injection_of(tx, thread)
-    return None if kept is None or not kept.block else ChatBlock(parse_stamp(kept.at), *injections.injection_of(kept))
+    if kept is None or not kept.block:
+        return None
+    return ChatBlock(parse_stamp(kept.at), *injections.injection_of(kept))
 
 
 def given_block(book: OpenBook, thread: Thread) -> GivenBlock | None:
     """What a chat was given of the book. None if no model has answered in it, or memory was off or not wanted there."""
     with book.reading() as (tx, _, _):
         kept = _injection_of(tx, thread)
-    return None if kept is None else GivenBlock(parse_stamp(kept.at), kept.block)
+    if kept is None:
+        return None
+    return GivenBlock(parse_stamp(kept.at), kept.block)
 
 
 def left_out_of_block(book: OpenBook, thread: Thread, preset: Preset) -> Mapping[Fate, Sequence[str]]:
@@ -91,7 +95,9 @@ def left_out_of_block(book: OpenBook, thread: Thread, preset: Preset) -> Mapping
 def block_of(tx: Tx, thread: Thread) -> tuple[BlockLine, ...]:
     """The lines of the block this chat was given, if it was given one."""
     kept = _injection_of(tx, thread)
-    return () if kept is None else injections.injection_of(kept).lines
+    if kept is None:
+        return ()
+    return injections.injection_of(kept).lines
 
 
 def _injection_of(tx: Tx, thread: Thread) -> Any:
@@ -100,11 +106,15 @@ def _injection_of(tx: Tx, thread: Thread) -> Any:
 
 
 def _session_of(thread: Thread) -> tuple[str, str]:
-    return (thread.id, injections.CHAT) if thread.session is None else (thread.session, injections.OUTSIDE)
+    if thread.session is None:
+        return thread.id, injections.CHAT
+    return thread.session, injections.OUTSIDE
 
 
 def tried_again_at(book: OpenBook, thread: Thread) -> datetime | None:
     """When a sweep will look at an open chat again."""
     with book.reading() as (tx, _, _):
         at = due.reminded_at(tx, due.CLOSE, thread.id)
-    return None if at is None else parse_stamp(at)
+    if at is None:
+        return None
+    return parse_stamp(at)

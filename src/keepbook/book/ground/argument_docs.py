@@ -188,4 +188,6 @@ def _docstring_with_arguments(method: FunctionType) -> str | None:
     if not known:
         return method.__doc__
     lines = "\n".join(f"{name}: {ARGUMENTS[name]}" for name in known)
-    return f"{first}\n\n{lines}\n" if first else f"{lines}\n"
+    if first:
+        return f"{first}\n\n{lines}\n"
+    return f"{lines}\n"

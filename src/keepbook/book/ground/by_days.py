@@ -49,7 +49,10 @@ def share_by_days(came: Sequence[bool], days: Sequence[Hashable]) -> tuple[float
         share = right / count
         alone = share * (1 - share) / count
         together = _error_of_mean(sums, counts, share) ** 2
-        worth = count if together <= alone else max(1.0, count * alone / together)
+        if together <= alone:
+            worth = count
+        else:
+            worth = max(1.0, count * alone / together)
     return wilson(right / count * worth, worth)
 
 
@@ -65,7 +68,10 @@ def student(t: float, freedom: int) -> float:
     """The two-sided probability of a t of this size or more, for a whole number of degrees of freedom."""
     angle = math.atan2(abs(t), math.sqrt(freedom))
     cosine, odd = math.cos(angle), freedom % 2
-    term = total = cosine if odd else 1.0
+    if odd:
+        term = total = cosine
+    else:
+        term = total = 1.0
     for each in range(2 + odd, freedom, 2):
         term *= cosine * cosine * (each - 1) / each
         total += term

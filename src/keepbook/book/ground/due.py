@@ -46,7 +46,9 @@ def cancel(tx: Tx, work: str, id: str) -> None:
 def reminded_at(tx: Tx, work: str, id: str) -> str | None:
     """When a reminder falls due."""
     found = _AT.first(tx.conn, {"owner": tx.owner, "work": work, "id": id})
-    return None if found is None else str(found.at)
+    if found is None:
+        return None
+    return str(found.at)
 
 
 def reminders(tx: Tx, work: str) -> list[str]:

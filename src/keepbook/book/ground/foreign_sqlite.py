@@ -31,7 +31,10 @@ def open_foreign_sqlite(path: Path, what: str) -> Iterator[sqlite3.Connection]:
             head = raw.read(100)
         log = path.with_name(f"{path.name}-wal")
         is_idle = head[18:19] == bytes([WAL]) and not (log.exists() and log.stat().st_size)
-        how = "mode=ro&immutable=1" if is_idle else "mode=ro"
+        if is_idle:
+            how = "mode=ro&immutable=1"
+        else:
+            how = "mode=ro"
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?{how}", uri=True)) as file:
             file.row_factory = sqlite3.Row
             _hold(file)
@@ -57,4 +60,6 @@ def columns_of(file: sqlite3.Connection, table: str) -> set[str]:
     if [row["type"] for row in known] != ["table"] or "VIRTUAL" in known[0]["sql"].upper().split("(")[0].split():
         return set()
     columns = file.execute(f"PRAGMA table_xinfo({table})").fetchall()
-    return set() if any(row["hidden"] for row in columns) else {row["name"] for row in columns}
+    if any(row["hidden"] for row in columns):
+        return set()
+    return {row["name"] for row in columns}

@@ -17,7 +17,10 @@ class Gaps:
 
     def wait(self) -> None:
         """Wait until the next piece may begin."""
-        gap = min(GAP_SECONDS, self._freed - self._began) if self._freed > self._began else 0.0
+        if self._freed > self._began:
+            gap = min(GAP_SECONDS, self._freed - self._began)
+        else:
+            gap = 0.0
         time.sleep(max(0.0, self._freed + gap - time.perf_counter()))
         self._began = time.perf_counter()
 

@@ -35,7 +35,10 @@ _BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}
 def clean_line(text: object, field: str, low: int, high: int) -> str:
     """One line of text: breaks and tabs become spaces, other control characters are refused."""
     plain = isinstance(text, str) and text.isprintable()  # then spaces are all in it that is not seen
-    line = str(text).strip() if plain else _one_line(text, field)
+    if plain:
+        line = str(text).strip()
+    else:
+        line = _one_line(text, field)
     if not low <= len(line) <= high:
         raise Invalid(f"{field} must have {low} to {high} characters; this has {len(line)}", field=field)
     if not plain and line and all(unicodedata.category(mark)[0] in "CZ" for mark in line):
@@ -86,7 +89,9 @@ def sought(text: str) -> str:
         text.encode()
     except (UnicodeEncodeError, AttributeError):
         return "\uffff"
-    return "\uffff" if "\x00" in text else text
+    if "\x00" in text:
+        return "\uffff"
+    return text
 
 
 def clean_text(text: object, field: str, most: int) -> str:
@@ -101,7 +106,9 @@ def clean_text(text: object, field: str, most: int) -> str:
 
 def clean_optional(text: object, field: str, high: int) -> str | None:
     """An optional line: None and the empty string both mean no line."""
-    return None if text is None or text == "" else clean_line(text, field, 1, high)
+    if text is None or text == "":
+        return None
+    return clean_line(text, field, 1, high)
 
 
 def clean_category(text: object, preset: Preset) -> str | None:
@@ -110,7 +117,9 @@ def clean_category(text: object, preset: Preset) -> str | None:
     category = clean_line(text, "category", 1, 40)
     if preset.categories and category not in preset.categories:
         close = get_close_matches(category.lower(), preset.categories, 1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
+        hint = ""
+        if close:
+            hint = f"did you mean {close[0]!r}? "
         raise Invalid(
             f"unknown category {category!r}; {hint}{preset.name} has: {', '.join(preset.categories)}",
             field="category",
@@ -128,7 +137,9 @@ def clean_chat_mode(mode: object) -> str | None:
     """What a chat is for; what a model is told for it stands in `models/prompt.py`."""
     if mode is not None and mode not in MODES:
         raise Invalid(f"mode is one of {', '.join(MODES)}, not {mode!r}"[:200], field="mode")
-    return None if mode is None else str(mode)
+    if mode is None:
+        return None
+    return str(mode)
 
 
 def clean_share(number: object, field: str) -> float:
@@ -206,5 +217,9 @@ def is_mass(sent: Any) -> bool:
         one = inside.pop()
         if isinstance(one, dict | list):
             left -= len(one)
-            inside += (one.values() if isinstance(one, dict) else one) if left >= 0 else ()
+            if left >= 0:
+                if isinstance(one, dict):
+                    inside += one.values()
+                else:
+                    inside += one
     return left < 0

@@ -64,7 +64,9 @@ class OpenBook:
     @classmethod
     def of(cls, opened: "OpenBook") -> Self:
         """The same book with this class's operations on it."""
-        return opened if isinstance(opened, cls) else cls._copy(opened, opened.origin, opened._presets)
+        if isinstance(opened, cls):
+            return opened
+        return cls._copy(opened, opened.origin, opened._presets)
 
     def acting(self, **changed: Any) -> Self:
         """The same book with another actor, door or chat: `acting(actor="agent", door="mcp", thread_id="…")`."""

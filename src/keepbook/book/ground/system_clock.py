@@ -27,7 +27,9 @@ def utc_now() -> datetime:
 @cache
 def build_day() -> date | None:
     """The day on which this package was built; None in a checkout."""
-    return date.fromisoformat(BUILD_DAY.read_text(encoding="ascii").strip()) if BUILD_DAY.is_file() else None
+    if BUILD_DAY.is_file():
+        return date.fromisoformat(BUILD_DAY.read_text(encoding="ascii").strip())
+    return None
 
 
 class ServerClock(FunctionElement[datetime]):

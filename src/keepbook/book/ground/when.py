@@ -171,7 +171,10 @@ def _iso(text: str) -> TimeSpan | None:
         zone = None
         if found["offset"]:
             ahead = timedelta(hours=int(part["ahead"]), minutes=int(part["ahead_minute"]))
-            zone = timezone(-ahead if part["sign"] == "-" else ahead)
+            if part["sign"] == "-":
+                zone = timezone(-ahead)
+            else:
+                zone = timezone(ahead)
         day = date(int(part["year"]), int(found["month"] or 1), int(found["day"] or 1))
         micro = int((part["fraction"] + "000000")[:6])
         clock = time(int(part["hour"]), int(part["minute"]), int(part["second"]), micro, zone)
@@ -180,7 +183,11 @@ def _iso(text: str) -> TimeSpan | None:
     first = datetime.combine(day, clock)
     if found["hour"]:
         return TimeSpan(first)
-    return TimeSpan(first, days=1) if found["day"] else TimeSpan(first, months=1 if found["month"] else 12)
+    if found["day"]:
+        return TimeSpan(first, days=1)
+    if found["month"]:
+        return TimeSpan(first, months=1)
+    return TimeSpan(first, months=12)
 
 
 def _utc(moment: datetime, zone: tzinfo) -> datetime:
@@ -200,7 +207,9 @@ def _shift(moment: datetime, *, months: int = 0, days: int = 0) -> datetime:
 
 def _short_repr(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:58]}…{text[-1]}"
+    if len(text) <= 60:
+        return text
+    return f"{text[:58]}…{text[-1]}"
 
 
 def parse_date_words(text: str, *, moment: datetime, zone: str, end: bool = False, field: str = "date") -> str:
@@ -230,7 +239,10 @@ def parse_date_words(text: str, *, moment: datetime, zone: str, end: bool = Fals
     except OverflowError:  # beyond the years 0001 to 9999
         edge = None
     if edge is None:
-        examples = "Friday, in 3 days, end of March" if end else "yesterday, last Friday, 2 weeks ago"
+        if end:
+            examples = "Friday, in 3 days, end of March"
+        else:
+            examples = "yesterday, last Friday, 2 weeks ago"
         words = f"is not a date I can read. Try 2026-03-05, March 2026, or words like {examples}."
         raise Invalid(f"{field}: {_short_repr(text)} {words}", field=field)
     return stamp(edge)
@@ -255,7 +267,10 @@ def _nearest(text: str, anchor: DateAnchor) -> datetime | None:
         through = through or lead[1] in ("through", "thru")
         phrase = phrase[lead.end() :]
     iso = _iso(phrase)
-    spans = [iso] if iso else _spans(_normalise(phrase), anchor)
+    if iso:
+        spans = [iso]
+    else:
+        spans = _spans(_normalise(phrase), anchor)
     if through:
         spans = [span._replace(to_last=True) for span in spans]
     elif iso:
@@ -347,7 +362,9 @@ _PARTS = {  # how far in they begin: for a month in days; for a season or quarte
 
 
 def _steps(said: str | None, otherwise: Iterable[int]) -> Iterable[int]:
-    return [_STEPS[_WHICH[said]]] if said else otherwise
+    if said:
+        return [_STEPS[_WHICH[said]]]
+    return otherwise
 
 
 def _day_from(anchor: DateAnchor, days: int, months: int = 0) -> TimeSpan:
@@ -364,7 +381,10 @@ def _part(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     for span in _spans(found["rest"], anchor):
         if span.months in _PARTS:
             into = _PARTS[span.months][found["part"]]
-            step = {"days": into} if span.months == 1 else {"months": into}
+            if span.months == 1:
+                step = {"days": into}
+            else:
+                step = {"months": into}
             parts.append(TimeSpan(_shift(span.first, **step)))
     return parts
 
@@ -374,11 +394,17 @@ def _at_clock(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     if not (found["at"] or found["minute"] or half or found["noon"]):
         return []  # a bare number is no time of day
     if half:
-        hour = 24 if hour > 12 else hour % 12 + (12 if half == "pm" else 0)
+        if hour > 12:
+            hour = 24
+        else:
+            hour = hour % 12 + (12 if half == "pm" else 0)
     if hour > 23 or minute > 59:
         return []
     # An hour alone comes every day.
-    days = _spans(found["rest"], anchor) if found["rest"] else [_day_from(anchor, n) for n in (-1, 0, 1)]
+    if found["rest"]:
+        days = _spans(found["rest"], anchor)
+    else:
+        days = [_day_from(anchor, n) for n in (-1, 0, 1)]
     return [TimeSpan(day.first.replace(hour=hour, minute=minute)) for day in days if day.is_day]
 
 
@@ -390,7 +416,10 @@ def _a_day(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
 
 def _away(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     """A count of units from now, the way that is said or else the way it is read ("for 2 years")."""
-    count = int(found["count"]) if found["count"].isdigit() else _COUNTS[found["count"]]
+    if found["count"].isdigit():
+        count = int(found["count"])
+    else:
+        count = _COUNTS[found["count"]]
     way = found["way"] or found["tail"] or ("in" if anchor.end else "ago")
     if way in ("ago", "back", "earlier", "last", "past", "previous"):
         count = -count
@@ -415,7 +444,10 @@ def _a_unit(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
 
 def _a_weekday(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
     name = found["weekday"]
-    offset, length = (5, 2) if name == "weekend" else (_WEEKDAYS.index(_SHORT.get(name, name)), 1)
+    if name == "weekend":
+        offset, length = 5, 2
+    else:
+        offset, length = _WEEKDAYS.index(_SHORT.get(name, name)), 1
     week = TimeSpan(_shift(anchor.today, days=-anchor.today.weekday()), days=7)
     steps = _steps(found["week"], range(-2, 3))
     spans = [TimeSpan(_shift(week.first, days=7 * n + offset), days=length) for n in steps]
@@ -459,12 +491,18 @@ def _chosen(
     if which == "last":
         return [span for span in spans if span.after <= now][-1:]
     if which in ("next", "coming"):
-        start = next_from if which == "next" else now
+        if which == "next":
+            start = next_from
+        else:
+            start = now
         return [span for span in spans if span.first > now and span.first >= start][:1]
     if which == "this":
         around = [span for span in spans if span.first <= now < span.after]
         this = around or [span for span in spans if frame.first <= span.first < frame.after]
-        later = [span for span in spans if span.first > now] if anchor.end else []
+        if anchor.end:
+            later = [span for span in spans if span.first > now]
+        else:
+            later = []
         return [*this, *later]
     return list(spans)
 

@@ -56,7 +56,9 @@ class AnchorCheck:
 
 def read_anchors(path: Path) -> list[Anchor]:
     """The anchors in a file; none if the file does not exist."""
-    return list(_read(path)) if path.exists() else []
+    if path.exists():
+        return list(_read(path))
+    return []
 
 
 def _read(path: Path) -> Iterator[Anchor]:

@@ -100,7 +100,9 @@ def row_bytes_of(table: Table) -> Callable[[Sequence[RowValues]], tuple[bytes, b
     def said(rows: Sequence[RowValues]) -> tuple[bytes, bytes]:
         words = [_NONE if word is None else word for word in chain.from_iterable(map(take_texts, rows))]
         figures = [_NAN if one is None else one for one in chain.from_iterable(map(take_numbers, rows))]
-        told = "\x1f".join([*words, ""]) if rows else ""
+        told = ""
+        if rows:
+            told = "\x1f".join([*words, ""])
         return told.encode(), struct.pack(f"<{len(figures)}d", *figures)
 
     return said
@@ -138,9 +140,14 @@ def _rows(conn: Connection, kind: BatchTables, table: Table, owner: str | None) 
 
 @cache
 def _all_of(columns: tuple[str, ...], table: Table, former: bool, owned: bool) -> Select[Any]:
-    names = (*columns, "went", "until") if former else columns
+    if former:
+        names = (*columns, "went", "until")
+    else:
+        names = columns
     query = select(*(table.c[name] for name in names)).order_by(*table.primary_key.columns)
-    return query.where(table.c.owner == bindparam("owner_")) if owned else query
+    if owned:
+        return query.where(table.c.owner == bindparam("owner_"))
+    return query
 
 
 @cache

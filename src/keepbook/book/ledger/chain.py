@@ -106,10 +106,18 @@ def walk_chain(
         is_entry = hasattr(row, "seq")
         walked.links += 1
         walked.entries += is_entry
-        why = _entry_break(row, walked, made, erased) if is_entry else _cover_break(row, walked, left)
+        if is_entry:
+            why = _entry_break(row, walked, made, erased)
+        else:
+            why = _cover_break(row, walked, left)
         if why is not None:
             # A cover out of step: what is missing before it may be the next entry.
-            event = walked.entries if is_entry else walked.entries + 1 if row.link != walked.links else None
+            if is_entry:
+                event = walked.entries
+            elif row.link != walked.links:
+                event = walked.entries + 1
+            else:
+                event = None
             walked.stopped = Break(walked.links, why, event)
             return walked
         walked.hash = row.hash
@@ -171,7 +179,9 @@ def text_fault(row: Any, made: InStep, erased: set[str]) -> str | None:
         if row.before is not None or row.after is not None:
             return "it was blanked, and words were put into the blank"
         return None
-    text = None if version is None else digest_fields(version._mapping)
+    text = None
+    if version is not None:
+        text = digest_fields(version._mapping)
     if digest_of(row.salt, row.before, row.after, text) != row.digest:
         return "what it recorded, or the text it made, was altered"
     return None

@@ -31,8 +31,13 @@ _log = get_logger("keepbook")
 
 def clock_fault(now: datetime, last: str, server: datetime | None, *, is_machines: bool) -> str | None:
     """Why this instant cannot be right, if it cannot. `last` is the instant of the book's last link."""
-    rest = now - parse_stamp(last) if last else timedelta()
-    built = system_clock.build_day() if is_machines else None
+    if last:
+        rest = now - parse_stamp(last)
+    else:
+        rest = timedelta()
+    built = None
+    if is_machines:
+        built = system_clock.build_day()
     if rest > LONGEST_REST:
         fault = f"{rest.days:,} days after the book's last entry on {last[:10]}"
     elif built is not None and now.date() < built:

@@ -107,10 +107,15 @@ def _seal_rows(tx: Tx, noted: Sequence[TouchedRow], count: int) -> Iterator[dict
 
 
 def _seal(tx: Tx, what: str, key: str, nth: int, was: int | None, said: Sequence[Any] | None) -> dict[str, Any]:
-    salt = None if said is None else secrets.token_hex(16)
+    salt = None
+    if said is not None:
+        salt = secrets.token_hex(16)
+    digest = None
+    if said is not None:
+        digest = row_digest(str(salt), what, key, said)
     return {
         "owner": tx.owner, "what": what, "key": key, "nth": nth, "was": was, "salt": salt,
-        "digest": None if said is None else row_digest(str(salt), what, key, said),
+        "digest": digest,
     }  # fmt: skip
 
 
@@ -181,8 +186,13 @@ class CoveredRows:
         found: list[Sequence[Any]] = []
         for start in range(0, len(asked), CHUNK):
             some = asked[start : start + CHUNK]
-            rows = self._together(conn, owner, some) if len(some) > self.FEW else None
-            found += [row for parts in some for row in self._ask(conn, owner, parts)] if rows is None else rows
+            rows = None
+            if len(some) > self.FEW:
+                rows = self._together(conn, owner, some)
+            if rows is None:
+                found += [row for parts in some for row in self._ask(conn, owner, parts)]
+            else:
+                found += rows
         wanted = set(keys)
         named = ((SEPARATOR.join([str(row[place]) for place in self._at]), row) for row in found)
         return {key: sealed_values(self._table, row) for key, row in named if key in wanted}
@@ -194,7 +204,9 @@ class CoveredRows:
         """All between the first and the last, unless too much else stands there."""
         ends = self._end("first", some[0]) | self._end("last", some[-1])
         rows = self._stretch.tuples(conn, {"owner": owner, **ends})
-        return rows if len(rows) < 2 * CHUNK else None
+        if len(rows) < 2 * CHUNK:
+            return rows
+        return None
 
     def _end(self, end: str, parts: Sequence[Any]) -> dict[str, Any]:
         return {f"{end}_{name}": part for name, part in zip(self._parts, parts, strict=True)}

@@ -60,7 +60,9 @@ class Origin:
             return self.name or IMPORT
         if self.actor in AUTOMATIC_ACTORS:
             return made_by or self.name or READER
-        return (self.name or AGENT) if self.is_agent else None
+        if self.is_agent:
+            return self.name or AGENT
+        return None
 
     def source_for(self, confidence: str) -> str:
         """The source of a write: typed by a person, or by an agent, saved as the person said it or as its own
@@ -69,7 +71,9 @@ class Origin:
             return self.source
         if self.actor == "person":
             return "profile"
-        return "chat" if confidence == "asserted" else "inferred"
+        if confidence == "asserted":
+            return "chat"
+        return "inferred"
 
 
 class Head(NamedTuple):
@@ -151,7 +155,9 @@ def entry_hash(row: Mapping[str, Any]) -> str:
 def next_instant(last: str, now: datetime) -> str:
     """Now, but always after the last entry: a clock that jumps back must not reorder the book."""
     at = stamp(now)
-    return at if at > last else stamp(parse_stamp(last) + timedelta(microseconds=1))
+    if at > last:
+        return at
+    return stamp(parse_stamp(last) + timedelta(microseconds=1))
 
 
 # Operations
@@ -206,10 +212,16 @@ def append(
 ) -> int:
     """Write the next entry and return its number. Unsealed entries (purges) hold no text and no salt."""
     last = chain_head(tx)
-    before_text = canonical_json(before) if before is not None else None
-    after_text = canonical_json(after) if after is not None else None
+    before_text = None
+    if before is not None:
+        before_text = canonical_json(before)
+    after_text = None
+    if after is not None:
+        after_text = canonical_json(after)
     salt = secrets.token_hex(16)
-    text = None if version is None else digest_fields(version)
+    text = None
+    if version is not None:
+        text = digest_fields(version)
     row: dict[str, Any] = {
         "owner": tx.owner, "seq": last.seq + 1, "link": last.link + 1, "at": at, "actor": origin.actor,
         "door": origin.door, "thread_id": origin.thread_id, "action": action, "memory_id": memory_id,
@@ -284,7 +296,9 @@ def _read_head(tx: Tx) -> Head:
 def get_row(tx: Tx, event: int) -> Any:
     known = 0 < event <= chain_head(tx).seq
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq == event)
-    row = tx.conn.execute(query).first() if known else None
+    row = None
+    if known:
+        row = tx.conn.execute(query).first()
     if row is None:
         raise NotFound(f"there is no entry {shown_number(event)} in this ledger", field="event")
     return row
@@ -328,7 +342,10 @@ def is_by_person(tx: Tx, actor: str, thread_id: str | None) -> bool:
 
 def newer_touch(tx: Tx, event: int, memory_id: str | None, link_id: str | None) -> Any:
     """The first later entry about the same thing, if any. A link is its own thing, apart from its ends."""
-    same = ledger.c.link_id == link_id if link_id else (ledger.c.memory_id == memory_id) & ledger.c.link_id.is_(None)
+    if link_id:
+        same = ledger.c.link_id == link_id
+    else:
+        same = (ledger.c.memory_id == memory_id) & ledger.c.link_id.is_(None)
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq > event, same).order_by(ledger.c.seq)
     return tx.conn.execute(query.limit(1)).first()
 

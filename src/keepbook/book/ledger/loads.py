@@ -148,12 +148,27 @@ def is_whole(one: Arrival) -> bool:
 def load_of(one: Arrival) -> Load:
     """The public form of a load."""
     mine = one.what == MEMORIES
-    gone: Mapping[str, Any] = one.gone if mine and one.gone else {"memories": (), "chats": (), "stayed": 0}
+    gone: Mapping[str, Any]
+    if mine and one.gone:
+        gone = one.gone
+    else:
+        gone = {"memories": (), "chats": (), "stayed": 0}
+    if mine:
+        memories = one.told["memories"]
+    else:
+        memories = 0
+    if mine:
+        chats = one.told["chats"]
+    else:
+        chats = 0
+    undone_at = None
+    if one.undone_at is not None:
+        undone_at = stamp(one.undone_at)
     return Load(
         nth=one.nth, at=stamp(one.at), actor=one.actor, what=one.what, title=one.title,
-        memories=one.told["memories"] if mine else 0, chats=one.told["chats"] if mine else 0, trades=one.trades,
+        memories=memories, chats=chats, trades=one.trades,
         fills=one.fills, deployment_id=one.deployment_id,
-        undone_at=None if one.undone_at is None else stamp(one.undone_at),
+        undone_at=undone_at,
         lines_out=len(gone["memories"]), chats_out=len(gone["chats"]), stayed=gone["stayed"],
         whole=is_whole(one),
     )  # fmt: skip
@@ -162,7 +177,13 @@ def load_of(one: Arrival) -> Load:
 def _arrival(row: Any) -> Arrival:
     known = {name: getattr(row, name) for name in Arrival.__dataclass_fields__}
     for name in ("brought", "before", "told", "gone"):
-        known[name] = None if known[name] is None else stored_json.load_json(known[name])
+        if known[name] is not None:
+            known[name] = stored_json.load_json(known[name])
+        else:
+            known[name] = None
     for name in ("at", "undone_at"):
-        known[name] = None if known[name] is None else parse_stamp(known[name])
+        if known[name] is not None:
+            known[name] = parse_stamp(known[name])
+        else:
+            known[name] = None
     return Arrival(**known)

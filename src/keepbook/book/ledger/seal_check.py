@@ -51,7 +51,10 @@ def live(group: list[Any]) -> tuple[Any | None, str | None]:
     """The seal in force among the seals of one row, oldest first, or why they do not follow each other."""
     before = None
     for seal in group:
-        follows = seal.was == before.nth if before is not None and before.digest is not None else seal.was is None
+        if before is not None and before.digest is not None:
+            follows = seal.was == before.nth
+        else:
+            follows = seal.was is None
         if not follows:
             return None, "its seals do not follow each other"
         if before is not None and before.salt is not None:
@@ -62,7 +65,10 @@ def live(group: list[Any]) -> tuple[Any | None, str | None]:
 
 def row_in_words(table: Table, key: str) -> str:
     """The name of a row in words a person understands."""
-    parts = key.split(SEPARATOR) if key else []
+    if key:
+        parts = key.split(SEPARATOR)
+    else:
+        parts = []
     return " ".join(f"{name} {part}" for name, part in zip(key_columns(table), parts, strict=False)) or "rows"
 
 
@@ -118,8 +124,12 @@ def unfit_batches(tx: Tx, streams: RowStreams, unvouched: Collection[int]) -> It
     for what, kind in batch.batch_kinds(tx.tables).items():
         totals = dict(batch.batch_digests(tx.conn, kind, tx.owner))
         for seal, why in _in_force(tx, streams, what, sealed.get(what, 0)):
-            found = totals.pop(int(seal.key), None) if seal.key.isdigit() else None
-            said = None if found is None else [found.digest()]
+            found = None
+            if seal.key.isdigit():
+                found = totals.pop(int(seal.key), None)
+            said = None
+            if found is not None:
+                said = [found.digest()]
             if why or seal.nth in unvouched or _misfit(seal, said):
                 yield kind, seal.key
         yield from ((kind, str(nth)) for nth in totals)
@@ -129,8 +139,12 @@ def _batch_break(tx: Tx, streams: RowStreams, what: str, kind: batch.BatchTables
     """The first batch of a table that is not as its seal says, or rows that came with none."""
     table, totals = kind.table, dict(batch.batch_digests(tx.conn, kind, tx.owner))
     for seal, why in _in_force(tx, streams, what, sealed):
-        found = totals.pop(int(seal.key), None) if seal.key.isdigit() else None
-        said = None if found is None else [found.digest()]
+        found = None
+        if seal.key.isdigit():
+            found = totals.pop(int(seal.key), None)
+        said = None
+        if found is not None:
+            said = [found.digest()]
         if why := why or _misfit(seal, said):
             return _break_at(tx, table, "", seal.nth, f"{why}, of what came in batch {seal.key}")
     if totals:
@@ -197,7 +211,9 @@ def _in_chunks(stream: Iterator[Any]) -> Iterator[list[Any]]:
 
 def _only(table: Table) -> list[Any]:
     only = rules_of(table).covered_where
-    return [text(only)] if only else []
+    if only:
+        return [text(only)]
+    return []
 
 
 _SEALS = (

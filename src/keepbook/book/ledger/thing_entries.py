@@ -57,7 +57,9 @@ def undo_thing(tx: Tx, origin: Origin, row: Any) -> ThingSet:
     what, _, id = row.other_id.partition(":")
     before, after = (stored_json.load_json(text) for text in (row.before, row.after))
     for one in loaded_extensions():
-        part = load_part(one.upkeep) if one.upkeep is not None else None
+        part = None
+        if one.upkeep is not None:
+            part = load_part(one.upkeep)
         if what in getattr(part, "THINGS", ()):
             part.set_thing(tx, origin, what, id, before)  # type: ignore[union-attr]
             return ThingSet(what=what, id=id, event=record_thing(tx, origin, what, id, after, before, row.seq))

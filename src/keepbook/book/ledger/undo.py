@@ -35,10 +35,15 @@ def undo(tx: Tx, origin: Origin, preset: Preset, event: int | None) -> Written |
     if thing_entries.is_about_thing(row):
         _refuse_newer(event, thing_entries.newer_change_of_thing(tx, row), "set the same", "set it anew")
         return thing_entries.undo_thing(tx, origin, row)
-    what = "link" if row.link_id else "memory"
+    if row.link_id:
+        what = "link"
+    else:
+        what = "memory"
     newer = ledger.newer_touch(tx, event, row.memory_id, row.link_id)
     _refuse_newer(event, newer, f"touched the same {what}", f"say the {what} anew")
-    before = stored_json.load_json(row.before) if row.before is not None else None
+    before = None
+    if row.before is not None:
+        before = stored_json.load_json(row.before)
     if row.link_id is not None:
         removed = before is None or before["removed_at"] is not None
         return set_removed(tx, origin, "undo", row.link_id, removed=removed, undoes=event)
@@ -55,7 +60,9 @@ def undo(tx: Tx, origin: Origin, preset: Preset, event: int | None) -> Written |
 def _refuse_persons(tx: Tx, origin: Origin, row: Any) -> None:
     """Refuse to take back what the person did. Of a memory's words an agent leaves what it wanted as a proposal."""
     said = f"entry {row.seq} is the person's own; only they take it back"
-    wanted = _wanted_instead(tx, row) if origin.is_agent and row.memory_id is not None else None
+    wanted = None
+    if origin.is_agent and row.memory_id is not None:
+        wanted = _wanted_instead(tx, row)
     if wanted is None:
         raise NotAllowed(said, code="person_only")
     raise NotAllowed(said, code=PERSONS_WORD, memory_id=row.memory_id, wanted=wanted)
@@ -73,14 +80,19 @@ def _wanted_instead(tx: Tx, row: Any) -> dict[str, Any] | None:
     (content,) = (version.content for version in version_rows(tx, memory.id) if version.version == before.version)
     if to_state(memory).name != "active":
         return asked_back(content, memory)
-    return None if content == memory.content else {"op": "update", **target, "content": content}
+    if content == memory.content:
+        return None
+    return {"op": "update", **target, "content": content}
 
 
 def _refuse_newer(event: int, newer: Any, did: str, instead: str) -> None:
     """Refuse to undo what a newer entry stands on."""
     if newer is None:
         return
-    did = "undid it" if newer.undoes == event else f"({newer.action}) {did}"
+    if newer.undoes == event:
+        did = "undid it"
+    else:
+        did = f"({newer.action}) {did}"
     raise Conflict(
         f"not undone: entry {newer.seq} {did} on {newer.at[:16].replace('T', ' ')} UTC; "
         f"undo entry {newer.seq}, or {instead}",

@@ -60,7 +60,9 @@ class Verification:
     @property
     def where(self) -> str:
         """The place of the break, in words."""
-        return f"entry {self.broken}" if self.broken is not None else f"link {self.link}"
+        if self.broken is not None:
+            return f"entry {self.broken}"
+        return f"link {self.link}"
 
 
 # Rules
@@ -92,12 +94,17 @@ def pair_by_id(left: Iterable[Any], right: Iterable[tuple[str, Any]]) -> Iterato
 
 def _stands_as_left(table: Table, entry: Any, row: Any) -> bool:
     """Whether a row stands as the last entry about it left it."""
-    names = STATE_FIELDS if table is memories else LINK_FIELDS
+    if table is memories:
+        names = STATE_FIELDS
+    else:
+        names = LINK_FIELDS
     if {name: getattr(row, name) for name in names} != stored_json.load_json(entry.after) or row.event != entry.seq:
         return False
     if table is links:
         return True
-    spelled = None if row.subject is None else fold_text(row.subject)
+    spelled = None
+    if row.subject is not None:
+        spelled = fold_text(row.subject)
     return row.purged_at is None and row.updated_at == entry.at and row.subject_key == spelled
 
 
@@ -133,7 +140,10 @@ def _verify(tx: Tx, streams: RowStreams, progress: Progress, seen: LinkSeen) -> 
         found = rows_break(tx, streams, progress)
     if found is None:
         return Verification(True, walked.entries, links=walked.links, hash=walked.hash, since=since, mends=told)
-    why = found.why if found.row is None else f"{found.table}, {found.row}: {found.why}"
+    if found.row is None:
+        why = found.why
+    else:
+        why = f"{found.table}, {found.row}: {found.why}"
     return Verification(
         False, walked.entries, found.event, why, found.table, found.row, found.link, walked.links, walked.hash, since,
         told,
@@ -143,7 +153,9 @@ def _verify(tx: Tx, streams: RowStreams, progress: Progress, seen: LinkSeen) -> 
 def _first(drifts: Iterator[Break]) -> list[Break]:
     """The earliest of them, if there is any."""
     earliest = min(drifts, key=lambda one: one.event or 0, default=None)
-    return [] if earliest is None else [earliest]
+    if earliest is None:
+        return []
+    return [earliest]
 
 
 def version_drifts(tx: Tx, streams: RowStreams, erased: set[str]) -> Iterator[Break]:
@@ -158,7 +170,9 @@ def version_drifts(tx: Tx, streams: RowStreams, erased: set[str]) -> Iterator[Br
             yield _drift(place, "a version stands in the book that this ledger did not make", about)
         elif row.entry_at != row.recorded_at:
             yield _drift(row.event, "the version it made has another time", about)
-        next_one = following if following is not None and following.memory_id == row.memory_id else None
+        next_one = None
+        if following is not None and following.memory_id == row.memory_id:
+            next_one = following
         if row.retired_at != (None if next_one is None else next_one.recorded_at):
             yield _drift(place, "the version it made ends at another time than the next begins", about)
         if row.content is None and row.memory_id not in erased:

@@ -50,4 +50,6 @@ def _plain(value: Any) -> Any:
         value = {one.name: getattr(value, one.name) for one in fields(value)}
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items() if inner is not None}
-    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_plain(inner) for inner in value]
+    return value

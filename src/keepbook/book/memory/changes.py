@@ -222,7 +222,9 @@ def _said_before(blank: Change, known: SimilarRows, said: Statement, text: Versi
     change = replace(blank, id=row.id, row=row, before=to_state(row))
     if is_over:
         same_period = (row.valid_from, row.valid_until) == (text.valid_from, text.valid_until)
-        return change.unchanged() if same_period else None
+        if same_period:
+            return change.unchanged()
+        return None
     room_for_text(change.tx, version_text(text))
     after = replace(
         to_state(row),
@@ -410,9 +412,13 @@ def revert(tx: Tx, origin: Origin, preset: Preset, id: str, before: State | None
         return change.to(gone, undoes=undoes)
     copied = before.version != state.version
     revived = before.name == "active" and state.name != "active"
+    if copied:
+        version = state.version + 1
+    else:
+        version = state.version
     target = replace(
         before,
-        version=state.version + 1 if copied else state.version,
+        version=version,
         edited_at=change.at if copied or revived else before.edited_at,
     )
     original = change.row

@@ -303,7 +303,9 @@ def _first_of_person(tx: Tx, stands: Standing, now: str, scope: str | None) -> P
         rows = _ordered(scope, goes_on=False, persons=True).tuples(tx.conn, {**mine, "most": FIRST})
     are_all = stands.persons is not None or len(rows) < FIRST
     entries = _holding(rows, now)
-    return PersonsLines(entries if are_all else _sure(entries, rows[-1]), are_all)
+    if are_all:
+        return PersonsLines(entries, are_all)
+    return PersonsLines(_sure(entries, rows[-1]), are_all)
 
 
 _THESE = PreparedForIds(lambda ids: _PRESENT.where(memories.c.id.in_(ids)))

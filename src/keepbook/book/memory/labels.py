@@ -62,7 +62,9 @@ def clean_metadata(given: object) -> str | None:
     kept = {clean_line(key, "a key of metadata", 1, KEY_CHARS): _value(key, value) for key, value in given.items()}
     if len(kept) != len(given):
         raise Invalid("two keys of metadata are the same but for spaces around them", field="metadata")
-    return canonical_json(kept) if kept else None
+    if kept:
+        return canonical_json(kept)
+    return None
 
 
 def _value(key: object, value: object) -> str:
@@ -79,22 +81,30 @@ def clean_tags(given: object) -> str | None:
     kept = sorted({clean_line(tag, "a tag", 1, TAG_CHARS) for tag in given})
     if len(kept) > MOST_LABELS:
         raise Invalid(f"a memory has at most {MOST_LABELS} tags; these are {len(kept)}", field="tags")
-    return canonical_json(kept) if kept else None
+    if kept:
+        return canonical_json(kept)
+    return None
 
 
 def label_filter(metadata: Metadata | None, tags: Tags | None) -> LabelFilter:
     """A filter, checked by the same rules as a write."""
     pairs = told_metadata(clean_metadata(metadata or {}))
     asked = LabelFilter(tuple(sorted(pairs.items())), told_tags(clean_tags(tags or ())))
-    return asked if asked.count else NOTHING
+    if asked.count:
+        return asked
+    return NOTHING
 
 
 def told_metadata(held: str | None) -> dict[str, str]:
-    return {} if held is None else dict(stored_json.load_json(held))
+    if held is None:
+        return {}
+    return dict(stored_json.load_json(held))
 
 
 def told_tags(held: str | None) -> tuple[str, ...]:
-    return () if held is None else tuple(stored_json.load_json(held))
+    if held is None:
+        return ()
+    return tuple(stored_json.load_json(held))
 
 
 def keys_of(metadata: str | None, tags: str | None) -> set[str]:

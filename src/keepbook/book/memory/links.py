@@ -99,7 +99,10 @@ def set_removed(tx: Tx, origin: Origin, action: str, id: str, *, removed: bool, 
         raise Conflict(f"not undone: {row.from_id} and {row.to_id} were linked anew; undo that first", code="touched")
     at = ledger.begin_entry(tx)
     before = {name: getattr(row, name) for name in ("id", "from_id", "to_id", "relation", "created_at", "removed_at")}
-    after = before | {"removed_at": at if removed else None}
+    removed_at = None
+    if removed:
+        removed_at = at
+    after = before | {"removed_at": removed_at}
     event = ledger.append(
         tx,
         origin,
@@ -122,7 +125,10 @@ def set_removed(tx: Tx, origin: Origin, action: str, id: str, *, removed: bool, 
 
 def links_of(tx: Tx, memory_id: str | None = None) -> list[Link]:
     """The links that stand between active memories, of one memory or of the whole book."""
-    asked = _ALL if memory_id is None else _OF_ONE
+    if memory_id is None:
+        asked = _ALL
+    else:
+        asked = _OF_ONE
     return [to_link(row) for row in asked.rows(tx.conn, {"owner": tx.owner, "id": memory_id})]
 
 

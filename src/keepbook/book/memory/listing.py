@@ -64,7 +64,9 @@ class ListingPlace(NamedTuple):
 def active_in(place: ListingPlace) -> ColumnElement[bool]:
     """The active memories of a place."""
     here = and_(IS_ACTIVE, in_scope(place.scope), has_labels(place.labels))
-    return here if place.category is None else and_(here, memories.c.category == place.category)
+    if place.category is None:
+        return here
+    return and_(here, memories.c.category == place.category)
 
 
 def list_page(
@@ -93,7 +95,10 @@ def list_page(
     kind = _Kind(state, scope, category is not None, subject is not None, labels.count, are_many(tx, labels))
     if q and q.strip():
         return _page_saying(tx, preset, now, fold_text(q.strip()), kind, asked, limit, cursor)
-    after = {} if cursor is None else dict(zip(("created_at", "id"), _place(cursor), strict=True))
+    if cursor is not None:
+        after = dict(zip(("created_at", "id"), _place(cursor), strict=True))
+    else:
+        after = {}
     rows = _page_query(kind, cursor is not None).tuples(tx.conn, {**asked, **after, "most": limit + 1})
     is_whole = cursor is None and len(rows) <= limit
     total = len(rows) if is_whole else _total(tx, now, kind, asked)
@@ -106,7 +111,9 @@ def _total(tx: Tx, now: str, kind: "_Kind", asked: Mapping[str, str]) -> int:
         return standing(tx, now).count_active(kind.scope, asked.get("category"))
     key = (tx.owner, kind, *sorted(asked.items()))
     known = _TOTALS.get(key)
-    found = None if known is None else _counted_on(tx, known, kind, asked)
+    found = None
+    if known is not None:
+        found = _counted_on(tx, known, kind, asked)
     if found is None:
         head = ledger.chain_head(tx)
         found = CountedList(head.seq, head.hash, int(_count_query(kind).tuples(tx.conn, asked)[0][0]))

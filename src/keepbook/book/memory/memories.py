@@ -192,7 +192,11 @@ def is_protected(source: str, state: Any) -> bool:
 
 def state_name(state: Any) -> str:
     """The state in one word; trash outranks archived."""
-    return "trash" if state.trashed_at else "archived" if state.archived_at else "active"
+    if state.trashed_at:
+        return "trash"
+    if state.archived_at:
+        return "archived"
+    return "active"
 
 
 def to_version(row: Any) -> Version:
@@ -201,7 +205,10 @@ def to_version(row: Any) -> Version:
 
 def to_state(row: Any) -> State:
     """The state from a row of `memories` (a joined row has its version as `memory_version`)."""
-    version = row.memory_version if hasattr(row, "memory_version") else row.version
+    if hasattr(row, "memory_version"):
+        version = row.memory_version
+    else:
+        version = row.version
     return State(version=version, **{name: getattr(row, name) for name in OF_STATE})
 
 
@@ -215,15 +222,21 @@ def state_fields(state: State) -> dict[str, Any]:
 
 
 def _told_turns(held: str) -> tuple[Any, ...]:
-    return () if held == "[]" else tuple(stored_json.load_json(held))
+    if held == "[]":
+        return ()
+    return tuple(stored_json.load_json(held))
 
 
 def told_spans(kept: str | None) -> tuple[tuple[int | str, ...], ...]:
-    return () if kept is None else tuple(tuple(one) for one in stored_json.load_json(kept))
+    if kept is None:
+        return ()
+    return tuple(tuple(one) for one in stored_json.load_json(kept))
 
 
 def _when(text: str | None) -> datetime | None:
-    return None if text is None else parse_stamp(text)
+    if text is None:
+        return None
+    return parse_stamp(text)
 
 
 def _as_it_is(value: Any) -> Any:
@@ -321,7 +334,9 @@ def in_scope(scope: str | None) -> ColumnElement[bool]:
     unscoped = memories.c.scope.is_(None)
     if scope == EVERY_SCOPE:
         return or_(unscoped, memories.c.scope.notlike(f"{APART}%"))
-    return unscoped if scope is None else or_(unscoped, memories.c.scope == sought(scope))
+    if scope is None:
+        return unscoped
+    return or_(unscoped, memories.c.scope == sought(scope))
 
 
 def in_or_below(scope: str) -> ColumnElement[bool]:
@@ -382,7 +397,9 @@ def resolve(tx: Tx, ref: object, *, put_away: bool = False) -> str:
         )
     if len(matches) > 1:
         shown = "; ".join(f"{id_} {_cut(content)}" for id_, content in matches[:8])
-        more = f"; and {len(matches) - 8} more" if len(matches) > 8 else ""
+        more = ""
+        if len(matches) > 8:
+            more = f"; and {len(matches) - 8} more"
         raise Ambiguous(f"{piece!r} fits {len(matches)} memories; name one by its id: {shown}{more}", matches)
     return str(matches[0][0])
 
@@ -395,7 +412,9 @@ def _references(content: str) -> str:
 def within_reach(tx: Tx) -> ColumnElement[bool]:
     """A condition: the memories that this caller may name. That is every memory, or for a token of one agent the
     unscoped ones and that agent's own."""
-    return true() if tx.reach is None else or_(memories.c.scope.is_(None), memories.c.scope == tx.reach)
+    if tx.reach is None:
+        return true()
+    return or_(memories.c.scope.is_(None), memories.c.scope == tx.reach)
 
 
 def version_rows(tx: Tx, id: str) -> Sequence[Any]:
@@ -404,4 +423,6 @@ def version_rows(tx: Tx, id: str) -> Sequence[Any]:
 
 
 def _cut(text: str, length: int = 60) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
+    if len(text) <= length:
+        return text
+    return text[: length - 1] + "…"

@@ -107,7 +107,10 @@ def json_to_fields(told: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Memory` from its JSON: times as datetimes, lists as tuples."""
     found = dict(told)
     for name in _TIMES:
-        found[name] = None if told[name] is None else parse_stamp(told[name])
+        if told[name] is not None:
+            found[name] = parse_stamp(told[name])
+        else:
+            found[name] = None
     found["tags"], found["turn_ids"] = tuple(told["tags"]), tuple(told["turn_ids"])
     found["spans"] = tuple(tuple(span) for span in told["spans"])
     return found

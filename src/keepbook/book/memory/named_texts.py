@@ -56,11 +56,15 @@ def _without_mark(content: str, name: str) -> str:
     """A line without what tells it from others with the same words: ` [name]`, ` [name 2]`."""
     line, mark, number = content.rpartition(f" [{name}")
     marked = mark and number.endswith("]") and (number == "]" or number[1:-1].isdecimal())
-    return line if marked else content
+    if marked:
+        return line
+    return content
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    if len(text) <= most:
+        return text
+    return text[: most - 1] + "…"
 
 
 # Operations
@@ -78,7 +82,10 @@ def line_for(book: OpenBook, scope: str, name: str, text: str, *, known: Memory 
         for nth in count(1):
             if not is_said(tx, content, scope):
                 break
-            mark = f" [{name}]" if nth == 1 else f" [{name} {nth}]"
+            if nth == 1:
+                mark = f" [{name}]"
+            else:
+                mark = f" [{name} {nth}]"
             content = _cut(line, preset.content_max - len(mark)) + mark
         return content
 

@@ -146,7 +146,11 @@ def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str, *, both: b
     from what they typed. With `both` a change is kept beside the line that it would have changed."""
     waiting = _waiting(tx, id)
     keeps_both = both and (waiting.op == "update" or waiting.question is not None)
-    answered = answer_proposal(tx, origin, preset, id, BOTH if keeps_both else YES[waiting.question], now)
+    if keeps_both:
+        choice = BOTH
+    else:
+        choice = YES[waiting.question]
+    answered = answer_proposal(tx, origin, preset, id, choice, now)
     if isinstance(answered, Proposal):
         raise Conflict(f"proposal {id} was answered, and nothing was left to do", code="decided")
     return answered
@@ -161,7 +165,9 @@ def answer_proposal(tx: Tx, origin: Origin, preset: Preset, id: str, choice: str
     """Answer a question with one of its choices. Returns what it wrote (of several writes the last), or the question if
     there was nothing to write."""
     written = write_answer(tx, origin, preset, id, choice, now)
-    return written[-1] if written else get_proposal(tx, id)
+    if written:
+        return written[-1]
+    return get_proposal(tx, id)
 
 
 def write_answer(
@@ -196,18 +202,25 @@ def _do(
 ) -> Written:
     """Carry out one choice on one line."""
     if op == "forget" and memory_id is not None:
-        reason = "user_corrected" if waiting.question is None else "user_deleted"
+        if waiting.question is None:
+            reason = "user_corrected"
+        else:
+            reason = "user_deleted"
         return changes.forget(tx, origin, preset, memory_id, reason)
     if op == "end" and memory_id is not None:
         return changes.end(tx, origin, preset, memory_id, ends_at)
     if op == "confirm" and memory_id is not None:
         return changes.confirm(tx, origin, preset, memory_id)
-    return _say(tx, origin, preset, waiting, memory_id if op == "update" else None)
+    if op == "update":
+        return _say(tx, origin, preset, waiting, memory_id)
+    return _say(tx, origin, preset, waiting, None)
 
 
 def _ends_at(waiting: Proposal, now: str) -> str:
     """A line is over from when the new one began to hold; one that is ended by itself, from when that was said."""
-    end = None if waiting.question == "over" else waiting.valid_until
+    end = None
+    if waiting.question != "over":
+        end = waiting.valid_until
     return end or waiting.valid_from or now
 
 
@@ -220,7 +233,9 @@ def _say(tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, memory_id: s
             topic=topics[0],
         )
     # The chat may have had another preset than the one in force here.
-    category = waiting.category if not preset.categories or waiting.category in preset.categories else None
+    category = None
+    if not preset.categories or waiting.category in preset.categories:
+        category = waiting.category
     said = Statement(
         waiting.content, valid_from=waiting.valid_from, valid_until=waiting.valid_until, turn_ids=waiting.turn_ids,
         made_by=waiting.made_by or AGENT, force=True,
@@ -354,7 +369,9 @@ def forbidden_offers(waiting: Sequence[Proposal], never: Sequence[str], sense: S
 
 
 def _told(content: str, subject: str | None) -> Told:
-    return Told(content, labels=(subject,) if subject else ())
+    if subject:
+        return Told(content, labels=(subject,))
+    return Told(content, labels=())
 
 
 def alike(one: str, other: str) -> bool:
@@ -408,7 +425,13 @@ def _to_proposal(row: Any) -> Proposal:
     known["turn_ids"] = tuple(stored_json.load_json(row.turn_ids))
     known["choices"] = text_to_choices(row.choices)
     known["quoted"] = bool(row.quoted)
-    known["spans"] = () if row.spans is None else tuple(tuple(span) for span in stored_json.load_json(row.spans))
+    if row.spans is not None:
+        known["spans"] = tuple(tuple(span) for span in stored_json.load_json(row.spans))
+    else:
+        known["spans"] = ()
     known["created_at"] = parse_stamp(row.created_at)
-    known["decided_at"] = None if row.decided_at is None else parse_stamp(row.decided_at)
+    if row.decided_at is not None:
+        known["decided_at"] = parse_stamp(row.decided_at)
+    else:
+        known["decided_at"] = None
     return Proposal(**known)

@@ -60,7 +60,9 @@ def choices_for(
     if question != "over":
         raise Invalid(f"question is one of {', '.join(QUESTIONS)}, not {question!r}", field="question")
     over = Choice(BOTH, "Keep both", None, beside), Choice("over", "It is over", "end", memory_id)
-    return (*over, change) if op == "update" else over
+    if op == "update":
+        return (*over, change)
+    return over
 
 
 def _which_choices(op: str, lines: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
@@ -90,5 +92,7 @@ def choices_to_text(choices: Iterable[Choice]) -> str:
 
 
 def text_to_choices(text: str | None) -> tuple[Choice, ...]:
-    given: list[dict[str, Any]] = [] if text is None else stored_json.load_json(text)
+    given: list[dict[str, Any]] = []
+    if text is not None:
+        given = stored_json.load_json(text)
     return tuple(Choice(**one) for one in given)

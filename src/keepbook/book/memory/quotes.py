@@ -50,7 +50,9 @@ class StoredTurns(NamedTuple):
 def quoting_origin(origin: Origin) -> Origin:
     """The origin of a quotation: what a reader chose is `extracted`; what the person asked to keep, or accepted, is
     their word in a chat."""
-    return origin if origin.source == EXTRACTED else replace(origin, source=CHAT)
+    if origin.source == EXTRACTED:
+        return origin
+    return replace(origin, source=CHAT)
 
 
 def cited_turns(spans: Sequence[Span]) -> tuple[str, ...]:

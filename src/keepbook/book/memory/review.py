@@ -47,7 +47,9 @@ class ReviewQuestion:
     @property
     def id(self) -> str:
         asked = self.proposal or self.link or self.memory
-        return asked.id if asked else ""
+        if asked:
+            return asked.id
+        return ""
 
 
 # Operations
@@ -112,7 +114,10 @@ def _contradictions(tx: Tx, now: str) -> list[tuple[Link, Any, Any]]:
     """The links between lines that both hold and say opposite things, each with the older line and the newer one."""
     joined = [to_link(row) for row in CONTRADICTS.rows(tx.conn, {"owner": tx.owner, "id": None})]
     ends = sorted({id for link in joined for id in (link.from_id, link.to_id)})
-    rows = {row.id: row for row in _NAMED.rows(tx.conn, ends, {"owner": tx.owner})} if ends else {}
+    if ends:
+        rows = {row.id: row for row in _NAMED.rows(tx.conn, ends, {"owner": tx.owner})}
+    else:
+        rows = {}
     holding = {id: row for id, row in rows.items() if not has_ended(row, now)}
     pairs = [
         (link, holding[link.to_id], holding[link.from_id])
@@ -125,13 +130,17 @@ def _contradictions(tx: Tx, now: str) -> list[tuple[Link, Any, Any]]:
 def _words(one: ReviewQuestion) -> str:
     if one.proposal is not None:
         return one.proposal.content
-    return "" if one.memory is None else one.memory.content
+    if one.memory is None:
+        return ""
+    return one.memory.content
 
 
 def _kind(one: ReviewQuestion) -> int:
     if one.proposal is not None:
         return 1 if one.proposal.nature == "conflict" else 2
-    return 3 if one.link is not None else 4
+    if one.link is not None:
+        return 3
+    return 4
 
 
 @lru_cache(maxsize=4096)

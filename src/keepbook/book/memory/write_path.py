@@ -109,7 +109,9 @@ def refuse_stale(row: Any, expected: int | None) -> None:
 
 
 def chosen_confidence(origin: Origin, asked: str | None) -> str:
-    return "inferred" if origin.source in AUTOMATIC else clean_confidence(asked or "asserted")
+    if origin.source in AUTOMATIC:
+        return "inferred"
+    return clean_confidence(asked or "asserted")
 
 
 def chosen_importance(origin: Origin, asked: float | None, before: float = 0.5) -> float:
@@ -117,12 +119,16 @@ def chosen_importance(origin: Origin, asked: float | None, before: float = 0.5) 
     if asked is None:
         return before
     share = clean_share(asked, "importance")
-    return min(share, AGENTS_MOST) if origin.is_agent else share
+    if origin.is_agent:
+        return min(share, AGENTS_MOST)
+    return share
 
 
 def with_cap(origin: Origin, asked: float | None, written: Written) -> Written:
     """The answer to a write, which says where an agent asked for more importance than it may give."""
-    return replace(written, capped=True) if origin.is_agent and (asked or 0) > AGENTS_MOST else written
+    if origin.is_agent and (asked or 0) > AGENTS_MOST:
+        return replace(written, capped=True)
+    return written
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,10 @@ class Change:
     def refuse_dropped(self, verb: str) -> None:
         """Refuse to change an archived or trashed memory before it is restored."""
         if self.before is not None and self.before.name != "active":
-            where = "in the trash" if self.before.name == "trash" else "archived"
+            if self.before.name == "trash":
+                where = "in the trash"
+            else:
+                where = "archived"
             raise Conflict(f"memory {self.id} is {where} and cannot be {verb}; restore it first", code=self.before.name)
 
     def refuse_overruling(self, source: str) -> None:
@@ -161,7 +170,10 @@ class Change:
         proposal, unless a program catches this inside a transaction. It may change what tools saved."""
         if not self.origin.is_agent or not (extracted or is_persons_word(self.tx, self.row, self.before)):
             return
-        whose = "was read from what the person said" if extracted else "is the person's own word"
+        if extracted:
+            whose = "was read from what the person said"
+        else:
+            whose = "is the person's own word"
         raise NotAllowed(
             f"memory {self.id} {whose}",
             code="persons_word",
@@ -204,17 +216,30 @@ class Change:
             self._refuse_weakening(after)
         if text is not None or after.name == "active":
             self._refuse_words(after, text or self.row)
-        version = None if text is None else self._version(after.version, text)
-        said = self.row if version is None else SimpleNamespace(**version)
-        event = None if self.tx.looks else self._write(after, version, said, undoes)
-        references = (0, None) if self.row is None else (self.row.nth or 0, self.row.injected_at)
+        version = None
+        if text is not None:
+            version = self._version(after.version, text)
+        if version is None:
+            said = self.row
+        else:
+            said = SimpleNamespace(**version)
+        event = None
+        if not self.tx.looks:
+            event = self._write(after, version, said, undoes)
+        if self.row is None:
+            references = 0, None
+        else:
+            references = self.row.nth or 0, self.row.injected_at
         memory = told_memory(after, said, references, id=self.id, updated_at=self.at, now=self.at, preset=self.preset)
         return Written(**json_to_fields(memory), event=event, notice=self.tx.notice)
 
     def _write(self, after: State, version: dict[str, Any] | None, said: Any, undoes: int | None) -> int:
+        before = None
+        if self.before is not None:
+            before = state_fields(self.before)
         event = ledger.append(
             self.tx, self.origin, self.action, self.at, memory_id=self.id, undoes=undoes, version=version,
-            before=None if self.before is None else state_fields(self.before), after=state_fields(after),
+            before=before, after=state_fields(after),
         )  # fmt: skip
         self._store(after, version, event)
         self._index(after, said)
@@ -257,22 +282,31 @@ class Change:
             _NEW_MEMORY.run(conn, columns)
         if version is not None:
             _NEW_VERSION.run(conn, version | {"event": event})
-            had = set() if self.row is None else keys_of(self.row.metadata, self.row.tags)
+            if self.row is None:
+                had = set()
+            else:
+                had = keys_of(self.row.metadata, self.row.tags)
             relabel(self.tx, self.id, had, keys_of(version["metadata"], version["tags"]))
         if self.before is not None:
             _STATE.run(conn, {f"b_{name}": value for name, value in columns.items()})
 
     def _mind_the_trash(self, after: State) -> None:
         """What goes into the trash is purged 30 days later, unless it comes out again."""
-        was = None if self.before is None else self.before.trashed_at
+        was = None
+        if self.before is not None:
+            was = self.before.trashed_at
         if after.trashed_at not in (None, was):
             due.remind(self.tx, due.PURGE, self.id, stamp(parse_stamp(self.at) + timedelta(days=TRASH_DAYS)))
         elif was is not None and after.trashed_at is None:
             due.cancel(self.tx, due.PURGE, self.id)
 
     def _index(self, after: State, said: Any) -> None:
-        was = None if self.before is None or self.before.name != "active" else indexed_text_of(self.before, self.row)
-        now: IndexedText | None = indexed_text_of(after, said) if after.name == "active" else None
+        was = None
+        if not (self.before is None or self.before.name != "active"):
+            was = indexed_text_of(self.before, self.row)
+        now: IndexedText | None = None
+        if after.name == "active":
+            now = indexed_text_of(after, said)
         if was is None and self.before is not None and now is not None:
             unmark_put_away(self.tx, self.id, self.row.content)
         if was == now:
@@ -309,8 +343,12 @@ def refuse_guarded(tx: Tx, origin: Origin, id: str) -> None:
 def words_of_line(said: Any, state: State, preset: Preset, *, own: str | None = None) -> Told:
     """All words of a line. A token that speaks for one agent did not choose its `own` scope, and nobody the categories
     of a preset."""
-    scope = None if state.scope == own else state.scope
-    category = None if preset.categories or state.category == preset.default_category else state.category
+    scope = None
+    if state.scope != own:
+        scope = state.scope
+    category = None
+    if not (preset.categories or state.category == preset.default_category):
+        category = state.category
     pairs = [word for pair in told_metadata(said.metadata).items() for word in pair]
     return Told(
         said.content,

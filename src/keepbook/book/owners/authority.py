@@ -134,7 +134,9 @@ _WHY = {
 
 def row_of(operation: str) -> OperationGroup:
     """The row of an operation, of the core's or of an extension's."""
-    return TABLE[OPERATIONS[operation]] if operation in OPERATIONS else _rows_of_extensions()[operation]
+    if operation in OPERATIONS:
+        return TABLE[OPERATIONS[operation]]
+    return _rows_of_extensions()[operation]
 
 
 def every_row() -> dict[str, OperationGroup]:
@@ -151,8 +153,14 @@ def every_operation() -> dict[str, str]:
 
 def check_authority(one: Extension) -> None:
     """Refuse an extension that would change what the core says of who may do what."""
-    rows = load_part(one.rows) if one.rows else {}
-    operations = load_part(one.operations) if one.operations else {}
+    if one.rows:
+        rows = load_part(one.rows)
+    else:
+        rows = {}
+    if one.operations:
+        operations = load_part(one.operations)
+    else:
+        operations = {}
     for name in (*(rows.keys() & TABLE.keys()), *(operations.keys() & OPERATIONS.keys())):
         raise Invalid(f"extension {one.name!r}: {name!r} is the core's; call yours otherwise", field="extensions")
     for name, row in operations.items():
@@ -171,7 +179,9 @@ def refusal_reason(actor: Actor, operation: str, *, agent: str | None = None, gi
     row = row_of(operation)
     if not _is_open(row, actor, agent, given):
         return _WHY[row.code].format(words=row.words)
-    return None if actor.scopes & {row.scope, row.narrow} else _lacks(actor, row.scope)
+    if actor.scopes & {row.scope, row.narrow}:
+        return None
+    return _lacks(actor, row.scope)
 
 
 def require_permission(actor: Actor, operation: str, *, agent: str | None = None, given: bool = False) -> None:
@@ -182,7 +192,10 @@ def require_permission(actor: Actor, operation: str, *, agent: str | None = None
     row = row_of(operation)
     if _is_open(row, actor, agent, given):
         raise NotAllowed(why, code="scope", operation=operation)
-    code = "scope" if row.code == "operator" else row.code
+    if row.code == "operator":
+        code = "scope"
+    else:
+        code = row.code
     raise NotAllowed(why, code=code, operation=operation)
 
 
@@ -227,7 +240,10 @@ def narrow_scopes() -> set[str]:
 
 def clean_scopes(kind: str, scopes: Iterable[str]) -> list[str]:
     """A token's scopes in their fixed order. A narrow one is a program's, beside none that writes."""
-    wanted = {scopes} if isinstance(scopes, str) else set(scopes)
+    if isinstance(scopes, str):
+        wanted = {scopes}
+    else:
+        wanted = set(scopes)
     narrow = () if kind == "person" else sorted(narrow_scopes())
     known = (*(SCOPES if kind == "service" else SCOPES[:-1]), *narrow)
     if not wanted or not wanted <= set(known):

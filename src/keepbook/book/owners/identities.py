@@ -96,7 +96,9 @@ class Identities:
         """Whose book an invitation opens, while it does."""
         with self._database.unscoped() as conn:
             found = _open_invitation(conn, invitation, self._database.clock())
-        return None if found is None else found.owner
+        if found is None:
+            return None
+        return found.owner
 
     def sign_in(
         self, issuer: str, subject: str, *, invitation: str | None = None, new_book: bool = False
@@ -117,7 +119,9 @@ class Identities:
         standing = _is_person(issuer, subject) & identities.c.ended_at.is_(None)
         with self._database.unscoped() as conn:
             row = conn.execute(select(identities).where(standing)).first()
-        return None if row is None else _to_identity(row)
+        if row is None:
+            return None
+        return _to_identity(row)
 
     def _join(self, issuer: str, subject: str, invitation: str | None, *, new_book: bool) -> Identity:
         now = self._database.clock()
@@ -184,7 +188,9 @@ def _open_invitation(conn: Connection, invitation: str, now: datetime) -> Identi
         identities.c.expires_at > stamp(now),
     )
     row = conn.execute(waiting).first()
-    return None if row is None else _to_identity(row)
+    if row is None:
+        return None
+    return _to_identity(row)
 
 
 def _get(conn: Connection, id: str) -> Identity:
@@ -196,7 +202,9 @@ def _get(conn: Connection, id: str) -> Identity:
 
 def _to_identity(row: Any) -> Identity:
     def when(text: str | None) -> datetime | None:
-        return None if text is None else parse_stamp(text)
+        if text is None:
+            return None
+        return parse_stamp(text)
 
     return Identity(
         row.id, row.owner, row.issuer, row.subject, parse_stamp(row.created_at), when(row.expires_at),

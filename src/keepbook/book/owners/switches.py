@@ -33,8 +33,12 @@ class Told:
 
     def without(self, before: "Told") -> "Told":
         """What is told now and was not before."""
+        if self.content == before.content:
+            content = ""
+        else:
+            content = self.content
         return Told(
-            "" if self.content == before.content else self.content,
+            content,
             tuple(text for text in self.beside if text not in before.beside),
             tuple(text for text in self.labels if text not in before.labels),
         )
@@ -47,7 +51,9 @@ def is_memory_on(tx: Tx) -> bool:
 def never_topics(tx: Tx) -> tuple[str, ...]:
     """The topics that the person wants never kept."""
     never = _stored(tx)[1]
-    return () if never is None else tuple(stored_json.load_json(never))
+    if never is None:
+        return ()
+    return tuple(stored_json.load_json(never))
 
 
 def refuse_memory_off(tx: Tx) -> None:
@@ -74,7 +80,10 @@ def topics_told(told: Told, never: Sequence[str], sense: Sense | None = None) ->
     """Those of the topics that are spoken of."""
     if not never:
         return []
-    found = find_topics(told.content, never, sense) if told.content else []
+    if told.content:
+        found = find_topics(told.content, never, sense)
+    else:
+        found = []
     found += [topic for text in told.beside for topic in find_topics(text, never)]
     return found + [topic for text in told.labels for topic in find_topics(text, never, label=True)]
 
@@ -116,7 +125,9 @@ def leave_out_topics(text: str, never: Sequence[str], sense: Sense | None = None
 
     said = (text[begin:end].strip() for begin, end in sentences(text))
     kept = " ".join(sentence for sentence in said if not find_topics(sentence, never, sense))
-    return "" if find_topics(kept, never, sense) else kept
+    if find_topics(kept, never, sense):
+        return ""
+    return kept
 
 
 # Queries

@@ -195,7 +195,9 @@ class Tokens:
         known = self.check(secret)
         if known is None:
             return None
-        return (self.session_for(known.id), known) if known.kind == "person" else ("", known)
+        if known.kind == "person":
+            return self.session_for(known.id), known
+        return "", known
 
     def session_for(self, token_id: str) -> str:
         """Start a session of the pages for a token; returns its secret, this once."""
@@ -338,7 +340,9 @@ _BY_IDENTITY = PreparedStatement(
 @lru_cache(maxsize=256)
 def _to_token(row: Any) -> Token:
     def when(text: str | None) -> datetime | None:
-        return None if text is None else parse_stamp(text)
+        if text is None:
+            return None
+        return parse_stamp(text)
 
     return Token(
         row.id, row.owner, row.kind, tuple(row.scopes.split(",")), row.name,

@@ -140,7 +140,9 @@ def passage_room(role: str, asked: ChatQuery, wanted: ChatsWanted, room: int) ->
     for: they give half of theirs to others, unless the question asks for them."""
     if wanted.overview:
         return max(OVERVIEW, room // (wanted.limit or MOST_HITS) - LINE)
-    return PASSAGE if role == "user" or asks_for_replies(asked) else PASSAGE // 2
+    if role == "user" or asks_for_replies(asked):
+        return PASSAGE
+    return PASSAGE // 2
 
 
 def asks_for_replies(asked: ChatQuery) -> bool:
@@ -165,7 +167,10 @@ def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
     for want in asked.wanted:
         groups.setdefault(want.asked, set()).update(own.get(want.term, {}))
     some = score_terms(asked.wanted, own)
-    whole = [key for key in some if all(key in having for having in groups.values())] if not common else []
+    if not common:
+        whole = [key for key in some if all(key in having for having in groups.values())]
+    else:
+        whole = []
     rows = turn_rows(tx, whole)
     keys = sorted(rows, key=lambda key: (rows[key].at, key), reverse=True)
     if not keys:
@@ -201,13 +206,24 @@ def recall_chats(
     """The passages that answer a question, each turn read together with its neighbours."""
     check_question(query)
     wanted = _as_asked(wanted or ChatsWanted(limit), query)
-    check_query(query, TURNS if wanted.limit is None else wanted.limit)
+    if wanted.limit is None:
+        check_query(query, TURNS)
+    else:
+        check_query(query, wanted.limit)
     check_wanted(wanted)
-    among = turns_within(tx, wanted.since, wanted.until) if wanted.in_time else None
-    about = matter_of_overview(query) if wanted.overview else query
+    among = None
+    if wanted.in_time:
+        among = turns_within(tx, wanted.since, wanted.until)
+    if wanted.overview:
+        about = matter_of_overview(query)
+    else:
+        about = query
     ranked = rank_turns(tx, about, meaning=meaning, most=wanted.limit or 0, among=among)
     named = None if asked_days(query) else asked_stretch(query, present(tx))  # the days are among the words already
-    found = _foremost(tx, ranked, named, None if wanted.in_time or wanted.spread else max(READ, wanted.limit or 0))
+    if wanted.in_time or wanted.spread:
+        found = _foremost(tx, ranked, named, None)
+    else:
+        found = _foremost(tx, ranked, named, max(READ, wanted.limit or 0))
     room = _room(found, wanted)
     hits = _choose(found, ranked, wanted, room)
     if wanted.order is None and not wanted.in_time and asks_of_person(ranked.asked):
@@ -234,8 +250,14 @@ def _choose(found: Sequence[FoundTurn], ranked: RankedTurns, wanted: ChatsWanted
         for nth, one in enumerate(found)
         if ranked.answers_question(one.key) or not is_acknowledgement(one.row.text)
     ]
-    worth = worth_showing(candidates, OVERVIEW_FLOOR if wanted.overview else FLOOR)
-    ordered = one_of_each_chat(worth) if wanted.spread else worth
+    if wanted.overview:
+        worth = worth_showing(candidates, OVERVIEW_FLOOR)
+    else:
+        worth = worth_showing(candidates, FLOOR)
+    if wanted.spread:
+        ordered = one_of_each_chat(worth)
+    else:
+        ordered = worth
     if not asks_for_replies(ranked.asked):
         ordered = persons_half(ordered)
     passages: dict[int, Stretch] = {}

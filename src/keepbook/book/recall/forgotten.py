@@ -74,11 +74,15 @@ def saying(tx: Tx, matter: str) -> list[Any]:
         where = (turn_terms.c.owner == tx.owner, turn_terms.c.term == word)
         query = select(turn_terms.c.thread_id, turn_terms.c.turn).where(*where).limit(MOST)
         having = {(row.thread_id, row.turn) for row in tx.conn.execute(query)}
-        held = having if held is None else held & having
+        if held is None:
+            held = having
+        else:
+            held = held & having
     turns = defaultdict(list)
     for thread_id, turn in sorted(held or ()):
         turns[thread_id].append(turn)
-    found = [row for id in turns for row in _messages(tx, id, turns[id]) if _names(matter, row.text)]
+    every = [row for id in turns for row in _messages(tx, id, turns[id])]
+    found = [row for row in every if _names(matter, row.text)]
     return sorted(found, key=lambda row: (row.at, row.thread_id, row.turn), reverse=True)
 
 

@@ -162,15 +162,23 @@ def recall(
     # Few books have scopes: first as if there were none, and once more among those asked for if there are.
     for having in (ANYWHERE, here) if category is None and labels is NOTHING else (here,):
         words = WordScores(tx, asked, having, bound_to, query)
-        among = None if having is ANYWHERE or alike is None else _few(tx, place, bound_to)
-        ranked = _rank(words, alike, max(most, CANDIDATES) if having is here and alike else most, among)
+        among = None
+        if not (having is ANYWHERE or alike is None):
+            among = _few(tx, place, bound_to)
+        if having is here and alike:
+            ranked = _rank(words, alike, max(most, CANDIDATES), among)
+        else:
+            ranked = _rank(words, alike, most, among)
         rows = _rows(tx, list(ranked), place, bound_to)
         if len(rows) == len(ranked):
             break
     placed = page_after(
         best_first(_rank_row(row, ranked[id][0], now, named) for id, row in rows.items()), cursor, limit
     )
-    floor = alike.floor * ALIKE_FROM if alike else math.inf
+    if alike:
+        floor = alike.floor * ALIKE_FROM
+    else:
+        floor = math.inf
     hits = []
     for one in placed:
         likeness = ranked[one.id][1]
@@ -218,7 +226,10 @@ def recall_past(
         for term, weight in term_weights(indexed_text_of(item.state, item.version)).items():
             changed.setdefault(term, {})[id] = weight
     words = WordScores(tx, query_terms(query), entries_unchanged_since(place), here, query, changed)
-    ranked = _rank(words, None, len(words.scores) if cursor else limit, None)
+    if cursor:
+        ranked = _rank(words, None, len(words.scores), None)
+    else:
+        ranked = _rank(words, None, limit, None)
     past |= read([id for id in ranked if id not in past])
     if len(past.keys() & ranked.keys()) < min(limit, len(words.scores)):  # some did not hold then
         ranked = _rank(words, None, len(words.scores), None)
@@ -276,7 +287,8 @@ def _foremost(found: Mapping[str, tuple[float, float]], most: int) -> dict[str, 
 
 def _rank_row(row: Any, relevance: float, now: str, named: NamedTime | None) -> RankedHit:
     timely = named is not None and named.covers(row.recorded_at, row.valid_from)
-    relevance = min(1.0, round(relevance * TIMELY, 4)) if timely else relevance
+    if timely:
+        relevance = min(1.0, round(relevance * TIMELY, 4))
     current = is_valid_at(row.valid_from, row.valid_until, now)
     return RankedHit(row.id, relevance, timely, current, row.importance, row.recorded_at, row)
 
@@ -307,7 +319,9 @@ def _few(tx: Tx, place: ListingPlace, bound_to: Mapping[str, str]) -> Sequence[s
     """All there is in a place, each to be held against the question; None if that is very much."""
     query = select(memories.c.id).where(memories.c.owner == bindparam("owner"), active_in(place)).limit(FEW + 1)
     found = list(tx.conn.execute(query, {"owner": tx.owner, **bound_to}).scalars())
-    return found if len(found) <= FEW else None
+    if len(found) <= FEW:
+        return found
+    return None
 
 
 @lru_cache(maxsize=64)

@@ -67,7 +67,9 @@ class VectorIndex:
             whole.__dict__ |= {**self.__dict__, "added": added}
             return whole
         more = VectorIndex(added, self.removed, list(parts), codes, counts)
-        several = [each.all_rows for each in (self, more)] if self.counts is not None or counts is not None else None
+        several = None
+        if self.counts is not None or counts is not None:
+            several = [each.all_rows for each in (self, more)]
         whole = VectorIndex(
             added, self.removed, self.parts + more.parts, np.concatenate([self.codes, codes]),
             np.concatenate(several) if several else None,
@@ -89,7 +91,9 @@ class VectorIndex:
         # See grown().
         import numpy as np
 
-        return np.ones(len(self.parts), dtype=np.intp) if self.counts is None else self.counts
+        if self.counts is None:
+            return np.ones(len(self.parts), dtype=np.intp)
+        return self.counts
 
     def codes_at(self, parts: "RowNumbers") -> "RowNumbers":
         """The row numbers of the codes of these parts."""
@@ -110,9 +114,14 @@ class VectorIndex:
 
         if self.counts is None:
             return values
-        many = self.counts if parts is None else self.counts[parts]
+        if parts is None:
+            many = self.counts
+        else:
+            many = self.counts[parts]
         of_each = np.minimum if least else np.maximum
-        return of_each.reduceat(values, many.cumsum() - many) if len(many) else values
+        if len(many):
+            return of_each.reduceat(values, many.cumsum() - many)
+        return values
 
     @cached_property
     def directions(self) -> "Floats":
@@ -255,7 +264,9 @@ def scale_likeness(values: "Floats") -> "Floats":
     """Likeness scaled to 0…1: 1 for the most alike; 0 for the least alike, or for nothing in common if all have
     something."""
     low, high = min(0.0, float(values.min())), float(values.max())
-    return (values - low) / (high - low) if high > low else values * 0.0
+    if high > low:
+        return (values - low) / (high - low)
+    return values * 0.0
 
 
 # Queries
@@ -291,15 +302,24 @@ class Likeness:
         row_of, parts = self._loaded.row_of_item, self._loaded.parts
         at = np.array([row_of.get(id, -1) for id in words], dtype=np.intp)
         said = np.fromiter(words.values(), dtype=np.float32, count=len(words))
-        bare = [id for id, row in zip(words, at, strict=True) if row < 0] if (at < 0).any() else []
+        if (at < 0).any():
+            bare = [id for id, row in zip(words, at, strict=True) if row < 0]
+        else:
+            bare = []
         at, said = at[at >= 0], said[at >= 0]
-        rows = self._looked_at(at) if among is None else self._rows_of(among, at)
+        if among is None:
+            rows = self._looked_at(at)
+        else:
+            rows = self._rows_of(among, at)
         if rows is not None and not len(rows):
             return {id: (words[id], 0.0) for id in bare}
         values = self._values(rows)
         scores = weight * scale_likeness(values)
         speaks = values >= floor
-        place = at if rows is None else np.searchsorted(rows, at)
+        if rows is None:
+            place = at
+        else:
+            place = np.searchsorted(rows, at)
         scores[place] += said
         speaks[place] = True
         kept = np.flatnonzero(speaks)
@@ -331,9 +351,13 @@ class Likeness:
             around = self._with_neighbours(rows)
             values[around] = self._values(around)
         together = among_neighbours(values, loaded.part_bounds)
-        rows = np.arange(len(parts)) if rows is None else rows
+        if rows is None:
+            rows = np.arange(len(parts))
         shares = scale_likeness(together[rows])
-        least = np.partition(shares, len(rows) - most)[len(rows) - most] if len(rows) > most else 0.0
+        if len(rows) > most:
+            least = np.partition(shares, len(rows) - most)[len(rows) - most]
+        else:
+            least = 0.0
         is_kept = shares >= least
         is_kept[np.searchsorted(rows, asked)] = True
         kept = np.flatnonzero(is_kept)

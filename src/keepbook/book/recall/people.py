@@ -141,7 +141,8 @@ def _whom(line: AboutSomebody, called: Mapping[str, str]) -> tuple[str, str]:
     if relation and not name:
         is_named = relation in called
         name = called.get(relation, relation.capitalize())
-        relation = relation if is_named else ""
+        if not is_named:
+            relation = ""
     return name, relation
 
 

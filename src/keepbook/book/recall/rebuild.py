@@ -79,7 +79,8 @@ def rebuild(database: Database, owner: str, progress: Callable[[int], None] | No
                 with database.write(owner) as tx:
                     _reindex(tx, kind, wrong[start : start + TOGETHER], does)
             mended += len(wrong)
-            looked += len(should) if kind is not _LABELS else 0
+            if kind is not _LABELS:
+                looked += len(should)
             if progress is not None:
                 progress(looked)
             after = end
@@ -94,7 +95,9 @@ def index_memories(database: Database, owner: str, gaps: "Gaps") -> None:
             query = select(memories.c.id).where(memories.c.owner == owner, memories.c.id > after)
             ids = tx.conn.execute(query.order_by(memories.c.id).limit(IN_A_PIECE)).scalars().all()
         keys = [(id, 0) for id in ids]
-        after = ids[-1] if ids else None
+        after = None
+        if ids:
+            after = ids[-1]
         if keys:
             gaps.wait()
             with database.write(owner) as tx:
@@ -180,13 +183,21 @@ def _does(tx: Tx, kind: IndexKind, after: str, end: str | None) -> dict[IndexKey
 
 
 def _within(item: ColumnElement[str], after: str, end: str | None) -> ColumnElement[bool]:
-    return item > after if end is None else and_(item > after, item <= end)
+    if end is None:
+        return item > after
+    return and_(item > after, item <= end)
 
 
 def _columns(index: Table) -> tuple[Any, Any, Any, bool]:
     """Of what a row is, the number within it if it has one, the word, and whether it has a weight."""
-    item = index.c.thread_id if "thread_id" in index.c else index.c.memory_id
-    word = index.c.term if "term" in index.c else index.c.key
+    if "thread_id" in index.c:
+        item = index.c.thread_id
+    else:
+        item = index.c.memory_id
+    if "term" in index.c:
+        word = index.c.term
+    else:
+        word = index.c.key
     return item, index.c.get("turn"), word, "weight" in index.c
 
 
@@ -258,12 +269,16 @@ class Index:
     def left(self, most: int = 1_000_000) -> int:
         """How many memories and turns wait for their vector."""
         meaning = self._book.meaning
-        return 0 if meaning is None else meaning.count_waiting(self._book.owner, most)
+        if meaning is None:
+            return 0
+        return meaning.count_waiting(self._book.owner, most)
 
     def catch_up(self) -> int:
         """Embed what waits if that is little, for a program that asks and ends; returns how much still waits."""
         meaning = self._book.meaning
-        return 0 if meaning is None else meaning.catch_up(self._book.owner)
+        if meaning is None:
+            return 0
+        return meaning.catch_up(self._book.owner)
 
     def rebuild(self, progress: Callable[[int], None] | None = None) -> int:
         """Analyse every memory and turn anew, and correct what an older program indexed differently."""

@@ -142,7 +142,9 @@ def load_vectors(
         return held.grown(known.added, rows.parts, *rows.arrays(numbers))
     for some in _in_order(tx, here):
         rows.add(some)
-    return VectorIndex(known.added, known.removed, rows.parts, *rows.arrays(numbers)) if rows.parts else None
+    if rows.parts:
+        return VectorIndex(known.added, known.removed, rows.parts, *rows.arrays(numbers))
+    return None
 
 
 def _in_order(tx: Tx, here: Mapping[str, str]) -> Iterator[Sequence[tuple[str, int, bytes]]]:
@@ -206,7 +208,9 @@ class Meaning:
             return None
         asked = self._direction_of(question)
         loaded = self._load(tx, kind, known, len(asked))
-        return None if loaded is None else Likeness(loaded, asked, self.embedder.floor)
+        if loaded is None:
+            return None
+        return Likeness(loaded, asked, self.embedder.floor)
 
     @property
     def space(self) -> str:
@@ -274,7 +278,10 @@ class Meaning:
                 texts, through = texts_to_embed(tx, space, BATCH)
             if not texts and through is None:
                 break
-            held = self._embed(texts, within) if texts else []
+            if texts:
+                held = self._embed(texts, within)
+            else:
+                held = []
             with self._database.write(owner) as tx:
                 kept = put(tx, space, texts, held, through)
             done += kept

@@ -90,7 +90,10 @@ class WordScores:
 
     def settle(self, ids: Iterable[str]) -> None:
         """Look up the common terms for these memories."""
-        new = [id for id in ids if id not in self._settled] if self._common else []
+        if self._common:
+            new = [id for id in ids if id not in self._settled]
+        else:
+            new = []
         if not new:
             return
         self._settled.update(new)

@@ -43,7 +43,9 @@ def language(text: str, otherwise: str = UNKNOWN) -> str:
         return _of_equals([name for name, count in counts.items() if count == most], otherwise)
     if most * 8 < len(words):  # a word or two of it in a long text prove nothing
         return UNKNOWN
-    return best if best in LANGUAGES else UNKNOWN
+    if best in LANGUAGES:
+        return best
+    return UNKNOWN
 
 
 def same_language(text: str, other: str) -> bool:

@@ -46,16 +46,23 @@ def matter_of(text: str) -> frozenset[str]:
     words = tokens(text)
     found = set()
     for at, word in enumerate(words):
-        after = words[at + 1] if at + 1 < len(words) else ""
+        after = ""
+        if at + 1 < len(words):
+            after = words[at + 1]
         if word in _TURNS or word == "without" or (word == "used" and after == "to"):
             continue
         if word[0].isdecimal() or word in NUMBER_WORDS:  # compared apart, however they are written
             continue
         if word in _GIVEN_UP and after.endswith("ing"):
             continue
-        found.add(_ATTITUDE if word in ATTITUDES else stem(word))
+        if word in ATTITUDES:
+            found.add(_ATTITUDE)
+        else:
+            found.add(stem(word))
     only_attitude = all(word == _ATTITUDE or word.startswith(PREFERENCES) for word in found)
-    return frozenset() if only_attitude else frozenset(found)
+    if only_attitude:
+        return frozenset()
+    return frozenset(found)
 
 
 def opposite(one: str, other: str) -> bool:
@@ -73,7 +80,9 @@ def opposite(one: str, other: str) -> bool:
 
 def _compared_stems(text: str) -> Sides | None:
     sides = compared_sides(tokens(text))
-    return None if sides is None else Sides(*(frozenset(map(stem, side)) for side in sides))
+    if sides is None:
+        return None
+    return Sides(*(frozenset(map(stem, side)) for side in sides))
 
 
 # The same once more

@@ -37,5 +37,8 @@ def _pieces(text: str, most: float) -> list[str]:
     """Sentences, and the words of one that would be more than a passage."""
     found: list[str] = []
     for sentence in filter(None, _SENTENCE.findall(text)):
-        found += [sentence] if len(sentence.encode()) <= most else _WORD.findall(sentence)
+        if len(sentence.encode()) <= most:
+            found += [sentence]
+        else:
+            found += _WORD.findall(sentence)
     return found

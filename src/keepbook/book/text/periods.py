@@ -105,7 +105,9 @@ def _beginning(text: str, at: datetime, zone: str) -> str | None:
     if _HAVE.search(text) and (found := _FOR.search(text)):
         return _instant(f"{found['count']} {found['unit']} ago", at, zone)
     found = _BEGAN_AFTER.search(text) or _BEGAN.search(text)
-    return _instant(found["when"], at, zone) if found else None
+    if found:
+        return _instant(found["when"], at, zone)
+    return None
 
 
 def _start_named(found: re.Match[str], text: str, at: datetime, zone: str) -> str | None:
@@ -160,14 +162,19 @@ def _end(text: str, at: datetime, zone: str) -> str | None:
     if _HAVE.search(text) or not _PLANNED.search(text):
         return None
     found = _FOR.search(text)
-    return _instant(f"{found['count']} {found['unit']}", at, zone, end=True) if found else None
+    if found:
+        return _instant(f"{found['count']} {found['unit']}", at, zone, end=True)
+    return None
 
 
 _LEADING = regex(r"(?:in|on|the) ", re.IGNORECASE)
 
 
 def _instant(words: str, at: datetime, zone: str, end: bool = False) -> str | None:
-    phrase = _LEADING.sub("", words, count=1) if _LEADING.match(words) else words
+    if _LEADING.match(words):
+        phrase = _LEADING.sub("", words, count=1)
+    else:
+        phrase = words
     phrase = phrase.replace(" couple of", " couple")
     try:
         return parse_date_words(phrase, moment=at, zone=zone, end=end)

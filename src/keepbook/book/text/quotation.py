@@ -60,7 +60,10 @@ def content_of(spans: Sequence[Span], texts: Mapping[int, str]) -> str:
         words = _words(span, texts)
         if place:
             parts.append(_joint(rest[place - 1], span, words, texts))
-        parts.append(f"[{words}]" if span.kind == "exchanged" else words)
+        if span.kind == "exchanged":
+            parts.append(f"[{words}]")
+        else:
+            parts.append(words)
     return " ".join([*questions, "".join(parts)])
 
 
@@ -75,7 +78,9 @@ def _joint(before: Span, after: Span, words: str, texts: Mapping[int, str]) -> s
     between = texts[before.turn][before.end : after.start]
     if before.turn != after.turn or after.start < before.end or between.strip():
         return GAP
-    return " " if between else ""
+    if between:
+        return " "
+    return ""
 
 
 def _joint_of_exchange(before: Span, after: Span, words: str, texts: Mapping[int, str]) -> str:
@@ -88,7 +93,9 @@ def _joint_of_exchange(before: Span, after: Span, words: str, texts: Mapping[int
         beside = texts[after.turn][max(after.start - 1, 0) : after.start]
     else:
         beside = ""
-    return " " if not beside or beside.isspace() else ""
+    if not beside or beside.isspace():
+        return " "
+    return ""
 
 
 # Rules: one stretch of a line for another
@@ -151,7 +158,9 @@ def _trim_span(span: Span, texts: Mapping[int, str]) -> list[Span]:
     stretch = texts[span.turn][span.start : span.end]
     start = span.start + len(stretch) - len(stretch.lstrip())
     end = span.end - (len(stretch) - len(stretch.rstrip()))
-    return [span._replace(start=start, end=end)] if start < end else []
+    if start < end:
+        return [span._replace(start=start, end=end)]
+    return []
 
 
 # Rules: which spans may be
@@ -171,7 +180,9 @@ def check_spans(spans: Sequence[Span], texts: Mapping[int, str], roles: Mapping[
 
 
 def _speakers(kind: str) -> tuple[str, ...]:
-    return ("user", "assistant") if kind == "question" else ("user",)
+    if kind == "question":
+        return "user", "assistant"
+    return ("user",)
 
 
 def _check_span(span: Span, texts: Mapping[int, str]) -> None:
@@ -228,7 +239,10 @@ def spans_of(kept: Any) -> tuple[Span, ...]:
     """The spans from the form that a version stores or a memory has."""
     if not kept:
         return ()
-    found = stored_json.load_json(kept) if isinstance(kept, str) else kept
+    if isinstance(kept, str):
+        found = stored_json.load_json(kept)
+    else:
+        found = kept
     return tuple(Span(*one) for one in found)
 
 
@@ -257,8 +271,12 @@ def shown_text(line: Saying) -> str:
 def as_shown(content: str, spans: object, said_on: str | None) -> str:
     """A quotation as it is shown: the question it answers, its words in “ ”, its day."""
     question, words = split_question(content, spans)
-    opening = f"{question} " if question else ""
-    day = f" {day_mark(said_on)}" if said_on else ""
+    opening = ""
+    if question:
+        opening = f"{question} "
+    day = ""
+    if said_on:
+        day = f" {day_mark(said_on)}"
     return f"{opening}“{words.replace('“', '‘').replace('”', '’')}”{day}"
 
 
@@ -300,8 +318,12 @@ _ENDS = " .!…。"
 
 def text_without_marks(content: str) -> str:
     """A line without the marks around its words, so that a person who repeats it is understood."""
-    bare = _DAY_MARK.sub("", content) if "(said" in content else content
-    bare = _INNER_QUOTE.sub(r"\1", bare) if "‘" in bare else bare
+    if "(said" in content:
+        bare = _DAY_MARK.sub("", content)
+    else:
+        bare = content
+    if "‘" in bare:
+        bare = _INNER_QUOTE.sub(r"\1", bare)
     return " ".join(bare.translate(_MARKS).split())
 
 

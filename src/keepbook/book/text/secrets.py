@@ -280,7 +280,10 @@ _ORDINARY = STOP_WORDS.union(
 def _find_stated(text: str) -> Iterator[FoundSecret]:
     for pattern in (_STATED, _BESIDE):
         for found in pattern.finditer(text):
-            start = found.start("quoted" if found["quoted"] else "value")
+            if found["quoted"]:
+                start = found.start("quoted")
+            else:
+                start = found.start("value")
             value = (found["quoted"] or found["value"]).rstrip(".,;:)]}\"'`”’")
             stated = pattern is _STATED
             if found["code"] and (digits := _DIGITAL.match(text, start)):

@@ -69,7 +69,9 @@ class _Mark(NamedTuple):
 def sentences(text: str) -> list[Offsets]:
     """The sentences as (start, end). Each includes the blanks behind it, so that together they are the whole text."""
     edges = [0, *_cuts(text), len(text)]
-    return list(pairwise(edges)) if text else []
+    if text:
+        return list(pairwise(edges))
+    return []
 
 
 def _cuts(text: str) -> list[int]:
@@ -94,7 +96,10 @@ def _cuts(text: str) -> list[int]:
             cut = at
         elif _is_emoji(letter):
             after = _past_emoji(text, at)
-            cut = after if _begins_after_emoji(text, after) else 0
+            if _begins_after_emoji(text, after):
+                cut = after
+            else:
+                cut = 0
             at = after - 1
         else:
             at += 1
@@ -137,7 +142,9 @@ def _after_stop(text: str, mark: _Mark, begin: int, has_capitals: bool) -> int:
         return 0  # “Really?” she said
     if stops.startswith(("..", "…")) and not stops.rstrip("".join(_CLOSERS)).endswith(("!", "?")):
         goes_on = following[:1].islower() or not following
-        return 0 if goes_on else next_
+        if goes_on:
+            return 0
+        return next_
     if stops[0] == "." and not _dot_ends(text, mark, following, has_capitals, begin):
         return 0
     return _past_emoji(text, next_)
@@ -208,7 +215,9 @@ def _item_number(text: str, line: int) -> int:
         number = number * 10 + int(text[at])
         at += 1
     is_item = at > line and text[at : at + 1] in (".", ")") and text[at + 1 : at + 2] in (" ", "\t")
-    return number if is_item else 0
+    if is_item:
+        return number
+    return 0
 
 
 def _begins_item(text: str, at: int, number: int) -> bool:
@@ -226,7 +235,9 @@ def _past_emoji(text: str, at: int) -> int:
     """Behind the pictures and blanks that belong to the sentence before."""
     while at < len(text) and text[at] != "\n" and (text[at].isspace() or _is_emoji(text[at])):
         at += 1
-    return _past_blanks(text, at) if at < len(text) and text[at] == "\n" else at
+    if at < len(text) and text[at] == "\n":
+        return _past_blanks(text, at)
+    return at
 
 
 def _is_emoji(letter: str) -> bool:

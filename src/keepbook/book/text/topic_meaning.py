@@ -94,7 +94,9 @@ def _load_layer(space: str, group: str) -> Layer | None:
     import numpy as np  # as above
 
     with np.load(Path(__file__).parent / "topics.npz") as kept:
-        return Layer(directions_of(kept["known"]), kept[group]) if str(kept["space"]) == space else None
+        if str(kept["space"]) == space:
+            return Layer(directions_of(kept["known"]), kept[group])
+        return None
 
 
 _LEARNED: dict[tuple[str, str], Layer] = {}

@@ -63,7 +63,9 @@ def _topics_by_words(phrase: str) -> list[str]:
 def describe_topic(topic: str) -> str:
     """What a topic covers, in words for a settings page."""
     name = group_named(topic)
-    return groups()[name].covers if name else f"whatever speaks of “{topic}”, in any form of the words"
+    if name:
+        return groups()[name].covers
+    return f"whatever speaks of “{topic}”, in any form of the words"
 
 
 def find_topics(text: str, topics: Sequence[str], sense: Sense | None = None, *, label: bool = False) -> list[str]:
@@ -73,7 +75,10 @@ def find_topics(text: str, topics: Sequence[str], sense: Sense | None = None, *,
         return []
     text = drop_unseen(text)
     passes_for = as_latin(text)
-    labels = _as_labels(passes_for) if label or _is_bare(text) else []
+    if label or _is_bare(text):
+        labels = _as_labels(passes_for)
+    else:
+        labels = []
     labels += disguised_words(passes_for)
     return [
         topic
@@ -111,7 +116,9 @@ def _is_label_of(label: str, topic: str) -> bool:
 
 def _touches(text: str, topic: str, sense: Sense | None) -> bool:
     name = group_named(topic)
-    return _own(text, topic, sense) if name is None else _of_group(text, name, sense)
+    if name is None:
+        return _own(text, topic, sense)
+    return _of_group(text, name, sense)
 
 
 def _of_group(text: str, group: str, sense: Sense | None) -> bool:
@@ -125,7 +132,10 @@ def cut_at_blanks(text: str, most: int) -> list[str]:
     found, start = [], 0
     while len(text) - start > most:
         blank = text.rfind(" ", start + 1, start + most)
-        end = blank if blank > 0 else start + most
+        if blank > 0:
+            end = blank
+        else:
+            end = start + most
         found.append(text[start:end])
         start = end
     return [*found, text[start:]]
@@ -134,13 +144,16 @@ def cut_at_blanks(text: str, most: int) -> list[str]:
 def _is_stretch_of(text: str, group: str, sense: Sense | None) -> bool:
     learned = topic_words.weights()
     worded = topic_words.word_score(text, group)
-    meant = (
-        None if sense is None or topic_words.UNSPACED.search(text) else topic_meaning.meaning_score(text, group, sense)
-    )
+    meant = None
+    if not (sense is None or topic_words.UNSPACED.search(text)):
+        meant = topic_meaning.meaning_score(text, group, sense)
     if meant is None:
         return worded >= float(learned["words"]["least"]) and topic_words.is_topic_named(text, group)
     both: dict[str, float] = learned["both"]
-    kind = "" if topic_words.is_english(text) else " foreign"
+    if topic_words.is_english(text):
+        kind = ""
+    else:
+        kind = " foreign"
     return both[f"words{kind}"] * worded + both[f"meaning{kind}"] * meant >= both[f"least{kind}"]
 
 
@@ -158,7 +171,9 @@ _WOMEN = frozenset(["wife", "girlfriend", "mother", "mum", "mom", "daughter", "s
 
 def _touches_persons_topic(text: str, topic: str, sense: Sense | None, of_label: bool) -> bool | None:
     """ "My husband's debts": what speaks of that group of topics and of him. None of a topic that is not so."""
-    whose = _OF_ONE.fullmatch(topic) if "'" in topic or "’" in topic or topic.startswith("wh") else None
+    whose = None
+    if "'" in topic or "’" in topic or topic.startswith("wh"):
+        whose = _OF_ONE.fullmatch(topic)
     meant = whose and (topics_named_in(whose["what"]) or _topics_by_words(whose["what"]))
     if not whose or not meant:
         return None

@@ -50,7 +50,10 @@ def _tokens(text: str) -> tuple[str, ...]:
         elif match.lastgroup == "plan":
             found.append("401k")
         elif match.lastgroup == "unspaced":
-            found += map("".join, pairwise(match[0])) if len(match[0]) > 1 else match[0]
+            if len(match[0]) > 1:
+                found += map("".join, pairwise(match[0]))
+            else:
+                found += match[0]
         else:
             found += _number(match["number"], match["scale"] or match["money_scale"])
     return tuple(found)
@@ -98,7 +101,9 @@ def endings(question: str) -> list[str]:
 def compound_heads(word: str) -> list[str]:
     """The possible last parts of a compound, the longest first."""
     made_of_several = COMPOUND <= len(word) <= LONGEST and word.isalpha()
-    return [word[at:] for at in range(3, len(word) - HEAD + 1)] if made_of_several else []
+    if made_of_several:
+        return [word[at:] for at in range(3, len(word) - HEAD + 1)]
+    return []
 
 
 def _in_english(words: list[str]) -> bool:
@@ -167,7 +172,9 @@ def _says_used_to(words: list[str], at: int) -> bool:
 def jaccard(a: Iterable[str], b: Iterable[str]) -> float:
     """The share of their different words that two texts have in common; 0 where there are no words."""
     one, other = set(a), set(b)
-    return len(one & other) / len(one | other) if one and other else 0.0
+    if one and other:
+        return len(one & other) / len(one | other)
+    return 0.0
 
 
 def near_duplicate(a: str, b: str) -> bool:
@@ -206,7 +213,10 @@ def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
     """
     if not may_be_typo(term):
         return []
-    most = 1 if len(term) < 8 else 2
+    if len(term) < 8:
+        most = 1
+    else:
+        most = 2
     shortest, longest, letters = len(term) - most, len(term) + most, frozenset(term)
     # An error takes at most one letter away and brings at most one in: two cheap looks spare most words the
     # table of distances.
@@ -238,7 +248,9 @@ def _distance(a: str, b: str, most: int) -> int:
                 row[j] = min(row[j], older[j - 2] + 1)
         if min(row) > most:
             break
-    return row[-1] if min(row) <= most else most + 1
+    if min(row) <= most:
+        return row[-1]
+    return most + 1
 
 
 def _canonical(text: str) -> str:
@@ -342,7 +354,9 @@ def _are_thousands(groups: list[str]) -> bool:
 
 def _short(digits: str) -> str:
     # 09 is nine in a date or an hour; longer, the zeros belong to a number that is a name.
-    return digits.lstrip("0") or "0" if len(digits) <= 2 else digits
+    if len(digits) <= 2:
+        return digits.lstrip("0") or "0"
+    return digits
 
 
 def word_set(listed: str) -> frozenset[str]:

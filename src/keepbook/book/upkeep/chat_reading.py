@@ -128,13 +128,23 @@ def _line(
     first, last = entries[0], entries[-1]
     said = texts[last.memory_id]
     version = said[stored_json.load_json(last.after)["version"] - 1]
-    old = None if first.before is None else said[stored_json.load_json(first.before)["version"] - 1]
-    op = "forget" if last.action == "forget" else "add" if old is None else "update"
+    old = None
+    if first.before is not None:
+        old = said[stored_json.load_json(first.before)["version"] - 1]
+    if last.action == "forget":
+        op = "forget"
+    elif old is None:
+        op = "add"
+    else:
+        op = "update"
     newest, fate = take_back.fate_of(tx, entries)
+    before = None
+    if op == "update" and old is not None:
+        before = old.content
     return FoundLine(
         key=last.memory_id, op=op, content=version.content or "", fate=fate, thread=chats[last.thread_id],
         said_at=parse_stamp(version.valid_from), memory_id=last.memory_id,
-        before=old.content if op == "update" and old is not None else None,
+        before=before,
         forgotten=fate == OUT
         and op != "forget"
         and lost.put_away(State(**stored_json.load_json(newest.after)), version.content or ""),
@@ -146,10 +156,17 @@ def _question(
 ) -> FoundLine:
     thread = chats[one.thread_id or ""]
     said = known.get(one.memory_id or "", [])
+    if one.valid_from:
+        said_at = parse_stamp(one.valid_from)
+    else:
+        said_at = thread.touched_at
+    before = None
+    if said and one.op == "update":
+        before = said[-1].content
     return FoundLine(
         key=one.id, op=one.op, content=one.content, fate=fate, thread=thread, memory_id=one.memory_id,
-        said_at=parse_stamp(one.valid_from) if one.valid_from else thread.touched_at,
-        before=said[-1].content if said and one.op == "update" else None,
+        said_at=said_at,
+        before=before,
         forgotten=one.reason == proposals.FORGOTTEN, outdated=one.reason == proposals.OUTDATED, proposal=one.id,
     )  # fmt: skip
 

@@ -48,7 +48,10 @@ def _parse_line(text: str, number: int) -> Any:
     try:
         return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, ValueError) else "nested too deep"
+        if isinstance(error, ValueError):
+            why = str(error)
+        else:
+            why = "nested too deep"
         raise broken_line(number, f"is not JSON ({why})") from None
 
 
@@ -81,7 +84,9 @@ def of_ours(found: Iterator[ExportLine], tables: TableSet) -> list[ExportLine]:
         lines.append(line)
         if len(lines) == 1:
             continue
-        kind = line.value.get("kind") if isinstance(line.value, dict) else None
+        kind = None
+        if isinstance(line.value, dict):
+            kind = line.value.get("kind")
         if not isinstance(kind, str) or (kind not in tables.exported and kind != "end"):
             return [*lines, ExportLine(line.number + 1, None)]
     return lines
@@ -89,7 +94,10 @@ def of_ours(found: Iterator[ExportLine], tables: TableSet) -> list[ExportLine]:
 
 def sorted_by_kind(lines: Sequence[ExportLine], tables: TableSet) -> dict[str, list[Any]]:
     """The rows of one of our own files, each checked to have exactly its table's columns."""
-    head, *rows, last = lines if len(lines) > 1 else [*lines, ExportLine(lines[0].number, None)]
+    if len(lines) > 1:
+        head, *rows, last = lines
+    else:
+        head, *rows, last = [*lines, ExportLine(lines[0].number, None)]
     format = head.value.get("format")
     if format not in (FORMAT, BEFORE_QUOTES, BEFORE_COVERS):
         raise broken_line(head.number, f"has format {format!r}; this program reads format {FORMAT}")
@@ -99,7 +107,9 @@ def sorted_by_kind(lines: Sequence[ExportLine], tables: TableSet) -> dict[str, l
     numbers: dict[Any, int] = {}
     for line in rows:
         value = line.value
-        kind = value.get("kind") if isinstance(value, dict) else None
+        kind = None
+        if isinstance(value, dict):
+            kind = value.get("kind")
         if not isinstance(kind, str) or kind not in exported:
             raise broken_line(line.number, f"has no kind that this program knows ({kind!r})")
         row = {
@@ -125,7 +135,10 @@ def _upgrade_line(format: int, value: dict[str, Any], numbers: dict[Any, int], t
     if format == FORMAT:
         return value
     kind = value["kind"]
-    older = _since_covers(kind, value, numbers) if format == BEFORE_COVERS else {}
+    if format == BEFORE_COVERS:
+        older = _since_covers(kind, value, numbers)
+    else:
+        older = {}
     return {**value, **older, **_since_quotes(table)}
 
 
@@ -152,7 +165,9 @@ def export_spelling(lines: Sequence[ExportLine]) -> list[str]:
     line."""
     *texts, _ = (line.text for line in lines)
     last = lines[-1].value
-    told = last.get("sum") if isinstance(last, dict) else None
+    told = None
+    if isinstance(last, dict):
+        told = last.get("sum")
     if hashlib.sha256("".join([f"{text}\n" for text in texts]).encode()).hexdigest() != told:
         texts = [canonical_json(line.value) for line in lines[:-1]]
     return [*texts, canonical_json(last)]
@@ -179,7 +194,10 @@ def _check_end(format: int, lines: Sequence[ExportLine], last: ExportLine) -> No
         closing, said = Closing(), export_spelling(lines)
         for line, text in zip(lines[:-1], said, strict=False):
             closing.add(text, line.value["kind"])
-        named = last.value if isinstance(last.value, dict) else {}
+        if isinstance(last.value, dict):
+            named = last.value
+        else:
+            named = {}
         if named.get("kind") == "end" and named.get("lines") == closing.count and named.get("sum") != closing.sum:
             raise altered_file("the sum of its lines is another than the last line says")
         holds = said[-1] == closing.line(named.get("hash"))
@@ -223,6 +241,8 @@ def _types(table: Table) -> dict[str, tuple[type, ...]]:
     def of(column: Column[Any]) -> tuple[type, ...]:
         if isinstance(column.type, Integer):
             return (int,)
-        return (int, float) if isinstance(column.type, Double) else (str,)
+        if isinstance(column.type, Double):
+            return int, float
+        return (str,)
 
     return {column.name: of(column) for column in table.c}

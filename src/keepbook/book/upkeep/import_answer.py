@@ -31,6 +31,10 @@ class Imported:
 
 def to_imported(brought: ImportResult, source: str, owner: str, *, dry_run: bool) -> Imported:
     """The result for another program's file."""
+    if dry_run:
+        came = brought.came
+    else:
+        came = ()
     return Imported(
         memories=brought.count("memory", NEW, CHANGED),
         unchanged=brought.count("memory", THERE),
@@ -39,7 +43,7 @@ def to_imported(brought: ImportResult, source: str, owner: str, *, dry_run: bool
         owner=owner,
         chats=brought.count("chat", NEW, CHANGED),
         refused=brought.refused,
-        came=brought.came if dry_run else (),
+        came=came,
     )
 
 

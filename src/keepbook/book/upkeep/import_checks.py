@@ -32,7 +32,9 @@ INSTANT = regex(r"(^|_)(at|time|until|known|valid_from|window_from)$")
 def acts_as(hand: Actor) -> tuple[str, ...]:
     """The actors whose entries an importer may bring in: a person may bring in a whole book, everybody else their
     own."""
-    return ("person", "agent", *AUTOMATIC_ACTORS) if hand.is_person else ("agent",)
+    if hand.is_person:
+        return ("person", "agent", *AUTOMATIC_ACTORS)
+    return ("agent",)
 
 
 def check_import(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor, tables: TableSet) -> None:

@@ -198,7 +198,10 @@ def _set_aside_once(tx: Tx, aside: SetAside, unvouched: set[int]) -> None:
     for table, key in rows:
         aside.move_key(table, key)
     for kind, key in batches:
-        number = int(key) if key.isdigit() else -1
+        if key.isdigit():
+            number = int(key)
+        else:
+            number = -1
         aside.move_rows(kind.table, batch=number)
         aside.move_rows(kind.former, batch=number)
         aside.move_rows(kind.former, went=number)
@@ -300,7 +303,10 @@ _NO_TEXTS = InStep((), lambda _: 0)
 def _covers_and_seals(tx: Tx, streams: RowStreams) -> tuple[dict[int, Any], Iterator[Any]]:
     """What the chain covers since the last mend; before that, the mend's own digest holds it."""
     last = newest_mend(mend_rows(tx))
-    link, sealed = (0, 0) if last is None else (last.link, last.sealed)
+    if last is None:
+        link, sealed = 0, 0
+    else:
+        link, sealed = last.link, last.sealed
     numbered = {seal.nth: seal for seal in streams.read_rows(_SEALS) if seal.nth > sealed}
     return numbered, (row for row in streams.read_rows(_COVERS) if row.link >= link)
 
@@ -318,7 +324,8 @@ def _fits_its_seals(row: Any, numbered: Mapping[int, Any]) -> bool:
 
 def _unvouched_seals(tx: Tx, streams: RowStreams) -> set[int]:
     numbered, since = _covers_and_seals(tx, streams)
-    vouched = {nth for row in since if _fits_its_seals(row, numbered) for nth in range(row.first, row.last + 1)}
+    kept = [row for row in since if _fits_its_seals(row, numbered)]
+    vouched = {nth for row in kept for nth in range(row.first, row.last + 1)}
     return numbered.keys() - vouched
 
 

@@ -89,7 +89,10 @@ def read_apart(
             orders.write(json.dumps(order).encode())
         received = 0
         while line := process.stdout.readline(most + 1):
-            received = len(line) if answer == "stream" else received + len(line)
+            if answer == "stream":
+                received = len(line)
+            else:
+                received = received + len(line)
             if received > most:
                 raise _over_memory(limits)
             told_by = _parse_answer(line)
@@ -174,7 +177,9 @@ def _parse_answer(line: bytes) -> dict[str, Any] | None:
         told = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return told if isinstance(told, dict) else None
+    if isinstance(told, dict):
+        return told
+    return None
 
 
 def _to_error(told: Mapping[str, Any], limits: ReadingLimits) -> KeepbookError:

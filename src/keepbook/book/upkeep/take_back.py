@@ -55,7 +55,9 @@ def get_arrival(book: OpenBook, nth: int) -> Arrival:
 
 def chats_of(load: Arrival) -> list[str]:
     """The chats that a load brought, or added turns to."""
-    return [*load.brought.get("chats", ()), *load.brought.get("grown", ())] if load.what == loads.MEMORIES else []
+    if load.what == loads.MEMORIES:
+        return [*load.brought.get("chats", ()), *load.brought.get("grown", ())]
+    return []
 
 
 def read_out(tx: Tx, chats: Sequence[str]) -> list[Any]:
@@ -99,7 +101,8 @@ def _take_out_load(book: OpenBook, tx: Tx, preset: Preset, load: Arrival) -> Non
         newest, fate = fate_of(tx, entries)
         if fate == KEPT:
             take_out(tx, book, preset, entries, newest)
-            memories += [] if newest.link_id else [newest.memory_id]
+            if not newest.link_id:
+                memories += [newest.memory_id]
         stayed += fate == TOUCHED
         left += (
             fate == OUT and not newest.link_id and stored_json.load_json(newest.after)["archived_reason"] == "undone"
@@ -165,7 +168,9 @@ def take_out(tx: Tx, book: OpenBook, preset: Preset, entries: Sequence[Any], new
         undoing.undo(tx, book.origin, preset, newest.seq)
         return
     first = entries[0].before
-    before = None if first is None else State(**stored_json.load_json(first))
+    before = None
+    if first is not None:
+        before = State(**stored_json.load_json(first))
     revert(tx, book.origin, preset, newest.memory_id, before, entries[-1].seq)
 
 
@@ -173,7 +178,10 @@ def fate_of(tx: Tx, entries: Sequence[Any]) -> tuple[Any, str]:
     """The fate of a memory or link after these entries on it: `kept`, taken `out` again, or `touched` by something
     else; with the newest entry about it. It is told from the present state of the book, whatever led there."""
     last = entries[-1]
-    same = ledger.c.link_id == last.link_id if last.link_id else ledger.c.memory_id == last.memory_id
+    if last.link_id:
+        same = ledger.c.link_id == last.link_id
+    else:
+        same = ledger.c.memory_id == last.memory_id
     mine = (ledger.c.owner == tx.owner, ledger.c.seq >= last.seq, same)
     rows = tx.conn.execute(select(ledger).where(*mine).order_by(ledger.c.seq)).all()
     newest = [row for row in rows if row.link_id == last.link_id][-1]

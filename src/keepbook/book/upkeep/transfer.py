@@ -113,7 +113,11 @@ def export_lines(tx: Tx) -> Iterator[str]:
     """The whole book, line by line, without line ends."""
     closing = Closing()
     since = since_in_words(mends_of(tx))
-    yield (line := canonical_json(HEADER if since is None else {**HEADER, "since": since}))
+    if since is None:
+        value = HEADER
+    else:
+        value = {**HEADER, "since": since}
+    yield (line := canonical_json(value))
     closing.add(line, str(HEADER["kind"]))
     held = {kind for (kind,) in _held(tx.tables).tuples(tx.conn, {"of": tx.owner})}
     for kind, table in tx.tables.exported.items():
@@ -257,7 +261,10 @@ def _check_chain(found: Mapping[str, list[Any]], newest: object) -> None:
     erased = {row["memory_id"] for row in found["erasure"]}
     walked = walk_chain(rows["entry"], rows["cover"], texts, rows["seal"], erased, mends=rows["mend"])
     if walked.stopped is not None:
-        at = f"entry {walked.stopped.event}" if walked.stopped.event else f"link {walked.stopped.link}"
+        if walked.stopped.event:
+            at = f"entry {walked.stopped.event}"
+        else:
+            at = f"link {walked.stopped.link}"
         raise Invalid(
             f"the file's ledger is broken at {at}: {walked.stopped.why}; nothing was imported",
             field="file",
@@ -274,7 +281,9 @@ class MergeWriter:
         self._origin = Origin(origin.actor, origin.door, origin.thread_id, source="imported")
         with _altered():
             self._records = _active(ours.found)
-        self._looked = LookedMemories() if looks else None
+        self._looked = None
+        if looks:
+            self._looked = LookedMemories()
         self._done = self._taken = 0
         self.chats: dict[str, int] = {}
         self.grown: list[str] = []

@@ -70,8 +70,14 @@ its own in `NEXT` of a module with commands."""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and answer its exit code."""
-    args = list(sys.argv[1:] if argv is None else argv)
-    said = args[: args.index("--")] if "--" in args else args
+    if argv is None:
+        args = list(sys.argv[1:])
+    else:
+        args = list(argv)
+    if "--" in args:
+        said = args[: args.index("--")]
+    else:
+        said = args
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without the letter shows a mark in its place
     report = _Report(as_json="--json" in said, verbose="--verbose" in said)
@@ -223,7 +229,9 @@ def _run(args: list[str], report: "_Report") -> int:
         return report.report_crash(error)
     if code == 130:  # Ctrl-C
         return report.say(130, "stopped", "stopped; a write that was under way was not kept")
-    return code if isinstance(code, int) else 0
+    if isinstance(code, int):
+        return code
+    return 0
 
 
 class _Report:
@@ -250,7 +258,9 @@ class _Report:
         details = to_json(error.details)
         if isinstance(error, Conflict) and error.similar:
             details["similar"] = to_json(error.similar)
-        following = _where_to_look(error.field) if isinstance(error, NotFound) and error.field else ""
+        following = ""
+        if isinstance(error, NotFound) and error.field:
+            following = _where_to_look(error.field)
         return self.say(exit_code, error.code, error.message + following, field=error.field, **details)
 
     def usage(self, error: Any) -> int:
@@ -260,7 +270,10 @@ class _Report:
         if "unexpected extra argument" in message:
             message += "; put a text of several words in quotes"
         context = getattr(error, "ctx", None)
-        place = "keepbook" if context is None else context.command_path
+        if context is None:
+            place = "keepbook"
+        else:
+            place = context.command_path
         return self.say(2, "usage", f"{message}. See: {place} --help")
 
     def report_crash(self, error: Exception) -> int:
@@ -268,7 +281,10 @@ class _Report:
             advice = "PostgreSQL needs its driver; install it with: pip install 'keepbook[postgres]'"
             return self.say(1, "no_driver", advice)
         what = " ".join(f"{type(error).__name__}: {error}".split())
-        advice = "" if self.verbose else "; run it again with --verbose and report what that shows"
+        if self.verbose:
+            advice = ""
+        else:
+            advice = "; run it again with --verbose and report what that shows"
         return self.say(1, "internal", f"this should not happen: {what[:300]}{advice}")
 
 

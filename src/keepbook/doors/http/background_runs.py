@@ -22,7 +22,10 @@ class BackgroundRuns:
 
     def begin(self, work: Coroutine[Any, Any, Any], *, in_turn: bool = False) -> "asyncio.Task[Any]":
         """Start work in the background; with `in_turn` only a few at once."""
-        task = asyncio.create_task(self._in_turn(work) if in_turn else work)
+        if in_turn:
+            task = asyncio.create_task(self._in_turn(work))
+        else:
+            task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._forget_task)
         return task

@@ -68,7 +68,10 @@ class Call:
         caller, given = self.caller, False
         if caller.agent is not None and not own:
             given = gives_memory(self.book, caller)
-        caller.ask(self.operation, agent=caller.agent if own else None, given=given)
+        agent = None
+        if own:
+            agent = caller.agent
+        caller.ask(self.operation, agent=agent, given=given)
         return self
 
     def with_idempotency_key(self, key: str | None, body: bytes) -> Self:
@@ -100,7 +103,9 @@ class Call:
 
     def own(self, ref: str | None) -> str | None:
         """The agent that a list is filtered by; for a bound token its own if none is given."""
-        return self.agent(ref) if ref is not None else self.caller.agent
+        if ref is not None:
+            return self.agent(ref)
+        return self.caller.agent
 
     @property
     def book(self) -> Book:
@@ -137,7 +142,9 @@ class Call:
         if in_pieces:
             answer()
         found = idempotency.answer_once(beside_memory(self.book), self._key, sent, answer)
-        return made[0] if found is None else self._answer_again(found, respond)
+        if found is None:
+            return made[0]
+        return self._answer_again(found, respond)
 
     def _all_that_was_sent(self) -> bytes:
         """The request that a key stands for. What one token was answered, another does not get to see by its key."""
@@ -221,11 +228,15 @@ class May:
 class MayWrite(May):
     async def __call__(self, request: Request, idempotency_key: IdempotencyKey = None) -> Call:
         call = await super().__call__(request)
-        return call if idempotency_key is None else call.with_idempotency_key(idempotency_key, await request.body())
+        if idempotency_key is None:
+            return call
+        return call.with_idempotency_key(idempotency_key, await request.body())
 
 
 def permitted_call(operation: str, *, own: bool = False) -> Any:
     """The call of an endpoint, if the caller may do the operation. With `own` it is about one agent, and the endpoint
     says which with `call.agent`, `call.ask_about` or `call.own`."""
     asked = May(operation, own)
-    return Depends(asked if asked.reads else MayWrite(operation, own))
+    if asked.reads:
+        return Depends(asked)
+    return Depends(MayWrite(operation, own))

@@ -86,7 +86,9 @@ class _Taken:
 
 def _place(route: APIRoute) -> str:
     words = "/".join(route.path.split("/")[:3])
-    return ANYWHERE if "{" in words else words
+    if "{" in words:
+        return ANYWHERE
+    return words
 
 
 def _methods(route: APIRoute) -> set[str]:

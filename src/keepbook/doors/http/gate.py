@@ -123,7 +123,8 @@ class Gate:
         self._local = local
         self._max_body, self._max_import, self._refuse = max_body, max(max_body, max_import), refuse
         self._paths = tuple(paths)
-        buckets = OwnBuckets() if buckets is None else buckets
+        if buckets is None:
+            buckets = OwnBuckets()
         self._meter = Meter("requests", per_minute, buckets)
         self._wrong = Meter("wrong keys", WRONG_A_MINUTE, buckets)
 
@@ -145,7 +146,10 @@ class Gate:
             return
         command = self._import_command(scope["path"])
         brings_in = command is not None and "caller" in scope["state"]  # nobody unknown sends that much
-        most = self._max_import if brings_in else self._max_body
+        if brings_in:
+            most = self._max_import
+        else:
+            most = self._max_body
         reading = _BodyReader(receive, send, most, BODY_SECONDS * most / self._max_body, command, letting_in)
         await self._app(scope, reading.receive, reading.send)
         if reading.refused is not None:
@@ -159,7 +163,10 @@ class Gate:
             )
         length = headers.get("content-length", "0")
         command = self._import_command(scope["path"])
-        most = self._max_body if command is None else self._max_import
+        if command is None:
+            most = self._max_body
+        else:
+            most = self._max_import
         if not length.isdecimal() or int(length) > most:
             raise _too_large(most, command)
         if scope["method"] not in SAFE and "authorization" not in headers:
@@ -176,7 +183,10 @@ class Gate:
         state["wrong_key"] = lambda: self._wrong.count_attempt(_address(scope))
         path = scope["path"]
         anybody = path == "/health" or path.startswith("/static/")
-        door = state["let_in"] = _CallerCheck(None if anybody else lambda: self._admit(scope, headers))
+        if anybody:
+            door = state["let_in"] = _CallerCheck(None)
+        else:
+            door = state["let_in"] = _CallerCheck(lambda: self._admit(scope, headers))
         return door
 
     def _admit(self, scope: Scope, headers: RequestHeaders) -> None:
@@ -214,7 +224,9 @@ class Gate:
         anyone = any(one.of_nobody(scope["path"], query) for one in self._paths)
         caller = caller_for(kb, secret, named, local=local, anyone=anyone, acts=acts, page=page)
         from_page = page or (secret is None and any(name in headers for name in SAID_BY_BROWSERS))
-        return caller if from_page or not scope["path"].startswith("/api/") else replace(caller, remote=True)
+        if from_page or not scope["path"].startswith("/api/"):
+            return caller
+        return replace(caller, remote=True)
 
 
 def comes_straight(scope: Scope, headers: RequestHeaders, own: Container[str] = LOOPBACK) -> bool:
@@ -314,11 +326,17 @@ def _drop_version(scope: Scope) -> None:
 
 def _with_headers(send: Send, scope: Scope) -> Send:
     over_tls = scope.get("scheme") == "https"
-    ours = [*_RAW, HSTS] if over_tls else _RAW
+    if over_tls:
+        ours = [*_RAW, HSTS]
+    else:
+        ours = _RAW
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            theirs = list(map(_as_secure, message["headers"])) if over_tls else message["headers"]
+            if over_tls:
+                theirs = list(map(_as_secure, message["headers"]))
+            else:
+                theirs = message["headers"]
             said = {name for name, _ in theirs}
             rate = scope["state"].get("rate", ())
             message["headers"] = [*theirs, *(pair for pair in ours if pair[0] not in said), *rate]
@@ -374,13 +392,17 @@ def _secret(headers: RequestHeaders) -> tuple[str | None, bool]:
         cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
         return None, False
-    return (cookie.value, True) if cookie else (None, False)
+    if cookie:
+        return cookie.value, True
+    return None, False
 
 
 def _address(scope: Scope) -> str:
     """Who is counted: the client, also where the demo took it out of the request."""
     client = scope["state"].get("client") or scope.get("client")
-    return network_of(str(client[0])) if client else ""
+    if client:
+        return network_of(str(client[0]))
+    return ""
 
 
 def _owner_named(scope: Scope) -> str | None:

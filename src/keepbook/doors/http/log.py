@@ -42,7 +42,10 @@ class AccessLog:
             await self._app(scope, receive, send)
             return
         asked = next((value.decode("latin-1") for name, value in scope["headers"] if name == _NAME), "")
-        id = asked if _ID.fullmatch(asked) else secrets.token_hex(8)
+        if _ID.fullmatch(asked):
+            id = asked
+        else:
+            id = secrets.token_hex(8)
         status, began, token = 500, time.perf_counter(), _request.set(id)
 
         async def sending(message: Message) -> None:

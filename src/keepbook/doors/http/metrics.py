@@ -42,7 +42,10 @@ def join_counters(extensions: Sequence[Extension]) -> dict[str, tuple[str, str, 
     counters = dict(COUNTERS)
     families = {family for family, _, _ in (*COUNTERS.values(), *GAUGES.values())}
     for one in extensions:
-        added = {} if one.metrics is None else load_part(one.metrics)
+        if one.metrics is not None:
+            added = load_part(one.metrics)
+        else:
+            added = {}
         for name, (family, words, label) in added.items():
             if name in counters or name in GAUGES or family in families:
                 raise Invalid(f"extension {one.name!r} counts {name!r}, which is counted already", field="extensions")
@@ -58,7 +61,9 @@ class Metrics:
     def __init__(self, kb: Keepbook, folder: Path | None = None) -> None:
         self._price = {"tokens_in": kb.settings.price_in, "tokens_out": kb.settings.price_out}
         self.registry: CollectorRegistry = CollectorRegistry()
-        own = self.registry if folder is None else None
+        own = None
+        if folder is None:
+            own = self.registry
         if folder is not None:
             MultiProcessCollector(self.registry, str(folder))  # type: ignore[no-untyped-call]
         names = ("method", "route", "status")
@@ -83,7 +88,8 @@ class Metrics:
         kb.follow_counts(self.count_below)
 
     def count(self, method: str, route: str, status: int, seconds: float, code: str | None) -> None:
-        method = method if method in METHODS else OTHER
+        if method not in METHODS:
+            method = OTHER
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
         if code is not None:

@@ -100,7 +100,9 @@ def shared_file() -> Path:
 def _pour(left: float, seconds: float, per_minute: int) -> tuple[float, float]:
     """What is left after one more request, and the same as an answer: below zero, if it is too many."""
     left = min(per_minute, left + max(0.0, seconds) * per_minute / 60)
-    return (left - 1, left - 1) if left >= 1 else (left, left - 1)
+    if left >= 1:
+        return left - 1, left - 1
+    return left, left - 1
 
 
 @dataclass(frozen=True, slots=True)

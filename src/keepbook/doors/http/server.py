@@ -95,7 +95,10 @@ def refuse_open_door(kb: Keepbook, host: str, *, proxied: bool = False) -> None:
 
 def bind(host: str, port: int) -> socket.socket:
     """The listening socket, so that a port in use gives one clear error, and the port is known if it was 0."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    if ":" in host:
+        family = socket.AF_INET6
+    else:
+        family = socket.AF_INET
     # Named as TCP, or asyncio does not switch off the waiting for more to send: 40 ms for many an answer.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -19,7 +19,10 @@ MEDIA_TYPE = "text/event-stream"
 
 def event(name: str, data: Any, id: int | None = None) -> bytes:
     """One event; its data are one line of JSON."""
-    head = "" if id is None else f"id: {id}\n"
+    if id is None:
+        head = ""
+    else:
+        head = f"id: {id}\n"
     return f"{head}event: {name}\ndata: {json.dumps(to_json(data), ensure_ascii=False)}\n\n".encode()
 
 

@@ -39,7 +39,10 @@ class Client:
 
     @property
     def path(self) -> Path:
-        place = self.mac if self.mac is not None and sys.platform == "darwin" else self.file
+        if self.mac is not None and sys.platform == "darwin":
+            place = self.mac
+        else:
+            place = self.file
         return Path(place).expanduser()
 
     @property
@@ -113,7 +116,9 @@ def add_to_client(client: Client, command: Sequence[str]) -> ConfigChange:
         return ConfigChange(path, changed=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        backup = None if old is None else _back_up(path, old)
+        backup = None
+        if old is not None:
+            backup = _back_up(path, old)
         _replace(path, old, new)
     except OSError as error:
         raise NotAllowed(f"cannot write {path} ({error.strerror}); add the lines by hand") from None
@@ -139,9 +144,14 @@ _INDENT = regex(r"^\s*\{[ \t]*\r?\n([ \t]+)")
 def _json_with(old: str, client: Client, entry: Mapping[str, Any], path: Path) -> str | None:
     """The file with the entry; None where it says so already."""
     try:
-        config = json.loads(old.removeprefix("\ufeff"), object_pairs_hook=_each_once) if old.strip() else {}
+        if old.strip():
+            config = json.loads(old.removeprefix("\ufeff"), object_pairs_hook=_each_once)
+        else:
+            config = {}
     except (ValueError, RecursionError) as error:
-        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        where = ""
+        if isinstance(error, json.JSONDecodeError):
+            where = f", line {error.lineno}"
         raise _left_alone(path, f"is not plain JSON, or has comments{where}") from None
     if not _put_entry(config, client, entry, path):
         return None
@@ -151,8 +161,12 @@ def _json_with(old: str, client: Client, entry: Mapping[str, Any], path: Path) -
 
 def _put_entry(config: Any, client: Client, entry: Mapping[str, Any], path: Path) -> bool:
     """Put the entry into what was read; False where it says so already. What else it says about the command stays."""
-    servers = config.setdefault(client.key, {}) if isinstance(config, dict) else None
-    present = servers.get(NAME, {}) if isinstance(servers, dict) else None
+    servers = None
+    if isinstance(config, dict):
+        servers = config.setdefault(client.key, {})
+    present = None
+    if isinstance(servers, dict):
+        present = servers.get(NAME, {})
     if not isinstance(servers, dict) or not isinstance(present, dict):
         raise _left_alone(path, f"has something unexpected where {client.key} should be")
     kept = present if "command" in present else {}  # an address of a server has no place beside a command
@@ -180,7 +194,12 @@ def _toml_with(old: str, client: Client, entry: Mapping[str, Any], path: Path) -
         body, after = section
         new = f"{before}{head}\n{_assignments(entry)}{_without(body, entry)}{after}"
     else:
-        gap = "" if not old or old.endswith("\n\n") else "\n" if old.endswith("\n") else "\n\n"
+        if not old or old.endswith("\n\n"):
+            gap = ""
+        elif old.endswith("\n"):
+            gap = "\n"
+        else:
+            gap = "\n\n"
         new = f"{old}{gap}{head}\n{_assignments(entry)}"
     if _parse_toml(new) != wanted:  # the entry is written in some other way than as a table
         raise _left_alone(path, f"has {client.key} in a form that is not safe to change")
@@ -200,7 +219,10 @@ def _split_at_entry(text: str, key: str) -> tuple[str, bool, tuple[str, str]]:
         return text, False, ("", "")
     rest = text[table.end() :]
     following = _TABLE_BEGIN.search(rest)
-    end = following.start() if following else len(rest)
+    if following:
+        end = following.start()
+    else:
+        end = len(rest)
     return text[: table.start()], True, (rest[:end], rest[end:])
 
 

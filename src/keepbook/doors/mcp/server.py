@@ -159,7 +159,9 @@ class _Handlers:
     # The block, and single memories
 
     async def list_resources(self, context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
-        return ListResourcesResult(resources=[] if self._caller_of(context.request).agent else _RESOURCES)
+        if self._caller_of(context.request).agent:
+            return ListResourcesResult(resources=[])
+        return ListResourcesResult(resources=_RESOURCES)
 
     async def list_templates(
         self, context: Context, params: PaginatedRequestParams | None
@@ -190,11 +192,17 @@ class _Handlers:
     async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
         """What an argument of a template or of the prompt may be, as far as it is typed."""
         caller, typed = self._caller_of(context.request), params.argument.value
-        of = params.ref.uri if isinstance(params.ref, ResourceTemplateReference) else params.ref.name
+        if isinstance(params.ref, ResourceTemplateReference):
+            of = params.ref.uri
+        else:
+            of = params.ref.name
         known = {(str(MEMORY), "id"): self._ids, (str(SESSION_BLOCK), "session"): self._sessions}
         known |= {(PROMPT, "session"): self._sessions}
         find = known.get((of, params.argument.name))
-        found = [] if find is None else await _work(lambda: find(caller, typed))
+        if find is not None:
+            found = await _work(lambda: find(caller, typed))
+        else:
+            found = []
         shown = found[:MOST_COMPLETIONS]
         return CompleteResult(completion=Completion(values=shown, total=len(found), has_more=len(found) > len(shown)))
 
@@ -222,7 +230,9 @@ class _Handlers:
         return book.inject(session, preset=caller.preset, scope=caller.agent)
 
     async def list_prompts(self, context: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
-        return ListPromptsResult(prompts=[] if self._caller_of(context.request).agent else [_PROMPT])
+        if self._caller_of(context.request).agent:
+            return ListPromptsResult(prompts=[])
+        return ListPromptsResult(prompts=[_PROMPT])
 
     async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
         caller = self._caller_of(context.request)
@@ -245,7 +255,9 @@ class _Handlers:
 
 
 def _operation(tool: Definition) -> str:
-    return "memories.read" if tool.annotations.read_only else "memories.write"
+    if tool.annotations.read_only:
+        return "memories.read"
+    return "memories.write"
 
 
 def _list_tools(tools: catalogue.ToolSet, caller: Caller) -> list[dict[str, Any]]:
@@ -265,7 +277,10 @@ def _call_tool(tools: catalogue.ToolSet, caller: Caller, name: str, arguments: M
 
 def _result(answer: ToolAnswer) -> CallToolResult:
     """Words for the model; as data the answer itself, in the shape it has at every door, and what it wrote."""
-    data = dict(answer.data) if isinstance(answer.data, Mapping) else {"answer": answer.data}
+    if isinstance(answer.data, Mapping):
+        data = dict(answer.data)
+    else:
+        data = {"answer": answer.data}
     if answer.memory_event is not None:
         data["memory_event"] = answer.memory_event
     return CallToolResult(

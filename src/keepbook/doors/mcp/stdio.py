@@ -42,10 +42,15 @@ def run_stdio(
     """Serve one owner's book until the client leaves; with `agent`, the tools of that agent alone."""
     book = kb.book(owner)
     book.preset(preset)  # a name that is wrong is told now, not to a client that waits
-    bound_to = None if agent is None else agent_id(book, agent)
+    bound_to = None
+    if agent is not None:
+        bound_to = agent_id(book, agent)
     caller = Caller(owner, kind="agent", preset=preset, agent=bound_to, blind=blind, mode=mode)
     try:
-        told = AGENT_INSTRUCTIONS if caller.agent else INSTRUCTIONS
+        if caller.agent:
+            told = AGENT_INSTRUCTIONS
+        else:
+            told = INSTRUCTIONS
         asyncio.run(_serve(build_server(kb, lambda _: caller, instructions=told, listens=True)))
     except* BrokenPipeError:  # the client is gone without a word; nobody is left to tell
         _hush()

@@ -138,7 +138,10 @@ class Bot:
     def _welcome(self) -> None:
         name = f"@{self._app.bot.username}"
         if self._served:
-            chats = "1 chat" if len(self._served) == 1 else f"{len(self._served):,} chats"
+            if len(self._served) == 1:
+                chats = "1 chat"
+            else:
+                chats = f"{len(self._served):,} chats"
             self._note(f"{name} serves {chats}; Ctrl-C ends it.")
         else:
             self._note(f"{name} runs, but telegram_chats is empty. Write to it: the chat's id is then shown here.")
@@ -165,7 +168,10 @@ class Bot:
         if not self._away:
             self._away = True
             twice = "another program asks with the same token; stop one of the two"
-            why = twice if isinstance(error, Conflict) else f"it cannot be reached ({type(error).__name__})"
+            if isinstance(error, Conflict):
+                why = twice
+            else:
+                why = f"it cannot be reached ({type(error).__name__})"
             self._note(f"Telegram does not answer: {why}. Trying again.")
 
     # Messages
@@ -201,7 +207,9 @@ class Bot:
         with suppress(TelegramError):  # one that was tapped long ago cannot be told so any more
             await query.answer()
         message = query.message
-        served = self._served.get(message.chat.id) if message is not None else None
+        served = None
+        if message is not None:
+            served = self._served.get(message.chat.id)
         if served is None or not isinstance(message, Message) or not query.data:
             return
         letter = await served.press(query.data)
@@ -226,8 +234,13 @@ class Bot:
 
     async def _handle_error(self, update: object, context: Any) -> None:
         """Whatever a message met that nobody foresaw: the kind is told, never what was said."""
-        message = update.message if isinstance(update, Update) else None
-        chat = "a chat" if message is None else f"chat {message.chat_id}"
+        message = None
+        if isinstance(update, Update):
+            message = update.message
+        if message is None:
+            chat = "a chat"
+        else:
+            chat = f"chat {message.chat_id}"
         error = context.error
         log.debug("answering %s", chat, exc_info=error)
         if isinstance(error, TelegramError):
@@ -244,7 +257,9 @@ async def _send(message: Message, letter: Letter) -> None:
     for number, (text, marks) in enumerate(pieces, 1):
         entities = [MessageEntity(mark.kind, mark.start, mark.length) for mark in marks]
         preview = LinkPreviewOptions(is_disabled=True)
-        keyboard = _keyboard(letter) if number == len(pieces) else None
+        keyboard = None
+        if number == len(pieces):
+            keyboard = _keyboard(letter)
         await message.reply_text(
             text, entities=entities, link_preview_options=preview, do_quote=False, reply_markup=keyboard
         )
@@ -304,7 +319,9 @@ class _InOrder(BaseUpdateProcessor):
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
     async def do_process_update(self, update: object, coroutine: Awaitable[Any]) -> None:
-        chat = update.effective_chat if isinstance(update, Update) else None
+        chat = None
+        if isinstance(update, Update):
+            chat = update.effective_chat
         async with self._locks.setdefault(chat.id if chat else 0, asyncio.Lock()):
             await coroutine
 
@@ -341,8 +358,13 @@ class _Patience(BaseRateLimiter[int]):
         if not isinstance(error, RetryAfter):
             return self._first_wait * 2.0 ** (tried - 1)
         asked = error.retry_after
-        seconds = asked.total_seconds() if isinstance(asked, timedelta) else float(asked)
-        return seconds if seconds <= LONGEST_WAIT else None
+        if isinstance(asked, timedelta):
+            seconds = asked.total_seconds()
+        else:
+            seconds = float(asked)
+        if seconds <= LONGEST_WAIT:
+            return seconds
+        return None
 
     async def initialize(self) -> None:
         """Nothing to prepare."""

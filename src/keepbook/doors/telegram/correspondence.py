@@ -85,7 +85,9 @@ class Correspondence:
         if not text.isdecimal() or not self._asked or self._keepbook.models.chat is self._keepbook.models.offline:
             return None
         chosen = choice_of_number(self._asked, int(text))
-        return None if chosen is None else await self.press(f"{chosen[0].id}:{chosen[1]}")
+        if chosen is None:
+            return None
+        return await self.press(f"{chosen[0].id}:{chosen[1]}")
 
     def _answer(self, id: str, choice: str) -> Letter:
         answer = self._book.proposals.answer(id, choice)
@@ -212,7 +214,8 @@ class Correspondence:
             self._last_event = written[-1]["event"]
             thread = await asyncio.to_thread(lambda: chat.thread)
             preset = await asyncio.to_thread(self._book.preset, thread.preset)
-            written = [] if preset.consent == "silent" else written
+            if preset.consent == "silent":
+                written = []
         if failure is not None:
             return replies.refusal_reply(failure, written)
         self._asked = await asyncio.to_thread(self._questions, chat)
@@ -241,7 +244,9 @@ class Correspondence:
             threads = self._book.threads.list(limit=_LOOKED_BACK)
             own = [thread for thread in threads if (thread.session or "").startswith(self._sessions)]
             newest = max(own, key=lambda thread: thread.created_at, default=None)
-            self._chat = None if newest is None else self._book.threads.get(newest.id)
+            self._chat = None
+            if newest is not None:
+                self._chat = self._book.threads.get(newest.id)
             self._looked = True
         return self._chat
 

@@ -96,7 +96,10 @@ def _reach(text: str, start: int, longest: int) -> int:
     """How far a message goes that begins here, at most."""
     left = longest
     for at in range(start, len(text)):
-        left -= 2 if text[at] > "\uffff" else 1
+        if text[at] > "\uffff":
+            left -= 2
+        else:
+            left -= 1
         if left < 0:
             return at
     return len(text)

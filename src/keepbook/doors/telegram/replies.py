@@ -68,7 +68,10 @@ _WROTE = {
 
 
 def help_(*, greeting: bool = False) -> Letter:
-    letter = Letter("Hello. I talk with you and remember what matters.\n\n" if greeting else "")
+    if greeting:
+        letter = Letter("Hello. I talk with you and remember what matters.\n\n")
+    else:
+        letter = Letter("")
     for name, words in COMMANDS.items():
         letter.put(f"/{name} – {words}\n")
         if name == "memory":
@@ -87,7 +90,10 @@ def memories_reply(memories: Sequence["Memory"], preset: Preset) -> Letter:
     for memory in memories:
         grouped.setdefault(memory.category or "", []).append(memory)
     grouped[""] = grouped.pop("", [])
-    letter = Letter("I know one thing.\n" if len(memories) == 1 else f"I know {len(memories):,} things.\n")
+    if len(memories) == 1:
+        letter = Letter("I know one thing.\n")
+    else:
+        letter = Letter(f"I know {len(memories):,} things.\n")
     for category, held in grouped.items():
         if held:
             letter.put("\n").put(group_name(category, preset), BOLD).put("\n")
@@ -97,14 +103,22 @@ def memories_reply(memories: Sequence["Memory"], preset: Preset) -> Letter:
 
 
 def _remarks(memory: "Memory") -> str:
-    found = ["guessed"] if is_guess(memory) else []
-    found += [] if memory.current else ["not true any more"]
-    return f" ({', '.join(found)})" if found else ""
+    if is_guess(memory):
+        found = ["guessed"]
+    else:
+        found = []
+    if not memory.current:
+        found += ["not true any more"]
+    if found:
+        return f" ({', '.join(found)})"
+    return ""
 
 
 def _quoted_line(memory: Any) -> str:
     """A line inside a sentence: quoted once, whoever quotes it."""
-    return shown_text(memory) if memory.quoted else f"'{memory.content}'"
+    if memory.quoted:
+        return shown_text(memory)
+    return f"'{memory.content}'"
 
 
 def deleted_reply(memory: "Written") -> Letter:
@@ -122,7 +136,10 @@ def already_in_trash_reply(memory: "Memory") -> Letter:
 def undone_reply(answer: "Written | Link | Configured | ThingSet") -> Letter:
     state = getattr(answer, "state", None)
     now = {"active": "It stands again", "archived": "No longer kept", "trash": "In the trash again"}.get(state or "")
-    what = f"Undone. {now}: {_quoted_line(answer)}" if now else "Undone."
+    if now:
+        what = f"Undone. {now}: {_quoted_line(answer)}"
+    else:
+        what = "Undone."
     return Letter(f"{what}\n/undo again takes that back.")
 
 
@@ -134,7 +151,9 @@ def chat_reply(text: str, notices: Sequence[str], written: Sequence[Mapping[str,
     letter = Letter(text.strip() or NO_WORDS)
     for notice in notices:
         letter.put(f"\n\n{as_sentence(notice)}")
-    return letter.put(f"\n\n{slip_text(written)}" if written else "")
+    if written:
+        return letter.put(f"\n\n{slip_text(written)}")
+    return letter.put("")
 
 
 def with_questions(letter: Letter, questions: Sequence["OpenQuestion"], *, in_reply: bool) -> Letter:
@@ -154,7 +173,10 @@ def waiting_reply(questions: Sequence["OpenQuestion"]) -> Letter:
     """What waits for the person, a letter with buttons for each of the first."""
     if not questions:
         return Letter(NOTHING_WAITS)
-    waits = "One thing waits" if len(questions) == 1 else f"{len(questions):,} things wait"
+    if len(questions) == 1:
+        waits = "One thing waits"
+    else:
+        waits = f"{len(questions):,} things wait"
     letter = Letter(f"{waits} for your word.")
     if len(questions) > SHOWN_AT_ONCE:
         letter.put(f" Here are the first {SHOWN_AT_ONCE}; /review shows the next.")
@@ -189,7 +211,9 @@ def buttons(question: "OpenQuestion") -> list[Button]:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 2]} …"
+    if len(label) <= LONGEST_LABEL:
+        return label
+    return f"{label[: LONGEST_LABEL - 2]} …"
 
 
 def answered_reply(answer: "Written | Proposal") -> Letter:
@@ -197,13 +221,19 @@ def answered_reply(answer: "Written | Proposal") -> Letter:
     event = getattr(answer, "event", None)
     if event is None:
         return Letter(f"All right, nothing was changed: {_quoted_line(answer)}")
-    done = "Done" if getattr(answer, "state", "active") == "active" else "Taken out"
+    if getattr(answer, "state", "active") == "active":
+        done = "Done"
+    else:
+        done = "Taken out"
     return Letter(f"{done}: {_quoted_line(answer)} — /undo_{event}")
 
 
 def slip_text(written: Sequence[Mapping[str, Any]]) -> str:
     """What changed in memory, with an undo for each change."""
-    undo = ["/undo"] if len(written) == 1 else [f"/undo_{event['event']}" for event in written]
+    if len(written) == 1:
+        undo = ["/undo"]
+    else:
+        undo = [f"/undo_{event['event']}" for event in written]
     told = [f"{_WROTE.get(event['op'], 'Changed')}: {_wording(event)}" for event in written]
     return "\n".join(f"{words} — {way}" for words, way in zip(told, undo, strict=True))
 
@@ -220,7 +250,9 @@ def refusal_reply(error: KeepbookError, written: Sequence[Mapping[str, Any]] = (
     words = as_sentence(error.message)
     if isinstance(error, ModelFailed):
         words += " What you said is kept. Try /again."
-    return Letter(f"{words}\n\n{slip_text(written)}" if written else words)
+    if written:
+        return Letter(f"{words}\n\n{slip_text(written)}")
+    return Letter(words)
 
 
 def closing_reply(answer: "ClosingResult | None") -> Letter:
@@ -231,14 +263,19 @@ def closing_reply(answer: "ClosingResult | None") -> Letter:
     if answer.written:
         letter.put("Kept from this chat:\n")
         for one in answer.written:
-            forgot = "forgot: " if one["op"] == "forget" else ""
+            forgot = ""
+            if one["op"] == "forget":
+                forgot = "forgot: "
             letter.put(f"• {forgot}{one['content']} — /undo_{one['event']}\n")
     elif answer.status == "busy":
         letter.put("This chat is being read for memories at this moment.\n")
     elif answer.status == "closed" and not answer.proposed:
         letter.put("Closed. Nothing new to remember.\n")
     if answer.proposed:
-        waits = "thing waits" if len(answer.proposed) == 1 else "things wait"
+        if len(answer.proposed) == 1:
+            waits = "thing waits"
+        else:
+            waits = "things wait"
         letter.put(f"{len(answer.proposed):,} {waits} for your word: /review\n")
     if answer.notice:
         letter.put(f"{as_sentence(answer.notice)}\n")

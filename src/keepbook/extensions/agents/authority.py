@@ -36,4 +36,6 @@ def ask_agent(actor: Actor, told: Mapping[str, Any]) -> None:
 
 
 def _model_of(specialist: Any) -> Any:
-    return specialist.get("model") if isinstance(specialist, Mapping) else getattr(specialist, "model", None)
+    if isinstance(specialist, Mapping):
+        return specialist.get("model")
+    return getattr(specialist, "model", None)

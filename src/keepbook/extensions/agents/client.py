@@ -38,7 +38,10 @@ OVER = ("succeeded", "failed")
 
 
 def _list_runs(_: RemoteFace, agent: str | None = None, **filters: Any) -> Steps[list[Run]]:
-    path = "/api/runs" if agent is None else "/api/agents/{agent}/runs"
+    if agent is None:
+        path = "/api/runs"
+    else:
+        path = "/api/agents/{agent}/runs"
     return (yield from Asks("GET", path, list[Run], "runs").steps({"agent": agent, **filters}))  # type: ignore[no-any-return]
 
 

@@ -201,7 +201,9 @@ def delete(call: Invocation, agent: AgentArgument) -> None:
 
 def run(call: Invocation, agent: AgentArgument, prompt: Prompt = None) -> None:
     """Run an agent now, and show what it concludes."""
-    text = None if prompt is None else call.text(prompt, "prompt")
+    text = None
+    if prompt is not None:
+        text = call.text(prompt, "prompt")
     asked = call.book.agents.get(agent)
     if asked.memory_enabled and (until := asked.memory.busy_until) is not None:
         left = f"{until.astimezone(zone_named(call.zone)):%H:%M:%S}"

@@ -44,7 +44,10 @@ SHOWN_REFUSED = 20
 
 def agent_made_sheet(paper: Paper, agent: "Agent") -> None:
     elsewhere = agent.adapter == "external"
-    hint = paper.hint("agent record", agent.id, "FILE") if elsewhere else paper.hint("agent run", agent.id)
+    if elsewhere:
+        hint = paper.hint("agent record", agent.id, "FILE")
+    else:
+        hint = paper.hint("agent run", agent.id)
     words = ". Record what it decides: " if elsewhere else ". Run it: "
     paper.put("Made ", ink(agent.name, HEAD), " ", ink(agent.id, ID), words, hint)
 
@@ -76,7 +79,11 @@ def _pill(agent: "Agent") -> Text:
     if not memory.enabled:
         return ink("off", META)
     carried = f"{pluralise(memory.runs, 'run')} carried" if memory.status == "carrying" else "fresh"
-    return ink(f"{carried}, reset?" if memory.suggest_reset else carried, AMBER if memory.suggest_reset else META)
+    if memory.suggest_reset:
+        text = f"{carried}, reset?"
+    else:
+        text = carried
+    return ink(text, AMBER if memory.suggest_reset else META)
 
 
 def agent_sheet(paper: Paper, agent: "Agent", runs: Sequence["Run"]) -> None:
@@ -85,7 +92,9 @@ def agent_sheet(paper: Paper, agent: "Agent", runs: Sequence["Run"]) -> None:
     memory = agent.memory
     if memory.enabled:
         status = "Carrying context" if memory.status == "carrying" else "Fresh"
-        age = f", session moved {memory.age} ago" if memory.age and memory.age != "now" else ""
+        age = ""
+        if memory.age and memory.age != "now":
+            age = f", session moved {memory.age} ago"
         remembers = f"{status}; {pluralise(memory.runs, 'run')} since reset{age}"
     else:
         remembers = "off"
@@ -115,7 +124,9 @@ def agent_sheet(paper: Paper, agent: "Agent", runs: Sequence["Run"]) -> None:
 
 
 def _token_limit(agent: "Agent") -> str:
-    return "" if agent.run_tokens is None else f", {agent.run_tokens:,} tokens"
+    if agent.run_tokens is None:
+        return ""
+    return f", {agent.run_tokens:,} tokens"
 
 
 # Runs
@@ -333,7 +344,9 @@ def comparison_sheet(paper: Paper, found: "AgentComparison") -> None:
 
 
 def _span(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f" (95 % interval {interval[0]:+z.4g} to {interval[1]:+z.4g})"
+    if interval is None:
+        return ""
+    return f" (95 % interval {interval[0]:+z.4g} to {interval[1]:+z.4g})"
 
 
 _FORMS = {"yes_no": "Yes or no", "classes": "Several classes", "number": "Numbers"}
@@ -401,7 +414,10 @@ def _groups(paper: Paper, title: str, groups: Sequence["Counted"]) -> None:
     for one in groups:
         right = "too few" if one.hit_rate is None else f"{one.hit_rate:.0%}"
         span = "" if one.interval is None else "–".join(str(round(100 * edge)) for edge in one.interval)
-        each = ["" if one.expectancy is None else f"{one.expectancy:+z.2f}"] if in_r else []
+        if in_r:
+            each = ["" if one.expectancy is None else f"{one.expectancy:+z.2f}"]
+        else:
+            each = []
         table.add_row(ink(one.name), str(one.count), right, span, *each)
     paper.sheet(table)
 
@@ -422,9 +438,13 @@ def cards(paper: Paper, known: "CardTypes") -> None:
 
 
 def _figure(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
 
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _FIRST else line[: _FIRST - 1] + "…"
+    if len(line) <= _FIRST:
+        return line
+    return line[: _FIRST - 1] + "…"

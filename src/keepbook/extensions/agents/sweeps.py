@@ -49,7 +49,9 @@ WORDS = {
 
 def queue(kb: Any, book: Book, item: Due) -> str | None:
     """Begin a run that is due, in one transaction with what is due next: of two sweeps only one finds it."""
-    return _queue_retry(kb, book, item) if item.work == RUN_AGAIN else _queue_scheduled(book, item)
+    if item.work == RUN_AGAIN:
+        return _queue_retry(kb, book, item)
+    return _queue_scheduled(book, item)
 
 
 def _queue_scheduled(book: Book, item: Due) -> str | None:
@@ -118,7 +120,10 @@ def after_sweep(database: Database, open_book: Callable[[str], Book], swept: Swe
         return
     with database.unscoped() as conn:
         through, spans = prices.unsettled_spans(conn)
-        everyone = owners.everyone(conn) if spans else []
+        if spans:
+            everyone = owners.everyone(conn)
+        else:
+            everyone = []
     if not through:
         return
     failed = len(swept.failed)

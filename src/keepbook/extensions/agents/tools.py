@@ -73,7 +73,10 @@ def get_bars(
         known = prices.known_symbols(tx.conn)
         found = prices.recent(tx.conn, prices.resolve_symbol(tx.conn, symbol), now, timeframe=timeframe, limit=limit)
     if not found:
-        there = f" There are bars for {', '.join(known[:20])}." if known else " There are no bars at all."
+        if known:
+            there = f" There are bars for {', '.join(known[:20])}."
+        else:
+            there = " There are no bars at all."
         return ToolAnswer(f"There are no bars for {symbol}.{there}", {"symbol": symbol, "bars": []})
     data = {"symbol": found[-1].symbol, "timeframe": found[-1].timeframe, "bars": [_bar(bar) for bar in found]}
     return ToolAnswer("\n".join(_bar_lines(found)), data)
@@ -98,7 +101,10 @@ def record_decision(
         if book.runs.get(re_examines).agent_id != book.agents.get(agent).id:
             raise Invalid(f"run {re_examines} is another agent's", field="re_examines")
         made = book.decisions.record_second_look(re_examines, card, **told)
-    said = "It was recorded already" if made.replayed else "Recorded"
+    if made.replayed:
+        said = "It was recorded already"
+    else:
+        said = "Recorded"
     apart = ""
     if made.late:
         apart = " It comes late: how it ends could be known already, so it counts for no calibration."
@@ -184,9 +190,14 @@ def toolbox(
     if not agent.use_block or not book.choices.memory:
         return ToolSet(own)
     # In a run nobody is there to say anything: what it writes is its own reading.
-    told = book if chat else book.acting(source="inferred")
+    if chat:
+        told = book
+    else:
+        told = book.acting(source="inferred")
     whole = build_tools(None, told, thread_id=thread_id, turn_ids=turn_ids, extra=own, others=others)
-    return whole if chat else whole.without(CHAT_TOOLS)
+    if chat:
+        return whole
+    return whole.without(CHAT_TOOLS)
 
 
 def agent_tools(book: Book, agent: str | None = None) -> list[Tool]:
@@ -217,7 +228,10 @@ def _line(one: PastCard) -> str:
     if one.symbol and one.symbol not in one.line:
         parts.append(one.symbol)
     if one.outcome:
-        parts.append(one.outcome if one.result_r is None else f"{one.outcome}, {one.result_r:+z.1f} R")
+        if one.result_r is None:
+            parts.append(one.outcome)
+        else:
+            parts.append(f"{one.outcome}, {one.result_r:+z.1f} R")
     elif one.state:
         parts.append(one.state)
     return " · ".join(parts)

@@ -35,7 +35,9 @@ def after_restore(tx: Tx) -> tuple[str, ...]:
 
 def older_line(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
     """What the first format of an export did not say of a decision."""
-    return {"known_at": value.get("closed_at")} if kind == "decision" else {}
+    if kind == "decision":
+        return {"known_at": value.get("closed_at")}
+    return {}
 
 
 def take_back(book: OpenBook, tx: Tx, load: Arrival) -> None:

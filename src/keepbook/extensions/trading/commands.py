@@ -351,8 +351,12 @@ def lessons(
     known_at: KnownAt = None,
 ) -> None:
     """List what your trades taught."""
+    if every:
+        state = "all"
+    else:
+        state = "active"
     found = call.book.trading.lessons(
-        skill=skill, deployment=deployment, state="all" if every else "active",
+        skill=skill, deployment=deployment, state=state,
         known_at=call.moment(known_at, "known_at"),
     )  # fmt: skip
     call.answer(found, sheets.lessons_sheet)

@@ -43,9 +43,16 @@ _PERIODS = {"this_week": "this week", "last_7_days": "last 7 days", "last_30_day
 
 
 def load_sheet(paper: Paper, answer: "LoadedFile", what: str) -> None:
-    unchanged = f", {answer.unchanged:,} were there already" if answer.unchanged else ""
-    changed = f", {answer.changed:,} changed" if answer.changed else ""
-    done = "Would load" if answer.dry_run else "Loaded"
+    unchanged = ""
+    if answer.unchanged:
+        unchanged = f", {answer.unchanged:,} were there already"
+    changed = ""
+    if answer.changed:
+        changed = f", {answer.changed:,} changed"
+    if answer.dry_run:
+        done = "Would load"
+    else:
+        done = "Loaded"
     paper.put(f"{done} {pluralise(answer.added, what)}{changed}{unchanged}.")
     if answer.load is not None:
         paper.put("To take it back: ", paper.hint("trading undo", answer.load))
@@ -56,7 +63,10 @@ def load_sheet(paper: Paper, answer: "LoadedFile", what: str) -> None:
 
 def trade_import_sheet(paper: Paper, answer: "ImportedTrades") -> None:
     """What a broker's file brought, or would: every row is in one of the four counts."""
-    would = "Would bring" if answer.dry_run else "Brought"
+    if answer.dry_run:
+        would = "Would bring"
+    else:
+        would = "Brought"
     paper.put(f"{answer.title}: {pluralise(answer.rows, 'row')}. {would} {pluralise(answer.trades, 'trade')}.")
     if answer.deployments:
         earned = [f"{amount:,.2f} {currency}".rstrip() for currency, amount in answer.profits.items()]
@@ -88,15 +98,23 @@ def loads_sheet(paper: Paper, found: Sequence["Load"]) -> None:
         return
     table = columns("load", "from", "trades", "came in", text=1)
     for one in found:
-        gone = [] if one.undone_at is None else [ink("  taken back", GONE)]
+        if one.undone_at is not None:
+            gone = [ink("  taken back", GONE)]
+        else:
+            gone = []
         when = paper.clock(datetime.fromisoformat(one.at))
         table.add_row(ink(str(one.nth), ID), Group(ink(one.title), *gone), f"{one.trades:,}", when)
     paper.sheet(table)
 
 
 def trades_taken_back_sheet(paper: Paper, load: "Load") -> None:
-    again = " The same file can be loaded anew." if load.trades or load.fills else ""
-    what = f"{pluralise(load.trades, 'trade')} of {load.title}" if load.trades else load.title
+    again = ""
+    if load.trades or load.fills:
+        again = " The same file can be loaded anew."
+    if load.trades:
+        what = f"{pluralise(load.trades, 'trade')} of {load.title}"
+    else:
+        what = load.title
     paper.put(f"Taken back: {what}.{again}")
 
 
@@ -137,9 +155,14 @@ def deployments_sheet(paper: Paper, found: Sequence["Deployment"], figures: Mapp
     table = columns("id", "deployment", "capital", "trades", "net", "open", text=1)
     for one in found:
         seen = figures[one.id]
-        ended = f", ended {paper.day(one.ended_at)}" if one.ended_at else ""
+        ended = ""
+        if one.ended_at:
+            ended = f", ended {paper.day(one.ended_at)}"
         name = Group(ink(one.name), ink(f"{one.skill}{f' on {one.account}' if one.account else ''}{ended}", META))
-        capital = "" if one.capital is None else f"{one.capital:,.2f} {one.currency}"
+        if one.capital is None:
+            capital = ""
+        else:
+            capital = f"{one.capital:,.2f} {one.currency}"
         table.add_row(
             ink(one.id, ID),
             name,
@@ -188,11 +211,19 @@ def _figures(paper: Paper, found: "Performance") -> None:
 
 
 def _figure_rows(found: "Performance") -> Iterator[tuple[str, str]]:
-    unit = f" {found.currency}" if found.currency else ""
-    share = "" if found.return_pct is None else f" ({_share(found.return_pct)})"
+    unit = ""
+    if found.currency:
+        unit = f" {found.currency}"
+    if found.return_pct is None:
+        share = ""
+    else:
+        share = f" ({_share(found.return_pct)})"
     yield "net", f"{_money(found.pnl)}{unit}{share}, fees {found.fees or 0.0:,.2f}"
     yield "trades", f"{found.trades:,}, {found.wins:,} won" + (f" ({found.win_rate:.1%})" if found.trades else "")
-    down = "" if found.max_drawdown_pct is None else f" ({found.max_drawdown_pct:.2%})"
+    if found.max_drawdown_pct is None:
+        down = ""
+    else:
+        down = f" ({found.max_drawdown_pct:.2%})"
     yield "max drawdown", f"{found.max_drawdown or 0.0:,.2f}{down}"
     for name, value in (("Sharpe", found.sharpe), ("Sortino", found.sortino), ("Calmar", found.calmar)):
         yield name, f"– {found.why[name.lower()]}" if value is None else f"{value:.2f}".replace("-", "−")
@@ -200,7 +231,10 @@ def _figure_rows(found: "Performance") -> Iterator[tuple[str, str]]:
     if found.expectancy is not None and found.best is not None and found.worst is not None:
         yield "a trade", f"{_money(found.expectancy)}, best {_money(found.best)}, worst {_money(found.worst)}"
     for name, part in found.periods.items():
-        share = "" if part.return_pct is None else f" ({_share(part.return_pct)})"
+        if part.return_pct is None:
+            share = ""
+        else:
+            share = f" ({_share(part.return_pct)})"
         won = f"{pluralise(part.trades, 'trade')}, {part.wins:,} won, {_money(part.pnl)}{share}"
         yield _PERIODS.get(name, name), won if part.trades else "no trade closed"
 
@@ -262,7 +296,10 @@ def events_sheet(paper: Paper, found: "Coming", hours: int) -> None:
 
 
 def _exposure_text(row: "Exposure") -> Text:
-    size = "size unknown, no bars" if row.notional_usd is None else f"{row.notional_usd:,.2f} USD"
+    if row.notional_usd is None:
+        size = "size unknown, no bars"
+    else:
+        size = f"{row.notional_usd:,.2f} USD"
     if row.median_abs_move_pct is None or row.worst_move_pct is None:
         moved = f"{pluralise(row.similar_events_back, 'earlier event')}, too few to say how far it moves"
     else:
@@ -281,27 +318,40 @@ def reflection_sheet(paper: Paper, answer: "Reflection") -> None:
     for outcome in answer.outcomes:
         one = outcome.lesson
         said = outcome.says or (one.text if one else "")
-        paper.put(
-            ink(one.id if one else "", ID), "  ", join_with_dots([ink(said, PENCIL), outcome.what.replace("_", " ")])
-        )
+        text = ""
+        if one:
+            text = one.id
+        paper.put(ink(text, ID), "  ", join_with_dots([ink(said, PENCIL), outcome.what.replace("_", " ")]))
 
 
 def lessons_sheet(paper: Paper, found: Sequence["Lesson"]) -> None:
     if not found:
         paper.put("No lessons. Look for some: ", paper.hint("trading reflect --skill SKILL"))
     for one in found:
-        paper.put(ink(one.id, ID), "  ", ink(one.text, "" if one.pinned else PENCIL))
+        if one.pinned:
+            style = ""
+        else:
+            style = PENCIL
+        paper.put(ink(one.id, ID), "  ", ink(one.text, style))
         words = [pluralise(one.trades, "trade"), f"{one.tried} groups tried"]
-        words += [f"from {paper.day(one.window_from)}"] if one.window_from else []
-        words += ["pinned"] if one.pinned else []
-        words += [one.state] if one.state != "active" else []
-        words += ["corrected trades no longer support it"] if one.state == "active" and not one.supported else []
-        words += [pluralise(len(one.earlier), "earlier wording")] if one.earlier else []
+        if one.window_from:
+            words += [f"from {paper.day(one.window_from)}"]
+        if one.pinned:
+            words += ["pinned"]
+        if one.state != "active":
+            words += [one.state]
+        if one.state == "active" and not one.supported:
+            words += ["corrected trades no longer support it"]
+        if one.earlier:
+            words += [pluralise(len(one.earlier), "earlier wording")]
         paper.put("          ", join_with_dots(words))
 
 
 def lesson(paper: Paper, one: "Lesson", what: str) -> None:
-    done = what if one.event is not None else f"{what} already"
+    if one.event is not None:
+        done = what
+    else:
+        done = f"{what} already"
     paper.put(f"{done}: ", ink(one.text), " ", ink(one.id, ID))
     if one.event is not None:
         paper.put(ink("Take it back: ", META), paper.hint("undo", one.event))
@@ -315,7 +365,9 @@ def _moment(text: str) -> datetime:
 
 
 def _money(value: float | None) -> str:
-    return "–" if value is None else f"{value:+z,.2f}".replace("-", "−")
+    if value is None:
+        return "–"
+    return f"{value:+z,.2f}".replace("-", "−")
 
 
 def _share(value: float) -> str:
@@ -324,4 +376,6 @@ def _share(value: float) -> str:
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _FIRST else line[: _FIRST - 1] + "…"
+    if len(line) <= _FIRST:
+        return line
+    return line[: _FIRST - 1] + "…"

@@ -68,11 +68,17 @@ def trading_answer(
     """Of a skill or a deployment, by id; every part of it as of one instant."""
     trading, at = book.trading, known_at or book.now
     of: dict[str, Any] = {"skill": skill, "deployment": deployment, "known_at": at}
-    mine = {one.id for one in trading.deployments(skill)} if deployment is None else {deployment}
+    if deployment is None:
+        mine = {one.id for one in trading.deployments(skill)}
+    else:
+        mine = {deployment}
+    trades = None
+    if detail in ("trades", "full"):
+        trades = trading.trades(**of, limit=LAST_TRADES)
     return Report(
         trading.performance(**of, currency=currency),
         [one for one in trading.positions(deployment, known_at=at) if one.deployment_id in mine],
-        trading.trades(**of, limit=LAST_TRADES) if detail in ("trades", "full") else None,
+        trades,
         trading.lessons(**of) if detail in ("lessons", "full") else None,
     )
 
@@ -123,12 +129,18 @@ def get_my_deployments(
 ) -> ToolAnswer:
     """Where the person's skills run: account, capital, open positions, results; of one deployment or of all."""
     trading = book.trading
-    found = [trading.deployment(deployment_id)] if deployment_id else list(trading.deployments())
+    if deployment_id:
+        found = [trading.deployment(deployment_id)]
+    else:
+        found = list(trading.deployments())
     data, lines = [], []
     for one in found:
         seen = trading_answer(book, deployment=one.id, detail=detail)
         data.append(to_json(one) | seen.data)
-        ended = "" if one.ended_at is None else ", ended"
+        if one.ended_at is None:
+            ended = ""
+        else:
+            ended = ", ended"
         lines.append(f"{one.name} [{one.id}]: {one.skill}{f' on {one.account}' if one.account else ''}{ended}")
         lines += _report_lines(seen, book.zone)
     return ToolAnswer(
@@ -148,12 +160,16 @@ def get_upcoming_events(
 ) -> ToolAnswer:
     """Market events that are coming. With a deployment the answer has your_exposure: for each event and open position
     its size and how far the price went after earlier events of the kind. Use it before a word about the days ahead."""
-    deployment = book.trading.deployment(deployment_id) if deployment_id else None
+    deployment = None
+    if deployment_id:
+        deployment = book.trading.deployment(deployment_id)
     found = book.trading.events(
         lookahead_hours=lookahead_hours, types=types or (), symbols=symbols or (), min_importance=min_importance,
         deployment=None if deployment is None else deployment.id, known_at=book.now,
     )  # fmt: skip
-    whose = None if deployment is None else _deployment_to_json(deployment)
+    whose = None
+    if deployment is not None:
+        whose = _deployment_to_json(deployment)
     data = to_json(found) | {"deployment": whose, "lookahead_hours": lookahead_hours, "zone": book.zone}
     return ToolAnswer(_join_within_limit(_coming(found, lookahead_hours, deployment, book.zone)), data)
 
@@ -177,7 +193,10 @@ def prepare_action(
     if kind == "change" and not (details or "").strip():
         raise Invalid("details is missing; say what to change, and to what", field="details")
     deployment = book.trading.deployment(deployment_id)
-    touched = _touched_positions(book, deployment, symbol) if kind in ("close", "reduce") else []
+    if kind in ("close", "reduce"):
+        touched = _touched_positions(book, deployment, symbol)
+    else:
+        touched = []
     draft = {
         "kind": kind,
         "deployment": _deployment_to_json(deployment),
@@ -189,7 +208,8 @@ def prepare_action(
     }
     what = ", ".join(f"{one.symbol} {one.side} {one.quantity:.10g}" for one in touched)
     words = [f"Draft, not carried out: {kind} {deployment.name}{f' ({what})' if what else ''}."]
-    words += [f"Details: {draft['details']}"] if details else []
+    if details:
+        words += [f"Details: {draft['details']}"]
     return ToolAnswer("\n".join([*words, f"Reason: {draft['reason']}", "Only the person can do it."]), {"draft": draft})
 
 
@@ -199,7 +219,10 @@ def _touched_positions(book: Book, deployment: Deployment, symbol: str | None) -
     fits = [one for one in held if not wanted or wanted in event_names_of(one.symbol)]
     if not fits:
         there = ", ".join(dict.fromkeys(one.symbol for one in held))
-        what = f"no open position in {symbol}" if wanted else "no open position"
+        if wanted:
+            what = f"no open position in {symbol}"
+        else:
+            what = "no open position"
         raise Invalid(
             f"{deployment.name} has {what}{f'; open are {there}' if there else ''}", field="symbol", code="no_position"
         )
@@ -304,7 +327,9 @@ def _skill_line(skill: Skill, running: Sequence[Deployment]) -> str:
 
 
 def money_with_currency(value: float, currency: str | None) -> str:
-    unit = f" {currency}" if currency else ""
+    unit = ""
+    if currency:
+        unit = f" {currency}"
     return f"{value:+z,.2f}{unit}".replace("-", "−")
 
 
@@ -333,8 +358,10 @@ def _figures(found: Performance) -> Iterator[str]:
         return
     unit = found.currency
     whole = [f"{found.trades:,} closed trades, {found.wins:,} won"]
-    whole += [f"net {money_with_currency(found.pnl, unit)} after fees"] if found.pnl is not None else []
-    whole += [f"return {percent_with_sign(found.return_pct)}"] if found.return_pct is not None else []
+    if found.pnl is not None:
+        whole += [f"net {money_with_currency(found.pnl, unit)} after fees"]
+    if found.return_pct is not None:
+        whole += [f"return {percent_with_sign(found.return_pct)}"]
     yield ", ".join(whole) + "."
     drawdown = f"max drawdown {found.max_drawdown or 0.0:,.2f}"
     if found.max_drawdown_pct is not None:
@@ -348,7 +375,8 @@ def _figures(found: Performance) -> Iterator[str]:
     rest = [drawdown, *(f"{name} {value:.2f}".replace("-", "−") for name, value in ratios if value is not None)]
     amounts = (("expectancy", found.expectancy), ("best", found.best), ("worst", found.worst))
     rest += [f"{name} {money_with_currency(value, None)}" for name, value in amounts if value is not None]
-    rest += [f"win rate {percent_with_sign(found.win_rate, signed=False)}"] if found.win_rate is not None else []
+    if found.win_rate is not None:
+        rest += [f"win rate {percent_with_sign(found.win_rate, signed=False)}"]
     yield " · ".join([*rest, f"open positions {found.open_positions}"])
     yield " ".join(_period(PERIODS[name], part, unit) for name, part in found.periods.items() if name in PERIODS)
 

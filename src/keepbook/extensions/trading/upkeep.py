@@ -26,7 +26,9 @@ def after_restore(tx: Tx) -> tuple[str, ...]:
 
 def older_line(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001  one shape for every hook
     """What the first format of an export did not say of a trade."""
-    return {"batch": 1} if kind == "trade" else {}
+    if kind == "trade":
+        return {"batch": 1}
+    return {}
 
 
 def take_back(book: OpenBook, tx: Tx, load: Arrival) -> None:
@@ -36,7 +38,10 @@ def take_back(book: OpenBook, tx: Tx, load: Arrival) -> None:
 
 def set_thing(tx: Tx, origin: Origin, what: str, id: str, values: Mapping[str, Any]) -> None:
     """Set a skill or a deployment back to what an entry found."""
-    (skills.set_skill_back if what == "skill" else skills.set_deployment_back)(tx, origin, id, values)
+    if what == "skill":
+        (skills.set_skill_back)(tx, origin, id, values)
+    else:
+        (skills.set_deployment_back)(tx, origin, id, values)
 
 
 def verify_shared(kb: Any, anchor: Path | None = None) -> SharedVerification:
@@ -44,5 +49,7 @@ def verify_shared(kb: Any, anchor: Path | None = None) -> SharedVerification:
     found = kb.market.verify(anchor=anchor)
     batches = f"{found.batches:,} {'batch' if found.batches == 1 else 'batches'}"
     sources = f"{found.sources:,} {'source' if found.sources == 1 else 'sources'}"
-    holds = f"Bars and events hold: {batches} from {sources}, as they came." if found.sources else ""
+    holds = ""
+    if found.sources:
+        holds = f"Bars and events hold: {batches} from {sources}, as they came."
     return SharedVerification(found, holds, "the market data do not hold", found.why)

@@ -57,7 +57,10 @@ _BLOCK_MARKS = regex(r"[-*>#\s]*+(?:\[[^\]]*\] )*", anchored=True)
 def _bare(line: str) -> str:
     """What a line says, without the marks that a block (or whoever quotes it) puts around it."""
     marks = _BLOCK_MARKS.match(line)
-    words = line[marks.end() :] if marks else line
+    if marks:
+        words = line[marks.end() :]
+    else:
+        words = line
     words = without_writer_mark(words.rstrip(".! ")).removesuffix("(inferred)").rstrip()
     return fold_text(text_without_marks(words)).rstrip(".!")
 
@@ -86,7 +89,9 @@ def refuse_candidate(candidate: Candidate, reading: ClosingChat, declined: Seque
         return "the person declined it"
     if _is_taken_back(candidate, reading):
         return "you asked not to keep it"
-    return KNOWN if line_made_of(candidate, reading) or _is_known(candidate, reading) else None
+    if line_made_of(candidate, reading) or _is_known(candidate, reading):
+        return KNOWN
+    return None
 
 
 def line_made_of(candidate: Candidate, reading: ClosingChat) -> KnownMemory | None:
@@ -114,7 +119,9 @@ def _is_taken_back(candidate: Candidate, reading: ClosingChat) -> bool:
     for turn, start, end in (span for deed in deeds for span in deed.withdrawn):
         if candidate.spans and any(one.turn == turn and one.start < end and start < one.end for one in candidate.spans):
             return True
-        words = texts.get(str(turn), "")[start:end] if str(turn) in cited else ""
+        words = ""
+        if str(turn) in cited:
+            words = texts.get(str(turn), "")[start:end]
         if words and not candidate.spans and overlap(candidate.content, words) >= TAKEN_BACK:
             return True
     return False
@@ -153,7 +160,9 @@ def said_at(candidate: Candidate, reading: ClosingChat) -> str:
 
 def _is_known(candidate: Candidate, reading: ClosingChat) -> bool:
     """Whether the book says it. A line of the block that the book has no more was taken out of it meanwhile."""
-    old = next((one for one in reading.known if one.id == candidate.target), None) if candidate.op == "update" else None
+    old = None
+    if candidate.op == "update":
+        old = next((one for one in reading.known if one.id == candidate.target), None)
     if old is not None and tokens(old.content) == tokens(candidate.content) and candidate.valid_until is None:
         return True
     if known_line(candidate, reading) is not None:

@@ -73,7 +73,9 @@ class _ClosingOutcome:
     def recorder(self, candidate: Candidate) -> str | None:
         """The agent whose turns alone say it: what waits because of them counts as left by it."""
         said = [self.recorders.get(str(turn)) for turn in candidate.turn_ids]
-        return said[0] if said and all(said) else None
+        if said and all(said):
+            return said[0]
+        return None
 
 
 # Operations
@@ -97,9 +99,9 @@ def close(
         held = threads.claim_closing(tx, thread_id, now, lease_seconds=lease_seconds)
         if held is None:
             thread = threads.get_thread(tx, thread_id)
-            return ClosingResult(
-                thread_id, "busy" if thread.state == "active" and thread.deleted_at is None else "nothing"
-            )
+            if thread.state == "active" and thread.deleted_at is None:
+                return ClosingResult(thread_id, "busy")
+            return ClosingResult(thread_id, "nothing")
         reading = _reading(tx, held, preset, now)
         if reading is None:
             threads.finish(tx, held, now, summary=None)
@@ -127,7 +129,10 @@ def _store_closing(
             return ClosingResult(held.thread.id, "busy")
         kept = _keep(tx, held, preset, reading, extraction, now)
         thread = threads.finish(tx, held, now, summary=extraction.summary)
-    status = "closed" if thread.state == "idle" else "open"
+    if thread.state == "idle":
+        status = "closed"
+    else:
+        status = "open"
     found = tuple(kept.written), tuple(kept.proposed), tuple(kept.skipped)
     return ClosingResult(held.thread.id, status, *found, extraction.made_by, notice)
 
@@ -165,7 +170,9 @@ def written_with_tools(messages: Sequence[Message]) -> dict[int, tuple[str, ...]
     turn: int | None = None
     for one in messages:
         if one.role == "user":
-            turn = one.turn if is_persons(one.parts) else None
+            turn = None
+            if is_persons(one.parts):
+                turn = one.turn
             if turn is not None:
                 found[turn] = ()
         elif one.role == "assistant" and turn is not None:
@@ -190,7 +197,10 @@ def _with_forgotten(
 
 
 def _turn(message: Message) -> DialogueTurn:
-    text = without_pasted(message.text) if message.role == "user" else message.text
+    if message.role == "user":
+        text = without_pasted(message.text)
+    else:
+        text = message.text
     return DialogueTurn(message.turn, message.role, text, message.at, message.speaker)
 
 
@@ -282,8 +292,11 @@ def _facts(candidate: Candidate, reading: ClosingChat, preset: Preset, made_by: 
     shown = {str(turn.id) for turn in reading.turns}
     since = candidate.valid_from or (said_at(candidate, reading) if reading.elsewhere else None)
     known = not preset.categories or candidate.category in preset.categories
+    category = None
+    if known:
+        category = candidate.category
     return {
-        "category": candidate.category if known else None,
+        "category": category,
         "subject": clean_optional(candidate.subject, "subject", 200),
         "score": min(1.0, max(0.0, candidate.score)),
         "made_by": made_by,
@@ -318,7 +331,9 @@ def _propose(
 
 
 def _choices(question: str | None, candidate: Candidate, content: str) -> tuple[Choice, ...]:
-    return choices_for(question, candidate.op, content, candidate.target) if question else ()
+    if question:
+        return choices_for(question, candidate.op, content, candidate.target)
+    return ()
 
 
 def _write(tx: Tx, origin: Origin, preset: Preset, candidate: Candidate, facts: dict[str, Any]) -> Written:
@@ -381,8 +396,14 @@ def _offer_wording(
 
 def _closing_failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> ClosingResult:
     """The chat is as it was; what the try has cost is counted all the same."""
-    why = error.message if isinstance(error, KeepbookError) else f"{type(error).__name__} in {model.name}"
-    cost = error.details if isinstance(error, KeepbookError) else {}
+    if isinstance(error, KeepbookError):
+        why = error.message
+    else:
+        why = f"{type(error).__name__} in {model.name}"
+    if isinstance(error, KeepbookError):
+        cost = error.details
+    else:
+        cost = {}
     if not isinstance(error, KeepbookError):
         log.error("closing %s: %s", held.thread.id, why)  # the kind only: an error of a library may quote the chat
     spent = [int(cost.get(name, 0)) for name in ("tokens_in", "tokens_out")]
@@ -394,7 +415,10 @@ def _closing_failed(database: Database, owner: str, held: Claim, model: Model, e
     if thread is None:
         return ClosingResult(held.thread.id, "busy")
     tries = f"{thread.failures} of {threads.MOST_FAILURES} tries"
-    again = "it is parked until you open it again" if thread.parked else "it will be tried again"
+    if thread.parked:
+        again = "it is parked until you open it again"
+    else:
+        again = "it will be tried again"
     return ClosingResult(
         held.thread.id, "failed", made_by=model.name,
         notice=f"this chat could not be read for memories ({why}, {tries}); nothing is lost; {again}",

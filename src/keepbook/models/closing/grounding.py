@@ -63,7 +63,9 @@ def _evidence(turns: Sequence[DialogueTurn], cited: set[str]) -> list[DialogueTu
     for at, turn in enumerate(turns):
         if turn.role != "user" or str(turn.id) not in cited:
             continue
-        before = turns[at - 1] if at else None
+        before = None
+        if at:
+            before = turns[at - 1]
         if (
             before is not None
             and before.role == "assistant"
@@ -75,7 +77,8 @@ def _evidence(turns: Sequence[DialogueTurn], cited: set[str]) -> list[DialogueTu
 
 
 def _numbers_said(content: str, text: str, said: Sequence[DialogueTurn]) -> bool:
-    days = {part for turn in said if turn.at for part in _days(turn)}
+    kept = [turn for turn in said if turn.at]
+    days = {part for turn in kept for part in _days(turn)}
     return numbers(content) <= numbers(text) | days
 
 
@@ -88,4 +91,6 @@ def _days(turn: DialogueTurn) -> set[str]:
 
 
 def _calendar(said: Sequence[DialogueTurn]) -> set[str]:
-    return {stem(word) for word in _CALENDAR} if any(turn.at for turn in said) else set()
+    if any(turn.at for turn in said):
+        return {stem(word) for word in _CALENDAR}
+    return set()

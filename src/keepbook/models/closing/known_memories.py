@@ -18,7 +18,9 @@ def known_memories(tx: Tx, turns: Sequence[DialogueTurn], shown: Collection[str]
     """The active memories that an extractor of these turns compares with, oldest first; those of the ids `shown` are
     among them."""
     about = lines_about(tx, (turn.text for turn in turns if turn.role == "user"))
-    only = None if about is None else about.union(shown)
+    only = None
+    if about is not None:
+        only = about.union(shown)
     return tuple(
         KnownMemory(
             row.id,

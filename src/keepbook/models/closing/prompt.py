@@ -156,7 +156,10 @@ def lay_out(reading: ClosingChat, *, tokens: int) -> Sheet:
         summary_part(reading.summary),
     ]
     text = "\n\n".join([*filter(None, before), chat_part(turns, reading.zone, tokens=tokens)])
-    listed = f"one of {', '.join(reading.categories)}" if reading.categories else "a short tag such as risk, or empty"
+    if reading.categories:
+        listed = f"one of {', '.join(reading.categories)}"
+    else:
+        listed = "a short tag such as risk, or empty"
     system = EXTRACT.format(data=DATA, categories=listed, shape=json.dumps(_SHAPE))
     return Sheet(system, text, schema(reading.categories), known, turns, reading.zone)
 
@@ -168,8 +171,16 @@ def chat_part(turns: Sequence[DialogueTurn], zone: str = "UTC", *, tokens: int) 
         lines = []
         for number, turn in enumerate(_dialogue_of(turns), 1):
             mine = turn.role == "user"
-            told = {"n": number, "who": "person" if mine else "assistant", "at": _local(turn, zone)}
-            lines.append(_line(told | {"text": _cut(turn.text, person if mine else assistant)}))
+            if mine:
+                who = "person"
+            else:
+                who = "assistant"
+            told = {"n": number, "who": who, "at": _local(turn, zone)}
+            if mine:
+                length = person
+            else:
+                length = assistant
+            lines.append(_line(told | {"text": _cut(turn.text, length)}))
         text = _part("chat", lines)
         if len(text) <= tokens * 4:
             break
@@ -182,7 +193,9 @@ def _dialogue_of(turns: Sequence[DialogueTurn]) -> tuple[DialogueTurn, ...]:
 
 
 def summary_part(previous: str | None) -> str:
-    return _part("summary", [_line({"text": previous})] if previous else [])
+    if previous:
+        return _part("summary", [_line({"text": previous})])
+    return _part("summary", [])
 
 
 def schema(categories: Sequence[str]) -> dict[str, Any]:
@@ -228,15 +241,22 @@ def _nearest(known: Sequence[KnownMemory], turns: Sequence[DialogueTurn]) -> tup
 
 
 def _known_line(number: int, memory: KnownMemory) -> str:
-    content = as_shown(memory.content, (), None) if memory.quoted else memory.content
+    if memory.quoted:
+        content = as_shown(memory.content, (), None)
+    else:
+        content = memory.content
     told = {"n": number, "category": memory.category, "subject": memory.subject, "content": content}
-    told |= {"own": True} if memory.protected else {}
-    told |= {"quoted": True} if memory.quoted else {}
+    if memory.protected:
+        told |= {"own": True}
+    if memory.quoted:
+        told |= {"quoted": True}
     return _line({key: value for key, value in told.items() if value is not None})
 
 
 def _part(tag: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"<{tag}>", *lines, f"</{tag}>"]) if lines else ""
+    if lines:
+        return "\n".join([f"<{tag}>", *lines, f"</{tag}>"])
+    return ""
 
 
 def _line(told: Mapping[str, Any]) -> str:
@@ -245,7 +265,9 @@ def _line(told: Mapping[str, Any]) -> str:
 
 
 def _seen(value: Any) -> Any:
-    return drop_unseen(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return drop_unseen(value)
+    return value
 
 
 def _local(turn: DialogueTurn, zone: str) -> str | None:
@@ -304,11 +326,19 @@ def _candidate(told: Any, sheet: Sheet) -> tuple[Candidate, str | None]:
     if op not in OPS:
         return _skip(content, f"op must be one of {', '.join(OPS)}")
     target, turns = _whole(told.get("target")), told.get("turns")
-    known = sheet.known[target - 1] if target and 0 < target <= len(sheet.known) else None
+    known = None
+    if target and 0 < target <= len(sheet.known):
+        known = sheet.known[target - 1]
     if op in ("update", "forget") and known is None:
-        shown = f"1 to {len(sheet.known)}" if sheet.known else "which is empty"
+        if sheet.known:
+            shown = f"1 to {len(sheet.known)}"
+        else:
+            shown = "which is empty"
         return _skip(content, f"target must be a number of <known>, {shown}")
-    said = _turn_ids(turns if isinstance(turns, list) else [], sheet)
+    if isinstance(turns, list):
+        said = _turn_ids(turns, sheet)
+    else:
+        said = _turn_ids([], sheet)
     if op != "skip" and not said:
         return _skip(content, f"turns must list numbers of <chat>, 1 to {len(sheet.turns)}")
     if op in ("add", "update") and not 0 < len(content) <= CONTENT_CHARS:
@@ -329,7 +359,9 @@ def _candidate(told: Any, sheet: Sheet) -> tuple[Candidate, str | None]:
 def _without_marks(content: str) -> str:
     """A line that was copied with the marks of a quotation, without them: what a model words is a note."""
     whole = content.startswith("“") and content.endswith("”") and content.count("“") == 1
-    return content[1:-1].strip() if whole else content
+    if whole:
+        return content[1:-1].strip()
+    return content
 
 
 def _skip(content: str, why: str) -> tuple[Candidate, str]:
@@ -337,7 +369,11 @@ def _skip(content: str, why: str) -> tuple[Candidate, str]:
 
 
 def _turn_ids(numbers: Sequence[Any], sheet: Sheet) -> tuple[TurnId, ...]:
-    found = {number for each in numbers if (number := _whole(each)) and 0 < number <= len(sheet.turns)}
+    found = set()
+    for each in numbers:
+        number = _whole(each)
+        if number and 0 < number <= len(sheet.turns):
+            found.add(number)
     return tuple(sheet.turns[number - 1].id for number in sorted(found))
 
 
@@ -345,22 +381,30 @@ def _whole(value: Any) -> int | None:
     """A number, also one written as text: small models do. An id is none."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
-    return int(value) if isinstance(value, int) or (value.isdecimal() and len(value) < 7) else None
+    if isinstance(value, int) or (value.isdecimal() and len(value) < 7):
+        return int(value)
+    return None
 
 
 def _text(value: Any) -> str | None:
-    return " ".join(value.split())[:200] or None if isinstance(value, str) else None
+    if isinstance(value, str):
+        return " ".join(value.split())[:200] or None
+    return None
 
 
 def _score(value: Any) -> float:
     known = isinstance(value, int | float) and not isinstance(value, bool)
-    return min(1.0, max(0.0, float(value))) if known else 0.7
+    if known:
+        return min(1.0, max(0.0, float(value)))
+    return 0.7
 
 
 def _since(value: Any, zone: str) -> str | None:
     """The stamp of a day in the owner's zone; a date that is none is worth no second call."""
     try:
-        return instant(value, field="valid_from", zone=zone) if isinstance(value, str) and value.strip() else None
+        if isinstance(value, str) and value.strip():
+            return instant(value, field="valid_from", zone=zone)
+        return None
     except Invalid:
         return None
 
@@ -376,7 +420,9 @@ def clean_title(answer: str) -> str:
     """The first line of an answer as a title: no quotes, no full stop, five words at most; empty if there is none, and
     where the answer is data or a list of proposals."""
     lines = [line for line in _THINKING.sub("", answer).splitlines() if line.strip()]
-    line = lines[0] if lines else ""
+    line = ""
+    if lines:
+        line = lines[0]
     if _NO_TITLE.match(line.strip()) or sum(map(bool, map(_ITEM.match, lines))) > 1:
         return ""
     words = line.strip(" \t#*\"'“”„«».:").removeprefix("Title:").split()

@@ -24,4 +24,6 @@ def matter_words(text: str) -> set[str]:
 def overlap(a: str, b: str) -> float:
     """The share of the shorter line's words that both have."""
     one, other = matter_words(a), matter_words(b)
-    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+    if one and other:
+        return len(one & other) / min(len(one), len(other))
+    return 0.0

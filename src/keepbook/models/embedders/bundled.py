@@ -47,4 +47,6 @@ class BundledEmbedder:
 def find_bundled() -> BundledEmbedder | None:
     """The bundled embedder, if it is installed."""
     base = find_base()
-    return BundledEmbedder(open_minilm(base)) if base else None
+    if base:
+        return BundledEmbedder(open_minilm(base))
+    return None

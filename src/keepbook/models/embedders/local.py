@@ -66,7 +66,10 @@ class OnnxEmbedder:
                 ids[row, : len(coded[at])], mask[row, : len(coded[at])] = coded[at], 1
             given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
             out = session.run(None, {name: value for name, value in given.items() if name in wanted})[0]
-            mean = (out * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True) if out.ndim == 3 else out
+            if out.ndim == 3:
+                mean = (out * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+            else:
+                mean = out
             mean = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12)
             for row, at in enumerate(batch):
                 rows[at] = mean[row]

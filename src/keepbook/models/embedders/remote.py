@@ -45,11 +45,9 @@ class RemoteEmbedder:
         self._alone_until = 0.0
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
-        return (
-            self._embed_within(list(texts), FILL_WITHIN)
-            if within is None
-            else self._embed_unless_failing(list(texts), within)
-        )
+        if within is None:
+            return self._embed_within(list(texts), FILL_WITHIN)
+        return self._embed_unless_failing(list(texts), within)
 
     def ask(self, text: str) -> "Floats":
         return self._embed_unless_failing([text], ANSWER_WITHIN)[0]  # type: ignore[no-any-return]

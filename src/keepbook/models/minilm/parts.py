@@ -68,7 +68,10 @@ def _tensor(data: memoryview, np: Any) -> "tuple[str, Any]":
     kind, name, raw = 0, "", None
     for number, value in _fields(data):
         if number == _DIMS:
-            dims += [value] if isinstance(value, int) else list(_varints(value))
+            if isinstance(value, int):
+                dims += [value]
+            else:
+                dims += list(_varints(value))
         elif number == _TYPE:
             kind = value
         elif number == _NAME:

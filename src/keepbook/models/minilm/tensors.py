@@ -89,7 +89,10 @@ def thin(base: "BaseWeights", learned: "Arrays | None" = None) -> "Arrays":
         for name in PRODUCTS:
             found |= {f"{layer}.{name}.{part}": array for part, array in _thin(base, layer, name, learned).items()}
             bias = np.concatenate([vector(f"{layer}.{matrix}.bias") for matrix in PRODUCTS[name][1]])
-            found[f"{layer}.{name}.bias"] = bias - LOWEST * _sums(base, layer) if name == "outer" else bias
+            if name == "outer":
+                found[f"{layer}.{name}.bias"] = bias - LOWEST * _sums(base, layer)
+            else:
+                found[f"{layer}.{name}.bias"] = bias
         for name, held in _NORMS.items():
             for kind in ("weight", "bias"):
                 found[f"{layer}.{name}.{kind}"] = vector(f"{layer}.{held}.{kind}")
@@ -125,4 +128,6 @@ def _thin(base: "BaseWeights", layer: int, name: str, learned: "Arrays | None") 
     if name in STREAM:
         down.append(np.eye(width, dtype="f4")[list(ASIDE)].T)
         up.append(numbers[list(ASIDE)].astype("f4") * scale)
-    return {"down": np.ascontiguousarray(np.hstack(down)), "up": np.vstack(up)} if down else {}
+    if down:
+        return {"down": np.ascontiguousarray(np.hstack(down)), "up": np.vstack(up)}
+    return {}

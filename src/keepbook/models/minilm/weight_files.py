@@ -25,7 +25,9 @@ class PinnedFile(NamedTuple):
         if found is None or not found.submodule_search_locations:
             return None
         path = Path(found.submodule_search_locations[0]) / self.file
-        return path if path.is_file() and path.stat().st_size == self.size else None
+        if path.is_file() and path.stat().st_size == self.size:
+            return path
+        return None
 
 
 WEIGHTS = PinnedFile(
@@ -48,7 +50,9 @@ class Base(NamedTuple):
 def find_base() -> Base | None:
     """The base, if it and what runs it are installed."""
     weights, words = WEIGHTS.path(), WORDS.path()
-    return Base(weights, words) if weights and words and not missing_packages() else None
+    if weights and words and not missing_packages():
+        return Base(weights, words)
+    return None
 
 
 def missing_packages() -> list[str]:

@@ -56,7 +56,10 @@ class Writer:
     def person(self, target: Target | None = None) -> Origin:
         """The origin for writes as the person. What they typed keeps that source."""
         own = target is not None and target.protected
-        return Origin("person", self.door, self.thread_id, source=None if own else "chat")
+        source = None
+        if not own:
+            source = "chat"
+        return Origin("person", self.door, self.thread_id, source=source)
 
     def reader(self) -> Origin:
         """The origin for writes as the reader of this chat."""
@@ -92,15 +95,24 @@ def _apply_one(writer: Writer, step: TurnStep) -> list[Deed]:
 
 def _keep(writer: Writer, step: TurnStep) -> list[Deed]:
     line = _line(step)
-    origin = writer.person() if line.ordered else writer.reader()
+    if line.ordered:
+        origin = writer.person()
+    else:
+        origin = writer.reader()
     said = Statement("", category=line.category, subject=line.subject, force=True, **_facts(line))
     written = quotes.quote(writer.tx, origin, writer.preset, said, writer.thread_id, line.spans, said_on=line.said_on)
     proposals.settle_proposals(writer.tx, written.content, writer.now)
-    return [_deed(writer, "repeat" if written.unchanged else "keep", written)]
+    if written.unchanged:
+        act = "repeat"
+    else:
+        act = "keep"
+    return [_deed(writer, act, written)]
 
 
 def _facts(line: QuotedLine) -> dict[str, Any]:
-    score = None if line.ordered else line.score
+    score = None
+    if not line.ordered:
+        score = line.score
     return {"score": score, "made_by": MADE_BY, "valid_from": line.valid_from, "valid_until": line.valid_until}
 
 
@@ -122,10 +134,17 @@ def _repeat(writer: Writer, step: TurnStep) -> list[Deed]:
 def _change(writer: Writer, step: TurnStep) -> list[Deed]:
     old, line = _target(step), step.quotation
     # What the person had said or kept themself is changed on their word; what a reader chose, by the reader.
-    origin = writer.person(old) if old.protected else writer.reader()
+    if old.protected:
+        origin = writer.person(old)
+    else:
+        origin = writer.reader()
+    if line is not None:
+        score = line.score
+    else:
+        score = FLOOR
     how: dict[str, Any] = {
         "thread_id": writer.thread_id, "correction": step.mistake, "expect_version": old.version or None,
-        "made_by": MADE_BY, "score": line.score if line is not None else FLOOR,
+        "made_by": MADE_BY, "score": score,
     }  # fmt: skip
     if step.exchange is not None:
         place, new = step.exchange
@@ -167,7 +186,10 @@ def _ask(writer: Writer, step: TurnStep) -> list[Deed]:
         return _ask_which(writer, step)
     old = _target(step)
     words = step.content or (step.quotation.content if step.quotation else "")
-    op = "update" if words else "end"
+    if words:
+        op = "update"
+    else:
+        op = "end"
     deeds = _ask_question(writer, step, op=op, content=words or old.content, memory_id=old.id)
     return [replace(deed, before=old.content) for deed in deeds]
 
@@ -189,11 +211,17 @@ def _ask_which(writer: Writer, step: TurnStep) -> list[Deed]:
 def _ask_question(writer: Writer, step: TurnStep, **asked: Any) -> list[Deed]:
     """Leave a question; nothing where the same is waiting, or was declined. Past the third it waits in Review."""
     line = step.quotation
-    told: dict[str, Any] = {"valid_from": step.until} if step.until else {}
+    told: dict[str, Any] = {}
+    if step.until:
+        told = {"valid_from": step.until}
     if line is not None:
+        if not step.content:
+            spans = line.spans
+        else:
+            spans = ()
         told = {
             "category": line.category, "subject": line.subject, "score": line.score, "valid_from": line.valid_from,
-            "valid_until": line.valid_until, "said_on": line.said_on, "spans": line.spans if not step.content else (),
+            "valid_until": line.valid_until, "said_on": line.said_on, "spans": spans,
         }  # fmt: skip
     told |= {"turn_ids": (str(writer.turn),), "thread_id": writer.thread_id, "made_by": MADE_BY}
     if step.question is None:
@@ -244,15 +272,22 @@ def _withdraw(writer: Writer, step: TurnStep) -> list[Deed]:
     if not deeds:
         words = " … ".join(_words(writer, span) for span in step.withdrawn)
         deeds = [Deed("withdraw", words)]
-    chats, silent = _silence(writer, step.matter) if step.matter else ((), ())
-    hushed = step.matter if not step.targets else ""
+    if step.matter:
+        chats, silent = _silence(writer, step.matter)
+    else:
+        chats, silent = (), ()
+    hushed = ""
+    if not step.targets:
+        hushed = step.matter
     deeds[0] = replace(deeds[0], withdrawn=step.withdrawn, hushed=hushed, chats=chats, unquoted=silent)
     return deeds
 
 
 def _words(writer: Writer, span: tuple[int, int, int]) -> str:
     turn, start, end = span
-    return writer.text[start:end].strip() if turn == writer.turn else ""
+    if turn == writer.turn:
+        return writer.text[start:end].strip()
+    return ""
 
 
 def _silence(writer: Writer, matter: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -282,8 +317,13 @@ def _undo(writer: Writer, _: TurnStep) -> list[Deed]:
     gone = {entry.undoes for entry in entries if entry.undoes}
     standing = [entry for entry in entries if entry.event not in gone]
     turn = _last_turn_done(writer)
-    wrote = {deed.event for deed in from_parts(turn.parts) if deed.event} if turn is not None else set()
-    newest = standing[0] if standing else None
+    if turn is not None:
+        wrote = {deed.event for deed in from_parts(turn.parts) if deed.event}
+    else:
+        wrote = set()
+    newest = None
+    if standing:
+        newest = standing[0]
     if newest is not None and (turn is None or (newest.event not in wrote and newest.at > turn.at)):
         return [_undone(writer, newest.event)]
     if turn is None:
@@ -296,7 +336,9 @@ def _undo(writer: Writer, _: TurnStep) -> list[Deed]:
 
 def _undone(writer: Writer, event: int) -> Deed:
     result = undo.undo(writer.tx, writer.person(), writer.preset, event)
-    return _deed(writer, "undo", result) if isinstance(result, Written) else Deed("undo")
+    if isinstance(result, Written):
+        return _deed(writer, "undo", result)
+    return Deed("undo")
 
 
 def _last_turn_done(writer: Writer) -> Message | None:
@@ -307,7 +349,9 @@ def _last_turn_done(writer: Writer) -> Message | None:
     turns = {one.turn: one for one in said if one.role == "user"}
     standing = standing_deeds({number: from_parts(one.parts) for number, one in turns.items()})
     done = [number for number, deeds in standing.items() if any(deed.is_done and deed.act != "undo" for deed in deeds)]
-    return turns[max(done)] if done else None
+    if done:
+        return turns[max(done)]
+    return None
 
 
 def _take_back_words(writer: Writer, deeds: Sequence[Deed]) -> None:

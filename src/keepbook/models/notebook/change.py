@@ -235,5 +235,7 @@ def repair_slip(scene: Scene, slip: Clause, mend: Clause) -> QuotedLine | None:
         return None
     when = scene.turn.at or scene.now
     content = content_of(spans, scene.texts)
-    said_on = day_in(when, scene.zone) if period(content, when, scene.zone).relative else None
+    said_on = None
+    if period(content, when, scene.zone).relative:
+        said_on = day_in(when, scene.zone)
     return replace(line, spans=spans, content=content, said_on=said_on)

@@ -50,7 +50,9 @@ def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: boo
         return answered
     if _names_one_of_several(scene):
         return []
-    free = free_answer(scene) if read.language == "en" else None
+    free = None
+    if read.language == "en":
+        free = free_answer(scene)
     if free is not None and free.alone:
         return [free.step]
     orders = orders_of_turn(scene.turn.text)
@@ -77,7 +79,9 @@ def _belongs_to_answer(step: TurnStep, question: Proposal) -> bool:
 
 def _names_one_of_several(scene: Scene) -> bool:
     """Whether a turn only says which one was meant, as the last reply asked: nothing to keep."""
-    last = scene.turns[-2] if len(scene.turns) > 1 else None
+    last = None
+    if len(scene.turns) > 1:
+        last = scene.turns[-2]
     if last is None or last.speaker != NOTEBOOK or not asks(last.text, "which_end"):
         return False
     return len(scene.turn.text.split()) <= FEW_WORDS
@@ -161,7 +165,9 @@ class _Turn(JudgedTurn):
         )
         step = replace(step, exchange=found.exchange, content=found.content)
         done = found.certain and not found.beside and (self.changes or start is not None)
-        return [step] if done else [replace(step, act="which", question="change")]
+        if done:
+            return [step]
+        return [replace(step, act="which", question="change")]
 
     def _is_wording(self, meant: Clause, found: change.NextVersion, *, told: bool) -> bool:
         """Whether an answer to "what should it say instead?" says so: thanks, a question or a no does not."""
@@ -237,7 +243,9 @@ class _Turn(JudgedTurn):
         beside = self._statement(at)
         asked = TurnStep("which", clause.start, clause.end, target=meant[0], until=until, question="over")
         worth_asking = len(meant) == 1 and self._can_be_asked(clause, meant[0])
-        return [*beside, asked] if worth_asking else beside
+        if worth_asking:
+            return [*beside, asked]
+        return beside
 
     def _can_be_asked(self, clause: Clause, old: Target) -> bool:
         """Whether "is that over?" can be asked of a line because of a clause."""
@@ -261,7 +269,10 @@ class _Turn(JudgedTurn):
         step = replace(step, exchange=found.exchange, content=found.content)
         if found.beside:
             beside = self.new_line(at, ordered=False)
-            asked = [replace(step, act="which", question="over")] if change.can_be_over(old) else []
+            if change.can_be_over(old):
+                asked = [replace(step, act="which", question="over")]
+            else:
+                asked = []
             return [*beside, *asked]
         if done and found.certain:
             return [replace(step, quotation=found.quotation)]
@@ -272,12 +283,17 @@ class _Turn(JudgedTurn):
         it is asked whether the line is to say them."""
         unwritten = step.target is not None and step.target.id.startswith(NEW)
         stands = step.quotation is not None and not unwritten
-        beside = self.new_line(at, ordered=False) if stands else []
+        if stands:
+            beside = self.new_line(at, ordered=False)
+        else:
+            beside = []
         if not any(one.act == "keep" for one in beside):
             return [replace(step, act="which", question="change")]
         if not change.can_be_over(step.target):
             return beside
-        since = beside[0].quotation.valid_from if beside[0].quotation is not None else None
+        since = None
+        if beside[0].quotation is not None:
+            since = beside[0].quotation.valid_from
         asked = TurnStep("which", step.start, step.end, target=step.target, until=since, question="over")
         return [*beside, asked]
 
@@ -348,5 +364,7 @@ def _may_stand_beside(step: TurnStep, steps: Sequence[TurnStep], scene: Scene) -
     if any(find_topics(words, other.topics, scene.sense) for other in steps if other.act == "never"):
         return False
     number = scene.turn.number
-    taken = [span for other in steps if other is not step for span in other.withdrawn if span[0] == number]
+    kept = [other for other in steps if other is not step]
+    every = [span for other in kept for span in other.withdrawn]
+    taken = [span for span in every if span[0] == number]
     return not any(step.start < end and start < step.end for _, start, end in taken)

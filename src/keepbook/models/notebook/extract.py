@@ -70,7 +70,8 @@ class _Work:
         reading = self.reading
         deeds: dict[int, tuple[Deed, ...]] = {int(turn): some for turn, some in reading.deeds.items()
                                               if str(turn).isdecimal()}  # fmt: skip
-        hushed = [deed.hushed for some in deeds.values() for deed in some if deed.hushed]
+        every = [deed for some in deeds.values() for deed in some]
+        hushed = [deed.hushed for deed in every if deed.hushed]
         topics = [topic for some in deeds.values() for deed in some for topic in deed.topics]
         return Scene(
             self._turns(0, at + 1), reading.thread_id, reading.zone, reading.turns[at].at or reading.now,
@@ -135,7 +136,10 @@ class _Work:
         if old is None or step.act == "end":
             self.found[at] = None
             return
-        spans = step.quotation.spans if step.quotation is not None else self._exchanged(old, step)
+        if step.quotation is not None:
+            spans = step.quotation.spans
+        else:
+            spans = self._exchanged(old, step)
         if spans:
             content = content_of(spans, self._texts)
             self.found[at] = replace(old, content=content, spans=spans, sure=old.sure and sure)
@@ -166,7 +170,9 @@ class _Work:
 
 
 def _number(id: TurnId, at: int) -> int:
-    return int(id) if str(id).isdecimal() else at
+    if str(id).isdecimal():
+        return int(id)
+    return at
 
 
 def _preset(reading: ClosingChat) -> Preset:
@@ -204,7 +210,10 @@ def _changed_line(step: TurnStep, target: Target, turn: TurnId) -> Candidate:
 
 def _question_candidate(step: TurnStep, target: Target, turn: TurnId) -> Candidate:
     content = step.content or (step.quotation.content if step.quotation else target.content)
-    spans = step.quotation.spans if step.quotation and not step.content else ()
+    if step.quotation and not step.content:
+        spans = step.quotation.spans
+    else:
+        spans = ()
     return Candidate(
         "update", target.id, None, None, content, 0.6, (turn,), sure=False, spans=spans, question=step.question,
         valid_until=step.until,

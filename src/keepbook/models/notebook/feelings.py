@@ -38,14 +38,18 @@ def feeling_of(text: str, sense: Sense | None) -> Feeling | None:
     if sense is None or not words or len(words) > LONGEST:
         return None
     direction = sense.direction(words)
-    return None if direction is None else feeling_of_direction(direction, sense.space)
+    if direction is None:
+        return None
+    return feeling_of_direction(direction, sense.space)
 
 
 def feeling_of_direction(direction: "Floats", space: str) -> Feeling | None:
     weights = load_weights()
     if weights.space != space or _score(direction, weights.felt) < SURE:
         return None
-    return "low" if _score(direction, weights.low) >= 0 else "glad"
+    if _score(direction, weights.low) >= 0:
+        return "low"
+    return "glad"
 
 
 @cache

@@ -14,8 +14,16 @@ from keepbook.models.notebook.values import Deed, TurnStep
 
 def ask_what_was_missed(book: Book, taken: TurnTaken, calls: Sequence[ToolCall]) -> list[Deed]:
     """Leave a question for each sure order of the turn that no entry of it touches. Joins the caller's transaction."""
-    touched = {str(event["id"]) for call in calls if (event := call.memory_event)}
-    written = [str((event.get("after") or {}).get("content") or "") for call in calls if (event := call.memory_event)]
+    touched = set()
+    for call in calls:
+        event = call.memory_event
+        if event:
+            touched.add(str(event["id"]))
+    written = []
+    for call in calls:
+        event = call.memory_event
+        if event:
+            written.append(str((event.get("after") or {}).get("content") or ""))
     missed = [step for step in taken.left if step.is_order and not _is_carried_out(step, touched, written)]
     if not missed:
         return []
@@ -32,7 +40,10 @@ def _is_carried_out(step: TurnStep, touched: set[str], written: Sequence[str]) -
         return step.target.id in touched
     if step.targets:
         return any(one.id in touched for one in step.targets)
-    words = set(content_words(step.quotation.content)) if step.quotation else set()
+    if step.quotation:
+        words = set(content_words(step.quotation.content))
+    else:
+        words = set()
     return any(words & set(content_words(line)) for line in written)
 
 
@@ -41,4 +52,6 @@ def _as_question(step: TurnStep) -> TurnStep:
         return replace(step, act="offer", question="keep")
     if step.question == "which":
         return step
-    return replace(step, act="which", question="over" if step.act == "end" else "change")
+    if step.act == "end":
+        return replace(step, act="which", question="over")
+    return replace(step, act="which", question="change")

@@ -80,7 +80,9 @@ def choice_of_number(questions: Sequence[OpenQuestion], number: int) -> tuple[Op
     """The choice that a number alone makes among the questions of one reply."""
     if len(questions) == 1:
         choices = questions[0].choices
-        return (questions[0], choices[number - 1].choice) if 0 < number <= len(choices) else None
+        if 0 < number <= len(choices):
+            return questions[0], choices[number - 1].choice
+        return None
     if not 0 < number <= len(questions) or questions[number - 1].question == "which":
         return None
     return questions[number - 1], YES[questions[number - 1].question]
@@ -103,12 +105,15 @@ def questions_of_turn(questions: Iterable[OpenQuestion], turn: int) -> list[Open
 
 def _in_marks(line: str) -> str:
     """A line inside a sentence: a quotation has its marks already."""
-    return line if line.startswith(("“", "(")) else f"“{line}”"
+    if line.startswith(("“", "(")):
+        return line
+    return f"“{line}”"
 
 
 def _asked_by_deeds(messages: Sequence[Message]) -> dict[str, bool]:
     """By proposal, whether the turn that left it asked it."""
-    deeds = [deed for one in messages if one.role == "user" for deed in from_parts(one.parts)]
+    kept = [one for one in messages if one.role == "user"]
+    deeds = [deed for one in kept for deed in from_parts(one.parts)]
     return {deed.proposal: deed.asked for deed in deeds if deed.proposal and _leaves_question(deed)}
 
 
@@ -117,8 +122,12 @@ def _leaves_question(deed: Deed) -> bool:
 
 
 def _turn_of(one: Proposal) -> int:
-    last = one.turn_ids[-1] if one.turn_ids else ""
-    return int(last) if last.isdecimal() else 0
+    last = ""
+    if one.turn_ids:
+        last = one.turn_ids[-1]
+    if last.isdecimal():
+        return int(last)
+    return 0
 
 
 def _questions_of_turns(waiting: Iterable[Proposal], asked: Mapping[str, bool], turns: set[int]) -> list[Proposal]:
@@ -179,4 +188,6 @@ def _open_question(one: Proposal, lines: Mapping[str, str]) -> OpenQuestion:
 def last_asked(questions: Sequence[OpenQuestion], messages: Sequence[Message]) -> list[OpenQuestion]:
     """The open questions of the person's last turn."""
     turns = [one.turn for one in current_messages(messages) if one.role == "user"]
-    return questions_of_turn(questions, turns[-1]) if turns else []
+    if turns:
+        return questions_of_turn(questions, turns[-1])
+    return []

@@ -74,7 +74,9 @@ def _words_beside(turn: JudgedTurn, at: int, order: Order | None) -> TurnStep | 
         beside = (turn.clauses[one] for one in _clauses_beside(turn, at, order))
         spans = [(one.start, one.end) for one in beside]
     taken = tuple((turn.scene.turn.number, start, end) for start, end in spans)
-    return TurnStep("withdraw", clause.start, clause.end, withdrawn=taken) if taken else None
+    if taken:
+        return TurnStep("withdraw", clause.start, clause.end, withdrawn=taken)
+    return None
 
 
 def _clauses_beside(turn: JudgedTurn, at: int, order: Order | None) -> list[int]:
@@ -85,7 +87,10 @@ def _clauses_beside(turn: JudgedTurn, at: int, order: Order | None) -> list[int]
     points_back = order is not None and not order.ahead
     if pointed:
         points_back = pointed[0] < at
-    beside = (before or after) if points_back else (after or before)
+    if points_back:
+        beside = before or after
+    else:
+        beside = after or before
     near = {_sentence_of(turn, one) for one in [*beside[:1], *pointed]}
     found = []
     for one in beside:
@@ -113,7 +118,9 @@ def _withdraw_said_last(turn: JudgedTurn, at: int) -> list[TurnStep]:
     kept = [one for one in lines if one.kind == "memory"]
     if kept and not (sure and len(kept) == 1 and kept[0].version == 1):
         return [_which(clause, kept)]
-    return [_withdraw_step(turn, clause, lines, (), "")] if sure else []
+    if sure:
+        return [_withdraw_step(turn, clause, lines, (), "")]
+    return []
 
 
 def _withdraw_step(
@@ -130,7 +137,9 @@ def _withdraw_step(
 def undo_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
     """What was done last is taken back; an order that names something else takes nothing back."""
     clause = turn.clauses[at]
-    return [] if _names_something_earlier(turn, clause) else [TurnStep("undo", clause.start, clause.end)]
+    if _names_something_earlier(turn, clause):
+        return []
+    return [TurnStep("undo", clause.start, clause.end)]
 
 
 def _names_something_earlier(turn: JudgedTurn, clause: Clause) -> bool:
@@ -150,11 +159,16 @@ def _names_something_earlier(turn: JudgedTurn, clause: Clause) -> bool:
 def never_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
     clause, judged = turn.clauses[at], turn.judged[at]
     order = turn.order_in(clause, "never")
-    topics = topics_of(turn.matter_of(order)) if order is not None else topics_spoken_of(clause.text)
+    if order is not None:
+        topics = topics_of(turn.matter_of(order))
+    else:
+        topics = topics_spoken_of(clause.text)
     if not topics or not judged.sure:
         return []
     ban = TurnStep("never", clause.start, clause.end, topics=topics)
-    return [ban, _ask_topic(turn, clause)] if turn.scene.topic_lines else [ban]
+    if turn.scene.topic_lines:
+        return [ban, _ask_topic(turn, clause)]
+    return [ban]
 
 
 def _ask_topic(turn: JudgedTurn, clause: Clause, matter: str = "") -> TurnStep:
@@ -194,7 +208,9 @@ def keep_pointed(turn: JudgedTurn, at: int) -> list[TurnStep]:
     if here:
         return turn.new_line(here[0], ordered=True)
     before = [one for one in range(at) if turn.states(one)]
-    return turn.new_line(before[-1], ordered=True) if before else keep_told(turn, at)
+    if before:
+        return turn.new_line(before[-1], ordered=True)
+    return keep_told(turn, at)
 
 
 def keep_told(turn: JudgedTurn, at: int) -> list[TurnStep]:

@@ -66,7 +66,9 @@ def _tail_start(text: str, start: int, end: int) -> int:
     if tail and end - len(tail) > start and not text[end - len(tail) - 1].isalnum():
         return end - len(tail)
     before = _word_start(text, start, end)
-    return before if fold_text(text[before:end]) in TRAILING else start
+    if fold_text(text[before:end]) in TRAILING:
+        return before
+    return start
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:
@@ -115,7 +117,10 @@ def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> QuotedL
         return None
     own = Span(turn.number, start, end, "said")
     needed = _spans_needed(scene, clause, own, ordered=ordered)
-    spans = _order_spans((*needed, own)) if needed else (own,)
+    if needed:
+        spans = _order_spans((*needed, own))
+    else:
+        spans = (own,)
     content = content_of(spans, scene.texts)
     standing = needed is not None
     if len(content) > LONGEST:
@@ -124,16 +129,26 @@ def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> QuotedL
         return None
     when = turn.at or scene.now
     held = period(turn.text[start:end], when, scene.zone)
+    subject = None
+    if clause.move.own < 0.5:
+        subject = clause.move.who
+    if ordered:
+        score = ORDERED
+    else:
+        score = round(max(FLOOR, clause.keep), 3)
+    said_on = None
+    if held.relative:
+        said_on = day_in(when, scene.zone)
     return QuotedLine(
         spans,
         content,
         category=category_of(scene, clause),
-        subject=clause.move.who if clause.move.own < 0.5 else None,
-        score=ORDERED if ordered else round(max(FLOOR, clause.keep), 3),
+        subject=subject,
+        score=score,
         ordered=ordered,
         valid_from=held.valid_from,
         valid_until=held.valid_until,
-        said_on=day_in(when, scene.zone) if held.relative else None,
+        said_on=said_on,
         standing=standing,
     )
 
@@ -156,7 +171,9 @@ def day_in(when: datetime, zone: str) -> str:
 def category_of(scene: Scene, clause: Clause) -> str | None:
     if clause.categories:
         return clause.categories[0]
-    return scene.preset.default_category if scene.preset.categories else None
+    if scene.preset.categories:
+        return scene.preset.default_category
+    return None
 
 
 def _order_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
@@ -210,7 +227,9 @@ def _spans_needed(scene: Scene, clause: Clause, own: Span, *, ordered: bool) -> 
         if span is None:
             return None
         found.append(span)
-    return tuple(found) if found or complete else _person_needed(scene, own)
+    if found or complete:
+        return tuple(found)
+    return _person_needed(scene, own)
 
 
 def _person_needed(scene: Scene, own: Span) -> tuple[Span, ...] | None:
@@ -230,18 +249,26 @@ def _person_needed(scene: Scene, own: Span) -> tuple[Span, ...] | None:
         if (meant := whom_it_means(pronoun, near)) is None:
             break
         span = Span(turn, start + meant.start, start + meant.end, "along")
-        return (span,) if may_stand(scene, span) else None
-    return None if pronoun in NEEDS_NAME else ()
+        if may_stand(scene, span):
+            return (span,)
+        return None
+    if pronoun in NEEDS_NAME:
+        return None
+    return ()
 
 
 def _answered_question(scene: Scene, own: Span) -> Span | None:
     """The question that a turn opens with an answer to, where the answer is a fragment."""
     text = scene.turn.text
-    last = scene.turns[-2] if len(scene.turns) > 1 else None
+    last = None
+    if len(scene.turns) > 1:
+        last = scene.turns[-2]
     if last is None or last.role == "user" or not last.text.rstrip().endswith("?"):
         return None
     opens = len(content_words(text[: own.start])) <= LEAD
-    return question_span(last) if opens and is_fragment(text[own.start : own.end]) else None
+    if opens and is_fragment(text[own.start : own.end]):
+        return question_span(last)
+    return None
 
 
 def _is_notebooks(turn: ChatTurn | None) -> bool:
@@ -251,13 +278,17 @@ def _is_notebooks(turn: ChatTurn | None) -> bool:
 
 def _need_bar(scene: Scene, need: Need) -> float:
     turn = _turn_of(scene, need)
-    return QUESTION_NEEDED if turn is not None and turn.role != "user" else NEEDED
+    if turn is not None and turn.role != "user":
+        return QUESTION_NEEDED
+    return NEEDED
 
 
 def _turn_of(scene: Scene, need: Need) -> ChatTurn | None:
     """The turn that a need lies in, counted as the reader was shown them."""
     at = need.turn + len(scene.turns) - 1 - _shown_before(scene)
-    return scene.turns[at] if 0 <= at < len(scene.turns) else None
+    if 0 <= at < len(scene.turns):
+        return scene.turns[at]
+    return None
 
 
 def _along(scene: Scene, need: Need, own: Span) -> Span | None:
@@ -270,7 +301,9 @@ def _along(scene: Scene, need: Need, own: Span) -> Span | None:
     start, end = _strip(turn.text, need.start, need.end)
     span = Span(turn.number, start, end, "along")
     overlaps = turn.number == own.turn and start < own.end and own.start < end
-    return None if start >= end or overlaps or not may_stand(scene, span) else span
+    if start >= end or overlaps or not may_stand(scene, span):
+        return None
+    return span
 
 
 def _shown_before(scene: Scene) -> int:
@@ -288,7 +321,9 @@ def question_span(turn: ChatTurn) -> Span | None:
     start, end = asked[-1]
     end = start + len(turn.text[start:end].rstrip())
     start += len(turn.text[start:end]) - len(turn.text[start:end].lstrip())
-    return Span(turn.number, start, end, "question") if end - start <= LONGEST_QUESTION else None
+    if end - start <= LONGEST_QUESTION:
+        return Span(turn.number, start, end, "question")
+    return None
 
 
 @lru_cache(maxsize=8)  # every stretch of a turn is held against them

@@ -99,7 +99,9 @@ def understand(
     found = (moves or shared_moves()).moves(spoken, here, [(one.start, one.end) for one in cut], lines)
     names = {f"{here}:{piece.start}": f"{OWN}{at}" for at, piece in enumerate(cut)}
     clauses = [_clause(scene, piece, move, places, here, names) for piece, move in zip(cut, found, strict=True)]
-    feeling = feeling_of(compact, scene.sense) if tongue == "en" else None
+    feeling = None
+    if tongue == "en":
+        feeling = feeling_of(compact, scene.sense)
     return Understood(tuple(clauses), tongue, own.unread, feeling)
 
 
@@ -109,7 +111,9 @@ def _whole_sentences(text: str, pieces: Sequence[ReaderPiece]) -> list[ReaderPie
     ordered = {edge for order in orders_of_turn(text) for edge in (order.start, order.rest_start, order.rest_end)}
     joined: list[ReaderPiece] = []
     for piece in pieces:
-        before = joined[-1] if joined else None
+        before = None
+        if joined:
+            before = joined[-1]
         if before is None or piece.start in ordered or _is_cut(before, piece, piece.start in begins):
             joined.append(piece)
         else:
@@ -146,7 +150,9 @@ def _joined(text: str, one: ReaderPiece, other: ReaderPiece) -> ReaderPiece:
     if len(better.text.split()) < len(rest.text.split()):
         better, rest = rest, better
     doubtful = better.verdict == "keep" and rest.label in ("if", "question", "other", "old")
-    verdict: PieceVerdict = "propose" if doubtful else better.verdict
+    verdict: PieceVerdict = "propose"
+    if not doubtful:
+        verdict = better.verdict
     return replace(better, start=one.start, end=other.end, text=text[one.start : other.end], verdict=verdict)
 
 
@@ -160,7 +166,9 @@ def turn_language(text: str) -> str:
 
 def as_read(turn: ChatTurn) -> ReaderTurn:
     """A turn in the reader's form."""
-    return ReaderTurn(turn.role, PLAIN_WORD if turn.speaker == NOTEBOOK else turn.text)
+    if turn.speaker == NOTEBOOK:
+        return ReaderTurn(turn.role, PLAIN_WORD)
+    return ReaderTurn(turn.role, turn.text)
 
 
 def _text_for_reader(turn: ChatTurn) -> str:
@@ -169,7 +177,9 @@ def _text_for_reader(turn: ChatTurn) -> str:
         return turn.text
     asked = [turn.text[start:end].strip() for start, end in sentences(turn.text)]
     questions = [one for one in asked if one.endswith("?")]
-    return questions[-1] if questions else "Noted."
+    if questions:
+        return questions[-1]
+    return "Noted."
 
 
 def _sentence_pieces(text: str, at: int) -> list[ReaderPiece]:
@@ -178,9 +188,15 @@ def _sentence_pieces(text: str, at: int) -> list[ReaderPiece]:
     for start, end in sentences(text):
         words = text[start:end]
         states = not words.rstrip().endswith(("?", "？")) and len(words.split()) > 1
-        verdict: PieceVerdict = "propose" if states else "leave"
+        verdict: PieceVerdict = "leave"
+        if states:
+            verdict = "propose"
         chance = {"keep": 0.5, "talk": 0.5}
-        found.append(ReaderPiece(at, start, end, words, "keep" if states else "talk", chance, {}, None, verdict))
+        if states:
+            label = "keep"
+        else:
+            label = "talk"
+        found.append(ReaderPiece(at, start, end, words, label, chance, {}, None, verdict))
     return found
 
 

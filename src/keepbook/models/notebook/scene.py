@@ -112,7 +112,10 @@ def load_context(book: Book, thread_id: str, text: str, *, before: int | None = 
             return loaded
         loaded = _with_lines(book, tx, loaded, query, text, now)
         topics = _topics_ordered(text)
-        near = _lines_near_topics(book, tx, preset, now, topics) if topics else []
+        if topics:
+            near = _lines_near_topics(book, tx, preset, now, topics)
+        else:
+            near = []
     return replace(loaded, scene=replace(loaded.scene, topic_lines=_topic_lines(near, topics, book.meaning)))
 
 
@@ -125,7 +128,10 @@ def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, 
     orders = orders_of_turn(text)
     asks = may_ask(query) and not orders
     best = ChatsWanted(ANSWERING + 1, order="relevance")
-    found = recall_chats(tx, query, wanted=best, meaning=book.meaning) if asks else []
+    if asks:
+        found = recall_chats(tx, query, wanted=best, meaning=book.meaning)
+    else:
+        found = []
     waiting = proposals.list_proposals(tx)
     deeds = standing_deeds({one.turn: from_parts(one.parts) for one in loaded.messages if one.role == "user"})
     here = listing.memories_by_id(
@@ -192,7 +198,8 @@ def target_of(memory: Memory) -> Target:
 def _lines_of_chat(deeds: Mapping[int, Sequence[Deed]], found: Iterable[str], messages: Sequence[Message]) -> list[str]:
     """The last lines that this chat wrote, beside those that recall has found."""
     known = set(found)
-    ids = [deed.memory for turn in sorted(deeds, reverse=True) for deed in deeds[turn] if deed.memory]
+    every = [deed for turn in sorted(deeds, reverse=True) for deed in deeds[turn]]
+    ids = [deed.memory for deed in every if deed.memory]
     ids += [id for message in reversed(messages) for id in _tool_ids(message)]
     return [id for id in dict.fromkeys(ids) if id not in known][:WRITTEN_HERE]
 
@@ -252,7 +259,8 @@ def _open_questions(
 def _questions_put(preset: Preset, deeds: Mapping[int, Sequence[Deed]], waiting: Sequence[Proposal]) -> int:
     """How many questions this chat has put; where everything is asked, only those that nobody has answered: whoever
     answers wants to be asked."""
-    put = [deed for some in deeds.values() for deed in some if deed.asked]
+    every = [deed for some in deeds.values() for deed in some]
+    put = [deed for deed in every if deed.asked]
     open_ids = {one.id for one in waiting}
     return sum(preset.consent != "ask" or deed.proposal in open_ids for deed in put)
 
@@ -284,7 +292,9 @@ def _lines_near_topics(book: Book, tx: Tx, preset: Preset, now: str, topics: Seq
 
 
 def _what_it_covers(topic: str) -> str:
-    return f"{topic} {describe_topic(topic)}" if group_named(topic) else topic
+    if group_named(topic):
+        return f"{topic} {describe_topic(topic)}"
+    return topic
 
 
 def _topic_lines(near: Sequence[Memory], topics: Sequence[str], sense: Sense | None) -> tuple[Target, ...]:
@@ -299,7 +309,9 @@ def _topic_lines(near: Sequence[Memory], topics: Sequence[str], sense: Sense | N
 
 def _memory_being_edited(loaded: TurnContext, tx: Tx, now: str, lines: Sequence[Target]) -> Target | None:
     """The memory that the chat was opened to change, while the page's question is the last word."""
-    last = loaded.messages[-1] if loaded.messages else None
+    last = None
+    if loaded.messages:
+        last = loaded.messages[-1]
     if last is None or last.hidden is None or last.recorded_by is not None:
         return None
     found = EDITING.search(last.hidden)

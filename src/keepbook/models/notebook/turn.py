@@ -141,7 +141,9 @@ class _StoredTurn:
             adding.announce_turn(tx, self.chat.id, number, "user", self.text)
             writer = Writer(tx, preset, self.chat.id, number, self.text, self.book.origin.door, loaded.scene.asked)
             deeds = apply(writer, now)
-            told = for_model(deeds) if self.with_model else None
+            told = None
+            if self.with_model:
+                told = for_model(deeds)
             message = adding.add_message(
                 tx, self.chat.id, "user", self.text, stamp(tx.clock()),
                 hidden="\n\n".join(part for part in (self.hidden, told) if part) or None,
@@ -183,10 +185,14 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
     asks = any(clause.move.act == "ask" for clause in taken.read.clauses) or "?" in text
     asks = asks or (not taken.deeds and is_asked(text))
     turns = tuple(hit for hit in loaded.chat_hits if hit.thread_id != loaded.thread.id)
+    if loaded.chosen.never:
+        never = tuple(find_topics(text, loaded.chosen.never, meaning))
+    else:
+        never = ()
     return View(
         taken.deeds, loaded.hits, turns, loaded.latest, loaded.offered, asks=asks, language=taken.read.language,
         unread=taken.read.unread, sense=meaning,
-        never=tuple(find_topics(text, loaded.chosen.never, meaning)) if loaded.chosen.never else (),
+        never=never,
         topics=loaded.chosen.never, secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
         introduced=any(one.speaker == NOTEBOOK and says(one.text, "intro") for one in loaded.messages),
         hinted=loaded.hinted, feeling=taken.read.feeling,
@@ -217,7 +223,11 @@ def _update_title(tx: Tx, loaded: TurnContext, message: Message, deeds: Sequence
 
 def for_model(deeds: Sequence[Deed]) -> str | None:
     """What was done before a model answers, in words for the model: statements, never instructions."""
-    lines = [line for deed in deeds if (line := _statement(deed))]
+    lines = []
+    for deed in deeds:
+        line = _statement(deed)
+        if line:
+            lines.append(line)
     return "\n".join(lines) or None
 
 
@@ -234,7 +244,9 @@ def _statement(deed: Deed) -> str:
         case "never":
             return f"From now on nothing is kept about: {', '.join(deed.topics)}"
         case "undo":
-            return f"Taken back just now: {deed.content}" if deed.content else "The last order was taken back."
+            if deed.content:
+                return f"Taken back just now: {deed.content}"
+            return "The last order was taken back."
         case "off":
             return "The person is being asked whether memory is to be switched off."
         case "which":

@@ -203,7 +203,10 @@ def _deed_to_json(deed: Deed) -> dict[str, Any]:
 
 def from_parts(parts: Any) -> tuple[Deed, ...]:
     """The deeds of a stored message; none if it has none."""
-    rows = parts.get("deeds", ()) if isinstance(parts, Mapping) else ()
+    if isinstance(parts, Mapping):
+        rows = parts.get("deeds", ())
+    else:
+        rows = ()
     return tuple(_deed(row) for row in rows)
 
 

@@ -96,6 +96,9 @@ def ollama_address(host: str) -> str:
         name, port = parts.hostname or "", parts.port
     except ValueError:
         return ""
-    name = "127.0.0.1" if name in EVERYWHERE else f"[{name}]" if ":" in name else name
+    if name in EVERYWHERE:
+        name = "127.0.0.1"
+    elif ":" in name:
+        name = f"[{name}]"
     usual = {"http": 80, "https": 443}.get(scheme, OLLAMA_PORT)
     return f"{scheme or 'http'}://{name}:{port or usual}"

@@ -67,9 +67,13 @@ def _to_model_failed(address: Address, error: Exception) -> ModelFailed:
         if isinstance(error, kind):
             cause, words = word, said.format(place=address.place, timeout=address.timeout)
             break
-    status = f" (HTTP {error.status_code})" if isinstance(error, ModelHTTPError) else ""
+    status = ""
+    if isinstance(error, ModelHTTPError):
+        status = f" (HTTP {error.status_code})"
     wait = getattr(error, "retry_after", None)
-    again = f"; try again in {wait:g} seconds" if isinstance(wait, int | float) and cause == "rate_limit" else ""
+    again = ""
+    if isinstance(wait, int | float) and cause == "rate_limit":
+        again = f"; try again in {wait:g} seconds"
     told: dict[str, Any] = {"cause": cause}
     broke_off = type(error) is ModelAPIError  # a stream that ends without saying that it has ended
     if broke_off or cause in PASSING or getattr(error, "status_code", 0) >= SERVER_ERRORS:

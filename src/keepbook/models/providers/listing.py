@@ -46,7 +46,10 @@ def _request(address: Address) -> Request:
         headers = {"anthropic-version": "2023-06-01"} | ({"x-api-key": address.key} if address.key else {})
     else:
         where = f"{base}/models"
-        headers = {"Authorization": f"Bearer {address.key}"} if address.key else {}
+        if address.key:
+            headers = {"Authorization": f"Bearer {address.key}"}
+        else:
+            headers = {}
     return Request(where, headers={"Accept": "application/json", **headers})  # noqa: S310 as the form has checked
 
 
@@ -57,8 +60,13 @@ def _refusal(address: Address, status: int) -> str:
 
 
 def _names(told: Any) -> Sequence[str]:
-    listed = told.get("data") if isinstance(told, dict) else None
-    found = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    listed = None
+    if isinstance(told, dict):
+        listed = told.get("data")
+    if isinstance(listed, list):
+        found = [one.get("id") for one in listed if isinstance(one, dict)]
+    else:
+        found = []
     names = {name.removeprefix("models/") for name in found if isinstance(name, str) and name.isprintable()}
     return sorted(filter(None, names), key=lambda name: (any(part in name for part in NOT_FOR_CHATS), name))[
         :MOST_MODELS

@@ -66,6 +66,11 @@ def _models(place: str, outward: OutwardDoor) -> Sequence[str]:
         return ()
     except (OSError, HTTPException, ValueError, ModelFailed):
         return ()
-    listed = told.get("data") if isinstance(told, dict) else None
-    names = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    listed = None
+    if isinstance(told, dict):
+        listed = told.get("data")
+    if isinstance(listed, list):
+        names = [one.get("id") for one in listed if isinstance(one, dict)]
+    else:
+        names = []
     return sorted((name for name in names if isinstance(name, str) and name), key=lambda name: "embed" in name)

@@ -55,12 +55,18 @@ class RemoteModel:
         """Answer the last message, calling tools on the way."""
         text, calls, limits = "", list[ToolCall](), conversation.limits
         async with self._open() as session:
-            exchange = session.exchange(conversation, tools.schemas("openai") if tools else [])
+            if tools:
+                exchange = session.exchange(conversation, tools.schemas("openai"))
+            else:
+                exchange = session.exchange(conversation, [])
             for number in range(ROUNDS + 1):
                 spoke = False
                 async with aclosing(_round(session, exchange, limits, may_call=number < ROUNDS)) as heard:
                     async for delta in heard:
-                        said = delta if spoke or not text else BREAK + delta
+                        if spoke or not text:
+                            said = delta
+                        else:
+                            said = BREAK + delta
                         spoke, text = True, text + said
                         yield TextDelta(said)
                 if not exchange.asked or number == ROUNDS:
@@ -154,7 +160,9 @@ async def _round(
             check_answer("".join(heard))
         except KeepbookError as error:
             limits.spent = session.usage
-            wait = limits.wait_before_retry(error, tries) if isinstance(error, ModelFailed) else None
+            wait = None
+            if isinstance(error, ModelFailed):
+                wait = limits.wait_before_retry(error, tries)
             if wait is None:
                 yield "".join(heard)  # what there is of it stays in the transcript
                 raise

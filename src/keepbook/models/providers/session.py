@@ -59,7 +59,10 @@ async def open_session(
         variable = f"{address.kind.upper()}_API_KEY"
         raise ModelFailed(f"the model {address.name} needs a key; set {variable}", cause="key")
     with failing(address):
-        outward = await _outward(address) if transport is None else {"transport": transport}
+        if transport is None:
+            outward = await _outward(address)
+        else:
+            outward = {"transport": transport}
     if address.kind == "anthropic":
         # Each provider's library takes a second to load, so only the one in use is.
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, Timeout
@@ -138,11 +141,15 @@ def to_library_messages(said: Sequence[PromptMessage]) -> list[ModelMessage]:
 
 def _between(text: str, start: int, end: int) -> str:
     """What was said from one place to the next, without the break that parts it from what came before."""
-    return text[start + len(BREAK) : end] if 0 < start < end else text[start:end]
+    if 0 < start < end:
+        return text[start + len(BREAK) : end]
+    return text[start:end]
 
 
 def _text(text: str) -> list[ModelResponsePart]:
-    return [TextPart(text)] if text else []
+    if text:
+        return [TextPart(text)]
+    return []
 
 
 def _call(call: ToolCall) -> ToolCallPart:
@@ -229,7 +236,10 @@ class ModelSession:
         messages = to_library_messages(said)
         parameters = ModelRequestParameters(instruction_parts=[InstructionPart(content=system)])
         try:
-            asking = parameters if schema is None or not self.takes_schema else self._bound(parameters, schema)
+            if schema is None or not self.takes_schema:
+                asking = parameters
+            else:
+                asking = self._bound(parameters, schema)
             response = await self._request(messages, asking)
         except ModelFailed as error:
             if error.details["cause"] != "rejected" or asking is parameters:
@@ -335,7 +345,10 @@ def _text_of_event(event: object) -> str:
 
 
 def _to_tool_request(part: ToolCallPart) -> ToolRequest:
-    written = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
+    if isinstance(part.args, str):
+        written = part.args
+    else:
+        written = json.dumps(part.args or {})
     return ToolRequest(part.tool_call_id, part.tool_name, written)
 
 

@@ -89,7 +89,10 @@ async def try_out(model: Model, prompt_tokens: int, now: datetime) -> Trial:
         found = await model.extract(reading)
     except ModelFailed as error:
         odd = error.details.get("cause") == "garbage"
-        why = "its answers do not have the form that this needs" if odd else error.message
+        if odd:
+            why = "its answers do not have the form that this needs"
+        else:
+            why = error.message
         checks.append(TrialCheck(False, f"It cannot read chats for memories ({why}); the notebook reads them instead."))
     else:
         spent = found.usage
@@ -115,9 +118,11 @@ def price_of(address: Address, month: Usage) -> Decimal | None:
         from genai_prices import calc_price
     except ImportError:
         return None
-    where: dict[str, str] = (
-        {"provider_id": address.kind} if address.base_url is None else {"provider_api_url": address.base_url}
-    )
+    where: dict[str, str]
+    if address.base_url is None:
+        where = {"provider_id": address.kind}
+    else:
+        where = {"provider_api_url": address.base_url}
     used = Priced(input_tokens=month.tokens_in, output_tokens=month.tokens_out)
     try:
         return calc_price(used, address.model, **where).total_price  # type: ignore[call-overload,no-any-return]

@@ -38,10 +38,14 @@ def linear_move_reader() -> LinearMoveReader:
 @cache
 def _encoder() -> EncoderReader | None:
     base = find_base()
-    return EncoderReader(open_minilm(base), linear_reader) if base else None
+    if base:
+        return EncoderReader(open_minilm(base), linear_reader)
+    return None
 
 
 @cache
 def _move_encoder() -> EncoderMoveReader | None:
     base = find_base()
-    return EncoderMoveReader(open_minilm(base), linear_move_reader) if base else None
+    if base:
+        return EncoderMoveReader(open_minilm(base), linear_move_reader)
+    return None

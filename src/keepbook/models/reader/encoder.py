@@ -44,14 +44,17 @@ class EncoderReader:
         model = self._model
         coded = model.coder.code(given)
         strange = {at for at, one in enumerate(coded) if one.role == "user" and model.strange(one)}
-        found = [piece for piece in linear.read(given, only=only) if piece.turn in strange] if strange else []
-        read = [
-            one
+        if strange:
+            found = [piece for piece in linear.read(given, only=only) if piece.turn in strange]
+        else:
+            found = []
+        kept = [
+            window
             for window in model.coder.windows(coded, leave=strange)
             if only is None or any(run.turn == only for run in window.runs)
-            for one in model.score_window(given, coded, window)
-            if only in (None, one.turn)
         ]
+        every = [one for window in kept for one in model.score_window(given, coded, window)]
+        read = [one for one in every if only in (None, one.turn)]
         cut: dict[int, list[tuple[int, int]]] = {}
         for one in read:
             cut.setdefault(one.turn, []).append((one.start, one.end))
@@ -160,7 +163,9 @@ class _Model:
             categories[vocabulary] = names[int(scores[at : at + len(names)].argmax())]
             at += len(names)
         label = max(probabilities, key=lambda name: probabilities[name])
-        act = ACTS[int(scores[at:].argmax())] if label == "order" else None
+        act = None
+        if label == "order":
+            act = ACTS[int(scores[at:].argmax())]
         text = turns[turn].text[start:end]
         verdict = self.chosen.bars.verdict(probabilities)
         return ReaderPiece(turn, start, end, text, label, probabilities, categories, act, verdict)

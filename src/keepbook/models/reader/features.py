@@ -64,7 +64,10 @@ def of_chat(
             continue
         users.pop(0)
         later = frozenset(word for one in users[:AHEAD] for word in ahead[one])
-        opening = ahead[users[0]][:OPENING] if users else []
+        if users:
+            opening = ahead[users[0]][:OPENING]
+        else:
+            opening = []
         lie = pieces.get(at, ())
         told = [split_words(turn.text[start:end]) for start, end in lie]
         for place, (stretch, piece) in enumerate(zip(lie, told, strict=True)):
@@ -128,7 +131,12 @@ def places(text: str) -> Iterator[tuple[int, list[int]]]:
     for at in range(1, len(found)):
         start = found[at][0]
         if starts_word(text, start) and text[start].isalnum():
-            gap = "sentence" if start in breaks else "joined" if found[at - 1][1] == start else "space"
+            if start in breaks:
+                gap = "sentence"
+            elif found[at - 1][1] == start:
+                gap = "joined"
+            else:
+                gap = "space"
             yield start, _of_place(told, at, gap)
 
 

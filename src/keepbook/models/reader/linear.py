@@ -45,8 +45,14 @@ class LinearReader:
     name = "linear"
 
     def __init__(self, weights: bytes | None = None, chosen: TrainedChoice | None = None) -> None:
-        self._weights = Weights(weights if weights is not None else model_files.read_pinned("linear.bin"))
-        self._chosen = chosen if chosen is not None else model_files.thresholds_of("linear")
+        if weights is not None:
+            self._weights = Weights(weights)
+        else:
+            self._weights = Weights(model_files.read_pinned("linear.bin"))
+        if chosen is not None:
+            self._chosen = chosen
+        else:
+            self._chosen = model_files.thresholds_of("linear")
 
     @property
     def bars(self) -> KeepThresholds:
@@ -91,7 +97,9 @@ class LinearReader:
             categories[vocabulary] = most(names, scores[at : at + len(names)])
             at += len(names)
         label = max(probabilities, key=lambda name: probabilities[name])
-        act = most(ACTS, scores[at:]) if label == "order" else None
+        act = None
+        if label == "order":
+            act = most(ACTS, scores[at:])
         start, end = stretch
         verdict = self.bars.verdict(probabilities)
         return ReaderPiece(turn, start, end, text[start:end], label, probabilities, categories, act, verdict)

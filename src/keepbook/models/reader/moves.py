@@ -119,7 +119,10 @@ class MoveBars:
 
     def lines_meant(self, move: Move, act: str, least: float | None = None) -> tuple[str, ...]:
         """The lines that an act of this kind can mean and that are likely enough, the likeliest first."""
-        bar = self.point_sure if least is None else least
+        if least is None:
+            bar = self.point_sure
+        else:
+            bar = least
         found = [name for name, likely in move.points.items() if likely >= bar]
         return tuple(sorted(found, key=lambda name: -move.points[name]))
 

@@ -67,7 +67,9 @@ class KeepThresholds:
         keep = probabilities["keep"]
         if keep >= self.sure and sum(probabilities[name] for name in RISKS) <= self.risk:
             return "keep"
-        return "propose" if keep >= self.likely else "leave"
+        if keep >= self.likely:
+            return "propose"
+        return "leave"
 
 
 @dataclass(frozen=True, slots=True)

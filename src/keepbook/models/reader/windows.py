@@ -113,7 +113,10 @@ class Coder:
             row += self._roles.get(turn.role, self._roles["tool"])
             places.append(len(row))
             whole = turn.role == "user" or len(turn.ids) <= HEAD + TAIL
-            row += turn.ids if whole else turn.ids[:HEAD] + turn.ids[-TAIL:]
+            if whole:
+                row += turn.ids
+            else:
+                row += turn.ids[:HEAD] + turn.ids[-TAIL:]
             row.append(self.sep)
         return row, places
 
@@ -150,7 +153,8 @@ def _units(coded: Sequence[CodedTurn], core: int) -> Iterator[WindowRun]:
             until = first + core
             if until < len(one.ids):  # the last sentence start that still fits, else just here
                 last = bisect_right(one.breaks, until) - 1
-                until = one.breaks[last] if last >= 0 and one.breaks[last] > first else until
+                if last >= 0 and one.breaks[last] > first:
+                    until = one.breaks[last]
             until = min(until, len(one.ids))
             yield WindowRun(turn, first, 0, until - first)
             first = until
@@ -169,7 +173,10 @@ def piece_starts(text: str, coded: CodedTurn, run: WindowRun, chances: Sequence[
     found = [run.first]
     for step in range(1, run.size):
         token = run.first + step
-        bar = AT_BREAK if token in breaks else INSIDE
+        if token in breaks:
+            bar = AT_BREAK
+        else:
+            bar = INSIDE
         if chances[step] > bar and starts_word(text, coded.offsets[token][0]):
             found.append(token)
     return found
@@ -189,7 +196,10 @@ def stretches(text: str, coded: CodedTurn, run: WindowRun, chances: Sequence[flo
     starts = piece_starts(text, coded, run, chances)
     last = run.first + run.size
     letters = [0 if token == 0 else coded.offsets[token][0] for token in starts]
-    letters.append(coded.offsets[last][0] if last < len(coded.ids) else len(text))
+    if last < len(coded.ids):
+        letters.append(coded.offsets[last][0])
+    else:
+        letters.append(len(text))
     shift = run.at - run.first
     return [
         PieceStretch(first + shift, until + shift, start, end)

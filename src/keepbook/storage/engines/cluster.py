@@ -77,14 +77,20 @@ def placement_of(table: Table) -> str:
     """Where a table's rows lie: `home`, `owner` (by owner) or `everywhere`."""
     if rules_of(table).home:
         return "home"
-    return "owner" if "owner" in table.primary_key.columns else "everywhere"
+    if "owner" in table.primary_key.columns:
+        return "owner"
+    return "everywhere"
 
 
 def lost_node(words: str) -> str | None:
     """What a coordinator says if a worker went away in the middle of something; None for any other error."""
-    first = words.splitlines()[0] if words else ""
+    first = ""
+    if words:
+        first = words.splitlines()[0]
     known = ("could not commit transaction", "connection to the remote node", "failure on connection")
-    return first if any(sign in first for sign in known) else None
+    if any(sign in first for sign in known):
+        return first
+    return None
 
 
 # Operations

@@ -118,7 +118,10 @@ class Postgres:
                 raise Invalid(BEHIND_A_POOLER, field="db", code="pooler")
             cluster.refuse_what_does_not_serve(conn)
             found = schema.revision(conn)
-            record = read_record(conn) if schema.serves_program(found) else ()
+            if schema.serves_program(found):
+                record = read_record(conn)
+            else:
+                record = ()
             scoped = sorted(table.name for table in table_set(record).declared if is_scoped(table))
             way_around = conn.execute(_WAYS_AROUND, {"tables": scoped}).scalars().all()
             mighty = conn.execute(_LOGIN, {"tables": scoped}).scalars().all()
@@ -332,7 +335,10 @@ def upgrade_server(address: str, extensions: Sequence[Extension] = ()) -> list[s
         if (added or before != schema.HEAD) and cluster.is_spread(conn):
             cluster.distribute(conn, cluster.shards_of(conn))
         conn.execute(text(f"GRANT SELECT ON alembic_version TO {APP_ROLE}"))
-    steps = [] if before == schema.HEAD else [*schema.KNOWN[schema.KNOWN.index(before) + 1 if before else 0 :]]
+    if before != schema.HEAD:
+        steps = [*schema.KNOWN[schema.KNOWN.index(before) + 1 if before else 0 :]]
+    else:
+        steps = []
     return [*steps, *(f"{one.name} {one.version}" for one in added)]
 
 

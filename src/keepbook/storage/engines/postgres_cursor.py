@@ -27,7 +27,9 @@ class WatchedCursor(psycopg.Cursor[Any]):
         self._count_changes()
 
     def _count_changes(self) -> None:
-        status = self.pgresult.command_status if self.pgresult is not None else None
+        status = None
+        if self.pgresult is not None:
+            status = self.pgresult.command_status
         if self.rowcount > 0 and status is not None and status.startswith(_CHANGING):
             setattr(self.connection, _COUNT, changes_of(self.connection) + 1)
 

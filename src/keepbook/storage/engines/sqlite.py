@@ -65,7 +65,10 @@ class Sqlite:
     def prepare(self, extensions: Sequence[Extension]) -> Record:
         with self._begin("DEFERRED") as conn:
             found = self._recognise(conn)
-            record = read_record(conn) if schema.serves_program(found) else ()
+            if schema.serves_program(found):
+                record = read_record(conn)
+            else:
+                record = ()
         if schema.serves_program(found) and not to_install(record, extensions):
             return record
         with self._begin("IMMEDIATE") as conn:
@@ -196,10 +199,15 @@ class Sqlite:
             return self.refusal(error) or book_file.damaged_file(self.address)
         except UnicodeDecodeError:  # what SQLite says of a damaged schema quotes it
             whole = False
-        return None if whole else book_file.damaged_file(self.address)
+        if whole:
+            return None
+        return book_file.damaged_file(self.address)
 
     def facts(self) -> dict[str, str]:
-        size = "in memory" if self._in_memory else f"{Path(self.address).stat().st_size / 1e6:.1f} MB"
+        if self._in_memory:
+            size = "in memory"
+        else:
+            size = f"{Path(self.address).stat().st_size / 1e6:.1f} MB"
         return {
             "engine": f"SQLite {sqlite3.sqlite_version}",
             "place": self.address,
@@ -221,7 +229,10 @@ class Sqlite:
         book_file.set_open_files_aside()
         keep_for_ever((self._engine.pool, self._idle))
         self._inherited = self._in_memory
-        self._turn = threading.RLock() if self._in_memory else nullcontext()
+        if self._in_memory:
+            self._turn = threading.RLock()
+        else:
+            self._turn = nullcontext()
         self._engine.dispose(close=False)
         self._idle = []
 

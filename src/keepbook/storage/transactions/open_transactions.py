@@ -53,11 +53,15 @@ class OpenTransactions(threading.local, Generic[Held]):
 
     def writing(self) -> Held | None:
         """The transaction of whoever asks."""
-        return self._writing.get(current_task()) if self._writing else None
+        if self._writing:
+            return self._writing.get(current_task())
+        return None
 
     def viewing(self) -> Held | None:
         """The view of whoever asks."""
-        return self._viewing.get(current_task()) if self._viewing else None
+        if self._viewing:
+            return self._viewing.get(current_task())
+        return None
 
     def forget(self) -> None:
         """The transaction of whoever asks is over, though its block was kept from saying so."""

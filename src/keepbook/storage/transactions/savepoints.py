@@ -106,7 +106,9 @@ def transaction_failed(why: str) -> Conflict:
 
 
 def _in_words(error: BaseException) -> str:
-    return error.message if isinstance(error, KeepbookError) else type(error).__name__
+    if isinstance(error, KeepbookError):
+        return error.message
+    return type(error).__name__
 
 
 class Translator(Protocol):

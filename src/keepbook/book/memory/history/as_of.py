@@ -74,7 +74,9 @@ def past_memories(tx: Tx, cut: Cut, valid: str, only: Sequence[str] | None = Non
     asked, values = _queries(cut.by), {"owner": tx.owner, **cut.values}
 
     def rows(what: str) -> Iterable[Any]:
-        return asked[what][0].rows(tx.conn, values) if only is None else asked[what][1].rows(tx.conn, only, values)
+        if only is None:
+            return asked[what][0].rows(tx.conn, values)
+        return asked[what][1].rows(tx.conn, only, values)
 
     chains: defaultdict[str, dict[int, Any]] = defaultdict(dict)
     for row in rows("versions"):
@@ -110,13 +112,22 @@ def _stretches(tx: Tx, known: str, limit: int | None, cursor: str | None) -> Ite
     if limit is None and cursor is None:
         yield None
         return
-    last: tuple[str, str] | None = ("", "") if cursor is None else _place_of(tx, cursor)
-    many = 1000 if limit is None else limit + AT_LEAST
+    last: tuple[str, str] | None
+    if cursor is None:
+        last = "", ""
+    else:
+        last = _place_of(tx, cursor)
+    if limit is None:
+        many = 1000
+    else:
+        many = limit + AT_LEAST
     while last is not None:
         asked = {"owner": tx.owner, "known": known, "created_at": last[0], "id": last[1], "most": many}
         rows = _MADE.tuples(tx.conn, asked)
         yield [id for _, id in rows]
-        last = rows[-1] if len(rows) == many else None
+        last = None
+        if len(rows) == many:
+            last = rows[-1]
 
 
 def _place_of(tx: Tx, id: str) -> tuple[str, str]:

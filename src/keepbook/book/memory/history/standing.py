@@ -69,7 +69,9 @@ class Standing:
 def standing(tx: Tx, now: str) -> Standing:
     """What is active and holds at this instant."""
     known = _HELD.get(tx.owner)
-    found = None if known is None else _counted_on(tx, known, now)
+    found = None
+    if known is not None:
+        found = _counted_on(tx, known, now)
     if found is None:
         found = _counted(tx, now)
     if found is not known:
@@ -88,7 +90,9 @@ def _counted(tx: Tx, now: str) -> Standing:
     active = {(scope, category): int(number) for scope, category, number in _ACTIVE.tuples(tx.conn, mine)}
     few = [id for (id,) in _PERSONS.tuples(tx.conn, {**mine, "most": FEW + 1})]
     gone, instead, until = _lapsed(tx, _TIMED.tuples(tx.conn, mine), now)
-    persons = frozenset(few) if len(few) <= FEW else None
+    persons = None
+    if len(few) <= FEW:
+        persons = frozenset(few)
     return Standing(seq, hash, now, until, active, gone, instead, persons)
 
 
@@ -118,7 +122,9 @@ def entries_since(tx: Tx, seq: int, hash: str) -> list[Any] | None:
     if not rows or rows[0][:2] != (seq, hash) or len(rows) > MOST_CHANGES:
         return None
     purged = any(id is not None and after is None for _, _, id, _, after in rows[1:])
-    return None if purged else rows
+    if purged:
+        return None
+    return rows
 
 
 def _with_changed(tx: Tx, known: Standing, ids: Sequence[str], now: str) -> Standing:
@@ -142,7 +148,9 @@ def _moved(active: Numbers, entries: Iterable[Sequence[Any]]) -> Numbers:
     moved = dict(active)
     for *_, before, after in entries:
         for told, step in ((before, -1), (after, 1)):
-            state = None if told is None else stored_json.load_json(told)
+            state = None
+            if told is not None:
+                state = stored_json.load_json(told)
             if state is not None and state["archived_at"] is None and state["trashed_at"] is None:
                 place = state["scope"], state["category"]
                 moved[place] = moved.get(place, 0) + step

@@ -142,7 +142,10 @@ def states_of(book: OpenBook, ids: Sequence[str], at: datetime | None = None) ->
     if not ids:
         return {}
     with book.reading() as (tx, _, now):
-        then = now if at is None else stamp(at)
+        if at is None:
+            then = now
+        else:
+            then = stamp(at)
         stood = _active_then(tx, then, then, sorted(ids))
     return {
         each.id: MemoryState(each.id, shown_text(each.version), each.guess, each.version.recorded_at) for each in stood

@@ -63,9 +63,18 @@ def verbatim_turns(memory: SaidLine) -> list[int]:
 def cut_around(text: str, spans: Iterable[Span]) -> list[WordPiece]:
     """A turn in pieces; of a long one what stands around the letters that were kept."""
     kept = sorted((span.start, span.end) for span in spans)
-    first = _blank_near(text, kept[0][0] - AROUND) if kept else 0
-    last = _blank_near(text, kept[-1][1] + AROUND) if kept else _blank_near(text, 2 * AROUND)
-    pieces = [WordPiece("… ", kept=False)] if first else []
+    if kept:
+        first = _blank_near(text, kept[0][0] - AROUND)
+    else:
+        first = 0
+    if kept:
+        last = _blank_near(text, kept[-1][1] + AROUND)
+    else:
+        last = _blank_near(text, 2 * AROUND)
+    if first:
+        pieces = [WordPiece("… ", kept=False)]
+    else:
+        pieces = []
     place = first
     for begin, end in kept:
         start = max(begin, place)
@@ -80,7 +89,9 @@ def _blank_near(text: str, place: int) -> int:
     if place <= 0:
         return 0
     found = text.find(" ", place)
-    return len(text) if found < 0 else found
+    if found < 0:
+        return len(text)
+    return found
 
 
 # Queries
@@ -88,9 +99,13 @@ def _blank_near(text: str, place: int) -> int:
 
 def verbatim_words(book: OpenBook, lines: Sequence[SaidLine]) -> Mapping[str, Sequence[Verbatim]]:
     """The words behind each of these lines, by its id."""
-    keys = {(one.thread_id, turn) for one in lines if one.thread_id for turn in verbatim_turns(one)}
+    kept = [one for one in lines if one.thread_id]
+    keys = {(one.thread_id, turn) for one in kept for turn in verbatim_turns(one)}
     with book.reading() as (tx, _, _):
-        rows = _THESE_TURNS.rows(tx.conn, sorted(keys), {"owner": tx.owner}) if keys else []
+        if keys:
+            rows = _THESE_TURNS.rows(tx.conn, sorted(keys), {"owner": tx.owner})
+        else:
+            rows = []
     said = {(row.thread_id, row.turn): row for row in rows}
     return {one.id: _words_of(one, said) for one in lines}
 

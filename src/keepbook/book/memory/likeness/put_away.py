@@ -40,7 +40,8 @@ def put_away_keys(text: str) -> tuple[str, ...]:
     edges = sorted({0, *cuts, len(text)})
     runs = ((edges[at], end) for at in range(len(edges) - 1) for end in edges[at + 1 : at + 1 + PARTS])
     said = dict.fromkeys([text, *(text[begin:end] for begin, end in runs)])
-    told = [each for one in said if len(one.strip()) >= SHORTEST for each in (one, *undisguised(as_latin(one)))]
+    kept = [one for one in said if len(one.strip()) >= SHORTEST]
+    told = [each for one in kept for each in (one, *undisguised(as_latin(one)))]
     return tuple(dict.fromkeys(map(put_away_key, told)))
 
 
@@ -63,7 +64,9 @@ def refuse_forgotten(tx: Tx, origin: Origin, told: Told, wanted: dict[str, Any] 
     keys = list(dict.fromkeys(key for text in texts for key in put_away_keys(text)))
     for row in _PUT_AWAY.rows(tx.conn, keys, {"owner": tx.owner}) if keys else ():
         if ledger.is_put_away_by_person(tx, row.memory_id):
-            left: dict[str, Any] = {} if wanted is None else {"wanted": wanted}
+            left: dict[str, Any] = {}
+            if wanted is not None:
+                left = {"wanted": wanted}
             raise NotAllowed("the person put this away", code="forgotten", **left)
 
 

@@ -38,7 +38,9 @@ def merge_bodies(old: str | None, new: str | None) -> str | None:
     """Both bodies, without saying anything twice."""
     if old is None or new is None or new in old:
         return old if new is None or old is not None else new
-    return new if old in new else f"{old}\n{new}"
+    if old in new:
+        return new
+    return f"{old}\n{new}"
 
 
 def merge_tags(old: str | None, new: str | None) -> str | None:
@@ -68,7 +70,9 @@ def merge_beginnings(valid_from: str, recorded_at: str, given: str | None) -> st
     ones."""
     if given is None:
         return valid_from
-    return given if valid_from == recorded_at else min(valid_from, given)
+    if valid_from == recorded_at:
+        return given
+    return min(valid_from, given)
 
 
 def merged_text(change: Change, text: VersionText, given_from: str | None) -> VersionText:
@@ -122,11 +126,15 @@ def confirm_repeat(
     if before is None or text.source == "imported" or not may_reword(change, text.source):
         return change.unchanged()
     merged = merged_text(change, text, given_from)
+    if adopts(change, text):
+        confidence = "asserted"
+    else:
+        confidence = before.confidence
     after = replace(
         before,
         importance=before.importance if importance is None else importance,
         subject=before.subject or subject,
-        confidence="asserted" if adopts(change, text) else before.confidence,
+        confidence=confidence,
     )
     is_new = adopts(change, text) or any(getattr(row, name) != getattr(merged, name) for name in MERGED)
     needs_version = is_new or text.source == row.source == "extracted"
@@ -138,7 +146,10 @@ def confirm_repeat(
     if not is_new:
         change = replace(change, action="confirm")
     if needs_version:
-        edited_at = change.at if is_new else before.edited_at
+        if is_new:
+            edited_at = change.at
+        else:
+            edited_at = before.edited_at
         written = change.to(replace(after, version=row.version + 1, edited_at=edited_at), merged)
     elif after != before:
         written = change.to(after)

@@ -125,7 +125,9 @@ def _ids(tx: Tx, keys: Sequence[str]) -> set[str]:
 
 
 def _rows(tx: Tx, ids: set[str]) -> Sequence[Any]:
-    return tx.conn.execute(_THESE, {"owner": tx.owner, "ids": sorted(ids)}).all() if ids else []
+    if ids:
+        return tx.conn.execute(_THESE, {"owner": tx.owner, "ids": sorted(ids)}).all()
+    return []
 
 
 _ABOUT = WHOLE.where(memories.c.subject_key == bindparam("subject_key"), IS_ACTIVE)

@@ -54,7 +54,9 @@ def asks_for_overview(question: str) -> bool:
 
 def usual_order(question: str) -> str:
     """In which order passages come where nothing else is said."""
-    return "time" if asks_for_overview(question) else "relevance"
+    if asks_for_overview(question):
+        return "time"
+    return "relevance"
 
 
 def matter_of_overview(question: str) -> str:
@@ -62,4 +64,6 @@ def matter_of_overview(question: str) -> str:
     said = _HOW_MANY.sub("", question).split()
     kept = [word for word in said if not _ASKING.intersection(tokens(word))]
     names_something = any(one not in STOP_WORDS for one in tokens(" ".join(kept)))
-    return " ".join(kept) if names_something else question
+    if names_something:
+        return " ".join(kept)
+    return question

@@ -82,9 +82,17 @@ def _around_words(text: str, part: Stretch, most: int, wanted: Iterable[QueryTer
     spots = (spot.start() for spot in _WORD.finditer(text, part.start, part.end) if _says(spot.group(), terms))
     middle = next(spots, part.start + most // 2)
     start = min(max(part.start, middle - most // 2), part.end - most)
-    begin = text.find(" ", start, start + 60) + 1 if start > part.start else start
-    end = text.rfind(" ", start + most - 60, start + most) if start + most < part.end else start + most
-    return Stretch(begin or start, end if end > start else start + most)
+    if start > part.start:
+        begin = text.find(" ", start, start + 60) + 1
+    else:
+        begin = start
+    if start + most < part.end:
+        end = text.rfind(" ", start + most - 60, start + most)
+    else:
+        end = start + most
+    if end > start:
+        return Stretch(begin or start, end)
+    return Stretch(begin or start, start + most)
 
 
 def _says(word: str, terms: set[str]) -> bool:

@@ -95,7 +95,9 @@ class RankedTurns:
         return (key[0], key[1] - 1) in self.marks.get(ASKS, {})
 
     def reasons(self, key: TurnPlace) -> tuple[str, ...]:
-        spoken = _speaker(key, self.asked, self.marks) if self.asked.named else None
+        spoken = None
+        if self.asked.named:
+            spoken = _speaker(key, self.asked, self.marks)
         why = _reasons(key, self.asked, self.own, self.values, spoken)
         likeness = self.alike.get(key, NOT_ALIKE)[1]
         meant = (f"meaning: {likeness:.2f}",) if likeness >= LIKE or (self.alike and not why) else ()
@@ -132,7 +134,8 @@ def _reasons(
     days: list[str] = []
     for want in asked.wanted:
         if want.term.startswith(DAY):
-            days += [want.asked] if key in own.get(want.term, {}) else []
+            if key in own.get(want.term, {}):
+                days += [want.asked]
         elif key not in values.get(want.term, {}):
             continue
         elif want.typo:
@@ -183,14 +186,23 @@ def rank_turns(
         term: at if term.startswith(DAY) else in_context(at, marks.get(ASKS, {})) for term, at in own.items()
     }  # fmt: skip
     scores = score_terms(asked.wanted, values)
-    whole = max([asked.whole * SAYS_MUCH, *(scores.get(key, 0.0) for key in chosen)]) if alike else asked.whole
-    stands = marks.get(STANDS, {}) if USER in asked.speakers else {}
+    if alike:
+        whole = max([asked.whole * SAYS_MUCH, *(scores.get(key, 0.0) for key in chosen)])
+    else:
+        whole = asked.whole
+    if USER in asked.speakers:
+        stands = marks.get(STANDS, {})
+    else:
+        stands = {}
     relevance: dict[TurnPlace, float] = {}
     for key in chosen:
         says = marks.get(SAYS, {}).get(key, 0.0)
         score = (scores.get(key, 0.0) / whole if whole else 0.0) + ALIKE * alike.get(key, NOT_ALIKE)[0]
         score *= (says / (says + SUBSTANCE)) / (1.0 + ALIKE if alike else 1.0)
-        score *= (1.0 if _speaker(key, asked, marks) else 1.0 / SPOKEN) if asked.speakers else 1.0
+        if asked.speakers:
+            score *= 1.0 if _speaker(key, asked, marks) else 1.0 / SPOKEN
+        else:
+            score *= 1.0
         score *= STANDING if key in stands else 1.0
         if score > 0:
             relevance[key] = min(1.0, round(score, 4))

@@ -56,8 +56,14 @@ def persons_half(found: Sequence[ChatCandidate]) -> list[ChatCandidate]:
     ahead = 0
     while own and others:
         takes_own = ahead <= 0 or own[-1].nth < others[-1].nth
-        ahead += 1 if takes_own else -1
-        ordered.append(own.pop() if takes_own else others.pop())
+        if takes_own:
+            ahead += 1
+        else:
+            ahead += -1
+        if takes_own:
+            ordered.append(own.pop())
+        else:
+            ordered.append(others.pop())
     return ordered + own[::-1] + others[::-1]
 
 

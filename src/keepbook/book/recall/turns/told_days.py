@@ -75,4 +75,6 @@ def _named_day(sentence: str, at: datetime, zone: str) -> date | None:
         instant = parse_stamp(parse_date_words(words, moment=at, zone=zone))
     except Invalid:
         return None
-    return instant.astimezone(zone_named(zone)).date() if instant <= at else None
+    if instant <= at:
+        return instant.astimezone(zone_named(zone)).date()
+    return None

@@ -80,7 +80,9 @@ def timeline(
     check_query(topic, 1)
     clean_count(tokens, "tokens", MOST_TOKENS)
     zone = zone_name(tx)
-    among = turns_within(tx, since, until) if since is not None or until is not None else None
+    among = None
+    if since is not None or until is not None:
+        among = turns_within(tx, since, until)
     ranked = rank_turns(tx, topic, meaning=meaning, most=READ, among=among, alike_from=ALIKE_FROM)
     told = list(_told(tx, ranked, zone))
     known = {(line.thread_id, str(line.turn)) for line in told}

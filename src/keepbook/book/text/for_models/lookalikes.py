@@ -56,7 +56,9 @@ def as_latin(text: str) -> str:
 
 def _word_as_latin(word: str) -> str:
     latin = word.translate(_AS_LATIN)
-    return word if _ANOTHER_SCRIPT.search(latin) else latin
+    if _ANOTHER_SCRIPT.search(latin):
+        return word
+    return latin
 
 
 _SIGNS = "@$€!|"
@@ -96,7 +98,9 @@ def undisguised(text: str) -> list[str]:
 
 
 def _read_word(nth: int, word: re.Match[str]) -> str:
-    return _readings(word[0])[nth] if _is_disguised(word[0]) else word[0]
+    if _is_disguised(word[0]):
+        return _readings(word[0])[nth]
+    return word[0]
 
 
 def _spelled_words(text: str) -> list[tuple[int, int, str]]:

@@ -39,11 +39,16 @@ def beside_parts(text: str) -> str:
 
 def plain_part_tags(text: str) -> str:
     """The same, of a text in which everything can be seen."""
-    return _TAG.sub(_plain_if_ours, text) if _OPENER.search(text) else text
+    if _OPENER.search(text):
+        return _TAG.sub(_plain_if_ours, text)
+    return text
 
 
 def _plain_if_ours(tag: re.Match[str]) -> str:
-    named = _NAME.search(tag["inside"]) if tag["closed"] else _NAMED_FIRST.match(tag["inside"])
+    if tag["closed"]:
+        named = _NAME.search(tag["inside"])
+    else:
+        named = _NAMED_FIRST.match(tag["inside"])
     if not named:
         return tag[0]
     return PLAIN * len(tag["opens"]) + tag["inside"] + tag["closed"]

@@ -101,4 +101,6 @@ def in_brackets(text: str | None) -> str:
     text = single_line(text or "").replace("[", "(").replace("]", ")")
     if text[:3].lower() == "id:":
         text = f"id {text[3:]}"
-    return f"[{text}] " if text else ""
+    if text:
+        return f"[{text}] "
+    return ""

@@ -79,7 +79,9 @@ def _ids_of_word(tx: Tx, word: str) -> set[str] | None:
     found = _GOING_ON.tuples(tx.conn, {**asked, "first": word, "after": word + LAST})
     if len(found) <= FEW and word.isalpha():
         found += _OF_TERMS.tuples(tx.conn, possible_stems(word), asked)
-    return {id for (id,) in found} if len(found) <= FEW else None
+    if len(found) <= FEW:
+        return {id for (id,) in found}
+    return None
 
 
 _ids = select(terms.c.memory_id).where(terms.c.owner == bindparam("owner")).limit(bindparam("most"))

@@ -35,7 +35,10 @@ AT_ONCE = 500
 
 
 def speaker_marks(speaker: str | None, role: str) -> list[str]:
-    names = tokens(speaker) if speaker else []
+    if speaker:
+        names = tokens(speaker)
+    else:
+        names = []
     return sorted({SPEAKER + name for name in names or [role]})
 
 

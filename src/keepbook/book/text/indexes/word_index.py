@@ -53,7 +53,8 @@ def term_weights(said: IndexedText) -> dict[str, float]:
     for term in analyse(said.body) if said.body else ():
         counts[term] = counts.get(term, 0) + BODY_SHARE
     damp = K1 * (1 - B + B * (sum(counts.values()) + PAD) / (USUAL + PAD))
-    ends = [backwards(word) for text in (said.content, said.body) if text for word in compounds(text)]
+    kept = [text for text in (said.content, said.body) if text]
+    ends = [backwards(word) for text in kept for word in compounds(text)]
     return {term: round(count / (count + damp), 4) for term, count in counts.items()} | dict.fromkeys(ends, 0.0)
 
 
@@ -90,10 +91,14 @@ def put_away_key(content: str) -> str:
 def _without_marks_around(text: str) -> str:
     """The words without a bullet, number or quotation mark before them, and what closes one behind."""
     places = [at for at, sign in enumerate(text) if sign.isalnum()]
-    inner = text[places[0] : places[-1] + 1] if places else ""
+    inner = ""
+    if places:
+        inner = text[places[0] : places[-1] + 1]
     number, _, rest = inner.partition(" ")
     is_numbered = number[-1:] in (".", ")", ":") and (number[:-1].isdigit() or len(number) == 2)
-    return _without_marks_around(rest) if rest and is_numbered else inner
+    if rest and is_numbered:
+        return _without_marks_around(rest)
+    return inner
 
 
 # Operations

@@ -50,7 +50,10 @@ def read(found: SourceFile) -> Incoming | None:
 
 def _of_note(path: str, text: str) -> Iterator[IncomingMemory]:
     whole = _FRONT.match(text)
-    front, rest = (_front(whole["front"]), whole["rest"]) if whole else ({}, text)
+    if whole:
+        front, rest = _front(whole["front"]), whole["rest"]
+    else:
+        front, rest = {}, text
     title = front.get("title") or path.rsplit("/", 1)[-1].removesuffix(".md")
     key = front.get("permalink") or path
     since = parse_source_time(next((front[name] for name in DATES if front.get(name)), None))
@@ -61,9 +64,13 @@ def _of_note(path: str, text: str) -> Iterator[IncomingMemory]:
             said, context = _apart(seen["text"])
             tags = (*own, *(mark["tag"] for mark in _TAG.finditer(said)))
             said = _TAG.sub("", said).strip()
+            if context:
+                metadata = {"context": context}
+            else:
+                metadata = {}
             yield IncomingMemory(
                 text=said, key=f"{key}/{content_key(said)}", since=since, category=seen["category"], subject=title,
-                tags=(seen["category"], *tags), metadata={"context": context} if context else {},
+                tags=(seen["category"], *tags), metadata=metadata,
             )  # fmt: skip
         elif seen := _RELATED.match(line):
             said = f"{title} {seen['how'].strip().replace('_', ' ')} {seen['other'].strip()}"
@@ -81,7 +88,9 @@ def _apart(text: str) -> tuple[str, str | None]:
     """The words, and the context in brackets behind them."""
     text = text.rstrip()
     behind = _CONTEXT.search(text)
-    return (text[: behind.start()].rstrip(), behind["context"].strip()) if behind else (text, None)
+    if behind:
+        return text[: behind.start()].rstrip(), behind["context"].strip()
+    return text, None
 
 
 def _front(text: str) -> dict[str, str]:
@@ -91,7 +100,10 @@ def _front(text: str) -> dict[str, str]:
     for line in text.splitlines():
         if line.startswith(("- ", "  - ")) and name:
             item = line.strip()[2:].strip().strip("'\"")
-            found[name] = f"{found[name]},{item}" if found.get(name) else item
+            if found.get(name):
+                found[name] = f"{found[name]},{item}"
+            else:
+                found[name] = item
         elif ":" in line and not line.startswith(" "):
             name, _, value = line.partition(":")
             name, found[name.strip()] = name.strip(), value.strip().strip("'\"")

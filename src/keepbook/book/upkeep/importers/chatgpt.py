@@ -34,7 +34,8 @@ PARTS = regex(r"conversations(-\d+)?\.json")
 def read(found: SourceFile) -> Incoming | None:
     files = {path: one for path, one in sorted(found.members.items()) if PARTS.fullmatch(PurePosixPath(path).name)}
     values = [file.value for file in files.values() or [found]]
-    talks = [one for value in values if isinstance(value, list) for one in value]
+    kept = [value for value in values if isinstance(value, list)]
+    talks = [one for value in kept for one in value]
     if not talks or not all(isinstance(one, Mapping) and isinstance(one.get("mapping"), Mapping) for one in talks):
         return None
     chats, refused = [], files_left_out(SOURCE, found.names, files)
@@ -74,30 +75,42 @@ def _branch(nodes: Mapping[str, Any], last: Any) -> list[Mapping[str, Any]]:
 
 def _time(node: Mapping[str, Any]) -> float:
     message = node.get("message")
-    at = message.get("create_time") if isinstance(message, Mapping) else None
-    return float(at) if isinstance(at, int | float) else 0.0
+    at = None
+    if isinstance(message, Mapping):
+        at = message.get("create_time")
+    if isinstance(at, int | float):
+        return float(at)
+    return 0.0
 
 
 def _turn(message: Any) -> IncomingTurn | None:
     if not isinstance(message, Mapping) or _why_no_turn(message) is not None:
         return None
     text = _spoken(message)
-    return IncomingTurn(_role(message), text, parse_source_time(message.get("create_time"))) if text else None
+    if text:
+        return IncomingTurn(_role(message), text, parse_source_time(message.get("create_time")))
+    return None
 
 
 def _role(message: Mapping[str, Any]) -> str:
     author = message.get("author")
-    return str(author.get("role")) if isinstance(author, Mapping) else ""
+    if isinstance(author, Mapping):
+        return str(author.get("role"))
+    return ""
 
 
 def _content(message: Mapping[str, Any]) -> Mapping[str, Any]:
     content = message.get("content")
-    return content if isinstance(content, Mapping) else {}
+    if isinstance(content, Mapping):
+        return content
+    return {}
 
 
 def _told(message: Mapping[str, Any]) -> Mapping[str, Any]:
     told = message.get("metadata")
-    return told if isinstance(told, Mapping) else {}
+    if isinstance(told, Mapping):
+        return told
+    return {}
 
 
 def _spoken(message: Mapping[str, Any]) -> str:
@@ -140,4 +153,6 @@ def _left_of(message: Mapping[str, Any]) -> Iterator[ChatPart]:
 
 
 def _holds(value: Any) -> bool:
-    return any(map(_holds, value)) if isinstance(value, list) else bool(value)
+    if isinstance(value, list):
+        return any(map(_holds, value))
+    return bool(value)

@@ -65,19 +65,28 @@ def read(found: SourceFile) -> Incoming | None:
 def _talks(found: SourceFile) -> list[Any]:
     rows = [record for _, record in (found.member("conversations.json") or found).records]
     fits = all(isinstance(row, Mapping) and isinstance(row.get("chat_messages"), list) for row in rows)
-    return rows if fits else []
+    if fits:
+        return rows
+    return []
 
 
 def _memory_rows(found: SourceFile) -> list[Any]:
     rows = [record for _, record in (found.member("memories.json") or found).records]
     names = {"conversations_memory", "project_memories"}
-    return rows if all(isinstance(row, Mapping) and names & set(row) for row in rows) else []
+    if all(isinstance(row, Mapping) and names & set(row) for row in rows):
+        return rows
+    return []
 
 
 def _account(row: Mapping[str, Any]) -> str | None:
     account = row.get("account")
-    found = account.get("uuid") if isinstance(account, Mapping) else row.get("account_uuid")
-    return str(found) if found else None
+    if isinstance(account, Mapping):
+        found = account.get("uuid")
+    else:
+        found = row.get("account_uuid")
+    if found:
+        return str(found)
+    return None
 
 
 def _of_memory(row: Mapping[str, Any]) -> Iterator[IncomingMemory]:
@@ -93,7 +102,10 @@ def _of_memory(row: Mapping[str, Any]) -> Iterator[IncomingMemory]:
 def _texts_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """What it remembers from all chats, under an empty name, and from those of each project."""
     projects = row.get("project_memories")
-    of_projects = {str(id): text for id, text in projects.items()} if isinstance(projects, Mapping) else {}
+    if isinstance(projects, Mapping):
+        of_projects = {str(id): text for id, text in projects.items()}
+    else:
+        of_projects = {}
     return {"": row.get("conversations_memory")} | of_projects
 
 
@@ -101,14 +113,20 @@ def _unread_texts(rows: list[Any]) -> Iterator[LeftOut]:
     for row in rows:
         for project, text in _texts_of(row).items():
             if text is not None and not isinstance(text, str):
-                yield LeftOut(f"project {project}" if project else "conversations_memory", "it holds no text")
+                if project:
+                    where = f"project {project}"
+                else:
+                    where = "conversations_memory"
+                yield LeftOut(where, "it holds no text")
 
 
 def _projects(found: SourceFile) -> Iterator[LeftOut]:
     """What a project was told and given is in a file of its own."""
     file = found.member("projects.json")
     for number, (_, one) in enumerate(file.records if file is not None else (), 1):
-        name = one.get("name") if isinstance(one, Mapping) else None
+        name = None
+        if isinstance(one, Mapping):
+            name = one.get("name")
         yield LeftOut(f"project {name or number}", "its instructions and documents are no memory of the person")
 
 
@@ -116,7 +134,9 @@ def _turn(message: Any) -> IncomingTurn | None:
     if not isinstance(message, Mapping) or (role := _role(message)) is None:
         return None
     text = _spoken(message)
-    return IncomingTurn(role, text, parse_source_time(message.get("created_at"))) if text else None
+    if text:
+        return IncomingTurn(role, text, parse_source_time(message.get("created_at")))
+    return None
 
 
 def _role(message: Mapping[str, Any]) -> str | None:

@@ -71,12 +71,16 @@ def _parts(found: SourceFile) -> tuple[list[Any], list[Any]]:
         return [], []
     edges = [row for row in rows if "fact" in row and "source_node_uuid" in row]
     episodes = [row for row in rows if "content" in row and "fact" not in row and {"source", "role_type"} & set(row)]
-    return (edges, episodes) if len(edges) + len(episodes) == len(rows) else ([], [])
+    if len(edges) + len(episodes) == len(rows):
+        return edges, episodes
+    return [], []
 
 
 def _nodes_of(value: Any) -> tuple[list[Mapping[str, Any]], list[LeftOut]]:
     """The nodes, and what stands among them and is none."""
-    nodes = value.get("nodes") if isinstance(value, Mapping) else None
+    nodes = None
+    if isinstance(value, Mapping):
+        nodes = value.get("nodes")
     if not isinstance(nodes, list):
         return [], []
     known = [node for node in nodes if isinstance(node, Mapping) and "uuid" in node]
@@ -89,19 +93,24 @@ def _summary(node: Mapping[str, Any]) -> IncomingMemory | None:
     text = node.get("summary")
     if not isinstance(text, str) or not text.strip():
         return None
+    subject = None
+    if node.get("name"):
+        subject = str(node["name"])
     return IncomingMemory(
         text=text,
         key=str(node["uuid"]),
         who=_owner_of(node),
         since=parse_source_time(node.get("created_at")),
-        subject=str(node["name"]) if node.get("name") else None,
+        subject=subject,
         tags=("summary",),
     )
 
 
 def _owner_of(row: Mapping[str, Any]) -> str | None:
     found = next((row[name] for name in ("user_id", "group_id", "graph_id") if row.get(name)), None)
-    return None if found is None else str(found)
+    if found is None:
+        return None
+    return str(found)
 
 
 def _fact(edge: Mapping[str, Any]) -> IncomingMemory:
@@ -130,7 +139,11 @@ def _turn(episode: Mapping[str, Any]) -> IncomingTurn | None:
     if spoken is None:
         return IncomingTurn("user", said, at)
     speaker = (spoken["role"] or spoken["name"]).lower()
-    return IncomingTurn("assistant" if speaker in ASSISTANTS else "user", spoken["text"].strip(), at)
+    if speaker in ASSISTANTS:
+        role = "assistant"
+    else:
+        role = "user"
+    return IncomingTurn(role, spoken["text"].strip(), at)
 
 
 def _talk(who: str | None, said: list[tuple[str, IncomingTurn]]) -> IncomingChat:

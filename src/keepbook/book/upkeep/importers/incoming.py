@@ -120,7 +120,9 @@ class Incoming:
         is named, those are theirs too."""
         found = {*(one.who for one in self.memories), *(one.who for one in self.chats)}
         named = sorted(who for who in found if who is not None)
-        return tuple(named) if len(named) == 1 or None not in found else (*named, None)
+        if len(named) == 1 or None not in found:
+            return tuple(named)
+        return (*named, None)
 
     def only_of(self, people: Sequence[str | None]) -> "Incoming":
         """Only the things of these people."""
@@ -144,13 +146,17 @@ NAMES = {
 
 
 def program_name(source: str) -> str:
-    return "Keepbook" if source == "keepbook" else NAMES.get(source, source)
+    if source == "keepbook":
+        return "Keepbook"
+    return NAMES.get(source, source)
 
 
 def source_of_session(session: str | None) -> str | None:
     """The program that a chat came from, by its session; None for a chat that began here or with an agent."""
     source, mark, _ = (session or "").partition(":")
-    return source if mark and source in NAMES else None
+    if mark and source in NAMES:
+        return source
+    return None
 
 
 def portions(incoming: Incoming, owner: str, owner_map: Mapping[str, str]) -> dict[str, Incoming]:
@@ -235,7 +241,9 @@ def list_in_source(value: Any, name: str) -> Sequence[Any]:
 
 def text_or_none(value: Any) -> str | None:
     """The value if it is a text, such as a title; else None."""
-    return value if isinstance(value, str) and value.strip() else None
+    if isinstance(value, str) and value.strip():
+        return value
+    return None
 
 
 def parse_source_time(value: Any) -> str | None:

@@ -96,10 +96,16 @@ def _name_of(agent: Mapping[str, Any]) -> str:
 
 
 def _talk(agent: Mapping[str, Any]) -> IncomingChat | None:
-    turns = [turn for message in agent.get("messages") or () if (turn := _turn(message)) is not None]
+    turns = []
+    for message in agent.get("messages") or ():
+        turn = _turn(message)
+        if turn is not None:
+            turns.append(turn)
     name = _name_of(agent)
     key = str(agent.get("id") or content_key(name, [turn.text for turn in turns[:1]]))
-    return IncomingChat(key=key, title=name, turns=tuple(turns)) if turns else None
+    if turns:
+        return IncomingChat(key=key, title=name, turns=tuple(turns))
+    return None
 
 
 def _turn(message: Any) -> IncomingTurn | None:
@@ -112,12 +118,16 @@ def _turn(message: Any) -> IncomingTurn | None:
         if _is_from_program(wrapped):
             return None
         text = str(wrapped.get("message", text))
-        return IncomingTurn("user", text, at) if text.strip() else None
+        if text.strip():
+            return IncomingTurn("user", text, at)
+        return None
     answers = _answers(message)
     if message.get("tool_calls") and not answers:
         return None
     text = "\n".join(answers) or text  # beside a call stands what it thought, which it did not say
-    return IncomingTurn("assistant", text, at) if text.strip() else None
+    if text.strip():
+        return IncomingTurn("assistant", text, at)
+    return None
 
 
 def _is_from_program(wrapped: Mapping[str, Any]) -> bool:
@@ -155,8 +165,12 @@ def _left_of(message: Any) -> Iterator[ChatPart]:
 
 
 def _send_message_call(call: Any) -> Mapping[str, Any]:
-    made = call.get("function") if isinstance(call, Mapping) else None
-    return made if isinstance(made, Mapping) and made.get("name") == "send_message" else {}
+    made = None
+    if isinstance(call, Mapping):
+        made = call.get("function")
+    if isinstance(made, Mapping) and made.get("name") == "send_message":
+        return made
+    return {}
 
 
 def _message_text(message: Mapping[str, Any]) -> str:
@@ -171,7 +185,12 @@ def _message_text(message: Mapping[str, Any]) -> str:
 
 def _object(text: Any) -> Mapping[str, Any]:
     try:
-        value = json.loads(text) if isinstance(text, str) and text.lstrip().startswith("{") else {}
+        if isinstance(text, str) and text.lstrip().startswith("{"):
+            value = json.loads(text)
+        else:
+            value = {}
     except (ValueError, RecursionError):
         return {}
-    return value if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return value
+    return {}

@@ -55,7 +55,9 @@ def read(found: SourceFile) -> Incoming | None:
         memories.append(
             IncomingMemory(text=item.text, key=content_key(item.text), where=where, since=since, metadata=item.metadata)
         )
-    return Incoming(SOURCE, tuple(memories), refused=tuple(refused)) if memories else None
+    if memories:
+        return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
+    return None
 
 
 class NotedItem(NamedTuple):
@@ -68,7 +70,9 @@ class NotedItem(NamedTuple):
 
     @property
     def metadata(self) -> dict[str, str]:
-        return {"heading": self.heading} if self.heading else {}
+        if self.heading:
+            return {"heading": self.heading}
+        return {}
 
 
 def noted_items(text: str) -> Iterator[NotedItem]:

@@ -22,7 +22,10 @@ def read(found: SourceFile) -> Incoming | None:
     refused = []
     for where, record in records:
         try:
-            memories += list(_of_entity(record)) if record["type"] == "entity" else [_of_relation(record)]
+            if record["type"] == "entity":
+                memories += list(_of_entity(record))
+            else:
+                memories += [_of_relation(record)]
         except Invalid as error:
             refused.append(LeftOut(where, error.message))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
@@ -59,4 +62,6 @@ def _of_relation(record: Mapping[str, Any]) -> IncomingMemory:
 
 def _about(name: str) -> str | None:
     """Whom a memory is about; none for the person of the book, whom that server's prompt calls so."""
-    return None if name.lower() in ("default_user", "user") else name
+    if name.lower() in ("default_user", "user"):
+        return None
+    return name

@@ -51,20 +51,27 @@ def _owner_of(record: Mapping[str, Any]) -> str | None:
     """Whom it is about: what only an agent is named for is that agent's, and whoever imports it says whose that is."""
     if record.get("user_id"):
         return str(record["user_id"])
-    return f"agent {record['agent_id']}" if record.get("agent_id") else None
+    if record.get("agent_id"):
+        return f"agent {record['agent_id']}"
+    return None
 
 
 def _of_answer(found: SourceFile) -> list[tuple[str, Any]]:
     records = found.records
     signs = [record for _, record in records if isinstance(record, Mapping) and "memory" in record]
-    return records if len(signs) == len(records) and any(SIGNS & set(record) for record in signs) else []
+    if len(signs) == len(records) and any(SIGNS & set(record) for record in signs):
+        return records
+    return []
 
 
 def _of_qdrant(value: Any) -> list[tuple[str, Any]]:
     """Points of a scroll, over the library or over REST."""
     if isinstance(value, Mapping) and isinstance(value.get("result"), Mapping):
         value = value["result"]
-    points = value.get("points") if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        points = value.get("points")
+    else:
+        points = value
     if not isinstance(points, list) or not points or not all(isinstance(point, Mapping) for point in points):
         return []
     if not all(isinstance(point.get("payload"), Mapping) and "data" in point["payload"] for point in points):

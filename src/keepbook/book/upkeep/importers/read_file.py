@@ -55,8 +55,13 @@ def read_import(source: bytes | Path, limits: ReadingLimits, name: str = "file")
         SourceFile.from_path(source)  # or there is nothing there
         name = source.name
     if is_small_text(source):
-        raw = source if isinstance(source, bytes) else None
-        found = SourceFile(name, path=source if isinstance(source, Path) else None, raw=raw)
+        raw = None
+        if isinstance(source, bytes):
+            raw = source
+        if isinstance(source, Path):
+            found = SourceFile(name, path=source, raw=raw)
+        else:
+            found = SourceFile(name, path=None, raw=raw)
         return _collect(_values(found, partial(_lines_in_text, found)))
     if isinstance(source, Path):
         return _collect(read_apart(_READER, source, {"name": name, "sent": False}, limits))
@@ -74,7 +79,10 @@ def read_incoming(path: Path, limits: ReadingLimits) -> Incoming:
 
 def values_in_file(path: Path, told: Mapping[str, Any]) -> Iterator[Any]:
     """What a file holds, as plain values; in the process that reads it."""
-    found = SourceFile(told["name"], raw=path.read_bytes()) if told["sent"] else SourceFile(told["name"], path=path)
+    if told["sent"]:
+        found = SourceFile(told["name"], raw=path.read_bytes())
+    else:
+        found = SourceFile(told["name"], path=path)
     return _values(found, partial(_lines_in_file, path))
 
 
@@ -93,7 +101,9 @@ def _values(found: SourceFile, lines: Any) -> Iterator[Any]:
 
 def _lines_in_text(found: SourceFile) -> Iterator[str]:
     """Not `splitlines`: a text may hold U+2028."""
-    return iter(()) if found.is_folder else iter(io.StringIO(found.text, newline=None))
+    if found.is_folder:
+        return iter(())
+    return iter(io.StringIO(found.text, newline=None))
 
 
 def _lines_in_file(path: Path) -> Iterator[str]:

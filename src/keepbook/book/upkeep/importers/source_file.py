@@ -149,7 +149,10 @@ def _parse_json_line(line: str, number: int) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, ValueError) else "nested too deep"
+        if isinstance(error, ValueError):
+            why = str(error)
+        else:
+            why = "nested too deep"
         raise Invalid(
             f"line {number} is not JSON ({why}); nothing was imported", code="broken_line", field="file", line=number
         ) from None

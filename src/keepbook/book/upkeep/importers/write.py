@@ -183,7 +183,10 @@ class ImportWriter:
             self._forgotten.is_forgotten(one.text, one.since or "") if before is None else before.forgotten
         ):
             raise _StaysOut(FORGOTTEN)
-        outcome, repeats = self._anew(one, said) if before is None else self._again(before, said)
+        if before is None:
+            outcome, repeats = self._anew(one, said)
+        else:
+            outcome, repeats = self._again(before, said)
         if outcome != THERE:
             self.letters += len(said.content) + len(said.body or "")
         return ImportedItem(outcome, "memory", said.content, said.category, one.since, repeats)
@@ -243,7 +246,9 @@ class ImportWriter:
     def _statement(self, one: IncomingMemory) -> Statement:
         content, body = _split_line_and_body(one.text, self._preset.content_max)
         closed = self._preset.categories
-        category = one.category if one.category and (not closed or one.category in closed) else None
+        category = None
+        if one.category and (not closed or one.category in closed):
+            category = one.category
         return Statement(
             content, category=category and category[:40], subject=one.subject, scope=one.scope, summary=one.summary,
             body=one.body or body, importance=one.importance, valid_from=one.since, valid_until=one.until,
@@ -280,7 +285,10 @@ class ImportWriter:
         if self._chat is None or self._chat.of is not one:
             for turn in one.turns:  # a chat that cannot be kept as a whole stays out as a whole
                 adding.clean_turn(turn.role, turn.text)
-            self._chat = self._look_at_chat(one) if self._looks else self._begin_chat(one)
+            if self._looks:
+                self._chat = self._look_at_chat(one)
+            else:
+                self._chat = self._begin_chat(one)
         under_way = self._chat
         if under_way.id is not None and not self._looks:
             self._add_turns(under_way, under_way.id, enough)
@@ -297,9 +305,17 @@ class ImportWriter:
         thread = threads.find_session(self._tx, self._session(one))
         if thread is not None and thread.deleted_at is not None and thread.id not in self._gone:
             return _ChatUnderWay(one, None, TRASHED, began, 0)  # the person's own doing: only their word brings it back
-        known = 0 if thread is None else thread.turns
+        if thread is not None:
+            known = thread.turns
+        else:
+            known = 0
         is_back = thread is not None and thread.deleted_at is not None
-        outcome = NEW if is_back or not known else CHANGED if one.turns[known:] else THERE
+        if is_back or not known:
+            outcome = NEW
+        elif one.turns[known:]:
+            outcome = CHANGED
+        else:
+            outcome = THERE
         self.letters += sum(len(turn.text) for turn in one.turns[known:]) if self._looks else 0
         return _ChatUnderWay(one, None if thread is None else thread.id, outcome, began, known)
 
@@ -319,10 +335,15 @@ class ImportWriter:
 
     def _add_turns(self, chat: "_ChatUnderWay", id: str, enough: Callable[[], bool]) -> None:
         thread = threads.get_thread(self._tx, id)
-        at = chat.began if not thread.turns else stamp(thread.touched_at)
+        if not thread.turns:
+            at = chat.began
+        else:
+            at = stamp(thread.touched_at)
         for turn in chat.of.turns[chat.turns :]:
             at = max(turn.at or at, at)
-            speaker = program_name(self._source) if turn.role == "assistant" else None
+            speaker = None
+            if turn.role == "assistant":
+                speaker = program_name(self._source)
             adding.add_message(
                 self._tx, id, turn.role, turn.text, at, speaker=speaker, recorded_by=self._origin.writer(),
                 words=self._words.get((turn.role, turn.text)),

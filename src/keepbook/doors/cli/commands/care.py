@@ -72,7 +72,9 @@ def configure(
         return
     if memory not in (None, "on", "off"):
         raise Invalid(f"memory is on or off, not {memory!r}", field="memory")
-    topics = [topic for topic in never if topic] if never else None
+    topics = None
+    if never:
+        topics = [topic for topic in never if topic]
     told = {"preset": call.given.preset, "zone": call.given.zone, "memory": memory, "never": topics, "tier": tier}
     answer = {name: value for name, value in told.items() if value is not None}
     if not answer:
@@ -80,10 +82,15 @@ def configure(
     # As in `upgrade`.
     from keepbook.book.operations import configure_and_choose
 
-    on = None if memory is None else memory == "on"
+    on = None
+    if memory is not None:
+        on = memory == "on"
     given = call.given
     event = configure_and_choose(call.book, given.zone, given.preset, memory=on, never=topics, tier=tier).event
-    undo = {} if event is None else {"event": event}
+    if event is not None:
+        undo = {"event": event}
+    else:
+        undo = {}
     call.answer({"owner": call.book.owner, **answer, **undo}, _config_sheet)
 
 
@@ -92,7 +99,10 @@ def upgrade(call: Invocation) -> None:
     # SQLAlchemy is slow to load, and --help does not need it.
     from keepbook.app import upgrade as bring_up
 
-    steps = [] if call.file is not None else bring_up(call.admin_place, call.settings)
+    if call.file is None:
+        steps = bring_up(call.admin_place, call.settings)
+    else:
+        steps = []
     facts = call.administered.facts()  # opening a SQLite book brings it up
     call.answer({"place": facts["place"], "schema": facts["schema"], "steps": steps}, _upgrade_sheet)
 
@@ -106,8 +116,14 @@ def check(call: Invocation) -> None:
     if call.file is not None and not call.file.exists():
         raise NotFound(f"there is no book at {call.file}; the first write makes it", field="db")
     facts = call.administered.facts()
-    damage = [] if call.file is None else damage_of(call.file, call.settings.busy_seconds)
-    differs = [] if damage else differences(call.admin_place)
+    if call.file is not None:
+        damage = damage_of(call.file, call.settings.busy_seconds)
+    else:
+        damage = []
+    if not damage:
+        differs = differences(call.admin_place)
+    else:
+        differs = []
     for name in [] if damage or call.place == ":memory:" else not_compared(call.admin_place):
         call.note(f"{name} is not on here: what guards its tables is not compared")
     told: dict[str, list[str]] = {"damage": damage, "differs": differs}
@@ -145,8 +161,14 @@ def repair_guards(call: Invocation, yes: Annotated[bool, typer.Option("--yes", h
     found = differences(call.admin_place)
     if found and not yes:
         typer.confirm(f"{len(found)} differ ({found[0]}, …). Put the guards back?", abort=True)
-    done = put_back_guards(call.admin_place) if found else []
-    left = differences(call.admin_place) if found else []
+    if found:
+        done = put_back_guards(call.admin_place)
+    else:
+        done = []
+    if found:
+        left = differences(call.admin_place)
+    else:
+        left = []
     call.answer({"ok": not left, "done": done, "left": left}, _repair_sheet)
     if left:
         raise typer.Exit(1)
@@ -221,20 +243,28 @@ def _verify_sheet(paper: Paper, result: "Verification", shared: "Collection[Shar
 
 def _never_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     topics = " and ".join(answer["topics"])
-    paper.put(f"Never kept: it speaks of {topics}." if topics else "It may be kept: it speaks of none of your topics.")
+    if topics:
+        paper.put(f"Never kept: it speaks of {topics}.")
+    else:
+        paper.put("It may be kept: it speaks of none of your topics.")
 
 
 def _config_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     chosen = [f"{name} {value}" for name, value in answer.items() if name not in ("owner", "never", "event")]
     if "never" in answer:
-        chosen.append(f"never remember {', '.join(answer['never'])}" if answer["never"] else "no topic is left out")
+        if answer["never"]:
+            chosen.append(f"never remember {', '.join(answer['never'])}")
+        else:
+            chosen.append("no topic is left out")
     paper.put(ink(f"Set for {answer['owner']}: {', '.join(chosen)}."))
     if "event" in answer:
         paper.put("Undo of preset and zone: ", paper.hint("undo", answer["event"]))
 
 
 def _upgrade_sheet(paper: Paper, answer: dict[str, Any]) -> None:
-    took = f"took the steps {', '.join(answer['steps'])}; " if answer["steps"] else ""
+    took = ""
+    if answer["steps"]:
+        took = f"took the steps {', '.join(answer['steps'])}; "
     paper.put(ink(f"{answer['place']}: {took}schema {answer['schema']} is up to date."))
 
 

@@ -58,10 +58,15 @@ def chat(
         if thread is not None:
             raise Invalid("a chat with an agent is one chat; leave out --thread", field="thread")
         thread = _chat_with(call, agent)
-    going_on = None if thread is None else _find_chat(call, thread, incognito=incognito)
+    going_on = None
+    if thread is not None:
+        going_on = _find_chat(call, thread, incognito=incognito)
     sitting = Sitting(call, incognito=incognito, going_on=going_on)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not call.as_json
-    sitting.run(_read_typed() if at_terminal else _read_piped())
+    if at_terminal:
+        sitting.run(_read_typed())
+    else:
+        sitting.run(_read_piped())
     if sitting.failed and not at_terminal:
         raise typer.Exit(1)
 
@@ -102,7 +107,10 @@ def _read_typed() -> Iterator[str | _Unreadable]:
     """What a person types. Nothing of it is kept in a history file: what is forgotten must be gone."""
     with suppress(ImportError):  # not every system has it
         import readline  # noqa: F401  loading it is what gives input() its line editing
-    prompt = "› " if sys.stdout.encoding.lower().startswith("utf") else "> "
+    if sys.stdout.encoding.lower().startswith("utf"):
+        prompt = "› "
+    else:
+        prompt = "> "
     while True:
         try:
             yield input(prompt)
@@ -160,8 +168,13 @@ class Sitting:
         self.close(last=True)
 
     def _facts(self) -> list[str]:
-        begun = None if self._going_on is None else self._going_on.thread
-        preset = self.call.given.preset if begun is None else begun.preset
+        begun = None
+        if self._going_on is not None:
+            begun = self._going_on.thread
+        if begun is None:
+            preset = self.call.given.preset
+        else:
+            preset = begun.preset
         facts = [self.book.owner, self.book.preset(preset).name, f"{self.model} answers"]
         if begun.incognito if begun else self.incognito:
             facts.append("incognito: reads and writes no memory")
@@ -302,7 +315,10 @@ class Sitting:
         if self._talk is not None:
             text = self._talk.chat.inject()
         else:
-            text = "" if self.incognito else self.book.block(preset=self.call.given.preset)
+            if self.incognito:
+                text = ""
+            else:
+                text = self.book.block(preset=self.call.given.preset)
         self.face.answer("block", text, _as_it_stands)
 
     def undo(self, typed: str) -> None:
@@ -365,7 +381,10 @@ class Sitting:
     def _line(self, number: str) -> "OpenPoint":
         """A line by its place in the list of /pencil; without a number the only one."""
         lines = self._open_points()
-        place = int(number) if number.isdecimal() else 0
+        if number.isdecimal():
+            place = int(number)
+        else:
+            place = 0
         if not number and len(lines) == 1:
             place = 1
         if not 0 < place <= len(lines):

@@ -181,7 +181,10 @@ def out_of_view(
 ) -> None:
     """Leave turns that others recorded out of what a model is sent; they stay readable."""
     chat = call.book.threads.get(thread)
-    changed = chat.bring_into_view(turns) if back else chat.take_out_of_view(turns)
+    if back:
+        changed = chat.bring_into_view(turns)
+    else:
+        changed = chat.take_out_of_view(turns)
     call.answer(changed, sheets.view_changed_sheet)
 
 
@@ -196,7 +199,9 @@ def recall_chats(
     around: Annotated[int, typer.Option("--around", min=0, help="So many turns beside each.")] = 0,
 ) -> None:
     """Find the passages of earlier chats that answer a question, best first."""
-    order = "time" if by_time else None
+    order = None
+    if by_time:
+        order = "time"
     with asking(call):
         found = call.book.recall_chats(
             query, limit, since=since, until=until, order=order, spread=spread, around=around
@@ -279,7 +284,10 @@ def accept(
 ) -> None:
     """Say yes: from here on it is your own word."""
     op = call.book.proposals.get(proposal).op
-    word = "remember" if op == "add" or (both and op == "update") else op
+    if op == "add" or (both and op == "update"):
+        word = "remember"
+    else:
+        word = op
     call.answer(call.book.proposals.accept(proposal, both), memory_sheets.write_sheet, word)
 
 

@@ -120,7 +120,10 @@ def _whole(file: str) -> str:
 
 def parse_transcript(text: str, zone: str) -> list[ExtractTurn]:
     """The turns of a chat, in either form."""
-    lines = _from_json(text, zone) if text.lstrip().startswith("{") else _from_text(text)
+    if text.lstrip().startswith("{"):
+        lines = _from_json(text, zone)
+    else:
+        lines = _from_text(text)
     if not any(line.role == "user" for line in lines):
         raise Invalid("no turn in it is the person's; begin those with 'User:'", field="file")
     return lines
@@ -149,7 +152,10 @@ def _from_text(text: str) -> list[ExtractTurn]:
     turns: list[tuple[str, list[str]]] = []
     for number, written in enumerate(text.splitlines(), 1):
         if begins := _SPEAKS.match(written.lstrip()):
-            role = "assistant" if begins[1].lower() in _ASSISTANTS else "user"
+            if begins[1].lower() in _ASSISTANTS:
+                role = "assistant"
+            else:
+                role = "user"
             turns.append((role, [written.lstrip()[begins.end() :]]))
         elif turns:
             turns[-1][1].append(written)
@@ -202,16 +208,26 @@ def _findings(copy: "Book", chat: "Chat", closed: "ClosingResult") -> ExtractReh
         memory = copy.get(one["id"])
         earlier = [version.content for version in memory.versions if version.version < memory.version]
         new = one["op"] == "add"
-        before = one["content"] if one["op"] == "forget" else earlier[-1] if earlier else None
+        if one["op"] == "forget":
+            before = one["content"]
+        elif earlier:
+            before = earlier[-1]
+        else:
+            before = None
+        memory_id = None
+        if not new:
+            memory_id = memory.id
         kept.append(
             ExtractFinding(
-                one["op"], None if new else memory.id, memory.content, before, memory.category, memory.subject,
+                one["op"], memory_id, memory.content, before, memory.category, memory.subject,
                 memory.score, memory.turn_ids, memory.valid_from, None,
             )
         )  # fmt: skip
     for id in closed.proposed:
         waits = copy.proposals.get(id)
-        before = None if waits.memory_id is None else copy.get(waits.memory_id).content
+        before = None
+        if waits.memory_id is not None:
+            before = copy.get(waits.memory_id).content
         proposed.append(
             ExtractFinding(
                 waits.op, waits.memory_id, waits.content, before, waits.category, waits.subject, waits.score,
@@ -219,7 +235,10 @@ def _findings(copy: "Book", chat: "Chat", closed: "ClosingResult") -> ExtractReh
             )
         )  # fmt: skip
     thread = chat.thread
-    notice = closed.notice if closed.made_by else "memory is switched off in this book, so nothing would be kept"
+    if closed.made_by:
+        notice = closed.notice
+    else:
+        notice = "memory is switched off in this book, so nothing would be kept"
     return ExtractRehearsal(
         thread.preset, closed.made_by, notice, tuple(kept), tuple(proposed), closed.skipped, thread.summary
     )
@@ -229,7 +248,9 @@ def _findings(copy: "Book", chat: "Chat", closed: "ClosingResult") -> ExtractReh
 
 
 def _rehearsal_sheet(paper: Paper, answer: ExtractRehearsal) -> None:
-    reader = f", read by {answer.made_by}" if answer.made_by else ""
+    reader = ""
+    if answer.made_by:
+        reader = f", read by {answer.made_by}"
     paper.put(ink(f"What closing this chat would do (preset {answer.preset}{reader}):", META))
     if answer.notice:
         paper.put(ink(sheets.as_sentence(answer.notice), AMBER))
@@ -260,8 +281,12 @@ def _finding_lines(one: ExtractFinding) -> RenderableType:
         said.append(Text.assemble("− ", ink(one.before, GONE), " ", ink(one.memory_id, ID)))
     if one.op != "forget":
         said.append(Text.assemble("+ " if said else "", ink(one.content, PENCIL)))
-    score = None if one.score is None else f"score {two_digit_share(one.score)}"
-    turns = f"turn{'s' if len(one.turns) > 1 else ''} {', '.join(one.turns)}" if one.turns else None
+    score = None
+    if one.score is not None:
+        score = f"score {two_digit_share(one.score)}"
+    turns = None
+    if one.turns:
+        turns = f"turn{'s' if len(one.turns) > 1 else ''} {', '.join(one.turns)}"
     return Group(
         *said, join_with_dots([word for word in (one.subject, one.category, score, turns, one.reason) if word])
     )

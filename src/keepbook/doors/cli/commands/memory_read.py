@@ -141,8 +141,14 @@ def as_of(
     cursor: LastId = None,
 ) -> None:
     """Show the book as it was known at one moment, about another."""
-    then = call.moment(day if known is None else known, "known")
-    about = call.moment(day if valid is None else valid, "valid")
+    if known is None:
+        then = call.moment(day, "known")
+    else:
+        then = call.moment(known, "known")
+    if valid is None:
+        about = call.moment(day, "valid")
+    else:
+        about = call.moment(valid, "valid")
     kept = call.book.as_of(known=then, valid=about, limit=limit, cursor=cursor)
     if call.as_json:
         call.json(kept)

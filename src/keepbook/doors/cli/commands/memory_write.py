@@ -105,10 +105,14 @@ def update(
     force: Annotated[bool, typer.Option("--force", help="Keep it though you asked never to keep its topic.")] = False,
 ) -> None:
     """Say it anew: the next version of a memory. A detail, tags and metadata not given are kept, '' clears them."""
+    if until:
+        valid_until = call.moment(until, "until", end=True)
+    else:
+        valid_until = until
     written = call.book.update(
         memory, _text(call, content, detail), summary=summary, body=_detail(call, detail), category=category,
         subject=subject, confidence=confidence, importance=importance, valid_from=call.moment(since, "since"),
-        valid_until=call.moment(until, "until", end=True) if until else until,
+        valid_until=valid_until,
         correction=correction, expect_version=expect_version, thread_id=thread, turn_ids=turn or (), tags=tags(tag),
         metadata=parse_metadata(meta), force=force,
     )  # fmt: skip
@@ -247,7 +251,9 @@ def _text(call: Invocation, content: str, detail: str | None) -> str:
 
 
 def _detail(call: Invocation, detail: str | None) -> str | None:
-    return None if detail is None else call.text(detail, "detail")
+    if detail is None:
+        return None
+    return call.text(detail, "detail")
 
 
 def _purge_sheet(paper: Paper, answer: dict[str, object]) -> None:

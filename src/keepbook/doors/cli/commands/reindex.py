@@ -27,19 +27,27 @@ def register(app: typer.Typer) -> None:
 def reindex(call: Invocation) -> None:
     """Build the word index anew and embed what waits, for every owner or the one of --owner; it can be resumed."""
     keepbook = call.keepbook
-    owners = keepbook.owners() if call.given.owner is None else [call.settings.owner]
+    if call.given.owner is None:
+        owners = keepbook.owners()
+    else:
+        owners = [call.settings.owner]
     mended = embedded = 0
     with show_progress("Reindexing") as told:
         for number, owner in enumerate(owners, 1):
             book = keepbook.book(owner, door="cli")
-            whose = f"{number:,} of {len(owners):,} books" if len(owners) > 1 else "words"
+            if len(owners) > 1:
+                whose = f"{number:,} of {len(owners):,} books"
+            else:
+                whose = "words"
             mended += book.index.rebuild(lambda done, whose=whose: told.say(f"{whose}, {done:,} read"))  # type: ignore[misc]
             left = book.index.left()
             embedded += book.reindex(
                 lambda done, left=left: told.say(f"{done:,} of {max(done, left):,} embedded")  # type: ignore[misc]
             )
     meaning = keepbook.meaning
-    space = None if meaning is None else meaning.embedder.space
+    space = None
+    if meaning is not None:
+        space = meaning.embedder.space
     call.answer({"owners": len(owners), "mended": mended, "embedded": embedded, "embedder": space}, _reindex_sheet)
 
 
@@ -104,10 +112,14 @@ def asking(call: Invocation) -> Iterator[None]:
 
 def _reindex_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     books = pluralise(answer["owners"], "book")
-    mended = (
-        f"put right the words of {pluralise(answer['mended'], *_TEXTS)}" if answer["mended"] else "all words are right"
-    )
-    embedded = f"embedded {pluralise(answer['embedded'], *_TEXTS)}" if answer["embedded"] else "nothing waited"
+    if answer["mended"]:
+        mended = f"put right the words of {pluralise(answer['mended'], *_TEXTS)}"
+    else:
+        mended = "all words are right"
+    if answer["embedded"]:
+        embedded = f"embedded {pluralise(answer['embedded'], *_TEXTS)}"
+    else:
+        embedded = "nothing waited"
     if answer["embedder"] is None:
         embedded = "there is no embedder"
     paper.put(f"Reindexed {books}: {mended}; {embedded}.")
@@ -126,7 +138,10 @@ def embedder_in_words(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What `in_force` found, in words."""
     setting = answer["setting"]
     if answer["embedder"] is None:
-        why = "set to none" if setting == "none" else "auto, and none is installed: pip install 'keepbook[embed]'"
+        if setting == "none":
+            why = "set to none"
+        else:
+            why = "auto, and none is installed: pip install 'keepbook[embed]'"
         yield "embedder", f"words alone ({why})"
         return
     yield "embedder", f"{answer['embedder']} ({setting}) at {answer['place']}"

@@ -134,7 +134,9 @@ def _refuse_left_out(answers: "Sequence[Imported]") -> None:
     left = [one for answer in answers for one in answer.refused]
     if left:
         reasons = "; ".join(f"{one.where}: {one.why}" for one in left[:MOST_REASONS])
-        more = f"; and {len(left) - MOST_REASONS} more" if len(left) > MOST_REASONS else ""
+        more = ""
+        if len(left) > MOST_REASONS:
+            more = f"; and {len(left) - MOST_REASONS} more"
         raise Invalid(f"{len(left)} would stay out, so nothing came in: {reasons}{more}", field="strict")
 
 
@@ -159,7 +161,10 @@ def _ask_whose(people: list[str], mapped: dict[str, str]) -> dict[str, str]:
             sys.stderr.write(f"  {visible(theirs) or '(nobody named)'}: ")
             sys.stderr.flush()
             typed = sys.stdin.readline().strip() or theirs
-            found[theirs] = "" if typed == "-" else typed
+            if typed == "-":
+                found[theirs] = ""
+            else:
+                found[theirs] = typed
     return found
 
 

@@ -34,7 +34,10 @@ def demo(
             f"{error.message.partition(':')[0]}; the demo in one line: uvx --from 'keepbook[serve]' keepbook demo",
             code=error.code,
         ) from None
-    place = "127.0.0.1" if host is None else host
+    if host is None:
+        place = "127.0.0.1"
+    else:
+        place = host
     settings = serve.settings_with(
         call, host=place, proxy_headers=proxy_headers or None, forwarded_allow_ips=forwarded_allow_ips
     )
@@ -48,7 +51,10 @@ def demo(
     from keepbook.demo.visitors import Turnstile, Visitors
 
     hosts = (*server.host_names_of(place), *settings.allowed_hosts)
-    listening = server.bind(place, 8765 if port is None else port)
+    if port is None:
+        listening = server.bind(place, 8765)
+    else:
+        listening = server.bind(place, port)
     visitors = Visitors()
     try:
         app = server.create_app(visitors.story, hosts=hosts, opens=visitors.opens)

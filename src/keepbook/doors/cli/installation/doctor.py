@@ -169,7 +169,10 @@ def _misspelt() -> Iterator[DoctorCheck]:
     from keepbook.settings import misspelt_variables
 
     for name, meant in misspelt_variables().items():
-        advice = f"did you mean {meant}?" if meant else "take it out; docs/reference.md lists all settings"
+        if meant:
+            advice = f"did you mean {meant}?"
+        else:
+            advice = "take it out; docs/reference.md lists all settings"
         yield DoctorCheck("environment", f"{name} is no setting, and changes nothing", False, advice)
 
 
@@ -206,7 +209,9 @@ def _extensions(call: Invocation) -> Iterator[DoctorCheck]:
     if not found:
         yield DoctorCheck("extensions", "none is on")
     for one in found:
-        about = f": {one.about}" if one.about else ""
+        about = ""
+        if one.about:
+            about = f": {one.about}"
         yield DoctorCheck(f"extension {one.name}", f"version {one.version}{about}")
 
 
@@ -289,9 +294,11 @@ def _book(call: Invocation) -> Iterator[DoctorCheck]:
     if result.since is not None:
         holds = f"{holds}; {result.since}"
     broken = f"broken at {result.where}: {result.why}"
-    yield DoctorCheck(
-        "ledger", holds if result.ok else broken, result.ok, None if result.ok else "compare with a backup"
-    )
+    if result.ok:
+        value = holds
+    else:
+        value = broken
+    yield DoctorCheck("ledger", value, result.ok, None if result.ok else "compare with a backup")
 
 
 def _embedder(call: Invocation) -> Iterator[DoctorCheck]:
@@ -303,7 +310,12 @@ def _embedder(call: Invocation) -> Iterator[DoctorCheck]:
             meaning.embedder.ask("hello")
         except ModelFailed as error:
             failure = error.message
-    tried = "" if meaning is None else "; works" if failure is None else f"; {failure}"
+    if meaning is None:
+        tried = ""
+    elif failure is None:
+        tried = "; works"
+    else:
+        tried = f"; {failure}"
     advice = None if failure is None else "correct that, or set embedder to none; words alone answer until then"
     yield DoctorCheck("embedder", found.pop("embedder") + tried, failure is None, advice)
     for name, value in found.items():

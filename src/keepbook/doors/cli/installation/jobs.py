@@ -175,7 +175,10 @@ def _sweep_sheet(paper: Paper, swept: "SweepResult", extensions: Iterable[Extens
         verb, one, many = known.get(kind, (f"did {kind}", "time", "times"))
         done.append(f"{verb} {pluralise(number, one, many)}")
     words = ", ".join(done)
-    paper.put(f"{words[:1].upper()}{words[1:]}." if done else "Nothing was due.")
+    if done:
+        paper.put(f"{words[:1].upper()}{words[1:]}.")
+    else:
+        paper.put("Nothing was due.")
     for failure in swept.failed:
         paper.put(ink("Failed, to be tried again: ", META), ink(failure, AMBER))
 

@@ -94,9 +94,13 @@ def _install(call: Invocation, name: str | None, *, yes: bool) -> None:
         call.note(f"For {client.title}, in {client.path}:")
         sys.stdout.write(answer["snippet"])
         sys.stdout.flush()
-    added = add_to_client(client, line) if yes or _confirm_write(call, client) else None
+    added = None
+    if yes or _confirm_write(call, client):
+        added = add_to_client(client, line)
     if call.as_json:
-        backup = None if added is None or added.backup is None else str(added.backup)
+        backup = None
+        if not (added is None or added.backup is None):
+            backup = str(added.backup)
         call.json(answer | {"written": added is not None and added.changed, "backup": backup})
     elif added is None:
         call.note(f"Nothing was written. To write it: {call.program} mcp --install {client.name} --yes")
@@ -122,7 +126,10 @@ def _client_json(client: Client, line: list[str]) -> dict[str, Any]:
 def _confirm_write(call: Invocation, client: Client) -> bool:
     if call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    verb = "Add it to" if client.path.exists() else "Write it to"
+    if client.path.exists():
+        verb = "Add it to"
+    else:
+        verb = "Write it to"
     sys.stderr.write(f"{verb} {client.path}? All else in it stays. [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -142,11 +149,15 @@ def _line(call: Invocation) -> list[str]:
 def _program() -> list[str]:
     """This program, as it was started; a link to it stays one, since an upgrade moves what is behind it."""
     name = sys.argv[0]
-    started = shutil.which(name) if os.path.basename(name) == "keepbook" else None
+    started = None
+    if os.path.basename(name) == "keepbook":
+        started = shutil.which(name)
     beside = Path(sys.executable).with_name("keepbook")
     if started is None and beside.exists():
         started = str(beside)
-    return [sys.executable, "-m", "keepbook"] if started is None else [os.path.abspath(started)]
+    if started is None:
+        return [sys.executable, "-m", "keepbook"]
+    return [os.path.abspath(started)]
 
 
 def _place(call: Invocation) -> str | None:
@@ -167,7 +178,10 @@ def _place(call: Invocation) -> str | None:
 def _overview(paper: Paper, told: list[dict[str, Any]], line: list[str]) -> None:
     table = grid(text=2, count=3)
     for each in told:
-        there = "" if each["exists"] else " (not there yet)"
+        if each["exists"]:
+            there = ""
+        else:
+            there = " (not there yet)"
         table.add_row(ink(each["client"], ID), ink(each["title"]), ink(each["file"] + there, META))
     paper.sheet(table)
     paper.put("Show and write one: ", paper.hint("mcp", "--install", "CLIENT"))

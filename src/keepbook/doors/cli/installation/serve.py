@@ -79,7 +79,12 @@ def settings_with(call: Invocation, **given: Any) -> Any:
 def address_of(host: str, port: int) -> str:
     """What to type into a browser on this machine."""
     everywhere = host in ("0.0.0.0", "::", "")  # compared, not bound  # noqa: S104
-    shown = "127.0.0.1" if everywhere else f"[{host}]" if ":" in host else host
+    if everywhere:
+        shown = "127.0.0.1"
+    elif ":" in host:
+        shown = f"[{host}]"
+    else:
+        shown = host
     return f"http://{shown}:{port}"
 
 

@@ -46,10 +46,14 @@ def create(
 ) -> None:
     """Make a token; it is shown this once. From the first one on, every request needs one."""
     wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
-    owner = None if kind == "service" else call.settings.owner
+    owner = None
+    if kind != "service":
+        owner = call.settings.owner
     if kind == "service" and call.given.owner is not None:
         raise Invalid("a service token names its owner with each request; leave out --owner", field="owner")
-    bound = None if agent is None else _agent_id(call, agent)
+    bound = None
+    if agent is not None:
+        bound = _agent_id(call, agent)
     made = call.keepbook.tokens.create(
         owner, kind=kind, scopes=wanted, name=name, expires=call.moment(expires, "expires", end=True), agent=bound
     )
@@ -59,7 +63,10 @@ def create(
             {"id": known.id, "token": made.token, "owner": known.owner, "kind": known.kind, "scopes": known.scopes}
         )
         return
-    whose = "any owner, named with each request" if known.owner is None else known.owner
+    if known.owner is None:
+        whose = "any owner, named with each request"
+    else:
+        whose = known.owner
     call.paper.put(made.token)
     call.note(f"Token {known.id} for {whose} ({', '.join(known.scopes)}). It is shown this once: keep it safe.")
 
@@ -97,8 +104,14 @@ def _tokens(paper: Paper, tokens: "Sequence[Token]") -> None:
     for token in tokens:
         whose = token.owner or ("every owner" if token.kind == "service" else "erased")
         known: list[Text | str] = [ink(token.id, ID), whose, token.kind, ", ".join(token.scopes), _state(paper, token)]
-        used = f"last used {paper.age(token.last_used_at)}" if token.last_used_at else "never used"
-        maker = [ink(f"made with {token.made_with}", META)] if token.made_with else []
+        if token.last_used_at:
+            used = f"last used {paper.age(token.last_used_at)}"
+        else:
+            used = "never used"
+        if token.made_with:
+            maker = [ink(f"made with {token.made_with}", META)]
+        else:
+            maker = []
         paper.put(join_with_dots([*known, *([token.name] if token.name else []), *maker, ink(used, META)]))
 
 
@@ -107,4 +120,6 @@ def _state(paper: Paper, token: "Token") -> "Text | str":
         return ink("revoked", GONE)
     if token.expires_at and token.expires_at <= paper.now:
         return ink("expired", AMBER)
-    return f"until {paper.day(token.expires_at)}" if token.expires_at else "open"
+    if token.expires_at:
+        return f"until {paper.day(token.expires_at)}"
+    return "open"

@@ -123,7 +123,10 @@ class Screen:
         self._wait.close()
         if self._flow is None:
             console = self._slate.console
-            self._flow = Flow(console.width if console.is_terminal else None)
+            if console.is_terminal:
+                self._flow = Flow(console.width)
+            else:
+                self._flow = Flow(None)
         self._flow.write(piece)
 
     def notice(self, text: str) -> None:
@@ -210,7 +213,10 @@ class Flow:
     def end(self) -> None:
         if self._width is not None:
             self._place(self._width)
-        sys.stdout.write("\n" if self._column else "")
+        if self._column:
+            sys.stdout.write("\n")
+        else:
+            sys.stdout.write("")
         sys.stdout.flush()
 
     def _take(self, mark: str, width: int) -> None:
@@ -220,7 +226,10 @@ class Flow:
                 self._place(width)
             return
         self._place(width)
-        self._put(mark if mark == "\n" or self._column < width else "\n")
+        if mark == "\n" or self._column < width:
+            self._put(mark)
+        else:
+            self._put("\n")
 
     def _place(self, width: int) -> None:
         if self._column and self._column + cell_len(self._word) > width:

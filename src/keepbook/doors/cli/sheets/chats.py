@@ -53,7 +53,10 @@ def threads_sheet(paper: Paper, found: Sequence["Thread"], *, narrowed: bool, tr
         if trash:
             paper.put("No chat is in the trash.")
         else:
-            begin = "No chat fits. All there are: " if narrowed else "There is no chat yet. Begin one: "
+            if narrowed:
+                begin = "No chat fits. All there are: "
+            else:
+                begin = "There is no chat yet. Begin one: "
             paper.put(begin, paper.hint("threads list" if narrowed else "chat"))
         return
     table = columns("id", "chat", "turns", "state", "age", text=1)
@@ -66,18 +69,26 @@ def threads_sheet(paper: Paper, found: Sequence["Thread"], *, narrowed: bool, tr
 def _thread_title(thread: "Thread") -> RenderableType:
     title = ink(thread.title or thread.session or UNTITLED, "" if thread.title else META)
     remarks = _remarks(thread)
-    return Group(title, join_with_dots(remarks)) if remarks else title
+    if remarks:
+        return Group(title, join_with_dots(remarks))
+    return title
 
 
 def _remarks(thread: "Thread") -> list[Text]:
     """What is not the normal case."""
-    found = [ink("incognito", META)] if thread.incognito else []
+    if thread.incognito:
+        found = [ink("incognito", META)]
+    else:
+        found = []
     if thread.session and thread.title:
         found.append(ink(f"session {thread.session}", META))
     if thread.agent:
         found.append(ink(f"with {thread.agent}", META))
     if thread.failure:
-        parked = "parked" if thread.parked else "not read for memories yet"
+        if thread.parked:
+            parked = "parked"
+        else:
+            parked = "not read for memories yet"
         found.append(ink(f"{parked}: {thread.failure}", AMBER))
     return found
 
@@ -85,7 +96,10 @@ def _remarks(thread: "Thread") -> list[Text]:
 def thread_sheet(paper: Paper, thread: "Thread", said: Sequence["Message"], learned: Sequence["Memory"]) -> None:
     """One chat; hidden context is not what anybody said."""
     paper.put(ink(thread.id, ID), "  ", ink(thread.title or UNTITLED, HEAD))
-    state = "in the trash" if thread.deleted_at else thread.state
+    if thread.deleted_at:
+        state = "in the trash"
+    else:
+        state = thread.state
     paper.put(join_with_dots([state, thread.preset, f"began {paper.clock(thread.created_at)}", *_remarks(thread)]))
     paper.gap()
     table = grid(text=2, count=3)
@@ -242,7 +256,9 @@ def closing_counts(answer: "ClosingResult") -> str:
 
 
 def _learned_line(one: Mapping[str, Any]) -> str:
-    return f"forgot: {one['content']}" if one["op"] == "forget" else str(one["content"])
+    if one["op"] == "forget":
+        return f"forgot: {one['content']}"
+    return str(one["content"])
 
 
 def as_sentence(words: str) -> str:
@@ -283,7 +299,13 @@ def _wording(event: Mapping[str, Any]) -> list[RenderableType]:
     if old and new and old != after.get("content"):
         return [Text.assemble("− ", ink(old, GONE)), Text.assemble("+ ", ink(new, NEW))]
     gone = event["op"] in ("forget", "delete")
-    return [ink(new or old, GONE if gone else NEW if event["op"] == "remember" else "")]
+    if gone:
+        style = GONE
+    elif event["op"] == "remember":
+        style = NEW
+    else:
+        style = ""
+    return [ink(new or old, style)]
 
 
 # Pencil
@@ -402,7 +424,10 @@ def _about(one: "Proposal") -> list[Text]:
     line = one.memory_id or "a line"
     verbs = {"update": "changes", "end": "ends", "forget": "forgets", "confirm": "confirms"}
     does = f"{verbs[one.op]} {line}" if one.op in verbs else "new"
-    reason = [ink(one.reason, AMBER if one.nature == "conflict" else META)] if one.reason else []
+    if one.reason:
+        reason = [ink(one.reason, AMBER if one.nature == "conflict" else META)]
+    else:
+        reason = []
     chat = [ink(f"chat {one.thread_id}", META)] if one.thread_id else []
     return [ink(does, META), *reason, *chat]
 

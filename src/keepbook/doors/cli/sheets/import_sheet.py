@@ -22,16 +22,24 @@ def imported_and_read(paper: Paper, answer: dict[str, Any]) -> None:
 
 
 def import_sheet(paper: Paper, answer: "Imported | tuple[Imported, ...]", *, read: bool = False) -> None:
-    answers = answer if isinstance(answer, tuple) else (answer,)
+    if isinstance(answer, tuple):
+        answers = answer
+    else:
+        answers = (answer,)
     for one in answers:
         if len(answers) > 1:
             paper.put(ink(one.owner, HEAD))
-        _dry_run_sheet(paper, one) if one.dry_run else _taken_sheet(paper, one, read=read)
+        if one.dry_run:
+            _dry_run_sheet(paper, one)
+        else:
+            _taken_sheet(paper, one, read=read)
         _refused_table(paper, one)
 
 
 def _dry_run_sheet(paper: Paper, answer: "Imported") -> None:
-    chats = f" and {pluralise(answer.chats, 'chat')}" if answer.chats else ""
+    chats = ""
+    if answer.chats:
+        chats = f" and {pluralise(answer.chats, 'chat')}"
     paper.put(
         "Only looked; nothing was kept. It would bring ", pluralise(answer.memories, "memory", "memories"), chats, ".",
         f" {answer.unchanged:,} are in the book already." if answer.unchanged else "",
@@ -47,11 +55,15 @@ def _dry_run_sheet(paper: Paper, answer: "Imported") -> None:
 
 def _taken_sheet(paper: Paper, answer: "Imported", *, read: bool) -> None:
     _arming(paper, answer)
-    chats = f" and {pluralise(answer.chats, 'chat')}" if answer.chats else ""
+    chats = ""
+    if answer.chats:
+        chats = f" and {pluralise(answer.chats, 'chat')}"
     if not answer.memories and not answer.chats and answer.unchanged:
         paper.put("Nothing new: all ", pluralise(answer.unchanged, "memory", "memories"), " were in the book already.")
         return
-    already = f" {answer.unchanged:,} were in the book already." if answer.unchanged else ""
+    already = ""
+    if answer.unchanged:
+        already = f" {answer.unchanged:,} were in the book already."
     taken = pluralise(answer.memories, "memory", "memories")
     paper.put("Imported ", taken, chats, ".", already, " See: ", paper.hint("list"))
     if answer.load is not None:
@@ -83,7 +95,10 @@ def _arming(paper: Paper, answer: "Imported") -> None:
 def _refused_table(paper: Paper, answer: "Imported") -> None:
     if not answer.refused:
         return
-    verb = "would stay out" if answer.dry_run else "stayed out"
+    if answer.dry_run:
+        verb = "would stay out"
+    else:
+        verb = "stayed out"
     paper.put(ink(f"{pluralise(len(answer.refused), 'thing')} {verb}:", AMBER))
     table = columns("where", "why", "what", text=2)
     for one in answer.refused[:SHOWN]:

@@ -105,7 +105,10 @@ def link_sheet(paper: Paper, link: "Link", verb: str) -> None:
     if link.event is None:
         paper.put("Linked already: ", *joined, ", link ", ink(link.id, ID), ". Nothing was written.")
         return
-    begins = "Linked: " if verb == "link" else "No longer linked: "
+    if verb == "link":
+        begins = "Linked: "
+    else:
+        begins = "No longer linked: "
     paper.put(begins, *joined, ", link ", ink(link.id, ID), ". Undo: ", paper.hint("undo", link.event))
 
 
@@ -134,20 +137,28 @@ def listing_sheet(paper: Paper, page: "Page[Memory]", *, state: str, narrowed: b
     if len(page) < page.total:
         paper.put(f"{len(page)} of {pluralise(page.total, 'memory', 'memories')}.")
     else:
-        paper.put(_sum(page.items, len(rendered.shown) if state == "active" and not narrowed else None))
+        shown = None
+        if state == "active" and not narrowed:
+            shown = len(rendered.shown)
+        paper.put(_sum(page.items, shown))
     if page.next:
         paper.put("More: ", paper.hint("list", "--cursor", page.next), _same_filters(narrowed))
 
 
 def _same_filters(narrowed: bool) -> Text:
-    return ink(" with the same filters" if narrowed else "", META)
+    if narrowed:
+        return ink(" with the same filters", META)
+    return ink("", META)
 
 
 def nothing_here(paper: Paper, *, state: str = "active", narrowed: bool = False) -> None:
     if narrowed:
         paper.put("No memory fits. Everything there is: ", paper.hint("list"))
     elif state in ("archived", "trash"):
-        paper.put("Nothing is archived." if state == "archived" else "The trash is empty.")
+        if state == "archived":
+            paper.put("Nothing is archived.")
+        else:
+            paper.put("The trash is empty.")
     else:
         paper.put("The book is empty. Tell your agent something worth keeping, or write the first entry yourself:")
         paper.put(paper.hint("remember", '"Prefers index funds"'))
@@ -163,13 +174,18 @@ def memories_table(paper: Paper, kept: Sequence["Memory"], fates: Mapping[str, "
 
 def entry(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = None, *more: str) -> RenderableType:
     """What a memory says, in ink or in pencil, and under it what is not the normal case."""
-    said = ink(shown_text(memory), PENCIL if is_guess(memory) else "")
+    style = ""
+    if is_guess(memory):
+        style = PENCIL
+    said = ink(shown_text(memory), style)
     if memory.state != "active":
         said.stylize(GONE)
     if memory.subject:
         said = Text.assemble(ink(f"{memory.subject}: ", META), said)
     remarks = [*memory_marks(paper, memory, fates), *(ink(text, META) for text in more)]
-    return Group(said, join_with_dots(remarks)) if remarks else said
+    if remarks:
+        return Group(said, join_with_dots(remarks))
+    return said
 
 
 def memory_marks(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = None) -> list[Text]:
@@ -177,7 +193,10 @@ def memory_marks(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | N
     and is left out where today does not matter."""
     found: list[Text] = []
     if memory.source == "extracted" and memory.effective_score is not None:
-        how, style = ("said", META) if memory.quoted else ("found", PENCIL)
+        if memory.quoted:
+            how, style = "said", META
+        else:
+            how, style = "found", PENCIL
         found.append(ink(f"{how} in a chat, score {two_digit_share(memory.effective_score)}", style))
     elif is_guess(memory):
         found.append(ink("inferred", PENCIL))
@@ -217,7 +236,10 @@ def _sum(kept: Sequence["Memory"], shown: int | None) -> str:
     inferred = sum(is_guess(memory) and memory.source != "extracted" for memory in kept)
     imported = sum(memory.source == "imported" and memory.confidence == "asserted" for memory in kept)
     said = len(kept) - inferred - imported
-    from_chats = f"you said ({found:,} of them found in chats)" if found else "you said"
+    if found:
+        from_chats = f"you said ({found:,} of them found in chats)"
+    else:
+        from_chats = "you said"
     kinds = ((said, from_chats), (inferred, "inferred"), (imported, "imported"))
     parts = ", ".join(f"{number:,} {words}" for number, words in kinds if number)
     total = f"{pluralise(len(kept), 'memory', 'memories')}: {parts}."
@@ -225,7 +247,10 @@ def _sum(kept: Sequence["Memory"], shown: int | None) -> str:
         return total
     if len(kept) == 1:
         return f"{total} It goes into every new chat." if shown else f"{total} It goes into no new chat."
-    whole = "All" if shown == len(kept) else f"{shown:,}"
+    if shown == len(kept):
+        whole = "All"
+    else:
+        whole = f"{shown:,}"
     return f"{total} {whole} of them go into every new chat."
 
 
@@ -243,8 +268,14 @@ def hits(paper: Paper, found: Sequence["Hit"]) -> None:
 
 def past_sheet(paper: Paper, kept: Sequence["Memory"], *, known: datetime | None, valid: datetime | None) -> None:
     """The book as it was known at one instant, about another."""
-    told = "now" if known is None else f"on {paper.clock(known)}"
-    true = "now" if valid is None else f"on {paper.clock(valid)}"
+    if known is None:
+        told = "now"
+    else:
+        told = f"on {paper.clock(known)}"
+    if valid is None:
+        true = "now"
+    else:
+        true = f"on {paper.clock(valid)}"
     paper.put(ink(f"What the book knew {told} about what was true {true}:", META))
     if kept:
         memories_table(paper, kept)
@@ -259,7 +290,11 @@ def memory_sheet(paper: Paper, memory: "MemoryDetail", others: Mapping[str, str]
     """Everything about one memory; `others` is what the memories it is linked to say."""
     tags = [tag for tag in (memory.category, memory.subject, memory.scope and f"only for {memory.scope}") if tag]
     paper.put(ink(memory.id, ID), "  ", join_with_dots([*tags, f"version {memory.version}"]))
-    paper.put(ink(shown_text(memory), HEAD if memory.state == "active" else GONE))
+    if memory.state == "active":
+        style = HEAD
+    else:
+        style = GONE
+    paper.put(ink(shown_text(memory), style))
     if remarks := memory_marks(paper, memory, {}):
         paper.put(join_with_dots(remarks))
     paper.gap()
@@ -273,8 +308,14 @@ def memory_sheet(paper: Paper, memory: "MemoryDetail", others: Mapping[str, str]
         table = grid(text=3, count=4)
         for link in memory.links:
             out = link.from_id == memory.id
-            other = link.to_id if out else link.from_id
-            way = link.relation if out else f"{link.relation} (from there)"
+            if out:
+                other = link.to_id
+            else:
+                other = link.from_id
+            if out:
+                way = link.relation
+            else:
+                way = f"{link.relation} (from there)"
             table.add_row(ink(link.id, META), ink(way), ink(other, ID), ink(others.get(other)))
         paper.sheet(table, indent=2)
     paper.gap()
@@ -329,7 +370,10 @@ ACTORS = {"person": "you", "agent": "agent", "extractor": "extractor", "job": "j
 
 def ledger(paper: Paper, entries: Sequence["Entry"], *, narrowed: bool, limit: int) -> None:
     if not entries:
-        paper.put("No entry fits." if narrowed else "The ledger is empty: nothing has been written yet.")
+        if narrowed:
+            paper.put("No entry fits.")
+        else:
+            paper.put("The ledger is empty: nothing has been written yet.")
         return
     table = grid(text=1)
     table.columns[0].justify = "right"
@@ -346,7 +390,10 @@ def ledger(paper: Paper, entries: Sequence["Entry"], *, narrowed: bool, limit: i
 
 
 def _entry_text(line: "Entry") -> Text:
-    did = f"undid {line.undoes}:" if line.action == "undo" else ACTIONS.get(line.action, line.action)
+    if line.action == "undo":
+        did = f"undid {line.undoes}:"
+    else:
+        did = ACTIONS.get(line.action, line.action)
     if line.action == "mend":
         return Text(f"{did} ({(line.after or {}).get('rows')})")
     if line.memory_id is None:

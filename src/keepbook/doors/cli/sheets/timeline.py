@@ -47,13 +47,18 @@ def lanes(versions: Sequence["Version"]) -> list[VersionLane]:
     while number >= 1:
         ends = [end for end in (chain[number].valid_until, newer) if end is not None]
         seen[number] = min(ends, default=None)
-        newer = chain[number].valid_from if newer is None else min(newer, chain[number].valid_from)
+        if newer is None:
+            newer = chain[number].valid_from
+        else:
+            newer = min(newer, chain[number].valid_from)
         number = standing_on(chain, number)
     found = []
     for version in versions:
         until = seen.get(version.version)
         holds = version.version in seen and (until is None or until > version.valid_from)
-        replaced_by = None if holds else version.version + 1
+        replaced_by = None
+        if not holds:
+            replaced_by = version.version + 1
         found.append(VersionLane(version, holds, until, replaced_by))
     return found
 
@@ -75,9 +80,21 @@ def history_sheet(paper: Paper, versions: Sequence["Version"]) -> None:
 
 def _rows(paper: Paper, lane: VersionLane, scale: "_Scale", told: Callable[[datetime], str]) -> Iterator[Text]:
     version = lane.version
-    style = GONE if not lane.holds else HEAD if version.retired_at is None else ""
-    yield ink("its text is gone" if version.content is None else shown_text(version), style)
-    arrow = "→" if paper.fancy else ">"
+    if not lane.holds:
+        style = GONE
+    elif version.retired_at is None:
+        style = HEAD
+    else:
+        style = ""
+    if version.content is None:
+        text = "its text is gone"
+    else:
+        text = shown_text(version)
+    yield ink(text, style)
+    if paper.fancy:
+        arrow = "→"
+    else:
+        arrow = ">"
 
     def row(label: str, bar: str, start: datetime, end: datetime | None) -> Text:
         dates = f"{told(start)} {arrow} {'still' if end is None else told(end)}"
@@ -138,9 +155,14 @@ class _Scale:
         if self._width < NARROWEST:
             return ""
         begin = self._column(start)
-        stop = self._width if end is None else max(self._column(end), begin + 1)
+        if end is None:
+            stop = self._width
+        else:
+            stop = max(self._column(end), begin + 1)
         drawn = " " * begin + self._glyphs[kind] * (stop - begin)
-        return drawn[:-1] + self._glyphs[3] if end is None else drawn.ljust(self._width)
+        if end is None:
+            return drawn[:-1] + self._glyphs[3]
+        return drawn.ljust(self._width)
 
     def _column(self, moment: datetime) -> int:
         share = (moment - self._first).total_seconds() / self._span

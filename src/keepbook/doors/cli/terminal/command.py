@@ -173,8 +173,11 @@ def _only_if_needed(parameter: Any) -> Callable[[Any, Any], Any]:
         )
         if not ours and not (text and value is not None and isinstance(value, list | tuple if several else str)):
             return converted(context, value)
-        value = list(value or ()) if several else value
-        return value if parameter.callback is None else parameter.callback(context, parameter, value)
+        if several:
+            value = list(value or ())
+        if parameter.callback is None:
+            return value
+        return parameter.callback(context, parameter, value)
 
     return process
 
@@ -192,7 +195,10 @@ def _meaning(otherwise: str) -> type[TyperGroup]:
 
 def group(app: typer.Typer, name: str, *, panel: str, words: str, otherwise: str | None = None) -> typer.Typer:
     """A command that has commands: `keepbook db upgrade`. What is none of them is meant for the one in `otherwise`."""
-    inner = typer.Typer(help=words) if otherwise is None else typer.Typer(help=words, cls=_meaning(otherwise))
+    if otherwise is None:
+        inner = typer.Typer(help=words)
+    else:
+        inner = typer.Typer(help=words, cls=_meaning(otherwise))
     global_options(inner)
     app.add_typer(inner, name=name, rich_help_panel=panel, help=words)
     return inner
@@ -271,7 +277,9 @@ class Invocation:
     def place(self) -> str:
         """Where the book is: a path with ~ resolved, or a URL."""
         db = self.settings.db
-        return os.path.expanduser(db) if db.startswith("~") else db
+        if db.startswith("~"):
+            return os.path.expanduser(db)
+        return db
 
     @cached_property
     def file(self) -> Path | None:
@@ -279,12 +287,16 @@ class Invocation:
         if self.place == ":memory:":
             return None
         path = self.place.removeprefix("sqlite:///")
-        return None if "://" in path or path.startswith(("postgres:", "postgresql:")) else Path(path)
+        if "://" in path or path.startswith(("postgres:", "postgresql:")):
+            return None
+        return Path(path)
 
     @cached_property
     def admin_place(self) -> str:
         """Where an administrator's work goes: the file itself, or the server by the address that is theirs."""
-        return str(self.file) if self.file is not None else self.settings.admin_db or self.place
+        if self.file is not None:
+            return str(self.file)
+        return self.settings.admin_db or self.place
 
     @cached_property
     def keepbook(self) -> "Keepbook":
@@ -344,7 +356,10 @@ class Invocation:
         if typed is None:
             return None
         at = instant(self.given.at, field="at", zone=self.zone)
-        said_at = datetime.now(UTC) if at is None else parse_stamp(at)
+        if at is None:
+            said_at = datetime.now(UTC)
+        else:
+            said_at = parse_stamp(at)
         return parse_date_words(typed, moment=said_at, zone=self.zone, end=end, field=field)
 
     @cached_property

@@ -7,7 +7,9 @@ from keepbook.errors import Invalid
 
 def tags(given: Sequence[str] | None) -> list[str] | None:
     """The tags; none were given, or '' for an empty set."""
-    return None if given is None else [tag for tag in given if tag.strip()]
+    if given is None:
+        return None
+    return [tag for tag in given if tag.strip()]
 
 
 def parse_metadata(given: Sequence[str] | None) -> dict[str, str] | None:

@@ -48,8 +48,14 @@ def join_with_dots(parts: Iterable[Text | str]) -> Text:
     """Remarks in a row: a · b · c."""
     row = Text()
     for part in parts:
-        row.append(" · " if row else "", style=META)
-        row.append_text(part if isinstance(part, Text) else ink(part, META))
+        if row:
+            row.append(" · ", style=META)
+        else:
+            row.append("", style=META)
+        if isinstance(part, Text):
+            row.append_text(part)
+        else:
+            row.append_text(ink(part, META))
     return row
 
 
@@ -69,7 +75,9 @@ class Paper:
         self._ask_zone = zone
         self.now = now
         self.program = program
-        width = None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _UNBOUNDED
+        width = None
+        if not (sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()):
+            width = _UNBOUNDED
         self.console: Console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=width)
 
     @cached_property
@@ -113,7 +121,9 @@ class Paper:
         for size, unit in ((31_557_600, "y"), (2_629_800, "mo"), (86_400, "d"), (3_600, "h"), (60, "min")):
             if abs(seconds) >= size:
                 amount = f"{int(abs(seconds) // size)} {unit}"
-                return f"{amount} ago" if seconds > 0 else f"in {amount}"
+                if seconds > 0:
+                    return f"{amount} ago"
+                return f"in {amount}"
         return "now"
 
     def local(self, moment: datetime) -> datetime:
@@ -133,7 +143,9 @@ class Paper:
     def edge(self, moment: datetime) -> str:
         """An end of a validity: the day alone where the time says nothing."""
         time = self.local(moment).time()
-        return self.day(moment) if time in (time.min, time.max) else self.clock(moment)
+        if time in (time.min, time.max):
+            return self.day(moment)
+        return self.clock(moment)
 
 
 def grid(*, text: int, count: int = 2) -> Table:
@@ -147,5 +159,8 @@ def columns(*heads: str, text: int) -> Table:
     """A table without lines: the column number `text` takes what room there is, the others keep to one line."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=META)
     for number, head in enumerate(heads):
-        table.add_column(head, overflow="fold", no_wrap=number != text, ratio=1 if number == text else None)
+        ratio = None
+        if number == text:
+            ratio = 1
+        table.add_column(head, overflow="fold", no_wrap=number != text, ratio=ratio)
     return table

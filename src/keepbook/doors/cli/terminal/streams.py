@@ -47,7 +47,9 @@ class Telling:
 
     def __init__(self, progress: "Progress | None", what: str) -> None:
         self._progress, self._what = progress, what
-        self._task = None if progress is None else progress.add_task(what, total=None)
+        self._task = None
+        if progress is not None:
+            self._task = progress.add_task(what, total=None)
 
     def say(self, how_far: str) -> None:
         if self._progress is not None and self._task is not None:

@@ -88,7 +88,10 @@ async def _follow(request: Request, book: Book, after: int) -> AsyncIterator[byt
         for change in found:
             yield event("change", change, change.event)
             after = change.event
-        rested = 0.0 if found else rested + LOOK_EVERY
+        if not found:
+            rested = rested + LOOK_EVERY
+        else:
+            rested = 0.0
         if rested >= REST_EVERY:
             rested = 0.0
             yield REST

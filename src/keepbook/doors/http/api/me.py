@@ -141,11 +141,22 @@ def _me(call: Call) -> Me:
     book, settings = call.book, call.kb.settings
     choices, caller = book.choices, call.caller
     told = allowed(caller.as_actor, "choices.read") is None  # what a person never wants kept says something about them
+    if told:
+        never = choices.never
+    else:
+        never = ()
+    name = None
+    if told:
+        name = choices.name
+    if told:
+        spent = list(book.spending.list())
+    else:
+        spent = []
     return Me(
         owner=book.owner, kind=caller.kind, scopes=sorted(caller.scopes), zone=book.zone, preset=book.preset().name,
-        tier=choices.tier, memory=choices.memory, never=choices.never if told else (),
-        name=choices.name if told else None, model=settings.model, monthly_tokens=settings.monthly_tokens,
-        spent_this_month=book.spending.this_month(), spent=list(book.spending.list()) if told else [],
+        tier=choices.tier, memory=choices.memory, never=never,
+        name=name, model=settings.model, monthly_tokens=settings.monthly_tokens,
+        spent_this_month=book.spending.this_month(), spent=spent,
     )  # fmt: skip
 
 
@@ -181,7 +192,10 @@ def export_book(call: Exporting, accept: Annotated[str | None, Header(include_in
     lines = io.StringIO()
     call.book.export(lines)
     headers = {"Content-Disposition": 'attachment; filename="keepbook.jsonl"'}
-    media = PLAIN if accept == PLAIN else LINES
+    if accept == PLAIN:
+        media = PLAIN
+    else:
+        media = LINES
     return Response(lines.getvalue().encode(), media_type=media, headers=headers)
 
 

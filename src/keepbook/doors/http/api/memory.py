@@ -286,7 +286,9 @@ def delete_memory(
             _refuse_miss(book, id, if_match)
             return book.delete(book.get(id).id, forever)
 
-    return call.write(do, 204 if forever else 200)
+    if forever:
+        return call.write(do, 204)
+    return call.write(do, 200)
 
 
 @router.post("/{id}/forget", response_model=Written, responses=problem_answers(412))

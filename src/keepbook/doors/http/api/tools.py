@@ -65,7 +65,10 @@ def call_tool(
     tools = _tools(call, chosen)
     # A bound agent's tools are those that its settings give it.
     reads = tools[name].annotations.read_only
-    call.caller.ask("memories.read" if reads else "memories.write", given=True)
+    if reads:
+        call.caller.ask("memories.read", given=True)
+    else:
+        call.caller.ask("memories.write", given=True)
     if reads:  # asked twice, it is answered twice: what was forgotten meanwhile is not told again
         return json_response(tools.call(name, arguments))
     refused: list[KeepbookError] = []
@@ -90,7 +93,10 @@ def _tools(call: Call, chosen: ToolChoice) -> ToolSet:
     book = call.caller.tools_book(call.kb, "http")
     if call.caller.agent is not None:
         return bound_tools(book, call.caller.agent, records=False)
-    extra = outside_tools(book, chosen.preset) if chosen.outside else []
+    if chosen.outside:
+        extra = outside_tools(book, chosen.preset)
+    else:
+        extra = []
     if chosen.agent is not None:
         extra += own_tools(book, call.agent(chosen.agent))
     return build_tools(

@@ -98,7 +98,9 @@ def _or_page(otherwise: Handler) -> Handler:
                 return RedirectResponse(_page_above(request), 303)
             return await run_in_threadpool(_page, request, error)
         answer = otherwise(request, error)
-        return answer if isinstance(answer, Response) else await answer
+        if isinstance(answer, Response):
+            return answer
+        return await answer
 
     return handle
 
@@ -106,7 +108,9 @@ def _or_page(otherwise: Handler) -> Handler:
 async def refusal_response(scope: Scope, error: KeepbookError) -> Response:
     """The answer of the gate to a refused request, as a page or a problem document."""
     request = Request(scope)
-    return await run_in_threadpool(_page, request, error) if _is_reading(request) else problems.response(error)
+    if _is_reading(request):
+        return await run_in_threadpool(_page, request, error)
+    return problems.response(error)
 
 
 def _is_reading(request: Request) -> bool:

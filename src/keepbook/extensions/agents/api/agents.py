@@ -312,7 +312,9 @@ async def run_agent(
     call: RunAgentsCall, id: AgentId, new: Annotated[NewRun | None, Body()] = None, wait: Wait = WAIT
 ) -> Response:
     """Run it now, with its default prompt or this one."""
-    prompt = new.prompt if new else None
+    prompt = None
+    if new:
+        prompt = new.prompt
     return await _begun(call, lambda runner: runner.queue(call.agent(id), prompt), wait)
 
 
@@ -373,12 +375,16 @@ def resolve_run(call: Resolving, id: RunIdPath, told: Annotated[Exit | None, Bod
 
 
 def _recorded_status(made: RecordedDecision) -> int:
-    return 200 if made.replayed else 201
+    if made.replayed:
+        return 200
+    return 201
 
 
 def _page(book: Book, limit: int, *, agent: str | None, **filters: Any) -> RunList:
     found = list(book.runs.list(agent, limit=limit, **filters))
-    return RunList(found, found[-1].id if len(found) == limit else None)
+    if len(found) == limit:
+        return RunList(found, found[-1].id)
+    return RunList(found, None)
 
 
 async def _begun(call: Call, queue: Callable[[Runner], Run], wait: float) -> Response:

@@ -403,7 +403,9 @@ def _row(tx: Tx, id: str, *, deleted: bool = False) -> Any:
 def _to_active_memory(tx: Tx, row: Any) -> ActiveMemory:
     counts: dict[str, int] = dict(_CARRIED.tuples(tx.conn, {"owner": tx.owner, "id": row.id, "epoch": row.epoch}))
     ran = counts.get("scheduled", 0) + counts.get("manual", 0)
-    moved = None if row.session_at is None else parse_stamp(row.session_at)
+    moved = None
+    if row.session_at is not None:
+        moved = parse_stamp(row.session_at)
     return ActiveMemory(
         enabled=bool(row.memory_enabled),
         status="fresh" if row.session is None else "carrying",

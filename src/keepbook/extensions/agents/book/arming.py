@@ -27,7 +27,10 @@ def arm(tx: Tx, now: str, agent_id: str) -> None:
 def disarm(tx: Tx, agent_id: str | None = None) -> None:
     """Disarm one agent, or all of them."""
     query = delete(armed).where(armed.c.owner == tx.owner)
-    tx.conn.execute(query if agent_id is None else query.where(armed.c.agent_id == agent_id))
+    if agent_id is None:
+        tx.conn.execute(query)
+    else:
+        tx.conn.execute(query.where(armed.c.agent_id == agent_id))
 
 
 # Queries

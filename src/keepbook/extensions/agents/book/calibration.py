@@ -74,7 +74,9 @@ class ResolvedDecision:
 
     @property
     def right(self) -> bool:
-        return self.came if self.came is not None else (self.result_r or 0.0) > 0
+        if self.came is not None:
+            return self.came
+        return (self.result_r or 0.0) > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +166,45 @@ def calibrate(closed: Sequence[ResolvedDecision], noun: str = "decision") -> Cal
     count, right = len(closed), sum(one.right for one in closed)
     moves = [move for one in closed for move in _moves(one)]
     enough = count >= ENOUGH
-    share = right / count if enough else 0.0
+    if enough:
+        share = right / count
+    else:
+        share = 0.0
     bases = [brier(base, one.right) for base, one in zip(base_rates(closed), closed, strict=True)]
     scores = [brier(one.conviction / 100, one.right) for one in closed]
     better = [base - score for base, score in zip(bases, scores, strict=True)]
+    hit_rate = None
+    if enough:
+        hit_rate = share
+    interval = None
+    if enough:
+        interval = _share_interval(closed)
+    expectancy = None
+    if enough:
+        expectancy = _in_r(closed)
+    base_brier = None
+    if enough:
+        base_brier = _mean(bases)
+    skill = None
+    if enough:
+        skill = mean_by_days(better, [one.day for one in closed])
+    if enough:
+        bands = _bands(closed)
+    else:
+        bands = ()
     return Calibration(
         resolved=count,
         enough=enough,
         judged=last_look(count),
         words=_words(closed, noun),
         right=right,
-        hit_rate=share if enough else None,
-        interval=_share_interval(closed) if enough else None,
-        expectancy=_in_r(closed) if enough else None,
+        hit_rate=hit_rate,
+        interval=interval,
+        expectancy=expectancy,
         brier=_mean(scores) if enough else None,
-        base_brier=_mean(bases) if enough else None,
-        skill=mean_by_days(better, [one.day for one in closed]) if enough else None,
-        bands=_bands(closed) if enough else (),
+        base_brier=base_brier,
+        skill=skill,
+        bands=bands,
         by_agent=_groups(closed, lambda one: one.agent) if enough else (),
         by_symbol=_groups(closed, lambda one: one.symbol) if enough else (),
         by_regime=_groups(closed, lambda one: one.regime) if enough else (),
@@ -217,8 +241,12 @@ def _bands(closed: Sequence[ResolvedDecision]) -> tuple[Band, ...]:
             right = sum(one.right for one in inside)
             stated = _mean(one.conviction for one in inside)
             told = len(inside) >= SAMPLE
-            share = right / len(inside) if told else None
-            span = _share_interval(inside) if told else None
+            share = None
+            if told:
+                share = right / len(inside)
+            span = None
+            if told:
+                span = _share_interval(inside)
             found.append(Band(low, low + BAND, len(inside), stated, right, share, span))
     return tuple(found)
 
@@ -244,7 +272,9 @@ def _groups(closed: Sequence[ResolvedDecision], name: Callable[[ResolvedDecision
 def _in_r(closed: Sequence[ResolvedDecision]) -> float | None:
     """R per decision, where all of them have it."""
     results = [one.result_r for one in closed if one.result_r is not None]
-    return _mean(results) if len(results) == len(closed) else None
+    if len(results) == len(closed):
+        return _mean(results)
+    return None
 
 
 def _mean(numbers: Iterable[float]) -> float:
@@ -261,7 +291,8 @@ def _words(closed: Sequence[ResolvedDecision], noun: str) -> str:
         return f"{many}; from {FIRST_LOOK} on it is said whether what was stated fits what happened"
     outcomes = [StatedOutcome(one.conviction / 100, one.right, one.day, one.event) for one in closed]
     found = find_miscalibration(sorted(outcomes, key=lambda one: one.day))
-    many += "" if judged == count else f", of which the first {judged} are judged"
+    if judged != count:
+        many += f", of which the first {judged} are judged"
     if not found:
         return f"{many}; what was stated fits what happened, as far as so many can show"
     kinds = ("whole", "slope", "band")
@@ -273,7 +304,10 @@ def _sentence(off: Miscalibration) -> str:
     if off.kind == "slope":
         means = round(100 * min(1.0, max(0.0, 0.5 + 0.3 * off.slope)))
         return f"it was {'too sure' if off.too_high else 'not sure enough'} (80 stated means about {means})"
-    where = "on the whole" if off.band is None else f"at {off.band} to {off.band + BAND}"
+    if off.band is None:
+        where = "on the whole"
+    else:
+        where = f"at {off.band} to {off.band + BAND}"
     figures = f"stated {100 * off.stated:.0f}, right {100 * off.share:.0f} % of {off.count}"
     return f"{where} it was too {'high' if off.too_high else 'low'} ({figures})"
 
@@ -368,7 +402,8 @@ def _when(row: Any, zone: ZoneInfo) -> dict[str, Any]:
 
 def _resolved_rows(tx: Tx, query: Select[Any], agent_id: str | None, known_at: str | None) -> list[Any]:
     """The resolved ones in the order in which they were closed."""
-    query = query if agent_id is None else query.where(decisions.c.agent_id == agent_id)
+    if agent_id is not None:
+        query = query.where(decisions.c.agent_id == agent_id)
     if known_at is None:
         rows: list[Any] = list(tx.conn.execute(query.where(decisions.c.state == "resolved")))
     else:
@@ -391,6 +426,9 @@ def _second_looks(tx: Tx, slot: str, series: str) -> dict[str, list[tuple[str, A
         later = row.made_at is not None and is_recorded_later(row.made_at, row.created_at)
         if stated is None or (later and series not in (RECORDED_LATER, BROUGHT_IN)):
             continue
-        at = row.finished_at if series == BROUGHT_IN else max(row.created_at, row.finished_at)
+        if series == BROUGHT_IN:
+            at = row.finished_at
+        else:
+            at = max(row.created_at, row.finished_at)
         found.setdefault(row.parent_run, []).append((at, stated))
     return found

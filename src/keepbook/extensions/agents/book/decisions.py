@@ -143,9 +143,12 @@ def open_decision(
     if card.follow and told["symbol"]:
         told["symbol"] = prices.resolve_unambiguous(tx.conn, told["symbol"])
     symbol = told["symbol"]
+    regime = None
+    if card.follow and symbol:
+        regime = regime_before(tx, symbol, now)
     row = {
         "owner": tx.owner, "run_id": run_id, "agent_id": agent_id, "card_type": card.name, "decided_at": now,
-        "state": "open", "regime": regime_before(tx, symbol, now) if card.follow and symbol else None,
+        "state": "open", "regime": regime,
         "recorded_at": recorded_at, **told, **_forecast_of(card, slots),
     }  # fmt: skip
     tx.conn.execute(insert(decisions), row)
@@ -252,14 +255,18 @@ def exit_at(tx: Tx, origin: Origin, run_id: str, price: float | None = None, *, 
     values: dict[str, Any] = {"closed_by": "person", "outcome": "exited", "state": "resolved", "closed_at": moment}
     if (plan := decision.plan) is not None:
         paid = _clean_price(price)
-        fill = decision.fill_price if decision.fill_price is not None else plan.entry
+        if decision.fill_price is not None:
+            fill = decision.fill_price
+        else:
+            fill = plan.entry
         values |= {
             "exit_price": paid,
             "fill_price": fill,
             "filled_at": stamp(decision.filled_at or parse_stamp(moment)),
         }
         values |= {"result_r": plan.result_r(fill, paid), "result_pct": plan.result_pct(fill, paid)}
-        values |= {} if decision.fill_price is not None else {"note": NOT_FILLED}
+        if decision.fill_price is None:
+            values |= {"note": NOT_FILLED}
     _set(tx, run_id, now, **values)
     due.cancel(tx, RESOLVE, run_id)
     return get_decision(tx, run_id)
@@ -303,7 +310,9 @@ def find_decision(tx: Tx, run_id: str, known_at: str | None = None) -> Decision 
     row = _find(tx, run_id)
     if row is not None and known_at is not None:
         row = next(results.decisions_as_of(tx, [row], known_at), None)
-    return None if row is None else _to_decision(row)
+    if row is None:
+        return None
+    return _to_decision(row)
 
 
 def are_there(book: OpenBook) -> bool:
@@ -332,7 +341,10 @@ def list_decisions(
         if value is not None:
             query = query.where(column == value)
     query = query.where(*_of_kind(forecasts, card_types))
-    newest = decisions.c.decided_at if state in (None, "open") else decisions.c.closed_at
+    if state in (None, "open"):
+        newest = decisions.c.decided_at
+    else:
+        newest = decisions.c.closed_at
     if state == CLOSED:
         query = query.where(decisions.c.state != "open")
     order = decisions.c.expires if by_due else newest.desc()
@@ -350,7 +362,8 @@ def count_decisions(
 ) -> dict[str, int]:
     """How many there are in each state, and of forecasts how many wait past their date (`due`)."""
     within = [decisions.c.owner == tx.owner, *_of_kind(forecasts, card_types)]
-    within += [] if agent_id is None else [decisions.c.agent_id == agent_id]
+    if agent_id is not None:
+        within += [decisions.c.agent_id == agent_id]
     query = select(decisions.c.state, func.count()).where(*within).group_by(decisions.c.state)
     found = dict.fromkeys(STATES, 0) | {row[0]: row[1] for row in tx.conn.execute(query)}
     waits = (decisions.c.state == "open", decisions.c.probability.isnot(None), decisions.c.expires <= now)
@@ -362,7 +375,10 @@ def count_decisions(
 def _of_kind(forecasts: bool | None, card_types: Sequence[str] | None) -> list[ColumnElement[bool]]:
     kinds: list[ColumnElement[bool]] = []
     if forecasts is not None:
-        kinds.append(decisions.c.probability.isnot(None) if forecasts else decisions.c.probability.is_(None))
+        if forecasts:
+            kinds.append(decisions.c.probability.isnot(None))
+        else:
+            kinds.append(decisions.c.probability.is_(None))
     if card_types is not None:
         kinds.append(decisions.c.card_type.in_([sought(name) for name in card_types]))
     return kinds
@@ -373,9 +389,12 @@ def first_resolved(tx: Tx, agent_id: str | None = None) -> datetime | None:
     query = select(func.min(decisions.c.decided_at)).where(
         decisions.c.owner == tx.owner, decisions.c.state == "resolved", decisions.c.probability.is_(None)
     )
-    query = query if agent_id is None else query.where(decisions.c.agent_id == agent_id)
+    if agent_id is not None:
+        query = query.where(decisions.c.agent_id == agent_id)
     found = tx.conn.execute(query).scalar()
-    return None if found is None else parse_stamp(found)
+    if found is None:
+        return None
+    return parse_stamp(found)
 
 
 def past_cards(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Sequence[PastCard]:
@@ -394,11 +413,14 @@ def past_cards(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Se
 
 def _to_past(tx: Tx, cards: CardTypes, row: Any, now: str) -> PastCard:
     slots, decision = stored_json.load_json(row.card), find_decision(tx, row.id)
+    state = None
+    if decision is not None:
+        state = decision.state
     return PastCard(
         run_id=row.id, at=parse_stamp(row.finished_at), card_type=row.card_type,
         line=line_of(cards.find(row.card_type), slots, row.finished_at, now),
         symbol=slots.get("symbol"), action=slots.get("action"), conviction=slots.get("conviction"),
-        state=None if decision is None else decision.state, outcome=None if decision is None else decision.outcome,
+        state=state, outcome=None if decision is None else decision.outcome,
         result_r=None if decision is None else decision.result_r,
     )  # fmt: skip
 
@@ -421,5 +443,8 @@ def _to_decision(row: Any) -> Decision:
     }
     known = told | {name: getattr(row, name) for name in Decision.__dataclass_fields__ if name not in told}
     for name in ("decided_at", "expires", "filled_at", "closed_at", "recorded_at", "known_at"):
-        known[name] = None if known[name] is None else parse_stamp(known[name])
+        if known[name] is not None:
+            known[name] = parse_stamp(known[name])
+        else:
+            known[name] = None
     return Decision(**known)

@@ -42,5 +42,8 @@ def _waiting_like(tx: Tx, agent_id: str, kind: str, prompt: str, parent_run: str
         return []
     query = select(runs.c.id).where(runs.c.owner == tx.owner, runs.c.id.in_(waiting), runs.c.agent_id == agent_id)
     query = query.where(runs.c.nature == kind, runs.c.prompt == prompt)
-    query = query.where(runs.c.parent_run.is_(None) if parent_run is None else runs.c.parent_run == parent_run)
+    if parent_run is None:
+        query = query.where(runs.c.parent_run.is_(None))
+    else:
+        query = query.where(runs.c.parent_run == parent_run)
     return list(tx.conn.execute(query).scalars())

@@ -85,7 +85,10 @@ class Agents:
         """Let it run by its schedule, and start its program, on this machine; an import never does."""
         with self._book.writing() as (tx, _):
             agent = agents.find_agent(tx, ref)
-            self._book.ask("programs.arm" if agent.adapter == arming.PROGRAM else "agents.change")
+            if agent.adapter == arming.PROGRAM:
+                self._book.ask("programs.arm")
+            else:
+                self._book.ask("agents.change")
             arming.arm(tx, stamp(tx.clock()), agent.id)
             agents.schedule_next_run(tx, agent.id)
             return agents.get_agent(tx, agent.id)
@@ -203,7 +206,10 @@ class Runs:
     def list(self, agent: str | None = None, **filters: Any) -> Sequence[Run]:
         """The runs, newest first; `kind`, `status`, `limit`, `before`."""
         with self._book.reading() as (tx, _, _):
-            return runs.list_runs(tx, agent_id=None if agent is None else agents.find_agent(tx, agent).id, **filters)
+            agent_id = None
+            if agent is not None:
+                agent_id = agents.find_agent(tx, agent).id
+            return runs.list_runs(tx, agent_id=agent_id, **filters)
 
     def re_examinations(self, run_id: str) -> Sequence[Run]:
         """The second looks at a run, in time order."""
@@ -276,25 +282,33 @@ class Decisions:
         """The decisions, newest first; `forecasts` (only those, or none of them), `offset`, `by_due` (what is due
         first)."""
         with self._book.reading() as (tx, _, _):
-            whose = None if agent is None else agents.find_agent(tx, agent).id
+            whose = None
+            if agent is not None:
+                whose = agents.find_agent(tx, agent).id
             return decisions.list_decisions(tx, state=state, agent_id=whose, limit=limit, **filters)
 
     def count(self, *, agent: str | None = None, **filters: Any) -> dict[str, int]:
         """How many there are in each state; `due`: forecasts whose date is over and that nobody has answered."""
         with self._book.reading() as (tx, _, now):
-            whose = None if agent is None else agents.find_agent(tx, agent).id
+            whose = None
+            if agent is not None:
+                whose = agents.find_agent(tx, agent).id
             return decisions.count_decisions(tx, now, agent_id=whose, **filters)
 
     def due(self, *, agent: str | None = None, limit: int = 100) -> Sequence[DueForecast]:
         """The forecasts that wait for an answer past their date, the longest waiting first: what a resolver asks."""
         with self._book.reading() as (tx, _, now):
-            whose = None if agent is None else agents.find_agent(tx, agent).id
+            whose = None
+            if agent is not None:
+                whose = agents.find_agent(tx, agent).id
             return forecasts.due_forecasts(tx, self._cards, now, agent_id=whose, limit=limit)
 
     def first_resolved(self, agent: str | None = None) -> datetime | None:
         """When the first of the resolved trades was decided."""
         with self._book.reading() as (tx, _, _):
-            return decisions.first_resolved(tx, None if agent is None else agents.find_agent(tx, agent).id)
+            if agent is None:
+                return decisions.first_resolved(tx, None)
+            return decisions.first_resolved(tx, agents.find_agent(tx, agent).id)
 
     def record(
         self,
@@ -322,7 +336,10 @@ class Decisions:
         self._book.ask("decisions.record")
         with self._book.writing() as (tx, _):
             whose = agents.find_agent(tx, agent).id
-            title = Path(source).name if isinstance(source, str | PathLike) else brought_in.FORECASTS
+            if isinstance(source, str | PathLike):
+                title = Path(source).name
+            else:
+                title = brought_in.FORECASTS
             return brought_in.bring_in_forecasts(
                 tx, self._book.origin, self._cards, whose, source, dry_run=dry_run, title=title
             )
@@ -330,7 +347,9 @@ class Decisions:
     def brought_in(self, agent: str | None = None, *, limit: int = 100, offset: int = 0) -> Sequence[BroughtForecast]:
         """What was brought in, the newest made first."""
         with self._book.reading() as (tx, _, _):
-            whose = None if agent is None else agents.find_agent(tx, agent).id
+            whose = None
+            if agent is not None:
+                whose = agents.find_agent(tx, agent).id
             return brought_in.list_brought_forecasts(tx, agent_id=whose, limit=limit, offset=offset)
 
     def second_look(self, run_id: str) -> SecondLook:
@@ -387,7 +406,9 @@ class Decisions:
         """The calibration of trades, or of forecasts: what was stated against outcomes, as known now or at an instant.
         Of what the book has witnessed; `series` names what counts apart: recorded_later, self_graded, brought_in."""
         with self._book.reading() as (tx, _, _):
-            whose = None if agent is None else agents.find_agent(tx, agent).id
+            whose = None
+            if agent is not None:
+                whose = agents.find_agent(tx, agent).id
             asked: dict[str, Any] = {"known_at": _known_at(tx, known_at), "series": clean_series(series)}
             if forecasts:
                 return calibration.of_forecasts(tx, self._cards, agent_id=whose, **asked)

@@ -74,7 +74,9 @@ def parse_outcome(
             raise Invalid(f'an outcome is true, false or "{VOID}", not {str(outcome)[:40]!r}', field="outcome")
         return str(outcome).lower(), None
     choices = possible_outcomes(card, slots)
-    came = outcome.strip().casefold() if isinstance(outcome, str) else None
+    came = None
+    if isinstance(outcome, str):
+        came = outcome.strip().casefold()
     chosen = next((choice for choice in choices if choice.casefold() == came), None)
     if chosen is None:
         known = ", ".join(choices)
@@ -87,7 +89,9 @@ def told_by(hand: Actor) -> str:
     if hand.is_person:
         return PERSON
     is_resolver = RESOLVE in hand.scopes and WRITE not in hand.scopes and hand.agent is None
-    return RESOLVER if is_resolver else AGENT
+    if is_resolver:
+        return RESOLVER
+    return AGENT
 
 
 def refuse_early(decision: Decision, settled_early: str | None, now: str, zone: str) -> None:
@@ -127,7 +131,9 @@ def answer_forecast(
     if decision.state != "open" and by != PERSON:
         raise Conflict("this forecast was answered already; only the person can say otherwise", code="closed")
     kept, came_to = parse_outcome(kind, _slots(tx, run_id), decision.claim, outcome)
-    came = None if came_to is None else f"it was {came_to}"
+    came = None
+    if came_to is not None:
+        came = f"it was {came_to}"
     now = stamp(tx.clock())
     reason = clean_optional(settled_early, "settled_early", 500) or decision.settled_early
     zone = owners.zone_name(tx)
@@ -135,9 +141,13 @@ def answer_forecast(
     moment = instant(at, field="at", zone=zone) or now
     if not stamp(decision.decided_at) <= moment <= now:
         raise Invalid("it was known between the forecast and now", field="at")
-    earlier = None if decision.outcome is None else f"before: {decision.outcome}, said by {decision.closed_by}"
+    earlier = None
+    if decision.outcome is not None:
+        earlier = f"before: {decision.outcome}, said by {decision.closed_by}"
     said = "; ".join(part for part in (came, clean_optional(note, "note", 500), earlier) if part)
-    resolver = None if by == PERSON else name or hand.agent or hand.token
+    resolver = None
+    if by != PERSON:
+        resolver = name or hand.agent or hand.token
     _close(tx, run_id, kept, moment, by, note=said or None, resolver=resolver, settled_early=reason, came_to=came_to)
     return decisions.get_decision(tx, run_id)
 
@@ -147,7 +157,9 @@ def settle_forecast(tx: Tx, cards: CardTypes, run_id: str) -> bool:
     decision = decisions.find_decision(tx, run_id)
     if decision is not None and decision.card_type not in cards.types:
         return False  # its file is gone, or broken: it may be there again tomorrow
-    told = None if decision is None else cards.find(decision.card_type).forecast
+    told = None
+    if decision is not None:
+        told = cards.find(decision.card_type).forecast
     if decision is None or decision.state != "open" or told is None or told.rule is None:
         due.cancel(tx, ANSWER, run_id)
         return False
@@ -185,7 +197,10 @@ def _answer_again(tx: Tx, cards: CardTypes, run_id: str) -> bool:
     slots = _slots(tx, run_id)
     found = _ask_bars(tx, decision, told.rule, slots, slots[told.due])
     if found is None or found.came is None:
-        _reopen(tx, run_id, None if found is None else found.why_not)
+        if found is None:
+            _reopen(tx, run_id, None)
+        else:
+            _reopen(tx, run_id, found.why_not)
         return True
     before = (decision.outcome, stamp(decision.closed_at or decision.decided_at), decision.gap)
     if before == (str(found.came).lower(), found.at, found.gap):
@@ -215,7 +230,10 @@ def _reopen(tx: Tx, run_id: str, why: str | None) -> None:
 
 
 def _close(tx: Tx, run_id: str, outcome: str, at: str, by: str, **told: str | None) -> None:
-    state = "expired" if outcome == VOID else "resolved"
+    if outcome == VOID:
+        state = "expired"
+    else:
+        state = "resolved"
     _set(tx, run_id, state=state, outcome=outcome, closed_at=at, closed_by=by, **told)
     due.cancel(tx, ANSWER, run_id)
 
@@ -241,7 +259,8 @@ def due_forecasts(
     query = select(row.run_id, row.agent_id, row.card_type, row.expires, row.note).where(
         row.owner == tx.owner, row.state == "open", row.probability.isnot(None), row.expires <= now
     )
-    query = query if agent_id is None else query.where(row.agent_id == agent_id)
+    if agent_id is not None:
+        query = query.where(row.agent_id == agent_id)
     found = tx.conn.execute(query.order_by(row.expires, row.run_id).limit(clean_count(limit, "limit", 1000))).all()
     names = {id: agents.name_of(tx, id) for id in {one.agent_id for one in found}}
     return [_to_due(cards.find(one.card_type), one, names[one.agent_id], _slots(tx, one.run_id)) for one in found]
@@ -263,7 +282,9 @@ def possible_outcomes(kind: CardType, slots: Mapping[str, Any]) -> tuple[str, ..
     told = kind.forecast
     if told is not None and told.classes is not None:
         return tuple(slots[told.classes])
-    claim = None if told is None else told.claim
+    claim = None
+    if told is not None:
+        claim = told.claim
     return next((slot.choices for slot in kind.slots if slot.name == claim), ())
 
 

@@ -45,12 +45,16 @@ class PriceSpan(Protocol):
 
 def resolve_symbol(conn: Connection, symbol: str) -> str:
     prices = offered("bars")
-    return symbol if prices is None else str(prices.resolve_symbol(conn, symbol))
+    if prices is None:
+        return symbol
+    return str(prices.resolve_symbol(conn, symbol))
 
 
 def resolve_unambiguous(conn: Connection, symbol: str) -> str:
     prices = offered("bars")
-    return symbol if prices is None else str(prices.resolve_unambiguous(conn, symbol))
+    if prices is None:
+        return symbol
+    return str(prices.resolve_unambiguous(conn, symbol))
 
 
 def known_symbols(conn: Connection) -> Sequence[str]:
@@ -77,14 +81,18 @@ def following_bars(tx: Tx, symbol: str, begins: str, until: str, now: str) -> It
 def latest_close(conn: Connection, symbol: str, instant: str) -> tuple[str, float, str] | None:
     """End, close and timeframe of the last bar that was over by an instant."""
     prices = offered("bars")
-    found: tuple[str, float, str] | None = None if prices is None else prices.latest_close(conn, symbol, instant)
+    found: tuple[str, float, str] | None = None
+    if prices is not None:
+        found = prices.latest_close(conn, symbol, instant)
     return found
 
 
 def bar_across(conn: Connection, symbol: str, instant: str, now: str) -> Bar | None:
     """The complete bar in which an instant lies, not at its ends."""
     prices = offered("bars")
-    found: Bar | None = None if prices is None else prices.bar_across(conn, symbol, instant, now)
+    found: Bar | None = None
+    if prices is not None:
+        found = prices.bar_across(conn, symbol, instant, now)
     return found
 
 
@@ -123,4 +131,6 @@ def is_stale(over: str, timeframe: str, at: str) -> bool:
 
 def _asked(name: str, *args: Any, **given: Any) -> Any:
     prices = offered("bars")
-    return () if prices is None else getattr(prices, name)(*args, **given)
+    if prices is None:
+        return ()
+    return getattr(prices, name)(*args, **given)

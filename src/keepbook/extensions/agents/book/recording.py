@@ -144,9 +144,16 @@ def _write(
 ) -> RecordedDecision:  # fmt: skip
     if not isinstance(card, Mapping):
         raise Invalid("a card is an object with its slots", field="card", code="invalid_card")
-    moment = now if made_at is None else clean_made_at(made_at, now, owners.zone_name(tx))
-    name = None if key is None else clean_line(key, "key", 1, 200)
-    known = None if name is None else _find_by_key(tx, agent_id, name)
+    if made_at is None:
+        moment = now
+    else:
+        moment = clean_made_at(made_at, now, owners.zone_name(tx))
+    name = None
+    if key is not None:
+        name = clean_line(key, "key", 1, 200)
+    known = None
+    if name is not None:
+        known = _find_by_key(tx, agent_id, name)
     if known is not None:
         return _check_replay(
             tx, known, form, row, card, stamp(second_looks.card_made_at(known)) if made_at is None else moment
@@ -204,7 +211,9 @@ def _check_replay(
 def _find_by_key(tx: Tx, agent_id: str, key: str) -> Run | None:
     query = select(run_rows.c.id).where(run_rows.c.owner == tx.owner, run_rows.c.agent_id == agent_id)
     id = tx.conn.execute(query.where(run_rows.c.key == key)).scalar()
-    return None if id is None else runs.get_run(tx, id)
+    if id is None:
+        return None
+    return runs.get_run(tx, id)
 
 
 def _recorded_decision(tx: Tx, run_id: str, *, replayed: bool) -> RecordedDecision:

@@ -79,7 +79,10 @@ def step(plan: TradePlan, course: Course, bar: Bar) -> Course:
 
 def _close_on_bar(plan: TradePlan, course: Course, bar: Bar, *, whole_bar: bool) -> Course:
     """Whether this bar closes it. `whole_bar`: it was in from the open on, so nothing came before the entry."""
-    best, worst = (bar.high, bar.low) if plan.side > 0 else (bar.low, bar.high)
+    if plan.side > 0:
+        best, worst = bar.high, bar.low
+    else:
+        best, worst = bar.low, bar.high
     stopped = plan.side * (worst - plan.stop) <= 0
     reached = plan.side * (best - plan.target) >= 0
     if whole_bar and plan.side * (bar.open - plan.stop) <= 0:
@@ -88,7 +91,13 @@ def _close_on_bar(plan: TradePlan, course: Course, bar: Bar, *, whole_bar: bool)
         return _with_outcome(course, bar, "target", bar.open, JUMPED)
     if stopped:
         unsure = not whole_bar and plan.side * (bar.open - plan.entry) < 0
-        return _with_outcome(course, bar, "stop", plan.stop, BOTH if reached else BEFORE_ENTRY if unsure else None)
+        if reached:
+            note = BOTH
+        elif unsure:
+            note = BEFORE_ENTRY
+        else:
+            note = None
+        return _with_outcome(course, bar, "stop", plan.stop, note)
     came_after = plan.side * (bar.open - plan.entry) <= 0 or plan.side * (bar.close - plan.target) >= 0
     if reached and (whole_bar or came_after):
         return _with_outcome(course, bar, "target", plan.target, None)
@@ -102,6 +111,8 @@ def _with_outcome(course: Course, bar: Bar, outcome: str, price: float, note: st
 def at_expiry(course: Course, expires: str, *, waited: bool = False) -> Course:
     """The state at expiry: a trade that was never filled has expired, a filled one is closed at the last close."""
     if course.fill_price is None:
-        note = NO_BARS if course.through is None and not waited else None
+        note = None
+        if course.through is None and not waited:
+            note = NO_BARS
         return replace(course, outcome="expired", closed_at=expires, note=note)
     return replace(course, outcome="time", closed_at=expires, exit_price=course.last_close)

@@ -116,5 +116,8 @@ def decisions_as_of(tx: Tx, rows: Sequence[Any], known_at: str) -> Iterator[Any]
             before = former.get(row.run_id)
             told |= {name: None if before is None else getattr(before, name) for name in RESULT}
             told["state"] = told["state"] or "open"
-            told["known_at"] = None if before is None else before.known_at
+            if before is not None:
+                told["known_at"] = before.known_at
+            else:
+                told["known_at"] = None
         yield SimpleNamespace(**told)

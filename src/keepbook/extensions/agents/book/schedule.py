@@ -26,7 +26,10 @@ def check_schedule(schedule: str) -> str:
     try:
         croniter(text, datetime(2026, 1, 1, tzinfo=UTC), ret_type=datetime).get_next()
     except (CroniterError, ValueError, KeyError) as error:
-        why = "it never comes" if "failed to find" in str(error) else str(error).partition("] ")[2] or str(error)
+        if "failed to find" in str(error):
+            why = "it never comes"
+        else:
+            why = str(error).partition("] ")[2] or str(error)
         raise _invalid(schedule, why) from None
     return text
 
@@ -56,7 +59,12 @@ def span_in_words(span: timedelta) -> str:
     """`31d 2h`, `2h 15m`, `4m`, `now`: the two largest parts."""
     minutes = max(0, int(span.total_seconds() // 60))
     days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
-    parts = [f"{days}d"] if days else []
-    parts += [f"{hours}h"] if hours else []
-    parts += [f"{minutes}m"] if minutes else []
+    if days:
+        parts = [f"{days}d"]
+    else:
+        parts = []
+    if hours:
+        parts += [f"{hours}h"]
+    if minutes:
+        parts += [f"{minutes}m"]
     return " ".join(parts[:2]) or "now"

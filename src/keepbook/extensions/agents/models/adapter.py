@@ -82,7 +82,9 @@ class Adapter(Protocol):
 
 def message_to_parts(one: PromptMessage) -> dict[str, Any] | None:
     """What a message holds beside its text."""
-    parts: dict[str, Any] = {"hidden": one.hidden} if one.hidden else {}
+    parts: dict[str, Any] = {}
+    if one.hidden:
+        parts = {"hidden": one.hidden}
     if one.calls:
         parts["calls"] = [{name: getattr(call, name) for name in ToolCall.__slots__} for call in one.calls]
     return writable(_storable(parts), DEEPEST - MOST_DEEP + 1) or None
@@ -94,7 +96,9 @@ def _storable(value: Any) -> Any:
         return storable_text(value, TEXT_LIMIT)
     if isinstance(value, dict):
         return {_storable(name): _storable(each) for name, each in value.items()}
-    return [_storable(each) for each in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_storable(each) for each in value]
+    return value
 
 
 def from_lines(lines: Iterable[TranscriptTurn]) -> tuple[PromptMessage, ...]:

@@ -68,8 +68,14 @@ class SymbolBars:
 def drift(bars: SymbolBars | None, named: str | None, now: datetime) -> dict[str, Any]:
     """A trade with the drift, or the reason to wait."""
     if bars is None:
-        why = f"no bars for {named}" if named else "no symbol named"
-        said = f"There are no bars for {named}, so there is nothing to go by." if named else "No symbol was named."
+        if named:
+            why = f"no bars for {named}"
+        else:
+            why = "no symbol named"
+        if named:
+            said = f"There are no bars for {named}, so there is nothing to go by."
+        else:
+            said = "No symbol was named."
         return _wait(named or "NONE", why, said, now)
     if len(bars.closes) < LOOKED_BACK or bars.span <= 0:
         return _wait(bars.symbol, f"only {len(bars.closes)} bars", f"There is too little to go by. {STATED}", now)
@@ -78,12 +84,19 @@ def drift(bars: SymbolBars | None, named: str | None, now: datetime) -> dict[str
     if abs(strength) < WEAK:
         where = f"The close {close:g} is where the mean of {LOOKED_BACK} bars is, {mean:.6g}."
         return _wait(bars.symbol, "no drift to go with", f"{where} {STATED}", now)
-    side, word, back = (1, "above", "below") if strength > 0 else (-1, "below", "above")
+    if strength > 0:
+        side, word, back = 1, "above", "below"
+    else:
+        side, word, back = -1, "below", "above"
     entry, stop, target = (_price(close + side * step * span) for step in (0.0, -STOP, TARGET))
     if min(stop, target) <= 0:
         return _wait(bars.symbol, "stop or target below zero", f"The ranges are too wide for a trade. {STATED}", now)
+    if side > 0:
+        action = "LONG"
+    else:
+        action = "SHORT"
     return {
-        "action": "LONG" if side > 0 else "SHORT",
+        "action": action,
         "symbol": bars.symbol,
         "entry": entry,
         "stop": stop,
@@ -101,20 +114,32 @@ def drift(bars: SymbolBars | None, named: str | None, now: datetime) -> dict[str
 def second_look(earlier: Mapping[str, Any], bars: SymbolBars | None, named: str | None) -> tuple[int, str]:
     """How much of an earlier trade still holds, and one sentence on what changed."""
     stated = earlier.get("conviction")
-    stated = float(stated) if isinstance(stated, int | float) else 50.0
+    if isinstance(stated, int | float):
+        stated = float(stated)
+    else:
+        stated = 50.0
     if bars is None:
         return round(stated), f"There are no bars for {named or 'it'}, so nothing could be checked."
     prices = [earlier.get(name) for name in ("entry", "stop", "target")]
     if not all(isinstance(price, int | float) for price in prices):
         return round(stated), f"It waits for a drift; the last close is {bars.close:g}."
     entry, stop, target = (float(price) for price in prices if price is not None)
-    way = (bars.close - entry) / (target - entry) if target != entry else 0.0
+    if target != entry:
+        way = (bars.close - entry) / (target - entry)
+    else:
+        way = 0.0
     if way >= 0:
         score = stated + (100 - stated) * min(1.0, way)
     else:
         score = stated * max(0.0, 1 - (bars.close - entry) / (stop - entry))
-    side = 1 if target > entry else -1
-    gained = side * (bars.close - entry) / abs(entry - stop) if entry != stop else 0.0
+    if target > entry:
+        side = 1
+    else:
+        side = -1
+    if entry != stop:
+        gained = side * (bars.close - entry) / abs(entry - stop)
+    else:
+        gained = 0.0
     return round(score), f"The last close {bars.close:g} is {gained:+z.2f} R from the entry at {entry:g}."
 
 
@@ -125,7 +150,9 @@ def advice(score: int, choices: Sequence[str]) -> str:
         wanted = "CLOSE"
     elif score > SCALE_OVER:
         wanted = "SCALE"
-    return wanted if not choices or wanted in choices else choices[0]
+    if not choices or wanted in choices:
+        return wanted
+    return choices[0]
 
 
 RULES: dict[str, Callable[[SymbolBars | None, str | None, datetime], dict[str, Any]]] = {"drift": drift}
@@ -148,7 +175,10 @@ class ByRule:
         card, rule = order.card, str(order.card.computed)
         work = _RuleWork(order, self._book.now)
         # A tool reads the database and may wait its turn there; others go on meanwhile.
-        slots = await asyncio.to_thread(work.second_look if card.name == RE_EXAMINATION else work.decide, card)
+        if card.name == RE_EXAMINATION:
+            slots = await asyncio.to_thread(work.second_look, card)
+        else:
+            slots = await asyncio.to_thread(work.decide, card)
         text = json.dumps(slots, ensure_ascii=False)
         for call in work.made:
             yield ToolCalled(call)
@@ -172,8 +202,14 @@ class _RuleWork:
     def second_look(self, card: CardType) -> dict[str, Any]:
         choices = next((slot.choices for slot in card.slots if slot.name == "suggested_action"), ())
         found = _DECISION.search(self._order.prompt.text)
-        earlier = json.loads(found[2]) if found else {}
-        bars, named = self._find_bars([str(earlier["symbol"])] if earlier.get("symbol") else [])
+        if found:
+            earlier = json.loads(found[2])
+        else:
+            earlier = {}
+        if earlier.get("symbol"):
+            bars, named = self._find_bars([str(earlier["symbol"])])
+        else:
+            bars, named = self._find_bars([])
         score, notes = second_look(earlier, bars, named)
         return {"conviction_score": score, "notes": notes, "suggested_action": advice(score, choices)}
 
@@ -182,7 +218,9 @@ class _RuleWork:
         if asked := symbols_in(self._order.prompt.text):
             return asked
         watched = symbols_in(self._order.agent.instructions)
-        return [watched[self._now.date().toordinal() % len(watched)]] if watched else []
+        if watched:
+            return [watched[self._now.date().toordinal() % len(watched)]]
+        return []
 
     def _find_bars(self, symbols: Sequence[str]) -> tuple[SymbolBars | None, str | None]:
         """The bars of the first symbol that has any, and that symbol; else the first one named."""
@@ -196,7 +234,9 @@ class _RuleWork:
         answer = self._order.tools.call("get_bars", arguments)
         # Within a session no two calls may have the same id.
         self.made.append(ToolCall(f"look_{secrets.token_hex(4)}", "get_bars", arguments, answer.text))
-        found = (answer.data or {}).get("bars") if not answer.error else None
+        found = None
+        if not answer.error:
+            found = (answer.data or {}).get("bars")
         if not found:
             return None
         columns = (tuple(float(bar[name]) for bar in found) for name in ("high", "low", "close"))

@@ -102,9 +102,13 @@ class ClaudeCli:
         """What it is told and which tools it has, in a folder that only its person may read and that goes with the run:
         a command line can be seen by everybody on the machine."""
         own = ["-m", "keepbook", "mcp", "--owner", self._place.owner, "--agent", order.agent.id]
+        if order.blind:
+            args = [*own, "--blind"]
+        else:
+            args = own
         server = {
             "command": sys.executable,
-            "args": [*own, "--blind"] if order.blind else own,
+            "args": args,
             "env": _of_our_own() | {"KEEPBOOK_DB": _from_anywhere(self._place.db)},
         }
         with tempfile.TemporaryDirectory(prefix="keepbook-") as name:
@@ -136,7 +140,10 @@ class ClaudeCli:
             await _end(process)
         if process.returncode != 0:
             said = (err or out).decode(errors="replace").strip().splitlines()
-            why = said[-1][:TOLD_CHARS] if said else "it says nothing"
+            if said:
+                why = said[-1][:TOLD_CHARS]
+            else:
+                why = "it says nothing"
             raise _model_failed(f"{command} ended with {process.returncode}: {why}", "unavailable")
         return out.decode(errors="replace")
 
@@ -194,7 +201,9 @@ def _of_our_own() -> dict[str, str]:
 def _from_anywhere(db: str) -> str:
     """The command works in another folder: a file's path is told in full."""
     path = db.removeprefix("sqlite:///")
-    return db if path == ":memory:" or "://" in path or path.startswith("postgres") else os.path.abspath(path)
+    if path == ":memory:" or "://" in path or path.startswith("postgres"):
+        return db
+    return os.path.abspath(path)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -214,8 +223,14 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 def _text_to_send(order: Execution) -> str:
     """One text, with the run's own prompt as its last word."""
-    first = [prompts.REVIEW] if order.review and order.after is None else []
-    chat = [prompts.told_chat(order.earlier)] if order.earlier and order.after is None else []
+    if order.review and order.after is None:
+        first = [prompts.REVIEW]
+    else:
+        first = []
+    if order.earlier and order.after is None:
+        chat = [prompts.told_chat(order.earlier)]
+    else:
+        chat = []
     return "\n\n".join([*chat, *first, with_hidden(order.prompt)])
 
 
@@ -236,7 +251,10 @@ def _read(answer: str, command: str) -> tuple[str, str, Usage]:
     except ValueError:
         raise _model_failed(f"{command} did not answer in JSON: {answer.strip()[:TOLD_CHARS]!r}") from None
     if isinstance(told, list):  # its whole course, the result at the end
-        told = told[-1] if told else None
+        if told:
+            told = told[-1]
+        else:
+            told = None
     if not isinstance(told, Mapping):
         raise _model_failed(f"{command} did not answer with one JSON object")
     usage = _usage(told.get("usage"))
@@ -251,13 +269,17 @@ def _read(answer: str, command: str) -> tuple[str, str, Usage]:
 
 
 def _usage(told: Any) -> Usage:
-    counted: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    counted: Mapping[str, Any] = {}
+    if isinstance(told, Mapping):
+        counted = told
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return Usage(sum(_number(counted.get(name)) for name in names), _number(counted.get("output_tokens")))
 
 
 def _number(told: Any) -> int:
-    return told if isinstance(told, int) and not isinstance(told, bool) and told > 0 else 0
+    if isinstance(told, int) and not isinstance(told, bool) and told > 0:
+        return told
+    return 0
 
 
 def _model_failed(why: str, cause: str = "garbage", usage: Usage | None = None) -> ModelFailed:

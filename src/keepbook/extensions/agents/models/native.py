@@ -73,7 +73,10 @@ class Native:
         async for event in model.reply(conversation, order.tools):
             yield event
             if isinstance(event, ReplyFinished):
-                whole = event if order.begun is None else order.begun.join(event)
+                if order.begun is None:
+                    whole = event
+                else:
+                    whole = order.begun.join(event)
                 said.append(PromptMessage("assistant", whole.text, calls=whole.calls))
                 usage = event.usage + spent
                 yield ExecutionResult(whole.text, tuple(said), f"s_{secrets.token_hex(6)}", usage, model.name, past)
@@ -112,7 +115,8 @@ def _due(steps: Sequence[SessionStep], keep: int) -> Sequence[SessionStep]:
 
 
 def _turns(steps: Sequence[SessionStep]) -> list[DialogueTurn]:
-    said = [one for step in steps for one in step.said if one.text.strip()]
+    every = [one for step in steps for one in step.said]
+    said = [one for one in every if one.text.strip()]
     return [DialogueTurn(number, one.role, one.text) for number, one in enumerate(said, 1)]
 
 

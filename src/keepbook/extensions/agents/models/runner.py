@@ -160,7 +160,10 @@ class Runner:
             raise
         except BaseException as error:
             stopped = isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit)
-            why = STOPPED if stopped else f"this should not happen: {type(error).__name__}"
+            if stopped:
+                why = STOPPED
+            else:
+                why = f"this should not happen: {type(error).__name__}"
             with contextlib.suppress(KeepbookError):  # then the sweep gives it up
                 # Not in a thread: what is being cancelled waits for nothing.
                 self.fail(work, why, "stopped" if stopped else "fault")
@@ -215,7 +218,9 @@ class Runner:
     def keep(self, work: RunInProgress, slots: dict[str, object] | None, done: ExecutionResult) -> Run:
         """The result, for good."""
         spent = work.usage
-        session = done.session if work.held else None
+        session = None
+        if work.held:
+            session = done.session
         with self.book.transaction():
             for one in work.said:
                 self._say(work.run.id, one)
@@ -305,7 +310,8 @@ class Runner:
 
     def _blind_task(self, prompt: str, agent: Agent, card: CardType) -> str:
         held = self.book.decisions.list(state="open", agent=agent.id)
-        levels = [level for one in held for level in (one.entry, one.stop, one.target) if level is not None]
+        every = [level for one in held for level in (one.entry, one.stop, one.target)]
+        levels = [level for level in every if level is not None]
         return blind_task(prompt, agent, card, levels)
 
     async def _answer(

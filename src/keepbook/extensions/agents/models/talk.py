@@ -98,7 +98,11 @@ class AgentTalk(Talk):
             lambda: self.book.runs.queue(self.agent.id, "chat", prompt=spoken.text, thread_id=self.chat.id)
         )
         work = await asyncio.to_thread(self._runner.take, run.id)
-        turns, written = self.chat.thread.turns, ReplyPiece("", begun.calls if begun else ())
+        if begun:
+            calls = begun.calls
+        else:
+            calls = ()
+        turns, written = self.chat.thread.turns, ReplyPiece("", calls)
 
         def keep(why: str) -> Message | None:
             return self._keep_piece(spoken, turns, written, why, instead_of)
@@ -183,7 +187,9 @@ class AgentTalk(Talk):
         if not written.text.strip():
             return None
         with self.book.transaction():
-            return None if self.chat.thread.turns != turns else self._add(written, spoken, instead_of, why)
+            if self.chat.thread.turns != turns:
+                return None
+            return self._add(written, spoken, instead_of, why)
 
     def _add(self, reply: ReplyPiece, spoken: Message, instead_of: int | None, broke_off: str | None = None) -> Message:
         parts = calls_to_parts((*order_calls(from_parts(spoken.parts)), *reply.calls))

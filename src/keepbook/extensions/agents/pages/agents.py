@@ -91,7 +91,10 @@ def schedule_in_words(text: str | None) -> str:
 
 
 def _ordinal(number: int) -> str:
-    ending = "th" if 10 < number < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    if 10 < number < 14:
+        ending = "th"
+    else:
+        ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
@@ -130,7 +133,9 @@ def _done_from_address(visit: Visit) -> AgentDone | None:
     if asked.get("done") == "removed":
         return AgentDone("The agent is gone. Its runs and decisions stay.", f"{HOME}/{asked.get('agent', '')}/restore")
     try:
-        return _words(visit.book.agents.get(asked["agent"]), asked["done"]) if "agent" in asked else None
+        if "agent" in asked:
+            return _words(visit.book.agents.get(asked["agent"]), asked["done"])
+        return None
     except (NotFound, KeyError):
         return None
 
@@ -196,7 +201,9 @@ def _missing(visit: Visit) -> list[str]:
 
 
 def _following(visit: Visit, agent: Agent) -> datetime | None:
-    return schedule.following(agent.schedule, visit.now, visit.book.zone) if agent.schedule else None
+    if agent.schedule:
+        return schedule.following(agent.schedule, visit.now, visit.book.zone)
+    return None
 
 
 def _tokens_sent(visit: Visit, agent: Agent) -> int | None:
@@ -211,7 +218,10 @@ def _tokens_sent(visit: Visit, agent: Agent) -> int | None:
 def _after(visit: Visit, agent: Agent, done: str, where: str) -> Response:
     """The card or the panel that a form stood in, or the page it is on."""
     if not visit.partial:
-        at = f"{HOME}/{agent.id}#memory" if where == "panel" else f"{HOME}#agent-{agent.id}"
+        if where == "panel":
+            at = f"{HOME}/{agent.id}#memory"
+        else:
+            at = f"{HOME}#agent-{agent.id}"
         return visit.back(at, done=done, agent=agent.id)
     outcome = _words(agent, done)
     return visit.page(

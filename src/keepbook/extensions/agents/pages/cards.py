@@ -103,7 +103,12 @@ class Conviction:
 def signed_number(value: float, unit: str, digits: int = 2) -> str:
     """`+0.55 R`."""
     text = f"{abs(value):,.{digits}f}"
-    sign = "" if not float(text.replace(",", "")) else "−" if value < 0 else "+"
+    if not float(text.replace(",", "")):
+        sign = ""
+    elif value < 0:
+        sign = "−"
+    else:
+        sign = "+"
     return f"{sign}{text} {unit}"
 
 
@@ -122,7 +127,9 @@ def result(run: Run, types: CardTypes, now: datetime) -> str:
         return run.prompt if run.kind == "chat" else "A read for its lead"
     at = stamp(run.finished_at or run.created_at)
     line = line_of(types.find(run.card.type), run.card.slots, at, stamp(now))
-    return line.split(" · ", 1)[1] if " ago · " in line[:12] or line.startswith("just now · ") else line
+    if " ago · " in line[:12] or line.startswith("just now · "):
+        return line.split(" · ", 1)[1]
+    return line
 
 
 def run_title(run: Run, types: CardTypes) -> str:
@@ -159,7 +166,9 @@ def card_view(run: Run, types: CardTypes) -> CardView:
         value = slots.get(slot.name)
         if slot.name not in heading and value not in (None, "", []):
             _sort(page, slot, value, follows=bool(kind.follow))
-    plan = _plan(slots) if kind.follow else None
+    plan = None
+    if kind.follow:
+        plan = _plan(slots)
     if plan:
         entry, stop, target = plan
         page.cells.append(Cell("Reward", f"{abs(target - entry) / abs(entry - stop):.1f} R"))
@@ -196,12 +205,19 @@ def _sort(page: CardView, slot: Slot, value: Any, *, follows: bool) -> None:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return plain_number(value) if isinstance(value, int | float) else str(value)
+    if isinstance(value, int | float):
+        return plain_number(value)
+    return str(value)
 
 
 def _guess_slot(name: str, value: Any) -> Slot:
     """A slot of a card whose file is gone."""
-    kind = "list" if isinstance(value, list) else "number" if isinstance(value, int | float) else "text"
+    if isinstance(value, list):
+        kind = "list"
+    elif isinstance(value, int | float):
+        kind = "number"
+    else:
+        kind = "text"
     return Slot(name=name, type=kind)
 
 
@@ -210,16 +226,23 @@ def _guess_slot(name: str, value: Any) -> Slot:
 
 def _plan(slots: Mapping[str, Any]) -> tuple[float, float, float] | None:
     entry, stop, target = (slots.get(name) for name in ("entry", "stop", "target"))
-    return None if entry is None or stop is None or target is None else (entry, stop, target)
+    if entry is None or stop is None or target is None:
+        return None
+    return entry, stop, target
 
 
 def ladder(run: Run, decision: Decision | None) -> Ladder | None:
     """The prices of a trade, the lowest at the left."""
-    plan = _plan(run.card.slots) if run.card is not None and decision is not None else None
+    plan = None
+    if run.card is not None and decision is not None:
+        plan = _plan(run.card.slots)
     if plan is None or decision is None:
         return None
     entry, stop, target = plan
-    price, word = (decision.last_close, "now") if decision.state == "open" else (decision.exit_price, "out at")
+    if decision.state == "open":
+        price, word = decision.last_close, "now"
+    else:
+        price, word = decision.exit_price, "out at"
     known = [entry, stop, target, *([price] if price is not None else [])]
     low, length = min(known), max(known) - min(known) or 1.0
 
@@ -227,17 +250,30 @@ def ladder(run: Run, decision: Decision | None) -> Ladder | None:
         return round(7 + 86 * (value - low) / length, 2)
 
     near = abs(at(entry) - at(stop)) < 12  # their words would run into each other
-    before, after = ("end", "start") if stop < entry else ("start", "end")
+    if stop < entry:
+        before, after = "end", "start"
+    else:
+        before, after = "start", "end"
     said = f"Stop {plain_number(stop)}, entry {plain_number(entry)}, target {plain_number(target)}"
     now = None
     if price is not None:
         r = decision.so_far_r if decision.state == "open" else decision.result_r
         words = f"{word} {plain_number(price)}" + ("" if r is None else f" ({signed_number(r, 'R')})")
         x = at(price)
-        now = Rung(words, x, "start" if x < 20 else "end" if x > 80 else "middle")
+        if x < 20:
+            anchor = "start"
+        elif x > 80:
+            anchor = "end"
+        else:
+            anchor = "middle"
+        now = Rung(words, x, anchor)
         said += f", {words}"
+    if near:
+        anchor = before
+    else:
+        anchor = "middle"
     return Ladder(
-        Rung("stop", at(stop), before if near else "middle"),
+        Rung("stop", at(stop), anchor),
         Rung("entry", at(entry), after if near else "middle"),
         Rung("target", at(target), "middle"),
         now,
@@ -249,8 +285,13 @@ def ladder(run: Run, decision: Decision | None) -> Ladder | None:
 
 def conviction(run: Run, again: Sequence[Run]) -> Conviction | None:
     """What was stated, and what every later look made of it; None where nobody looked again."""
-    stated = run.card.slots.get("conviction") if run.card is not None else None
-    points = [] if stated is None else [ConvictionPoint(run.finished_at or run.created_at, stated, None)]
+    stated = None
+    if run.card is not None:
+        stated = run.card.slots.get("conviction")
+    if stated is not None:
+        points = [ConvictionPoint(run.finished_at or run.created_at, stated, None)]
+    else:
+        points = []
     looks = ((one, one.card.slots) for one in again if one.card is not None)
     points += [
         ConvictionPoint(one.finished_at or one.created_at, slots["conviction_score"], one) for one, slots in looks
@@ -261,5 +302,10 @@ def conviction(run: Run, again: Sequence[Run]) -> Conviction | None:
     low, high = max(0, 10 * floor((min(values) - 5) / 10)), 10 * ceil(max(values) / 10)
     if high - low < 20:
         low, high = max(0, low - 10), min(100, high + 10)
-    step = 10 if high - low <= 50 else 20 if (high - low) % 20 == 0 else (high - low)
+    if high - low <= 50:
+        step = 10
+    elif (high - low) % 20 == 0:
+        step = 20
+    else:
+        step = high - low
     return Conviction(points, curve(values, low=low, high=high), list(range(high, low - 1, -step)))

@@ -60,9 +60,13 @@ _FEW = 4
 
 def history_chart(said: Sequence[tuple[str, float, float | None]]) -> HistoryChart:
     """The chart of days with a figure from 0 to 100 and an optional second one; at equal distances, in order."""
-    figures = [one for _, first, second in said for one in (first, second) if one is not None]
+    every = [one for _, first, second in said for one in (first, second)]
+    figures = [one for one in every if one is not None]
     low, high = max(0, 10 * floor(min(figures) / 10) - 10), min(100, 10 * ceil(max(figures) / 10) + 10)
-    step = 10 if high - low <= 60 else 20
+    if high - low <= 60:
+        step = 10
+    else:
+        step = 20
     high = min(100, low + step * ceil((high - low) / step))
     steps = max(len(said) - 1, 1)
     across = [round(_SIDES + (100 - 2 * _SIDES) * nth / steps, 2) for nth in range(len(said))]
@@ -71,7 +75,11 @@ def history_chart(said: Sequence[tuple[str, float, float | None]]) -> HistoryCha
         y = _y_in_history(first, low, high)
         under = second is not None and second > first
         wide = len(said) > _FEW and nth not in (0, len(said) - 1)
-        points.append(HistoryDot(across[nth], y, f"{first:.0f}", y + 19 if under else y - 10, day, wide))
+        if under:
+            figure_y = y + 19
+        else:
+            figure_y = y - 10
+        points.append(HistoryDot(across[nth], y, f"{first:.0f}", figure_y, day, wide))
         if second is not None:
             others.append((across[nth], _y_in_history(second, low, high)))
     path = _svg_path([(one.x, one.y) for one in points])
@@ -83,7 +91,9 @@ def _y_in_history(value: float, low: float, high: float) -> float:
 
 
 def _svg_path(places: Sequence[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{x:g} {y:g}" for x, y in places) if len(places) > 1 else ""
+    if len(places) > 1:
+        return "M" + "L".join(f"{x:g} {y:g}" for x, y in places)
+    return ""
 
 
 # Calibration
@@ -104,7 +114,9 @@ def reliability(groups: Sequence[tuple[float, float, tuple[float, float], int]])
         )
         for stated, share, (low, high), count in groups
     ]
-    path = "M" + "L".join(f"{point.x:g} {point.y:g}" for point in points) if points else ""
+    path = ""
+    if points:
+        path = "M" + "L".join(f"{point.x:g} {point.y:g}" for point in points)
     marks = [(_across(n / 100), _y_in_square(n / 100), n) for n in (0, 25, 50, 75, 100)]
     return Reliability(points, path, marks, _beside_the_diagonal(points))
 

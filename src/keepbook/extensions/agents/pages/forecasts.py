@@ -94,11 +94,15 @@ class ForecastRow:
 
     @property
     def line(self) -> ChartCurve | None:
-        return curve(self.said, low=0, high=100) if len(self.said) > 1 else None
+        if len(self.said) > 1:
+            return curve(self.said, low=0, high=100)
+        return None
 
     @property
     def second(self) -> ChartCurve | None:
-        return curve(self.convictions, low=0, high=100) if len(self.convictions) > 1 else None
+        if len(self.convictions) > 1:
+            return curve(self.convictions, low=0, high=100)
+        return None
 
     @property
     def told(self) -> list[StatedProbability]:
@@ -107,10 +111,15 @@ class ForecastRow:
             (self.decision.decided_at, 100 * (self.decision.probability or 0.0), None, "")
         ]
         for look in self.looks:
-            slots = {} if look.card is None else look.card.slots
+            if look.card is not None:
+                slots = look.card.slots
+            else:
+                slots = {}
             if slots.get("probability") is not None:
                 at = look.made_at or look.finished_at or look.created_at
-                score = None if slots.get("conviction_score") is None else float(slots["conviction_score"])
+                score = None
+                if slots.get("conviction_score") is not None:
+                    score = float(slots["conviction_score"])
                 found.append((at, 100 * slots["probability"], score, str(slots.get("notes") or "")))
         return found
 
@@ -120,7 +129,9 @@ class ForecastRow:
 
         def day(at: datetime) -> str:
             then = in_zone(at, visit.zone).date()
-            return "today" if then == today else f"{then.day} {then:%b}"
+            if then == today:
+                return "today"
+            return f"{then.day} {then:%b}"
 
         return history_chart([(day(at), said, score) for at, said, score, _ in self.told[-DRAWN:]])
 
@@ -177,7 +188,9 @@ def forecasts_page(
     asked, book = visit.request.query_params, visit.book
     desks = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).forecast]
     chosen = next((one for one in desks if one.id == asked.get("agent", "")), None)
-    whose = None if chosen is None else chosen.id
+    whose = None
+    if chosen is not None:
+        whose = chosen.id
     counts = book.decisions.count(agent=whose, forecasts=True)
     closed_in_all = counts["resolved"] + counts["expired"]
     pages, open_pages = (max(1, -(-many // PAGE)) for many in (closed_in_all, counts["open"]))
@@ -191,14 +204,23 @@ def forecasts_page(
     answering = answering or asked.get("resolve")
     # What the address names is shown whatever the page.
     beside = {id for id in (answering, asked.get("history")) if id} - {one.run_id for one in opened}
-    opened += [one for id in sorted(beside) if (one := book.decisions.find(id)) is not None and one.state == "open"]
+    for id in sorted(beside):
+        one = book.decisions.find(id)
+        if one is not None and one.state == "open":
+            opened.append(one)
     rows = _rows(visit, [*opened, *closed])
     is_due = [one for one in rows[: len(opened)] if _is_due(one.decision, visit) or one.decision.run_id == answering]
     shown = {one.decision.run_id for one in is_due}
     if draft is None and "record" in asked:
-        draft = ForecastDraft(by=chosen.name if chosen else MYSELF)
+        if chosen:
+            draft = ForecastDraft(by=chosen.name)
+        else:
+            draft = ForecastDraft(by=MYSELF)
     scores = book.decisions.calibration(whose, forecasts=True)
     series = _series(visit, whose, scores)
+    since = None
+    if pages == 1:
+        since = min((one.closed_at for one in closed if one.closed_at), default=None)
     return visit.page(
         "forecasts.html", 422 if wrong or (draft and draft.error) else 200, desks=desks, chosen=chosen, counts=counts,
         due=is_due, open=[one for one in rows[: len(opened)] if one.decision.run_id not in shown], found=scores,
@@ -210,7 +232,7 @@ def forecasts_page(
         recorded=book.decisions.find(asked.get("recorded", "")),
         history=_forecast_to_draw(rows, rows[: len(opened)], asked.get("history", "")),
         next_due=min((one.expires for one in opened if one.expires and one.expires > visit.now), default=None),
-        since=min((one.closed_at for one in closed if one.closed_at), default=None) if pages == 1 else None,
+        since=since,
     )  # fmt: skip
 
 
@@ -246,7 +268,9 @@ def _rows(visit: Visit, found: Sequence[Decision]) -> list[ForecastRow]:
     rows = []
     for one in found:
         card, kind = runs[one.run_id].card, types.find(one.card_type)
-        slots: dict[str, Any] = {} if card is None else card.slots
+        slots: dict[str, Any] = {}
+        if card is not None:
+            slots = card.slots
         choices = possible_outcomes(kind, slots)
         question = str(slots.get("question") or next((v for v in slots.values() if isinstance(v, str)), kind.title))
         rows.append(ForecastRow(one, named[one.agent_id], question, choices, tuple(looks[one.run_id]), kind, slots))
@@ -293,7 +317,8 @@ def record(
     book = visit.writing()
     try:
         card: dict[str, Any] = {"question": question.strip(), "probability": _share(likely), "resolves_by": _due(due)}
-        card |= {"reason": reason.strip()} if reason.strip() else {}
+        if reason.strip():
+            card |= {"reason": reason.strip()}
         with book.transaction():
             done = book.decisions.record(_source(visit, by.strip() or MYSELF), card, made_at=made.strip() or None)
     except KeepbookError as error:
@@ -316,7 +341,9 @@ def _due(typed: str) -> str:
     """A date means the end of that day."""
     if not typed.strip():
         raise Invalid("say by when it is decided", field="resolves_by")
-    return f"{typed.strip()}T23:59:59" if len(typed.strip()) == len("2026-01-01") else typed.strip()
+    if len(typed.strip()) == len("2026-01-01"):
+        return f"{typed.strip()}T23:59:59"
+    return typed.strip()
 
 
 def _source(visit: Visit, name: str) -> str:

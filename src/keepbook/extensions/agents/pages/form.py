@@ -73,7 +73,9 @@ class AgentForm(BaseModel):
     @property
     def cron(self) -> str:
         written = self.schedule.strip()
-        return written if self.when is None else to_cron(self.when, self.at, written)
+        if self.when is None:
+            return written
+        return to_cron(self.when, self.at, written)
 
 
 def _form_of(agent: Agent) -> AgentForm:
@@ -102,14 +104,23 @@ class RunRehearsal:
 def rehearse_run(visit: Visit, written: AgentForm) -> RunRehearsal:
     """A dry run: nothing is stored, and nobody is asked."""
     book = visit.book
-    block = book.rendered() if written.use_block and book.choices.memory else None
+    block = None
+    if written.use_block and book.choices.memory:
+        block = book.rendered()
     card = book.agents.cards.types.get(written.card_type)
     conversation = rehearse_first_run(
         written.name.strip() or "your agent", written.instructions, written.default_prompt,
         card=card, block=block, now=visit.now, zone=book.zone,
     )  # fmt: skip
     sent = f"{conversation.system}\n\n{with_hidden(conversation.said[-1])}"
-    return RunRehearsal(len(block.shown) if block else 0, estimate(sent), card.computed if card else None, sent)
+    if block:
+        lines = len(block.shown)
+    else:
+        lines = 0
+    rule = None
+    if card:
+        rule = card.computed
+    return RunRehearsal(lines, estimate(sent), rule, sent)
 
 
 def _begun(key: str) -> AgentForm:

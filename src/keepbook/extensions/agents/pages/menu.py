@@ -17,12 +17,16 @@ def hidden(visit: Visit) -> set[str]:
     """Agents, until there is one; Results, until one has decided something."""
     if decisions.are_there(visit.book):
         return set()
-    return {"results"} if visit.book.agents.list() else {"agents", "results"}
+    if visit.book.agents.list():
+        return {"results"}
+    return {"agents", "results"}
 
 
 def chat_partner(chat: Chat) -> ChatPartner | None:
     """The agent whose one chat this is."""
-    agent = agent_of(chat) if chat.thread.agent else None
+    agent = None
+    if chat.thread.agent:
+        agent = agent_of(chat)
     if agent is None:
         return None
     return ChatPartner(agent.name, f"/agents/{agent.id}", agent.model, _knows(agent), _greeting(agent))

@@ -53,7 +53,9 @@ class DecisionRow:
     @property
     def failed(self) -> Run | None:
         """The last look, where it failed."""
-        return self.looks[-1] if self.looks and self.looks[-1].status == "failed" else None
+        if self.looks and self.looks[-1].status == "failed":
+            return self.looks[-1]
+        return None
 
     @property
     def busy(self) -> bool:
@@ -67,11 +69,15 @@ class DecisionRow:
     @property
     def line(self) -> ChartCurve | None:
         """Against the whole scale: a small change shall look small."""
-        return curve(self.convictions, low=0, high=100) if len(self.convictions) > 1 else None
+        if len(self.convictions) > 1:
+            return curve(self.convictions, low=0, high=100)
+        return None
 
     @property
     def advice(self) -> str | None:
-        return str(self.scored[-1]["suggested_action"]) if self.scored else None
+        if self.scored:
+            return str(self.scored[-1]["suggested_action"])
+        return None
 
     @property
     def trades(self) -> bool:
@@ -85,7 +91,9 @@ class DecisionRow:
             return "Waited until it expired"
         said = OUTCOMES.get(one.outcome or "", "Closed")
         priced = one.outcome == "exited" and one.exit_price is not None
-        return f"{said} at {plain_number(one.exit_price or 0)}" if priced else said
+        if priced:
+            return f"{said} at {plain_number(one.exit_price or 0)}"
+        return said
 
 
 def results_page(
@@ -108,14 +116,18 @@ def results_page(
         "regimes": REGIMES,
         "regime_bars": REGIME_BARS,
     }
-    return visit.page("results.html", 422 if wrong else 200, **told)
+    if wrong:
+        return visit.page("results.html", 422, **told)
+    return visit.page("results.html", 200, **told)
 
 
 def _results_context(visit: Visit, agent: str, number: int, open_number: int) -> dict[str, Any]:
     book = visit.book
     desks = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).follow]
     chosen = next((one for one in desks if one.id == agent), None)
-    whose = None if chosen is None else chosen.id
+    whose = None
+    if chosen is not None:
+        whose = chosen.id
     followed = [name for name, one in book.agents.cards.types.items() if one.follow]
     counts = book.decisions.count(agent=whose, card_types=followed)
     over = counts["resolved"] + counts["expired"]
@@ -156,17 +168,25 @@ def plot(bands: Sequence[Band]) -> Reliability:
 
 
 def number_of(text: str) -> int:
-    return max(int(text), 1) if text.isascii() and text.isdecimal() and len(text) < 8 else 1
+    if text.isascii() and text.isdecimal() and len(text) < 8:
+        return max(int(text), 1)
+    return 1
 
 
 def whole_percent(value: float | None) -> str:
     """A fraction in whole percent; a dash if there are too few to say."""
-    return "—" if value is None else f"{100 * value:.0f}\N{NO-BREAK SPACE}%"
+    if value is None:
+        return "—"
+    return f"{100 * value:.0f}\N{NO-BREAK SPACE}%"
 
 
 def _tone(value: float | None) -> str:
     """The class that colours a figure; its sign says the same."""
-    return "faint" if value is None or abs(value) < 0.005 else "gain" if value > 0 else "loss"
+    if value is None or abs(value) < 0.005:
+        return "faint"
+    if value > 0:
+        return "gain"
+    return "loss"
 
 
 @router.get("/results")
@@ -189,7 +209,9 @@ def mark_exited(
         book.decisions.exit(id, _price(price))
     except Invalid as error:
         return results_page(visit, exiting=id, typed=price, wrong=error)
-    return visit.back(own_path(back) if back else f"{HOME}#d-{id}", exited=id)
+    if back:
+        return visit.back(own_path(back), exited=id)
+    return visit.back(f"{HOME}#d-{id}", exited=id)
 
 
 def _price(typed: str) -> float:

@@ -59,10 +59,15 @@ class SpecialistRead:
 def show(visit: Visiting, id: str) -> Response:
     book = visit.book
     run, types = book.runs.get(id), book.agents.cards
-    again = [] if run.kind == "re-examination" else list(book.runs.re_examinations(id))
+    if run.kind != "re-examination":
+        again = list(book.runs.re_examinations(id))
+    else:
+        again = []
     decision = book.decisions.find(id)
     said = [_transcript_step(line) for line in book.runs.transcript(id)]
-    parent = book.runs.get(run.parent_run) if run.parent_run else None
+    parent = None
+    if run.parent_run:
+        parent = book.runs.get(run.parent_run)
     return visit.page(
         "run.html", run=run, title=cards.run_title(run, types), agent=names(visit, {run.agent_id})[run.agent_id],
         agent_there=_is_there(visit, run.agent_id), card=cards.card_view(run, types) if run.card else None,
@@ -77,7 +82,10 @@ def show(visit: Visiting, id: str) -> Response:
 
 
 def _transcript_step(line: TranscriptTurn) -> TranscriptStep:
-    parts = line.parts if isinstance(line.parts, dict) else {}
+    if isinstance(line.parts, dict):
+        parts = line.parts
+    else:
+        parts = {}
     calls = [ToolUse(_call(one), one.get("answer") or "") for one in parts.get("calls", ())]
     who = {"user": "prompt", "assistant": "answer"}.get(line.role, line.role)
     return TranscriptStep(who, line.text, calls, parts.get("hidden") or "")
@@ -90,7 +98,9 @@ def _call(call: dict[str, Any]) -> str:
 
 
 def _argument(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value)
 
 
 def _is_there(visit: Visit, agent_id: str) -> bool:
@@ -105,7 +115,10 @@ def _reads(visit: Visit, id: str) -> list[SpecialistRead]:
     reads = []
     for one in visit.book.runs.specialists(id):
         said = [line.text for line in visit.book.runs.transcript(one.id) if line.role == "assistant"]
-        text = " ".join(said[-1].split()) if said else (one.error or "")
+        if said:
+            text = " ".join(said[-1].split())
+        else:
+            text = one.error or ""
         reads.append(SpecialistRead(one, f"{text[:READ].rstrip()}…" if len(text) > READ else text))
     return reads
 
@@ -128,4 +141,6 @@ async def re_examine(visit: Changing, id: str, back: Annotated[str, Form()] = ""
     runner = visit.kb.runner(visit.writing())
     queued = await run_in_threadpool(runner.queue_again, id)
     await visit.request.app.state.runs.stay(runner.perform(queued.id), wait=WAIT)
-    return visit.back(own_path(back) if back else f"/runs/{id}#conviction")
+    if back:
+        return visit.back(own_path(back))
+    return visit.back(f"/runs/{id}#conviction")

@@ -76,7 +76,9 @@ def to_cron(when: str, at: str, written: str) -> str:
     if when not in _FIELDS:
         return "" if when == "" else written
     hour, _, minute = at.partition(":")
-    return f"{int(minute)} {int(hour)} * * {_FIELDS[when]}" if hour.isdecimal() and minute[:2].isdecimal() else written
+    if hour.isdecimal() and minute[:2].isdecimal():
+        return f"{int(minute)} {int(hour)} * * {_FIELDS[when]}"
+    return written
 
 
 def to_words(schedule: str) -> tuple[str, str]:

@@ -122,7 +122,8 @@ async def import_trading_file(
         return await run_in_threadpool(
             _bring_in, call, sent, told | {"deployment": deployment_id, "multipliers": sizes}
         )
-    kind = "freqtrade" if kind == "trades" and sent.startswith(SQLITE) else kind
+    if kind == "trades" and sent.startswith(SQLITE):
+        kind = "freqtrade"
     if kind == "freqtrade":
         _refuse_half(sent)
     own = {"deployment": deployment_id, "dry_run": dry_run, "corrections": corrections}
@@ -177,7 +178,10 @@ def _refuse_half(sent: bytes) -> None:
 
 
 def _load(call: Call, kind: str, sent: bytes, own: dict[str, Any], market: dict[str, str | None]) -> Response:
-    told = market if kind == "bars" else {"deployment": own["deployment"]}
+    if kind == "bars":
+        told = market
+    else:
+        told = {"deployment": own["deployment"]}
     source = _read(sent, kind, told, limits_in(call.kb.settings))
     # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
     if kind == "bars":

@@ -396,7 +396,10 @@ def _report_data(book: Book, detail: str, known_at: str | None, **which: str) ->
     data = trading_answer(book, **which, detail=detail, known_at=known_at).data
     if detail == "full":
         apart = data["performance"]["by_currency"]
-        data["equity"] = None if apart else to_json(book.trading.equity(**which, known_at=known_at))
+        if not apart:
+            data["equity"] = to_json(book.trading.equity(**which, known_at=known_at))
+        else:
+            data["equity"] = None
     return data
 
 

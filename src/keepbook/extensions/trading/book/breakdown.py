@@ -53,7 +53,10 @@ class Breakdown:
 
 
 def part(name: str, count: int, wins: int, pnl: float) -> BreakdownPart:
-    return BreakdownPart(name, count, wins, pnl, pnl / count if count >= SAMPLE else None)
+    mean = None
+    if count >= SAMPLE:
+        mean = pnl / count
+    return BreakdownPart(name, count, wins, pnl, mean)
 
 
 def time_in(spans: Sequence[tuple[str, str]]) -> float | None:
@@ -68,7 +71,9 @@ def time_in(spans: Sequence[tuple[str, str]]) -> float | None:
             covered += (out - begin).total_seconds()
             until = out
     whole = (last - first).total_seconds()
-    return covered / whole if whole else None
+    if whole:
+        return covered / whole
+    return None
 
 
 # Queries

@@ -50,14 +50,19 @@ def level_of_look(judged: int) -> float:
     """What of the 10 % the look at so many trades has. Most is found at 120 trades: before there are too few, and later
     what is there was found."""
     nth = (judged // FIRST_TRADES).bit_length()
-    part = _EARLY_PARTS[nth] if nth < len(_EARLY_PARTS) else _LATER_PARTS / 2 ** (nth - len(_EARLY_PARTS) + 1)
+    if nth < len(_EARLY_PARTS):
+        part = _EARLY_PARTS[nth]
+    else:
+        part = _LATER_PARTS / 2 ** (nth - len(_EARLY_PARTS) + 1)
     return FALSE_DISCOVERIES * part
 
 
 def discovery_bound(ps: Sequence[float], rate: float) -> float:
     """Benjamini–Hochberg: the largest p that counts, so that of those that do `rate` are by chance; -1 for none."""
     found = [p for rank, p in enumerate(sorted(ps), 1) if p <= rate * rank / len(ps)]
-    return found[-1] if found else -1.0
+    if found:
+        return found[-1]
+    return -1.0
 
 
 # One group

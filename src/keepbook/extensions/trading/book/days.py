@@ -148,7 +148,10 @@ def together(parts: Iterable[DayParts]) -> DayParts:
             for name, sums in named.items():
                 known = whole.sums[kind].setdefault(name, [0, 0, 0.0])
                 known[:] = [mine + more for mine, more in zip(known, sums, strict=True)]
-        whole.spans = None if whole.spans is None or one.spans is None else [*whole.spans, *one.spans]
+        if not (whole.spans is None or one.spans is None):
+            whole.spans = [*whole.spans, *one.spans]
+        else:
+            whole.spans = None
         whole.entered = min(filter(None, (whole.entered, one.entered)), default="")
         whole.left = max(whole.left, one.left)
     return whole
@@ -200,7 +203,9 @@ def _piece(day: str, figures: str) -> DayPiece:
 
 def _kept_parts(told: str) -> DayParts:
     known = stored_json.load_json(told)
-    spans = None if known["spans"] is None else [(one, other) for one, other in known["spans"]]
+    spans = None
+    if known["spans"] is not None:
+        spans = [(one, other) for one, other in known["spans"]]
     return DayParts(known["sums"], spans, known["entered"], known["left"])
 
 
@@ -334,7 +339,10 @@ def closed_by(
 ) -> Iterator[ClosedTrade]:
     """The trades themselves, in the order of exits, three columns of each, read lazily."""
     streams = [_closed_trades(tx, id, known_at, since, through) for id in dict.fromkeys(deployment_ids)]
-    merged_streams = streams[0] if len(streams) == 1 else heapq.merge(*streams)
+    if len(streams) == 1:
+        merged_streams = streams[0]
+    else:
+        merged_streams = heapq.merge(*streams)
     return (row[-3:] for row in merged_streams)
 
 

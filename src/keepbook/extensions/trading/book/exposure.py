@@ -75,15 +75,27 @@ def exposure_of(
 ) -> Exposure:
     """The exposure of one position to one event, from the price moves after earlier events like it."""
     enough = len(moves) >= ENOUGH
-    side = 1 if position.side == "long" else -1
+    if position.side == "long":
+        side = 1
+    else:
+        side = -1
+    notional_usd = None
+    if not (close is None or stale):
+        notional_usd = abs(position.quantity) * close
+    median_abs_move_pct = None
+    if enough:
+        median_abs_move_pct = median(abs(move) for move in moves)
+    worst_move_pct = None
+    if enough:
+        worst_move_pct = min(side * move for move in moves)
     return Exposure(
         event_id=event.id,
         symbol=position.symbol,
         position_side=position.side,
-        notional_usd=None if close is None or stale else abs(position.quantity) * close,
+        notional_usd=notional_usd,
         similar_events_back=len(moves),
-        median_abs_move_pct=median(abs(move) for move in moves) if enough else None,
-        worst_move_pct=min(side * move for move in moves) if enough else None,
+        median_abs_move_pct=median_abs_move_pct,
+        worst_move_pct=worst_move_pct,
         stale=stale,
     )
 
@@ -107,7 +119,9 @@ def upcoming_events(
     until = moment + timedelta(hours=clean_lookahead(lookahead_hours))
     events.refuse_unknown_kinds(conn, kinds)
     expected = events.events_between(conn, known_at, stamp(until), known_at, kinds, symbols, min_importance)
-    rows = None if positions is None else tuple(_rows(conn, known_at, expected, positions, impact_minutes))
+    rows = None
+    if positions is not None:
+        rows = tuple(_rows(conn, known_at, expected, positions, impact_minutes))
     return Coming(moment, until, tuple(expected), rows)
 
 

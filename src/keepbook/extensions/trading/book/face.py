@@ -168,7 +168,9 @@ class Trading:
         if kind == "trades":
             told["corrections"] = corrections
         work = partial(_LOADERS[kind], self._book, source, **told)
-        return own_files.tried(self._book, work) if dry_run else work()
+        if dry_run:
+            return own_files.tried(self._book, work)
+        return work()
 
     def bring_in(
         self,
@@ -218,7 +220,9 @@ class Trading:
         """Take one trade out, by its key or the beginning of it. `take_back` of the load that is returned puts it
         back."""
         with self._book.writing() as (tx, _):
-            id = None if deployment is None else skills.find_deployment(tx, deployment).id
+            id = None
+            if deployment is not None:
+                id = skills.find_deployment(tx, deployment).id
             return take_back.take_back_trade(tx, self._book.origin, key, id)
 
     def split(self, symbol: str, ratio: float | str, *, on: Moment) -> Load:
@@ -349,8 +353,12 @@ class Trading:
             if at > now:
                 raise Invalid("known_at is in the future; nobody can have learnt that yet", field="known_at")
             target = LessonTarget(meant.skill_id, meant.deployment_id)
-            length = None if window is None else timedelta(days=clean_count(window, "window", LONGEST_WINDOW))
-            since = None if length is None else stamp(parse_stamp(at) - length)
+            length = None
+            if window is not None:
+                length = timedelta(days=clean_count(window, "window", LONGEST_WINDOW))
+            since = None
+            if length is not None:
+                since = stamp(parse_stamp(at) - length)
             count, found = reflection.find_lessons(tx, target, meant.ids, at, since)
         texts = {} if words is None else self._reword(target, found, at, words)
         with self._memory.writing() as (tx, preset):

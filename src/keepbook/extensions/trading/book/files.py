@@ -68,7 +68,9 @@ class Layout:
     def needed_of(self) -> "Callable[[RowValues], RowValues]":
         """A function that takes the needed values out of a row."""
         places = [self.columns.index(name) for name in self.needed]
-        return itemgetter(*places) if len(places) > 1 else itemgetter(slice(places[0], places[0] + 1))
+        if len(places) > 1:
+            return itemgetter(*places)
+        return itemgetter(slice(places[0], places[0] + 1))
 
 
 # Rules
@@ -137,19 +139,26 @@ class Times:
 def number(value: Any, name: str, *, low: float = -math.inf, above: bool = False) -> float:
     """A finite number that is at least `low`, or above it."""
     try:
-        found = math.nan if isinstance(value, bool) else float(value)
+        if isinstance(value, bool):
+            found = math.nan
+        else:
+            found = float(value)
     except (TypeError, ValueError, OverflowError):
         found = math.nan
     if abs(found) <= LARGEST and (found > low if above else found >= low):
         return found
     if LARGEST < abs(found) < math.inf:
         raise Invalid(f"{name} is too large; numbers go up to {LARGEST:g}", field=name)
-    reach = f" {'above' if above else 'from'} {low:g}{'' if above else ' on'}" if math.isfinite(low) else ""
+    reach = ""
+    if math.isfinite(low):
+        reach = f" {'above' if above else 'from'} {low:g}{'' if above else ' on'}"
     raise Invalid(f"{name} is a number{reach}, not {str(value)[:40]!r}", field=name)
 
 
 def optional_number(value: Any, name: str, **bounds: Any) -> float | None:
-    return None if value is None or value == "" else number(value, name, **bounds)
+    if value is None or value == "":
+        return None
+    return number(value, name, **bounds)
 
 
 def refuse_missing(layout: Layout, row: "RowValues") -> None:
@@ -168,7 +177,9 @@ class TextReader:
         self._known: dict[tuple[Any, str], str] = {}
 
     def read(self, value: Any, name: str, most: int) -> str:
-        found = self._known.get((value, name)) if isinstance(value, str) else None
+        found = None
+        if isinstance(value, str):
+            found = self._known.get((value, name))
         if found is None:
             found = clean_line(str(value), name, 1, most)
             if len(self._known) > self.MOST:
@@ -177,7 +188,9 @@ class TextReader:
         return found
 
     def optional(self, value: Any, name: str, most: int) -> str | None:
-        return None if value is None or value == "" else self.read(value, name, most)
+        if value is None or value == "":
+            return None
+        return self.read(value, name, most)
 
 
 # Reading
@@ -337,7 +350,9 @@ def _json_row(row: Any, layout: Layout, told: Mapping[str, Any]) -> Any:
     if isinstance(row, dict):
         values = [row[name] if name in row else told.get(name) for name in layout.columns]
         return tuple([str(value) if isinstance(value, bool) else value for value in values])  # true is no number
-    return row if isinstance(row, Invalid) else Invalid("is neither an object nor a list")
+    if isinstance(row, Invalid):
+        return row
+    return Invalid("is neither an object nor a list")
 
 
 def _parquet_rows(path: Path, layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
@@ -404,7 +419,10 @@ def load_file(
             try:
                 if type(row) is Invalid:
                     raise row
-                good.append(to_row(row, place) if with_place else to_row(row))
+                if with_place:
+                    good.append(to_row(row, place))
+                else:
+                    good.append(to_row(row))
             except Invalid as error:
                 tally.refuse(place, error.message)
         if seen == before:

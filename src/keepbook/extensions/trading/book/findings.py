@@ -195,7 +195,10 @@ def find_effects(
     first = _weigh(judged)
     bound = discovery_bound(list(first.ps.values()), level_of_look(look or judged.trades))
     fresh = [_to_key(group) for group, p in first.ps.items() if p <= bound]
-    latest = first if every is None else _weigh(every)
+    if every is None:
+        latest = first
+    else:
+        latest = _weigh(every)
     stand = {
         group: p for group, p in latest.ps.items() if _to_key(group) in {*fresh, *known} and p <= FALSE_DISCOVERIES
     }
@@ -221,7 +224,10 @@ class _Weighed(NamedTuple):
 
 
 def _weigh(gathered: TradeGroups) -> _Weighed:
-    unit = "week" if gathered.overnight > FEW_OVERNIGHT * gathered.trades else "day"
+    if gathered.overnight > FEW_OVERNIGHT * gathered.trades:
+        unit = "week"
+    else:
+        unit = "day"
     every = {effect.nth: effect for some in gathered.groups.values() for effect in some}.values()
     days = len({_unit_of(effect, unit) for effect in every})
     if days < FEWEST_CLOSING_DAYS or gathered.trades < FIRST_TRADES:
@@ -274,15 +280,26 @@ def to_finding(group: TraitGroup, effects: Sequence[Effect], p: float, tried: in
 def _subject(traits: Mapping[str, str]) -> str:
     """The finding in a few words: «BTC/USDT long · chop»."""
     what = " ".join(traits[name] for name in ("symbol", "side") if name in traits)
-    rest = [_short(traits["regime"])] if "regime" in traits else []
-    rest += [f"entry {traits['hour']}"] if "hour" in traits else []
-    rest += [f"held {traits['holding']}"] if "holding" in traits else []
+    if "regime" in traits:
+        rest = [_short(traits["regime"])]
+    else:
+        rest = []
+    if "hour" in traits:
+        rest += [f"entry {traits['hour']}"]
+    if "holding" in traits:
+        rest += [f"held {traits['holding']}"]
     return " · ".join(([what] if what else []) + rest)
 
 
 def _group_in_words(traits: Mapping[str, str]) -> str:
-    words = [traits["symbol"]] if "symbol" in traits else []
-    words.append(f"{traits['side']}s" if "side" in traits else "trades")
+    if "symbol" in traits:
+        words = [traits["symbol"]]
+    else:
+        words = []
+    if "side" in traits:
+        words.append(f"{traits['side']}s")
+    else:
+        words.append("trades")
     if "regime" in traits:
         words.append(f"in {_short(traits['regime'])}")
     if "hour" in traits:
@@ -295,7 +312,9 @@ def _group_in_words(traits: Mapping[str, str]) -> str:
 
 def _short(tag: str) -> str:
     tag = tag.replace("_", " ")  # a tag is written for programs, a lesson for people
-    return tag if len(tag) <= 60 else tag[:59] + "…"
+    if len(tag) <= 60:
+        return tag
+    return tag[:59] + "…"
 
 
 def _sentence(finding: Finding) -> str:
@@ -305,15 +324,24 @@ def _sentence(finding: Finding) -> str:
             f"The last {count} {who} all {'won' if finding.wins else 'lost'}, median {_show_returns(finding).median} %."
         )
     shown = _show_returns(finding)
-    who = who if "symbol" in dict(finding.group) else who[0].upper() + who[1:]
-    effect = f"paid {shown.mean} %" if finding.mean > 0 else f"lost {shown.mean.lstrip('−')} %"
-    sample = f"the last {count} trades" if finding.capped else f"{count} trades"
+    if "symbol" not in dict(finding.group):
+        who = who[0].upper() + who[1:]
+    if finding.mean > 0:
+        effect = f"paid {shown.mean} %"
+    else:
+        effect = f"lost {shown.mean.lstrip('−')} %"
+    if finding.capped:
+        sample = f"the last {count} trades"
+    else:
+        sample = f"{count} trades"
     return f"{who} {effect} on average ({sample}, interval {shown.low} to {shown.high} %)."
 
 
 def _details(finding: Finding) -> str:
     shown = _show_returns(finding)
-    only = f" Only the last {MOST} of the group count." if finding.capped else ""
+    only = ""
+    if finding.capped:
+        only = f" Only the last {MOST} of the group count."
     return (
         f"{finding.trades} trades closed from {finding.first[:10]} to {finding.last[:10]} on {finding.days} "
         f"{finding.unit}s, {finding.wins} of them won."
@@ -356,8 +384,12 @@ _VAGUE = regex(
 def check_wording(finding: Finding, said: object, *, most: int = 400) -> str:
     """A model's wording of a finding, if it has one or two plain sentences and only numbers that were computed here.
     Otherwise our own wording."""
-    text = " ".join(said.split()) if isinstance(said, str) else ""
-    return text if 10 <= len(text) <= most and _only_computed(finding, text) else finding.text
+    text = ""
+    if isinstance(said, str):
+        text = " ".join(said.split())
+    if 10 <= len(text) <= most and _only_computed(finding, text):
+        return text
+    return finding.text
 
 
 _COUNT = regex(r"\d+")
@@ -373,7 +405,8 @@ def _only_computed(finding: Finding, text: str) -> bool:
     symbol = traits.get("symbol", "")
     regime = traits.get("regime", "")
     for name in (symbol, symbol.split("/")[0], regime, regime.replace("_", " ")):  # digits in a name are no numbers
-        text = text.replace(name, " ") if name else text
+        if name:
+            text = text.replace(name, " ")
     if _VAGUE.search(text) or any(mark.isnumeric() and not mark.isdecimal() for mark in text):
         return False
     spelled = [_SPELLED.index(word) for word in _WORD.findall(text.lower()) if word in _SPELLED]

@@ -42,7 +42,10 @@ def freqtrade_trade(
     found: Mapping[str, Any], orders: Mapping[bool, FilledOrders], times: Times, deployment_id: str
 ) -> Trade:
     """A closed trade. Bought or sold in parts, its amount and prices are those of all the parts."""
-    side = "short" if found.get("is_short") else "long"
+    if found.get("is_short"):
+        side = "short"
+    else:
+        side = "long"
     quantity = number(found["amount"], "amount", low=0, above=True)
     entry = number(found["open_rate"], "open_rate", low=0, above=True)
     left = number(found["close_rate"], "close_rate", low=0)
@@ -99,11 +102,15 @@ def _reach(side: str, entry: float, lowest: Any, highest: Any) -> tuple[float | 
     if not bottom or not top:
         return None, None
     up, down = top / entry - 1, bottom / entry - 1
-    return (max(0.0, up), min(0.0, down)) if side == "long" else (max(0.0, -down), min(0.0, -up))
+    if side == "long":
+        return max(0.0, up), min(0.0, down)
+    return max(0.0, -down), min(0.0, -up)
 
 
 def _words(value: Any) -> str | None:
-    return " ".join(str(value).split())[:500] or None if value else None
+    if value:
+        return " ".join(str(value).split())[:500] or None
+    return None
 
 
 # Operations
@@ -146,7 +153,9 @@ def load_freqtrade(
     with book.writing() as (tx, _):
         if not tally.wrong:
             tally.changed += sum(close_others(tx, id, keys) for id, keys in open_now.items())
-        nth = trace.record(tx, book.origin, "freqtrade", told_of(tally.to_loaded())) if places else None
+        nth = None
+        if places:
+            nth = trace.record(tx, book.origin, "freqtrade", told_of(tally.to_loaded()))
     return tally.to_loaded(load=nth)
 
 
@@ -162,10 +171,19 @@ def _place(
     strategy = _words(row.get("strategy")) or UNNAMED
     exchange = _words(row.get("exchange")) or ""
     currency = (_words(row.get("stake_currency")) or "").upper()
-    key = (strategy, exchange, currency) if deployment is None else ("", "", currency)
+    if deployment is None:
+        key = strategy, exchange, currency
+    else:
+        key = "", "", currency
     if key not in places:
-        whose = f"{strategy} on {exchange}" if exchange else strategy
-        name = name_of_deployment(whose, "", currency) if deployment is None else deployment[: skills.NAME_LIMIT]
+        if exchange:
+            whose = f"{strategy} on {exchange}"
+        else:
+            whose = strategy
+        if deployment is None:
+            name = name_of_deployment(whose, "", currency)
+        else:
+            name = deployment[: skills.NAME_LIMIT]
         found = skills.deployment_called(tx, name)
         if found is not None and currency and not rates.same_money(found.currency, currency):
             raise Invalid(other_currency(whose, currency, found), field="deployment")

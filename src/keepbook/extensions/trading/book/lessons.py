@@ -117,7 +117,9 @@ def pin(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
     change.refuse_dropped("pinned")
     state = to_state(change.row)
     after = replace(state, confidence="asserted", scope=lesson.skill_id)
-    event = None if after == state else change.to(replace(after, edited_at=change.at)).event
+    event = None
+    if after != state:
+        event = change.to(replace(after, edited_at=change.at)).event
     return replace(get_lesson(tx, lesson.id), event=event)
 
 
@@ -129,7 +131,9 @@ def unpin(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Lesson:
     change.refuse_dropped("unpinned")
     state = to_state(change.row)
     after = replace(state, confidence="inferred", scope=LessonTarget(lesson.skill_id, lesson.deployment_id).scope)
-    event = None if after == state else change.to(after).event
+    event = None
+    if after != state:
+        event = change.to(after).event
     return replace(get_lesson(tx, lesson.id), event=event)
 
 
@@ -176,9 +180,12 @@ def lessons_as_of(
     if state not in STATES:
         raise Invalid(f"state is one of {', '.join(STATES)}, not {str(state)[:40]!r}", field="state")
     wanted = [lessons.c.known_at <= known_at]
-    wanted += [] if skill_id is None else [lessons.c.skill_id == skill_id]
-    wanted += [] if deployment_id is None else [lessons.c.deployment_id == deployment_id]
-    wanted += [] if ids is None else [lessons.c.memory_id.in_(list(ids))]
+    if skill_id is not None:
+        wanted += [lessons.c.skill_id == skill_id]
+    if deployment_id is not None:
+        wanted += [lessons.c.deployment_id == deployment_id]
+    if ids is not None:
+        wanted += [lessons.c.memory_id.in_(list(ids))]
     figures: defaultdict[str, dict[int, Any]] = defaultdict(dict)
     for row in tx.conn.execute(_mine(tx, *wanted)):
         figures[row.memory_id][row.version] = row
@@ -198,7 +205,9 @@ def _as_of(
         version = by_event.get(entry.seq)
         if version is not None and version.version in figures:
             return str(figures[version.version].known_at)
-        return str(after["archived_at"] if entry.action == "forget" else entry.at)
+        if entry.action == "forget":
+            return str(after["archived_at"])
+        return str(entry.at)
 
     after = None
     for entry in entries:
@@ -209,11 +218,18 @@ def _as_of(
         return None
     state = State(**after)
     row = _figures_behind(state.version, made, figures)
-    put_away = "withdrawn" if is_withdrawn(state, figures.values()) else "retired"
+    if is_withdrawn(state, figures.values()):
+        put_away = "withdrawn"
+    else:
+        put_away = "retired"
     current = made[state.version]
+    if state.version in figures:
+        text = row.known_at
+    else:
+        text = current.recorded_at
     return Lesson(
         **_version_fields(row, current),
-        known_at=parse_stamp(row.known_at if state.version in figures else current.recorded_at),
+        known_at=parse_stamp(text),
         id=id,
         subject=state.subject or row.finding,
         finding=row.finding,
@@ -233,11 +249,17 @@ def _as_of(
 
 
 def _version_fields(row: Any, version: Any) -> dict[str, Any]:
+    window_from = None
+    if row.window_from is not None:
+        window_from = parse_stamp(row.window_from)
+    window_until = None
+    if row.window_until is not None:
+        window_until = parse_stamp(row.window_until)
     return {
         "version": version.version,
         "text": version.content,
-        "window_from": None if row.window_from is None else parse_stamp(row.window_from),
-        "window_until": None if row.window_until is None else parse_stamp(row.window_until),
+        "window_from": window_from,
+        "window_until": window_until,
         "trades": row.trades,
         "wins": row.wins,
         "mean_pct": row.mean,

@@ -205,6 +205,9 @@ def measure_performance(
     ratios: Any
     ratios, why = risk_ratios({one.day: one.pnl for one in curve.days}, capital, count, days, deepest)
     lost = whole.loss / (count - whole.wins) if count > whole.wins else None
+    return_pct = None
+    if capital:
+        return_pct = whole.pnl / capital
     return Performance(
         known_at=parse_stamp(known_at),
         since=None if since is None else parse_stamp(since),
@@ -214,7 +217,7 @@ def measure_performance(
         wins=whole.wins,
         pnl=whole.pnl,
         fees=whole.fees,
-        return_pct=whole.pnl / capital if capital else None,
+        return_pct=return_pct,
         days=days,
         **ratios,
         why=why,
@@ -254,8 +257,11 @@ def keep_apart(found: Mapping[str, Performance]) -> Performance:
         )
         for name, part in each[0].periods.items()
     }  # fmt: skip
+    win_rate = None
+    if trades:
+        win_rate = wins / trades
     return replace(
-        each[0], **none, trades=trades, wins=wins, win_rate=wins / trades if trades else None,
+        each[0], **none, trades=trades, wins=wins, win_rate=win_rate,
         first=min(first, default=None), last=max(last, default=None), days=max(one.days for one in each),
         why=dict.fromkeys(("sharpe", "sortino", "calmar"), "needs one currency"), periods=periods,
         open_positions=sum(one.open_positions for one in each), by_currency=dict(found),
@@ -263,7 +269,10 @@ def keep_apart(found: Mapping[str, Performance]) -> Performance:
 
 
 def _period(start: str, part: ResultTally, capital: float | None) -> PeriodFigures:
-    return PeriodFigures(parse_stamp(start), part.trades, part.wins, part.pnl, part.pnl / capital if capital else None)
+    return_pct = None
+    if capital:
+        return_pct = part.pnl / capital
+    return PeriodFigures(parse_stamp(start), part.trades, part.wins, part.pnl, return_pct)
 
 
 def _span(days: Sequence[EquityDay]) -> int:
@@ -278,11 +287,16 @@ def longest_under(days: Sequence[EquityDay]) -> int:
     longest, peak_day, peak, under = 0, "", -math.inf, False
     for one in days:
         if one.peak > peak or one.equity >= peak:
-            longest = max(longest, _days_from(peak_day, one.day) if under else 0)
+            if under:
+                longest = max(longest, _days_from(peak_day, one.day))
+            else:
+                longest = max(longest, 0)
             peak_day, peak, under = one.day, one.peak, one.equity < one.peak
         else:
             under = True
-    return max(longest, _days_from(peak_day, days[-1].day)) if under else longest
+    if under:
+        return max(longest, _days_from(peak_day, days[-1].day))
+    return longest
 
 
 def _days_from(first: str, last: str) -> int:
@@ -294,16 +308,21 @@ def risk_ratios(
 ) -> tuple[dict[str, float | None], dict[str, str]]:
     """Sharpe, Sortino and Calmar, with the reason for each that is missing."""
     names = ("sharpe", "sortino", "calmar")
-    why = "needs the capital" if not capital else ""
+    why = ""
+    if not capital:
+        why = "needs the capital"
     if not why and (trades < SAMPLE or days < SAMPLE):
         why = f"{trades} trades in {days} days; from {SAMPLE} of both on"
     if why or not capital:
         return dict.fromkeys(names), dict.fromkeys(names, why)
     yearly = math.fsum(daily.values()) / capital * DAYS_A_YEAR / days
+    calmar = None
+    if deepest:
+        calmar = yearly / deepest
     found = {
         "sharpe": sharpe(daily, capital),
         "sortino": sortino(daily, capital, days),
-        "calmar": yearly / deepest if deepest else None,
+        "calmar": calmar,
     }
     none = {"sharpe": "no deviation", "sortino": "no losing day", "calmar": "no drawdown"}
     return dict(found), {name: none[name] for name, value in found.items() if value is None}
@@ -313,7 +332,9 @@ def sortino(daily: Mapping[str, float], capital: float, days: int) -> float | No
     """The Sortino ratio: like Sharpe, over the deviation of losing days alone, their squares spread over all days."""
     mean = math.fsum(daily.values()) / capital / days
     below = math.sqrt(math.fsum((pnl / capital) ** 2 for pnl in daily.values() if pnl < 0) / days)
-    return mean / below * math.sqrt(DAYS_A_YEAR) if below > 1e-12 * abs(mean) else None
+    if below > 1e-12 * abs(mean):
+        return mean / below * math.sqrt(DAYS_A_YEAR)
+    return None
 
 
 def sharpe(daily: Mapping[str, float], capital: float | None) -> float | None:
@@ -328,7 +349,9 @@ def sharpe(daily: Mapping[str, float], capital: float | None) -> float | None:
     squares = math.fsum((one - mean) ** 2 for one in returns) + (days - len(returns)) * mean * mean
     deviation = math.sqrt(squares / (days - 1))
     # The same amount every day deviates by rounding alone: that is none.
-    return mean / deviation * math.sqrt(DAYS_A_YEAR) if deviation > 1e-12 * abs(mean) else None
+    if deviation > 1e-12 * abs(mean):
+        return mean / deviation * math.sqrt(DAYS_A_YEAR)
+    return None
 
 
 def equity_points(pieces: Iterable[DayPiece], capital: float | None) -> list[EquityPoint]:
@@ -340,8 +363,14 @@ def equity_points(pieces: Iterable[DayPiece], capital: float | None) -> list[Equ
     for before, one in pairwise([*curve.days[:1], *curve.days]):
         for day in _days_between(before.day, one.day):  # no exit: it stands where it stood
             under = before.peak - before.equity
-            points.append(EquityPoint(day, before.equity, under, under / before.peak if capital else None))
-        points.append(EquityPoint(one.day, one.equity, one.drawdown, one.drawdown_pct if capital else None))
+            drawdown_pct = None
+            if capital:
+                drawdown_pct = under / before.peak
+            points.append(EquityPoint(day, before.equity, under, drawdown_pct))
+        drawdown_pct = None
+        if capital:
+            drawdown_pct = one.drawdown_pct
+        points.append(EquityPoint(one.day, one.equity, one.drawdown, drawdown_pct))
     return points
 
 

@@ -87,7 +87,10 @@ def reflection_in_words(trades: int, tried: int, outcomes: Sequence[Outcome]) ->
     for outcome in outcomes:
         counts[outcome.what] += 1
     judged = judged_trades(trades)
-    first = "" if judged in (0, trades) else f" the first {judged} judged,"
+    if judged in (0, trades):
+        first = ""
+    else:
+        first = f" the first {judged} judged,"
     looked = f"{trades} closed trades,{first} {tried} groups of at least {FEWEST} tried"
     if not outcomes and not tried:
         enough = f"{FIRST_TRADES} trades on, closed on {FEWEST_CLOSING_DAYS} days or more (weeks, if held for days)"
@@ -111,7 +114,9 @@ def _same_figures(row: Any, finding: Finding) -> bool:
 
 
 def _fitting(text: str, preset: Preset) -> str:
-    return text if len(text) <= preset.content_max else text[: preset.content_max - 1] + "…"
+    if len(text) <= preset.content_max:
+        return text
+    return text[: preset.content_max - 1] + "…"
 
 
 # Operations
@@ -240,7 +245,10 @@ def find_lessons(
         return gather((one for one in told if since is None or one.exit_time >= since), zone)
 
     judged = closed(look)
-    every = judged if look == count else closed(None)
+    if look == count:
+        every = judged
+    else:
+        every = closed(None)
     keys = select(lessons.c.finding).where(lessons.c.owner == tx.owner, *_about(target)).distinct()
     known = set(tx.conn.execute(keys.where(lessons.c.known_at <= known_at)).scalars())
     return count, find_effects(judged, look, every=every, known=known)
@@ -252,13 +260,22 @@ def check_support(tx: Tx, found: Sequence[Lesson], known_at: str) -> list[Lesson
     checked = []
     for lesson in found:
         target = LessonTarget(lesson.skill_id, lesson.deployment_id)
-        of_skill = skills.list_deployments(tx, lesson.skill_id) if lesson.deployment_id is None else []
-        ids = [one.id for one in of_skill] if lesson.deployment_id is None else [lesson.deployment_id]
+        if lesson.deployment_id is None:
+            of_skill = skills.list_deployments(tx, lesson.skill_id)
+        else:
+            of_skill = []
+        if lesson.deployment_id is None:
+            ids = [one.id for one in of_skill]
+        else:
+            ids = [lesson.deployment_id]
         corrected = lesson.state == "active" and former.corrected_days(tx, ids, stamp(lesson.known_at))
         if corrected and target not in still:
             still[target] = {one.key: one.mean for one in find_lessons(tx, target, ids, known_at)[1].findings}
         bears_out = not corrected or still[target].get(lesson.finding, 0.0) * lesson.mean_pct > 0
-        checked.append(lesson if bears_out else replace(lesson, supported=False))
+        if bears_out:
+            checked.append(lesson)
+        else:
+            checked.append(replace(lesson, supported=False))
     return checked
 
 
@@ -284,7 +301,11 @@ def plan_lessons(tx: Tx, target: LessonTarget, found: Findings, known_at: str) -
         memory = find_row(tx, id)
         if to_state(memory).name == "active":
             mine = is_protected(memory.source, to_state(memory))
-            steps.append(LessonStep("unsupported" if mine else "withdrawn", id, None))
+            if mine:
+                what = "unsupported"
+            else:
+                what = "withdrawn"
+            steps.append(LessonStep(what, id, None))
     return steps
 
 
@@ -294,9 +315,15 @@ def _step(tx: Tx, rows: Sequence[Any], finding: Finding) -> LessonStep:
     last = rows[-1]
     memory = find_row(tx, last.memory_id)
     state = to_state(memory)
-    what = "unchanged" if _same_figures(last, finding) else "changed"
+    if _same_figures(last, finding):
+        what = "unchanged"
+    else:
+        what = "changed"
     if state.name != "active":
-        what = "back" if is_withdrawn(state, rows) or state.archived_reason == "undone" else "retired"
+        if is_withdrawn(state, rows) or state.archived_reason == "undone":
+            what = "back"
+        else:
+            what = "retired"
     elif is_protected(memory.source, state):
         what = "pinned"
     return LessonStep(what, last.memory_id, finding)

@@ -332,7 +332,9 @@ def deployment_called(tx: Tx, name: str) -> Deployment | None:
     """The deployment by id or by its whole name."""
     rows = deployments_made(tx)
     row = named_row(rows, name, name) or named_row(rows, None, name)
-    return None if row is None else _to_deployment(row)
+    if row is None:
+        return None
+    return _to_deployment(row)
 
 
 def skill_id_by_name(tx: Tx, name: str) -> str:
@@ -442,4 +444,6 @@ def _to_deployment(row: Any) -> Deployment:
 
 
 def _moment(text: str | None) -> datetime | None:
-    return None if text is None else parse_stamp(text)
+    if text is None:
+        return None
+    return parse_stamp(text)

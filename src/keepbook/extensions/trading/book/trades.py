@@ -205,7 +205,10 @@ def keep_positions(tx: Tx, rows: Sequence[RowValues]) -> KeptCounts:
         if current is not None and current[4:6] == position[4:6]:
             continue
         told_when = position.known_at > max([position.entry_time, *(one.known_at for one in known)])
-        fresh = position if not known or told_when else position._replace(known_at=now)
+        if not known or told_when:
+            fresh = position
+        else:
+            fresh = position._replace(known_at=now)
         if current is not None:
             _set_position(tx, current, closed_at=fresh.known_at)
         same = next((one for one in known if one.known_at == fresh.known_at), None)
@@ -255,7 +258,10 @@ def named_deployments(book: OpenBook) -> Callable[[Any], str]:
         name = str(ref).strip()
         if name not in known and len(known) < Times.MOST:
             known[name] = _sought_deployment(book, name)
-        found = known[name] if name in known else _sought_deployment(book, name)
+        if name in known:
+            found = known[name]
+        else:
+            found = _sought_deployment(book, name)
         if isinstance(found, Invalid):
             raise found
         return found
@@ -281,7 +287,9 @@ def known_trades(tx: Tx, deployment_ids: Sequence[str], known_at: str, since: st
     """The trades that were known by an instant, in the order of their exits, read lazily."""
 
     def wanted(rows: FromClause) -> list[Any]:
-        return [] if since is None else [rows.c.exit_time >= since]
+        if since is None:
+            return []
+        return [rows.c.exit_time >= since]
 
     streams = [_stream(tx, id, known_at, wanted, newest_first=False) for id in dict.fromkeys(deployment_ids)]
     return heapq.merge(*streams, key=attrgetter("exit_time", "deployment_id", "key"))
@@ -297,13 +305,19 @@ def trade_page(
 
     def wanted(rows: FromClause) -> list[Any]:
         place = (rows.c.exit_time, rows.c.deployment_id, rows.c.key)
-        return [] if cursor is None else [tuple_(*place) < tuple_(*_place(cursor))]
+        if cursor is None:
+            return []
+        return [tuple_(*place) < tuple_(*_place(cursor))]
 
     streams = [_stream(tx, id, known_at, wanted, newest_first=True, limit=limit + 1) for id in ids]
     order = attrgetter("exit_time", "deployment_id", "key")
     found = list(islice(heapq.merge(*streams, key=order, reverse=True), limit + 1))
-    last = found[limit - 1] if len(found) > limit else None
-    following = None if last is None else f"{last.exit_time}~{last.deployment_id}~{last.key}"
+    last = None
+    if len(found) > limit:
+        last = found[limit - 1]
+    following = None
+    if last is not None:
+        following = f"{last.exit_time}~{last.deployment_id}~{last.key}"
     return Page(found[:limit], total, following, "trades")
 
 
@@ -341,6 +355,9 @@ def _stream(
     )
     order = (rows_of.c.exit_time, rows_of.c.key)
     query = query.order_by(*(column.desc() if newest_first else column for column in order)).limit(limit)
-    some = {"yield_per": 1000} if limit is None else {}
+    if limit is None:
+        some = {"yield_per": 1000}
+    else:
+        some = {}
     with tx.conn.execute(query, execution_options=some) as rows:  # closed too where nobody asks for the rest
         yield from map(Trade._make, rows if limit is None else rows.all())

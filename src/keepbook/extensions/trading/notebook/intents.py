@@ -50,7 +50,10 @@ def tickers(text: str) -> set[str]:
     """The symbols that a sentence names."""
     named = {NICKNAMES.get(word.lower(), word.lower()) for word in _WORD.findall(text)}
     # Who writes everything in capitals names nothing by them.
-    shouted = set() if text.isupper() else {word.lower() for word in _SHOUTED.findall(text)}
+    if text.isupper():
+        shouted = set()
+    else:
+        shouted = {word.lower() for word in _SHOUTED.findall(text)}
     return (named & _TICKERS) | shouted - _NO_TICKERS
 
 

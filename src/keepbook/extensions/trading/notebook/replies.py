@@ -105,7 +105,10 @@ def known_names(talk: ReplyContext) -> list[NamedTarget] | None:
     if not talk.tools.has("list_my_skills"):
         return None
     data = talk.tools.use("list_my_skills").data
-    rows = data.get("skills", ()) if isinstance(data, Mapping) else ()
+    if isinstance(data, Mapping):
+        rows = data.get("skills", ())
+    else:
+        rows = ()
     running = [NamedTarget(at["id"], at["name"], True) for row in rows for at in row.get("deployments", ())]
     return [NamedTarget(row["id"], row["name"]) for row in rows] + running
 
@@ -187,7 +190,10 @@ def performance(talk: ReplyContext, intent: Intent) -> str | None:
         return meant
     metrics = {metric for pattern, metric in _METRICS if pattern.search(text)}
     by_time = not metrics or metrics & _EXTREMES.keys()
-    said = [say(talk, "one_day")] if by_time and _ONE_DAY.search(text) else []
+    if by_time and _ONE_DAY.search(text):
+        said = [say(talk, "one_day")]
+    else:
+        said = []
     listed = bool(_DEPLOYMENTS.search(text)) and not targets_named_in(text, known)
     if talk.tools.has("get_my_deployments") and not metrics and (listed or len(meant) > 1):
         return "\n".join([*said, _all_results(talk, text)])
@@ -205,7 +211,10 @@ def _is_about_trading(text: str, known: Sequence[NamedTarget]) -> bool:
 def _answer_without_trading(talk: ReplyContext, intent: Intent) -> str:
     view = talk.view
     found = find_answers(intent.matter, view.hits, (), (), sense=view.sense)
-    known = "" if found.empty else describe_answer(found, talk.voice)
+    if found.empty:
+        known = ""
+    else:
+        known = describe_answer(found, talk.voice)
     return "\n".join(part for part in (say(talk, "no_trading"), known) if part)
 
 
@@ -214,7 +223,9 @@ def _answer_without_tools(talk: ReplyContext, intent: Intent, text: str) -> str:
     tools = talk.tools
     if tools.has("get_skill_performance") and intent.matter.strip():
         return tools.use("get_skill_performance", skill_id=intent.matter.strip(), detail=_detail(text)).text
-    return tools.use("get_my_deployments").text if tools.has("get_my_deployments") else say(talk, "no_trading")
+    if tools.has("get_my_deployments"):
+        return tools.use("get_my_deployments").text
+    return say(talk, "no_trading")
 
 
 _IN_FULL = regex(r"\b(?:everything|in full|full|whole story|all details)\b")
@@ -224,7 +235,9 @@ def _detail(text: str) -> str:
     asked = text.lower()
     if _IN_FULL.search(asked):
         return "full"
-    return "lessons" if _LEARNING.search(asked) else "trades"
+    if _LEARNING.search(asked):
+        return "lessons"
+    return "trades"
 
 
 def _result(talk: ReplyContext, each: NamedTarget, text: str, known: Sequence[NamedTarget]) -> str:
@@ -240,7 +253,10 @@ def _result(talk: ReplyContext, each: NamedTarget, text: str, known: Sequence[Na
     asked = [metric for pattern, metric in _METRICS if pattern.search(text)]
     said = [_metric(talk, each.name, metric, more, zone, period) for metric in asked]
     if not said:
-        said = [_period(talk, each.name, figures, period)] if period else []
+        if period:
+            said = [_period(talk, each.name, figures, period)]
+        else:
+            said = []
         said += [_whole(talk, each.name, figures, named=not period), *_open(talk, more)]
     lines = [" ".join(said)]
     detail = _detail(text)
@@ -260,16 +276,23 @@ def _ask_figures(talk: ReplyContext, each: NamedTarget, detail: str) -> ToolAnsw
 
 def _figures(answer: ToolAnswer, each: NamedTarget) -> Mapping[str, Any] | None:
     """The part of the data that holds the figures, where it has our shape."""
-    data = answer.data if isinstance(answer.data, Mapping) else {}
+    if isinstance(answer.data, Mapping):
+        data = answer.data
+    else:
+        data = {}
     if each.deployment and isinstance(data.get("deployments"), list) and data["deployments"]:
         data = data["deployments"][0]
-    return data if isinstance(data.get("performance"), Mapping) else None
+    if isinstance(data.get("performance"), Mapping):
+        return data
+    return None
 
 
 def _all_results(talk: ReplyContext, text: str) -> str:
     """Every deployment in a line, for who asks how they do altogether."""
     answer = talk.tools.use("get_my_deployments")
-    rows = answer.data.get("deployments") if isinstance(answer.data, Mapping) else None
+    rows = None
+    if isinstance(answer.data, Mapping):
+        rows = answer.data.get("deployments")
     if not rows:
         return answer.text
     period = next((name for pattern, name in _PERIODS if pattern.search(text)), None)
@@ -346,7 +369,9 @@ def _with_share(pnl: float, share: float | None, unit: str | None) -> str:
 
 def _open(talk: ReplyContext, more: Mapping[str, Any]) -> list[str]:
     held = [f"{one['symbol']} {one['side']}" for one in more.get("positions") or ()]
-    return [say(talk, "result_open", what=", ".join(held[:MOST_AT_ONCE]))] if held else []
+    if held:
+        return [say(talk, "result_open", what=", ".join(held[:MOST_AT_ONCE]))]
+    return []
 
 
 def _trade_words(trade: Mapping[str, Any], zone: str) -> str:

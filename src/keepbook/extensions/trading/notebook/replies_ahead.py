@@ -112,16 +112,27 @@ def _hours(text: str) -> int | None:
     """How far ahead a sentence asks to look, beyond what can be seen too; None where it does not say."""
     if found := _AMOUNT.search(text):
         unit = found["unit"].lower()
-        each = 24 if unit.startswith(("d", "tag")) else 7 * 24 if unit.startswith("week") else 1
+        if unit.startswith(("d", "tag")):
+            each = 24
+        elif unit.startswith("week"):
+            each = 7 * 24
+        else:
+            each = 1
         return max(1, int(found["number"]) * each)
-    return LONGEST_LOOK if _DAYS.search(text) else 48 if _NEXT_DAY.search(text) else None
+    if _DAYS.search(text):
+        return LONGEST_LOOK
+    if _NEXT_DAY.search(text):
+        return 48
+    return None
 
 
 def _deployments(talk: ReplyContext) -> Sequence[Mapping[str, Any]]:
     if not talk.tools.has("get_my_deployments"):
         return ()
     data = talk.tools.use("get_my_deployments").data
-    return data.get("deployments") or () if isinstance(data, Mapping) else ()
+    if isinstance(data, Mapping):
+        return data.get("deployments") or ()
+    return ()
 
 
 def _coming(
@@ -129,7 +140,9 @@ def _coming(
 ) -> Iterable[str]:
     first, hours, symbols = answers[0].data, told["lookahead_hours"], {word.lower() for word in told.get("symbols", ())}
     if not first["events"]:
-        of_kind = f"{', '.join(told['types']).upper()}: " if "types" in told else ""
+        of_kind = ""
+        if "types" in told:
+            of_kind = f"{', '.join(told['types']).upper()}: "
         yield of_kind + say(talk, "coming_none", hours=hours)
         yield from _position_lines(talk, exposed)
         return
@@ -154,7 +167,10 @@ def _coming(
 
 
 def _exposure(talk: ReplyContext, name: str, row: Mapping[str, Any]) -> str:
-    size = say(talk, "size_unknown") if row["notional_usd"] is None else f"{row['notional_usd']:,.2f} USD"
+    if row["notional_usd"] is None:
+        size = say(talk, "size_unknown")
+    else:
+        size = f"{row['notional_usd']:,.2f} USD"
     if row["median_abs_move_pct"] is None:
         moves = say(talk, "exposed_few", count=row["similar_events_back"])
     else:
@@ -180,7 +196,9 @@ def _position_lines(talk: ReplyContext, rows: Iterable[Mapping[str, Any]]) -> li
         for row in rows
         for one in row.get("positions") or ()
     ]
-    return [say(talk, "held"), *lines] if lines else [say(talk, "held_none")]
+    if lines:
+        return [say(talk, "held"), *lines]
+    return [say(talk, "held_none")]
 
 
 # --- drafts
@@ -199,7 +217,9 @@ def draft(talk: ReplyContext, intent: Intent) -> str | None:
     symbols, side = tickers(text), _SIDE.search(text)
     symbol, fits = None, []
     if kind in ("close", "reduce") and (symbols or side):
-        wanted = side["side"].lower() if side else None
+        wanted = None
+        if side:
+            wanted = side["side"].lower()
         places = [(row, one) for row in rows for one in row["positions"] if _fits(one, symbols, wanted)]
         if not places:
             named = [*sorted(word.upper() for word in symbols), *([wanted] if wanted else [])]
@@ -223,7 +243,8 @@ def draft(talk: ReplyContext, intent: Intent) -> str | None:
     made = answer.data["draft"]
     what = ", ".join(f"{one['symbol']} {one['side']} {one['quantity']:.10g}" for one in made["positions"])
     whole = f"{made['kind']} {made['deployment']['name']}{f' ({what})' if what else ''}"
-    whole += f", {made['details']}" if made["details"] else ""
+    if made["details"]:
+        whole += f", {made['details']}"
     return say(talk, "drafted", what=whole, reason=made["reason"])
 
 
@@ -239,9 +260,19 @@ def _is_order(text: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 def _terms(talk: ReplyContext, kind: str, text: str) -> dict[str, str | None]:
     given = _REASON.search(text)
     rest = (text[: given.start()] if given else text).strip(" ,")
-    how = _HOW.search(rest) if kind == "reduce" else None
-    details = how["how"] if how else rest if kind == "change" else None
-    reason = f"{given['reason'][:1].upper()}{given['reason'][1:]}." if given else say(talk, "draft_reason")
+    how = None
+    if kind == "reduce":
+        how = _HOW.search(rest)
+    if how:
+        details = how["how"]
+    elif kind == "change":
+        details = rest
+    else:
+        details = None
+    if given:
+        reason = f"{given['reason'][:1].upper()}{given['reason'][1:]}."
+    else:
+        reason = say(talk, "draft_reason")
     return {"reason": reason, "details": details}
 
 
@@ -249,7 +280,9 @@ def _kind(text: str) -> str | None:
     """What is to be done: the first verb of it decides."""
     places = {name: found.start() for name, pattern in _KINDS.items() if (found := pattern.search(text))}
     kind = min(places, key=lambda name: places[name], default=None)
-    return "reduce" if kind == "close" and _PART.search(text) else kind
+    if kind == "close" and _PART.search(text):
+        return "reduce"
+    return kind
 
 
 def _fits(position: Mapping[str, Any], symbols: set[str], side: str | None) -> bool:

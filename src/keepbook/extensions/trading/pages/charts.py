@@ -44,7 +44,10 @@ def equity_chart(
     levels = _levels(min(*values, start), max(*values, start), max(abs(start) * room, 1e-9))
     top, height = levels[0], levels[0] - levels[-1]
     deep = max(under for *_, under in days)
-    deepest = _round_up(deep if deep > FLAT else room)
+    if deep > FLAT:
+        deepest = _round_up(deep)
+    else:
+        deepest = _round_up(room)
     first, end = days[0][0], days[-1][0]
     length = max((end - first).days, 1)
     across = [round(1000 * (day - first).days / length, 1) for day, *_ in days]

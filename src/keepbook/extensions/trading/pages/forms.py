@@ -49,10 +49,13 @@ def reflect(visit: Changing, id: str) -> Response:
 
 def _back_with_reflection(visit: Visit, at: str, found: Reflection) -> Response:
     written = [one.lesson.event for one in found.outcomes if one.lesson is not None and one.lesson.event is not None]
+    events = None
+    if written:
+        events = f"{min(written)}-{max(written)}"
     return visit.back(
         f"{at}#lessons",
         reflected=encode_reflection(found.trades, found.tried, [one.what for one in found.outcomes]),
-        events=f"{min(written)}-{max(written)}" if written else None,
+        events=events,
     )
 
 
@@ -207,7 +210,9 @@ def _load(visit: Visit, deployment: Deployment | None, kind: str, file: UploadFi
 
 def _at_the_file(error: Invalid) -> Invalid:
     """What is wrong with the whole file is said at the file."""
-    return error if error.field in ("kind", "file") else Invalid(error.message, field="file")
+    if error.field in ("kind", "file"):
+        return error
+    return Invalid(error.message, field="file")
 
 
 def _loading(

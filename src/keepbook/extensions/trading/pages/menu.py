@@ -9,4 +9,6 @@ LOADS = {"trades": LoadPage("/trading/import", "Bring in trades instead", "tradi
 
 def hidden(visit: Visit) -> set[str]:
     """Trading, until there is a skill."""
-    return set() if visit.book.trading.skills() else {"trading"}
+    if visit.book.trading.skills():
+        return set()
+    return {"trading"}

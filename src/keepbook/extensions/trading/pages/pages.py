@@ -80,7 +80,9 @@ def reflection_done(visit: Visit) -> TradingDone | None:
             return None
         outcomes += [Outcome(what, None, None)] * int(times)
     words, events = reflection_in_words(int(trades), int(tried), outcomes), _events(visit)
-    return TradingDone(words, f"{HOME}/undo", "events", events) if events else TradingDone(words)
+    if events:
+        return TradingDone(words, f"{HOME}/undo", "events", events)
+    return TradingDone(words)
 
 
 def _events(visit: Visit) -> str:
@@ -101,7 +103,9 @@ def done_from_address(visit: Visit) -> TradingDone | None:
     if not (event.isascii() and event.isdecimal() and len(event) < 16):
         return None
     found = visit.book.ledger(after=int(event) - 1, before=int(event) + 1, limit=1)
-    return TradingDone(DONE[found[0].action], "/undo", "event", event) if found and found[0].action in DONE else None
+    if found and found[0].action in DONE:
+        return TradingDone(DONE[found[0].action], "/undo", "event", event)
+    return None
 
 
 # Reading

@@ -74,7 +74,10 @@ async def look(
     act: ShortField = "look",
 ) -> Response:
     """Look at a file, or load the one that was looked at."""
-    sent = await file.read() if file is not None and file.filename else b""
+    if file is not None and file.filename:
+        sent = await file.read()
+    else:
+        sent = b""
     name = (file.filename if file is not None and file.filename else name)[:200]
     chosen = TradeImportChoices(
         key,
@@ -159,9 +162,13 @@ def _form_context(
     made: ImportedTrades | None = None,
     wrong: KeepbookError | None = None,
 ) -> dict[str, Any]:
+    if not found:
+        earlier = earlier_loads(visit, TRADES)
+    else:
+        earlier = []
     return {
         "chosen": chosen, "found": found, "made": made, "wrong": wrong, "means": MEANS, "ours": list(OURS), "nets": NET,
         "deployments": list(visit.book.trading.deployments()), "figure": plain_number, "load": None, "stopped": None,
-        "stopping": False, "earlier": [] if found else earlier_loads(visit, TRADES), "named": str,
+        "stopping": False, "earlier": earlier, "named": str,
         "most_bytes": visit.request.state.max_import,
     }  # fmt: skip

@@ -77,7 +77,9 @@ class Ahead:
 
     @property
     def importance(self) -> str:
-        return f"{self.event.importance:.2f}".lstrip("0") if self.event.importance < 1 else "1"
+        if self.event.importance < 1:
+            return f"{self.event.importance:.2f}".lstrip("0")
+        return "1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +108,17 @@ class Holding:
     def so_far(self) -> float | None:
         if self.price is None:
             return None
-        side = 1 if self.position.side == "long" else -1
+        if self.position.side == "long":
+            side = 1
+        else:
+            side = -1
         return side * (self.price - self.position.entry_price) * self.position.quantity
 
     @property
     def so_far_pct(self) -> float | None:
-        return None if self.so_far is None else self.so_far / (self.position.entry_price * self.position.quantity)
+        if self.so_far is None:
+            return None
+        return self.so_far / (self.position.entry_price * self.position.quantity)
 
 
 # Figures
@@ -119,7 +126,9 @@ class Holding:
 
 def price(value: float) -> str:
     """As exact as it is told, up to six digits that count: `3,412.5`, `0.00001234`."""
-    return plain_number(float(f"{value:.6g}")) if value >= 0.001 else f"{value:.3g}"
+    if value >= 0.001:
+        return plain_number(float(f"{value:.6g}"))
+    return f"{value:.3g}"
 
 
 def signed_money(value: float) -> str:
@@ -140,13 +149,22 @@ def plain_percent(share: float, places: int = 1) -> str:
 
 def _with_sign(value: float, places: int) -> str:
     text = f"{abs(value):,.{places}f}"
-    sign = "" if not any(digit in text for digit in "123456789") else "−" if value < 0 else "+"
+    if not any(digit in text for digit in "123456789"):
+        sign = ""
+    elif value < 0:
+        sign = "−"
+    else:
+        sign = "+"
     return f"{sign}{text}"
 
 
 def tone(value: float | None) -> str:
     """The class that colours a figure; its sign says the same."""
-    return "" if not value else "gain" if value > 0 else "loss"
+    if not value:
+        return ""
+    if value > 0:
+        return "gain"
+    return "loss"
 
 
 def worth(symbol: str, amount: float | None) -> str:
@@ -154,8 +172,13 @@ def worth(symbol: str, amount: float | None) -> str:
     if amount is None:
         return "no price on record"
     quote = symbol.partition(":")[0].partition("/")[2] or "USD"
-    text = f"{amount:,.0f}" if amount >= 100 else f"{amount:,.2f}"
-    return f"${text}" if quote in DOLLARS else f"{text} {quote}"
+    if amount >= 100:
+        text = f"{amount:,.0f}"
+    else:
+        text = f"{amount:,.2f}"
+    if quote in DOLLARS:
+        return f"${text}"
+    return f"{text} {quote}"
 
 
 def reason(text: str | None) -> str:
@@ -226,7 +249,9 @@ def _drawdown(found: Performance) -> Total:
 
 
 def _no_capital(found: Performance) -> str:
-    return "needs one currency" if found.currency is None else "needs the capital"
+    if found.currency is None:
+        return "needs one currency"
+    return "needs the capital"
 
 
 def _win_rate(found: Performance) -> Total:
@@ -278,17 +303,20 @@ def draw_equity(
         f"on {_long(days[-1][0])}"
     )
     down = plain_percent(deepest) if is_share else f"{_amount(deepest)}{unit}"
-    level = (
-        f"−{plain_number(round(plot.deepest * 100, 4))}\N{NO-BREAK SPACE}%"
-        if is_share
-        else f"−{plain_number(plot.deepest)}"
-    )
+    if is_share:
+        level = f"−{plain_number(round(plot.deepest * 100, 4))}\N{NO-BREAK SPACE}%"
+    else:
+        level = f"−{plain_number(plot.deepest)}"
+    if deepest:
+        said_below = f"Drawdown, deepest {down} under the peak"
+    else:
+        said_below = "Drawdown: never under the peak"
     return DrawnCurve(
         plot,
         [plain_number(one) for one in plot.levels],
         ("0\N{NO-BREAK SPACE}%" if is_share else "0", level),
         said,
-        f"Drawdown, deepest {down} under the peak" if deepest else "Drawdown: never under the peak",
+        said_below,
     )
 
 
@@ -330,7 +358,9 @@ def spark(points: Sequence[EquityPoint], start: float) -> ChartCurve | None:
     values = [start, *(one.equity for one in points)]
     if len(values) > SPARK:
         values = [values[round(n * (len(values) - 1) / (SPARK - 1))] for n in range(SPARK)]
-    return curve(values) if len(values) > 1 else None
+    if len(values) > 1:
+        return curve(values)
+    return None
 
 
 # Events
@@ -357,12 +387,16 @@ def ahead(coming: Coming, now: datetime, zone: tzinfo) -> list[Ahead]:
 
 def _day_of(day: date, today: date) -> str:
     ahead = (day - today).days
-    return ("today", "tomorrow")[ahead] if 0 <= ahead <= 1 else f"{day:%A}"
+    if 0 <= ahead <= 1:
+        return ("today", "tomorrow")[ahead]
+    return f"{day:%A}"
 
 
 def _wait(left: timedelta) -> str:
     minutes = max(int(left.total_seconds() // 60), 0)
-    return f"in {minutes // 60} h {minutes % 60:02} m" if minutes >= 60 else f"in {minutes} m"
+    if minutes >= 60:
+        return f"in {minutes // 60} h {minutes % 60:02} m"
+    return f"in {minutes} m"
 
 
 def _too_few(row: Exposure) -> str:
@@ -379,14 +413,19 @@ def learnt(lesson: Lesson) -> Learnt:
     replaced = lesson.earlier[-1] if lesson.earlier else None
     one_way = lesson.wins in (0, lesson.trades)
     now, was = _figure(lesson, one_way), None if replaced is None else _figure(replaced, one_way)
+    if one_way:
+        word = "median"
+    else:
+        word = "mean"
+    interval = None
+    if not (one_way or "interval" in lesson.text):
+        interval = f"{_bare(lesson.low_pct)} to {signed_percent(lesson.high_pct)}"
     return Learnt(
         lesson,
         now,
-        "median" if one_way else "mean",
+        word,
         None if was == now else was,
-        None
-        if one_way or "interval" in lesson.text
-        else f"{_bare(lesson.low_pct)} to {signed_percent(lesson.high_pct)}",
+        interval,
         replaced,
     )
 

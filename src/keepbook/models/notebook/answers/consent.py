@@ -17,7 +17,9 @@ def answer_steps(scene: Scene, said: TurnAnswer | None) -> list[TurnStep] | None
     if not scene.questions:
         return None
     chosen = _chosen(scene, said)
-    return [_step(scene, question, choice) for question, choice in chosen] if chosen else None
+    if chosen:
+        return [_step(scene, question, choice) for question, choice in chosen]
+    return None
 
 
 def _step(scene: Scene, question: Proposal, choice: str) -> TurnStep:
@@ -28,7 +30,9 @@ def _chosen(scene: Scene, said: TurnAnswer) -> list[tuple[Proposal, str]]:
     questions = scene.questions
     if said.kind == "number":
         known = numbered(questions)
-        return [known[said.number - 1]] if said.number and said.number <= len(known) else []
+        if said.number and said.number <= len(known):
+            return [known[said.number - 1]]
+        return []
     if len(questions) == 1:
         return _choice_of(questions[0], said, whole=questions[0].id in scene.wholes)
     if said.kind in ("all_yes", "both"):
@@ -71,13 +75,19 @@ def _choice_of(question: Proposal, said: TurnAnswer, *, whole: bool) -> list[tup
     names = [one.choice for one in _choices(question)]
     if said.kind == "both":
         wanted = next((one for one in (BOTH, ALL) if one in names), None)
-        return [(question, wanted)] if wanted else []
+        if wanted:
+            return [(question, wanted)]
+        return []
     at = _place(said, len(names))
-    return [(question, names[at])] if at is not None else []
+    if at is not None:
+        return [(question, names[at])]
+    return []
 
 
 def _place(said: TurnAnswer, count: int) -> int | None:
     """Which of several is meant, counted from 0."""
     places = {"first": 1, "second": 2, "third": 3, "last": count}
     at = places.get(said.kind)
-    return at - 1 if at and 0 < at <= count else None
+    if at and 0 < at <= count:
+        return at - 1
+    return None

@@ -55,8 +55,14 @@ def whole_answer(text: str) -> TurnAnswer | None:
     if len(text) > MOST_LETTERS:
         return None
     words = tuple(_words(text))
-    found = {answer for lists in _languages().values() if (answer := _answer(words, lists)) is not None}
-    return found.pop() if len(found) == 1 else None
+    found = set()
+    for lists in _languages().values():
+        answer = _answer(words, lists)
+        if answer is not None:
+            found.add(answer)
+    if len(found) == 1:
+        return found.pop()
+    return None
 
 
 def opens_with_answer(text: str) -> bool:

@@ -70,15 +70,24 @@ def free_answer(scene: Scene) -> FreeAnswer | None:
     if not scene.questions or "?" in text or not 0 < len(said) <= MOST_WORDS:
         return None
     opening = plain_opening(text)
-    rest = said if opening is None else _without_months(tokens(opening.rest))
-    named = _named(scene.questions, rest) if len(rest) <= MOST_NAMING else None
+    if opening is None:
+        rest = said
+    else:
+        rest = _without_months(tokens(opening.rest))
+    named = None
+    if len(rest) <= MOST_NAMING:
+        named = _named(scene.questions, rest)
     if named is not None:
         coherent = opening is None or opening.kind == "yes" or _changes_nothing(*named)
-        return _as_answer(scene, *named, alone=True) if coherent else None
+        if coherent:
+            return _as_answer(scene, *named, alone=True)
+        return None
     if opening is None or len(scene.questions) > 1 or "both" in rest:
         return None
     plain = _choice_of_opening(scene, opening, rest)
-    return _as_answer(scene, scene.questions[0], plain, alone=False) if plain is not None else None
+    if plain is not None:
+        return _as_answer(scene, scene.questions[0], plain, alone=False)
+    return None
 
 
 def _without_months(said: Sequence[str]) -> list[str]:
@@ -93,7 +102,9 @@ def _is_month(before: str, after: str) -> bool:
 
 def _as_answer(scene: Scene, question: Proposal, choice: str, *, alone: bool) -> FreeAnswer:
     ends = any(one.choice == choice and one.op == "end" for one in _choices(question))
-    until = _end_told(scene) if ends else None
+    until = None
+    if ends:
+        until = _end_told(scene)
     step = TurnStep("answer", 0, len(scene.turn.text), proposal=question.id, choice=choice, until=until)
     return FreeAnswer(step, question, alone)
 
@@ -113,7 +124,9 @@ def _choice_of_opening(scene: Scene, opening: Opening, rest: Sequence[str]) -> s
     if opening.kind == "no":
         turned = (_TURNING - _GO_WITH_NO).intersection(rest)
         counts = not opening.marked and bool(rest) and rest[0] not in _BEHIND_NO
-        return None if turned or counts else NO[question.question]
+        if turned or counts:
+            return None
+        return NO[question.question]
     if _TURNING.intersection(rest) or _HOLDS.intersection(map(stem, rest)) - _words_of(question):
         return None
     if question.question == "which" and question.id not in scene.wholes:
@@ -156,7 +169,9 @@ def _named(questions: Sequence[Proposal], said: Sequence[str]) -> tuple[Proposal
         return None
     if not denied:
         return meant[0].question, meant[0].choice
-    return _opposite(meant[0]) if denied == 1 else None
+    if denied == 1:
+        return _opposite(meant[0])
+    return None
 
 
 def _opposite(option: _Option) -> tuple[Proposal, str] | None:
@@ -184,12 +199,18 @@ def _options(questions: Sequence[Proposal]) -> list[_Option]:
 
 def _answers(question: Proposal) -> list[_Option]:
     lines = question.question == "which"
-    line = content_words(question.content) if question.op in ("end", "forget") else ()
+    if question.op in ("end", "forget"):
+        line = content_words(question.content)
+    else:
+        line = ()
     found = []
     for one in _choices(question):
         if lines and one.choice in (ALL, NONE):
             continue
-        words = content_words(one.label) if lines else (*_words_of_choice(question, one), *line)
+        if lines:
+            words = content_words(one.label)
+        else:
+            words = (*_words_of_choice(question, one), *line)
         found.append(_Option(question, one.choice, frozenset(words)))
     return found
 
@@ -198,7 +219,10 @@ def _words_of_choice(question: Proposal, one: Choice) -> set[str]:
     kind = question.question
     if one.choice == YES[kind]:
         return {*_label_words(one.label), *_names_of_yes(one.op or question.op)} - {"yes"}
-    words = set(_label_words(one.label)) if one.op is not None or one.choice == BOTH else set()
+    if one.op is not None or one.choice == BOTH:
+        words = set(_label_words(one.label))
+    else:
+        words = set()
     if one.choice != NO[kind] or question.op == "add":
         return words  # an offer is not left as it is: nobody knows what "leave it" wants of it
     apart = any(other.choice == BOTH for other in _choices(question)) and one.choice != BOTH

@@ -96,7 +96,10 @@ def _said_last(read: Sequence[_Read], at: int, order: Order) -> tuple[int, list[
     own = [(start, end) for start, end in one.spans if start < order.start]
     if own:
         return one.number, own[-1:]
-    before = read[at - 1] if at else one
+    if at:
+        before = read[at - 1]
+    else:
+        before = one
     return before.number, before.spans if at else []
 
 

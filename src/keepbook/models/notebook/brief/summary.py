@@ -64,7 +64,9 @@ def _is_talk(text: str) -> bool:
 def _weight(text: str) -> float:
     if text.rstrip("\"'”’)").endswith(("?", "？")):
         return _ASKS
-    return _TELLS if _OF_ONESELF.search(text) else _OTHER
+    if _OF_ONESELF.search(text):
+        return _TELLS
+    return _OTHER
 
 
 def _in_quotes(text: str) -> str:

@@ -50,7 +50,10 @@ def chat_title(turns: Sequence[DialogueTurn], withdrawn: Withdrawn | None = None
         words = clause.text
         if _is_greeting(words) or whole_answer(words) is not None:
             continue
-        found = _unspaced_title(words) if _UNSPACED.search(words) else _spaced_title(words)
+        if _UNSPACED.search(words):
+            found = _unspaced_title(words)
+        else:
+            found = _spaced_title(words)
         if found:
             return found
     return UNTITLED
@@ -116,7 +119,9 @@ def _belong_together(one: str, other: str) -> bool:
 def _phrase_end(words: list[str], size: int) -> int:
     """The end of the last phrase that is whole: before the word that leads into the one that is cut."""
     ends = [at for at in range(_LEAST, size) if _leads_on(words[at]) or words[at - 1].endswith(_CLOSES)]
-    return ends[-1] if ends else size
+    if ends:
+        return ends[-1]
+    return size
 
 
 def _leads_on(word: str) -> bool:
@@ -126,5 +131,10 @@ def _leads_on(word: str) -> bool:
 def _unspaced_title(text: str) -> str:
     """Of a script without blanks: up to the first mark, or its first letters."""
     parts = [part for part in _UNSPACED_STOP.split(text) if len(part) > 2]
-    first = parts[0] if parts else text.strip(_EDGES)
-    return first if len(first) <= _UNSPACED_LETTERS else first[:_UNSPACED_CUT]
+    if parts:
+        first = parts[0]
+    else:
+        first = text.strip(_EDGES)
+    if len(first) <= _UNSPACED_LETTERS:
+        return first
+    return first[:_UNSPACED_CUT]

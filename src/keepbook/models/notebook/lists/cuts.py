@@ -82,9 +82,12 @@ def _inside_word(before: str, piece: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return [
-        word for part in text.split() if (word := fold_text(part).strip(' \t.,;:!?…-–—*()[]"“”‘«»').replace("’", "'"))
-    ]
+    found = []
+    for part in text.split():
+        word = fold_text(part).strip(' \t.,;:!?…-–—*()[]"“”‘«»').replace("’", "'")
+        if word:
+            found.append(word)
+    return found
 
 
 def _is_filler(words: list[str]) -> bool:

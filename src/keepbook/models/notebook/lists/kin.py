@@ -70,21 +70,30 @@ def _is_blank(text: str, start: int, end: int) -> bool:
 def leading_pronoun(text: str) -> str:
     """The pronoun of another person that a text begins with; empty if it begins otherwise."""
     word = _WORD.search(text)
-    first = word[0].lower().replace("’", "'").partition("'")[0] if word else ""
-    return first if first in _FITS else ""
+    first = ""
+    if word:
+        first = word[0].lower().replace("’", "'").partition("'")[0]
+    if first in _FITS:
+        return first
+    return ""
 
 
 def whom_it_means(pronoun: str, text: str) -> PersonNamed | None:
     """The person whom a pronoun after this text means: the only one who is named in it and fits; None if in doubt."""
     fitting = [one for one in people_named(text) if one.word in _FITS[pronoun]]
-    return fitting[-1] if len({one.word for one in fitting}) == 1 else None
+    if len({one.word for one in fitting}) == 1:
+        return fitting[-1]
+    return None
 
 
 def person_spoken_of(line: str) -> str:
     """What the person is to the owner of the book whom a line is about, where it begins with them: "My sister Clare
     lives in Leeds", "Sister lives in Leeds". Empty if it begins otherwise."""
     words = [word[0].lower() for word in _WORD.finditer(line[:_LEAD])]
-    head = words[1:] if words and words[0] in _OWNERS else words
+    if words and words[0] in _OWNERS:
+        head = words[1:]
+    else:
+        head = words
     return next((word for word in head[: 1 + _BEFORE_NAME] if word in PEOPLE), "")
 
 

@@ -214,7 +214,9 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
     if _starts(rest, lists.no_order) or (place.kind in _OF_MEMORY and not _starts(rest, lists.of_memory)):
         return None
     forbids = act == "off" or (place.kind == "hush" and _starts(rest, lists.anything))
-    topic = _topic_start(place, lists) if forbids else None
+    topic = None
+    if forbids:
+        topic = _topic_start(place, lists)
     if topic is not None:
         return _make_order(place, "never", topic) if place.at_head else None
     if act == "undo":
@@ -238,7 +240,9 @@ def _topic_start(place: _Place, lists: _Lists) -> int | None:
         size = _longest(place.tokens, at, lists.about)
         if size:
             return at + size if topics_of(" ".join(words[at + size :])) else None
-    return first if topic_groups_of(" ".join(words[first:])) else None
+    if topic_groups_of(" ".join(words[first:])):
+        return first
+    return None
 
 
 def _pointing_order(place: _Place, act: OrderAct, lists: _Lists) -> Order | None:
@@ -284,7 +288,10 @@ def _has_value(rest: Sequence[_Token]) -> bool:
 
 def _make_order(place: _Place, act: OrderAct, rest: int, ahead: bool = False) -> Order:
     tokens = place.tokens
-    start = tokens[0].start if place.at_head else tokens[place.at].start
+    if place.at_head:
+        start = tokens[0].start
+    else:
+        start = tokens[place.at].start
     last = next((token.end for token in reversed(tokens) if not _is_mark(token) or token.word in ")”\"'%€$"), start)
     if rest >= len(tokens) or last <= tokens[rest].start:
         return Order(act, start, tokens[-1].end, tokens[-1].end, tokens[-1].end)

@@ -33,7 +33,9 @@ def topics_of(matter: str) -> tuple[str, ...]:
         return groups
     own = bare(matter, leads=_LEADS - _WHOSE)
     names = bare(own)
-    return (own,) if len(names) > 1 and len(own) <= LONGEST and names.lower() not in _POINTS else ()
+    if len(names) > 1 and len(own) <= LONGEST and names.lower() not in _POINTS:
+        return (own,)
+    return ()
 
 
 def topics_spoken_of(text: str) -> tuple[str, ...]:
@@ -59,14 +61,18 @@ def topics_spoken_of(text: str) -> tuple[str, ...]:
 def topic_groups_of(matter: str) -> tuple[str, ...]:
     """The shipped group that a matter names as a whole: "my health", not "where I live"."""
     group = group_named(bare(matter))
-    return (group,) if group else ()
+    if group:
+        return (group,)
+    return ()
 
 
 def own_topic_in(text: str) -> tuple[str, ...]:
     """What of the person's a clause names that is read as a ban, in whatever words: "my ex" of "never talk about my
     ex"."""
     found = [one for one in map(_named_thing, _OF_ONES_OWN.findall(text)) if one]
-    return (found[-1],) if found else ()
+    if found:
+        return (found[-1],)
+    return ()
 
 
 def _named_thing(words: str) -> str:
@@ -79,7 +85,9 @@ def _named_thing(words: str) -> str:
         named.append(word)
         if word.lower() in PEOPLE:
             break
-    return " ".join([whose.lower(), *named]) if named else ""
+    if named:
+        return " ".join([whose.lower(), *named])
+    return ""
 
 
 def bare(matter: str, leads: frozenset[str] = _LEADS) -> str:
@@ -94,4 +102,6 @@ def bare(matter: str, leads: frozenset[str] = _LEADS) -> str:
 
 def _first_token(word: str) -> str:
     found = tokens(word)
-    return found[0] if found else ""
+    if found:
+        return found[0]
+    return ""

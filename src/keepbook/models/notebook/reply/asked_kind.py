@@ -108,7 +108,9 @@ def _kind_of_how(words: Sequence[str]) -> AskedKind:
     after = words[words.index("how") + 1 :][:1]
     if after == ["many"]:
         return "count"
-    return "figure" if after and after[0] in _MEASURES else "matter"
+    if after and after[0] in _MEASURES:
+        return "figure"
+    return "matter"
 
 
 def _kind_of_what(words: Sequence[str]) -> AskedKind:
@@ -116,7 +118,9 @@ def _kind_of_what(words: Sequence[str]) -> AskedKind:
         return "number"
     if not _AMOUNTS.isdisjoint(words):
         return "figure"
-    return "time" if not _ASKS_TIME.isdisjoint(words) or "time" in words[1:2] else "matter"
+    if not _ASKS_TIME.isdisjoint(words) or "time" in words[1:2]:
+        return "time"
+    return "matter"
 
 
 def measure_words(kind: AskedKind) -> frozenset[str]:
@@ -136,7 +140,9 @@ def has_kind(kind: AskedKind, question: str, line: str) -> bool:
         case "time":
             return _TIME.search(line.lower()) is not None
         case "figure":
-            return _has_age(line) if "old" in tokens(question) else _has_figure(question, line)
+            if "old" in tokens(question):
+                return _has_age(line)
+            return _has_figure(question, line)
         case "count":
             return _has_figure(question, line) and _counts(question, line)
         case "person":
@@ -153,7 +159,10 @@ def has_kind(kind: AskedKind, question: str, line: str) -> bool:
 def _has_figure(question: str, line: str) -> bool:
     """Whether a line has a number that is neither of a date nor of a house, and not the question's own."""
     asked = tokens(question)
-    counting = _COUNTING | _OFTEN if "often" in asked else _COUNTING
+    if "often" in asked:
+        counting = _COUNTING | _OFTEN
+    else:
+        counting = _COUNTING
     house = _HOUSE.search(line)
     if house is not None and house["street"].lower() not in asked:
         line = line[: house.start()]

@@ -67,7 +67,9 @@ def _answer_parts(talk: ReplyContext) -> str:
         return talk.say("off")
     done = describe_deeds(talk.view.deeds, talk.voice)
     barred = _never_kept_notice(talk)
-    rest = _answer_question(talk) if not done or talk.view.asks else None
+    rest = None
+    if not done or talk.view.asks:
+        rest = _answer_question(talk)
     found = [part for part in (done, barred, rest) if part]
     if not found:
         found = [_unclear_answer(talk) or _small(talk) or _felt(talk) or _foreign(talk) or _beyond(talk)]
@@ -81,12 +83,16 @@ def _never_kept_notice(talk: ReplyContext) -> str:
     if talk.view.secret:
         return talk.say("secret")
     topics = talk.view.never
-    return talk.say("never", topic=topics[0]) if topics and not talk.view.asks and not talk.view.deeds else ""
+    if topics and not talk.view.asks and not talk.view.deeds:
+        return talk.say("never", topic=topics[0])
+    return ""
 
 
 def _answer_question(talk: ReplyContext) -> str | None:
     text = _extension_answer(talk)
-    return _book_answer(talk) if text is None else text
+    if text is None:
+        return _book_answer(talk)
+    return text
 
 
 def _extension_answer(talk: ReplyContext) -> str | None:
@@ -115,21 +121,27 @@ def _book_answer(talk: ReplyContext) -> str | None:
 
 def _topics_answer(talk: ReplyContext) -> str:
     topics = talk.view.topics
-    return talk.say("never_set", topics=", ".join(topics)) if topics else talk.say("no_topics")
+    if topics:
+        return talk.say("never_set", topics=", ".join(topics))
+    return talk.say("no_topics")
 
 
 def _unclear_answer(talk: ReplyContext) -> str | None:
     """A yes to several questions, or with words that no list knows, answers none of them."""
     if not talk.view.questions or not opens_with_answer(talk.text):
         return None
-    return talk.say("several" if talk.view.questions > 1 else "still_open")
+    if talk.view.questions > 1:
+        return talk.say("several")
+    return talk.say("still_open")
 
 
 def _small(talk: ReplyContext) -> str | None:
     key = _small_key(talk)
     if key == "intro":
         return "\n".join(talk.say(one) for one in ("intro", "abilities", "intro_model"))
-    return talk.say(key) if key else None
+    if key:
+        return talk.say(key)
+    return None
 
 
 def _small_key(talk: ReplyContext) -> str | None:
@@ -151,7 +163,9 @@ def small_talk() -> dict[str, str]:
 
 def _felt(talk: ReplyContext) -> str | None:
     """One kind sentence; nothing is kept of a feeling, and nothing asked."""
-    return talk.say(f"felt_{talk.view.feeling}") if talk.view.feeling else None
+    if talk.view.feeling:
+        return talk.say(f"felt_{talk.view.feeling}")
+    return None
 
 
 def _foreign(talk: ReplyContext) -> str | None:
@@ -159,9 +173,13 @@ def _foreign(talk: ReplyContext) -> str | None:
     if talk.view.language != "unknown":
         return None
     line = talk.say("foreign")
-    return None if any(line in one.text for one in talk.earlier) else line
+    if any(line in one.text for one in talk.earlier):
+        return None
+    return line
 
 
 def _beyond(talk: ReplyContext) -> str:
     """Where a notebook has nothing to say; with a hint to a model, at most once a day."""
-    return talk.say("nothing_here" if _hinted(talk) else "beyond")
+    if _hinted(talk):
+        return talk.say("nothing_here")
+    return talk.say("beyond")

@@ -114,7 +114,10 @@ def find_answers(
         for hit in turns
         if hit.relevance >= CHAT_FLOOR[sense is not None] and hit.role == "user" and not _asks(hit.text)
     )
-    said = () if lines else quoted[:MOST]
+    if not lines:
+        said = quoted[:MOST]
+    else:
+        said = ()
     found = LookupResult(lines[:MOST], ended[:MOST], waiting, said, disagreeing=_disagreeing(lines[:MOST]))
     if found.empty:
         return replace(found, nearest=_nearest(question, hits))
@@ -138,7 +141,8 @@ def _nearest(question: str, hits: Sequence[Hit]) -> Hit | None:
 def _disagreeing(lines: Sequence[Hit]) -> frozenset[str]:
     """The lines that say something else of the same matter and the same one, on different days."""
     pairs = ((one, other) for one, other in combinations(lines, 2) if one.subject == other.subject)
-    return frozenset(id for one, other in pairs if _may_disagree(one, other) for id in (one.id, other.id))
+    kept = [(one, other) for one, other in pairs if _may_disagree(one, other)]
+    return frozenset(id for one, other in kept for id in (one.id, other.id))
 
 
 def _may_disagree(one: Hit, other: Hit) -> bool:
@@ -162,7 +166,10 @@ def is_near(hit: Hit, question: str, sense: Sense | None) -> bool:
     lacking = matter - line
     if matter and not lacking:
         return True
-    shared = 1 - len(lacking) / len(matter) if matter else 0.0
+    if matter:
+        shared = 1 - len(lacking) / len(matter)
+    else:
+        shared = 0.0
     if kind == "whether" or (shared < LEAST_SHARED and hit.likeness < LEAST_LIKE):
         return False
     if kind in MEASURED and shared >= LEAST_SHARED and (sense is None or hit.likeness >= VERY_LIKE):

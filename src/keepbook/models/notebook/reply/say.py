@@ -38,9 +38,15 @@ def in_marks(words: str) -> str:
 def describe_deeds(deeds: Sequence[Deed], voice: Voice) -> str:
     """What a turn did, line by line; then its questions, with the numbers that an answer uses."""
     kept = [deed.content for deed in deeds if deed.act == "keep" and not deed.failed]
-    lines = [voice.say("kept", lines=_quote_lines(kept))] if kept and not voice.silent else []
+    if kept and not voice.silent:
+        lines = [voice.say("kept", lines=_quote_lines(kept))]
+    else:
+        lines = []
     others = [deed for deed in deeds if deed.act not in ("keep", "offer", "which")]
-    lines += [line for deed in others if (line := _describe_one(deed, voice))]
+    for deed in others:
+        line = _describe_one(deed, voice)
+        if line:
+            lines.append(line)
     lines += [deed.failed for deed in deeds if deed.act in ("keep", "offer", "which") and deed.failed]
     waiting = [deed.content for deed in deeds if deed.proposal and deed.act in ("offer", "which") and not deed.asked]
     if waiting:
@@ -77,7 +83,9 @@ def _choices(deed: Deed) -> int:
     """How many numbers a question takes."""
     if deed.question == "which":
         return len(deed.options) + 2 if len(deed.options) > 1 else 2
-    return 3 if deed.question == "change" or _may_change(deed) else 2
+    if deed.question == "change" or _may_change(deed):
+        return 3
+    return 2
 
 
 def _may_change(deed: Deed) -> bool:
@@ -130,7 +138,9 @@ def _withdrawn(deed: Deed, voice: Voice) -> str:
 def _titles(titles: Sequence[str]) -> str:
     shown = ", ".join(f"“{title}”" for title in titles[:NAMED])
     more = len(titles) - NAMED
-    return f"{shown} + {more}" if more > 0 else shown
+    if more > 0:
+        return f"{shown} + {more}"
+    return shown
 
 
 def _answer_in_words(deed: Deed, voice: Voice) -> str:
@@ -150,7 +160,9 @@ def _question(deed: Deed, voice: Voice, first: int) -> str:
         return voice.say("forget_asked", lines=_quote_lines(deed.options))
     if deed.question == "which":
         numbered = "\n".join(f"{at}. {in_marks(line)}" for at, line in enumerate(deed.options, first))
-        return voice.say("forget_all" if deed.whole else "which", lines=numbered)
+        if deed.whole:
+            return voice.say("forget_all", lines=numbered)
+        return voice.say("which", lines=numbered)
     old, new = in_marks(deed.before), in_marks(deed.content)
     if deed.question == "over":
         return voice.say("over_or_change" if _may_change(deed) else "over", before=old, lines=new, **numbers)

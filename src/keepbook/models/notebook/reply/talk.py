@@ -24,7 +24,10 @@ class ReplyContext:
     def __init__(self, conversation: Conversation, tools: Toolbox | None) -> None:
         messages = tuple(replace(one, text=one.text.strip()) for one in conversation.said)
         people = [number for number, one in enumerate(messages) if one.role == "user"]
-        now = people[-1] if people else len(messages)
+        if people:
+            now = people[-1]
+        else:
+            now = len(messages)
         self.conversation = conversation
         self.view: View = conversation.view or View()
         self.tools: Abilities = Abilities(tools, conversation.preset, len(messages))
@@ -52,4 +55,6 @@ class ReplyContext:
 
 def refusal_in_words(answer: ToolAnswer) -> str:
     """A tool's refusal in its own words, without its advice to a model."""
-    return str(answer.data["message"]) if isinstance(answer.data, dict) and "message" in answer.data else answer.text
+    if isinstance(answer.data, dict) and "message" in answer.data:
+        return str(answer.data["message"])
+    return answer.text

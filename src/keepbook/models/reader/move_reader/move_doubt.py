@@ -51,13 +51,17 @@ def deed(move: Move) -> tuple[str, tuple[str, ...]] | None:
         return act, ()
     if act == "answer":
         choices = [name for name in ranked if "/" in name]
-        return (act, (choices[0],)) if choices else None
+        if choices:
+            return act, (choices[0],)
+        return None
     if act in ("change", "end"):
         return (act, (lines[0],)) if lines else None
     meant = tuple(name for name in lines if move.points[name] >= EVEN)
     if meant or act == "keep" or (act == "withdraw" and move.ahead >= EVEN):
         return act, meant
-    return (act, (lines[0],)) if lines else None
+    if lines:
+        return act, (lines[0],)
+    return None
 
 
 def doubt_features(
@@ -88,7 +92,9 @@ def _chances(move: Move, act: str) -> list[float]:
 
 def _lines(asked: MoveRequest, move: Move, ranked: Sequence[str], lines: Sequence[str]) -> list[float]:
     points = [*(move.points[name] for name in ranked[:3]), 0.0, 0.0, 0.0][:3]
-    old = move.old.get(ranked[0]) if ranked else None
+    old = None
+    if ranked:
+        old = move.old.get(ranked[0])
     flags = (move.unsure, move.own, move.mistake, move.ahead, move.rest["ask"], move.rest["falls"])
     return [
         *map(log_odds, points),

@@ -89,6 +89,9 @@ class MoveHeads:
         names += [f"{asked.at}:{asked.pieces[one][0]}" for one, _ in window.pieces]
         itself = len(window.lines) + row
         chances = self._chances(asked, scores.points, parts[5], acts, itself)
+        who = None
+        if own < 0.5:
+            who = _person_named(asked, window, scores.spans)
         return Move(
             *asked.pieces[which],
             acts,
@@ -99,7 +102,7 @@ class MoveHeads:
             old=self._old(asked, window, names, itself, scores.spans, exchange),
             new=_letters(window, scores.spans.best("new", range(*tokens)), 0, exchange),
             needs=_needs(window, row, asked, scores.spans, needs),
-            who=_person_named(asked, window, scores.spans) if own < 0.5 else None,
+            who=who,
         )
 
     def _chances(
@@ -230,7 +233,9 @@ def _needs(
 
 def _person_named(asked: MoveRequest, window: MoveWindow, spans: _Spans) -> str | None:
     found = _letters(window, spans.best("who", range(*window.own)), 0, 1.0)
-    return asked.text()[found[0] : found[1]] if found and found[2] >= 0.5 else None
+    if found and found[2] >= 0.5:
+        return asked.text()[found[0] : found[1]]
+    return None
 
 
 def _split(does: "Floats") -> "list[Floats]":

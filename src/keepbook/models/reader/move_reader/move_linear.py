@@ -38,7 +38,10 @@ class LinearMoveReader:
 
     @cached_property
     def _weights(self) -> tuple[list[float], list[float], "array[int]"]:
-        file = self._given if self._given is not None else model_files.read_pinned("moves.bin")
+        if self._given is not None:
+            file = self._given
+        else:
+            file = model_files.read_pinned("moves.bin")
         line, _, rest = file.partition(b"\n")
         head = json.loads(line)
         return head["bias"], head["scale"], array("b", rest)
@@ -75,7 +78,10 @@ def points_by_words(asked: MoveRequest, which: int) -> dict[str, float]:
     for line in asked.lines:
         there = content_stems(line.content)
         same = len(own & there)
-        found[line.id] = min(0.98, same / max(1, len(own)) + 0.3 * (same == len(there))) if same else 0.02
+        if same:
+            found[line.id] = min(0.98, same / max(1, len(own)) + 0.3 * (same == len(there)))
+        else:
+            found[line.id] = 0.02
     said = [line.id for line in asked.lines if line.kind in ("said", "offered")]
     if not own and said and _BACK & set(split_words(text)):
         found[said[-1]] = 0.6
@@ -112,12 +118,20 @@ def _names(asked: MoveRequest, which: int) -> Iterator[str]:
 
 
 def _context_features(asked: MoveRequest, which: int) -> Iterator[str]:
-    before = split_words(asked.words(which - 1))[-AROUND:] if which else []
-    after = split_words(asked.words(which + 1))[:4] if which + 1 < len(asked.pieces) else []
+    if which:
+        before = split_words(asked.words(which - 1))[-AROUND:]
+    else:
+        before = []
+    if which + 1 < len(asked.pieces):
+        after = split_words(asked.words(which + 1))[:4]
+    else:
+        after = []
     yield f"place {which == 0} {which + 1 == len(asked.pieces)}"
     yield from (f"< {word}" for word in before[-4:])
     yield from (f"> {word}" for word in after)
-    last = asked.turns[asked.at - 1].text if asked.at else ""
+    last = ""
+    if asked.at:
+        last = asked.turns[asked.at - 1].text
     yield f"asked {last.rstrip().endswith('?')} {which == 0}"
     yield f"question {any(line.kind == 'question' for line in asked.lines)} {which == 0}"
     own = content_stems(asked.words(which))

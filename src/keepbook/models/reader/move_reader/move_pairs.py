@@ -60,9 +60,14 @@ def line_named(asked: MoveRequest, name: str) -> MoveLine:
 def pair_window(coder: MoveCoder, asked: MoveRequest, which: int, line: MoveLine | None) -> MoveWindow | None:
     """A clause and one line, or no line; None for a clause without a token."""
     turns = asked.turns[max(0, asked.at - EARLIER) : asked.at + 1]
-    lines = [] if line is None else [line]
+    if line is not None:
+        lines = [line]
+    else:
+        lines = []
     found = coder.alone(turns, len(turns) - 1, asked.pieces, lines, [which])
-    return found[0] if found else None
+    if found:
+        return found[0]
+    return None
 
 
 def pair_signs(asked: MoveRequest, which: int) -> dict[str, list[float]]:
@@ -117,7 +122,10 @@ def pair_features(pairs: Pairs, act: str, lines: Sequence[str]) -> list[float]:
     meant = [pairs[name].tie for name in lines if name in pairs]
     others = [one.tie for name, one in pairs.items() if name is not None and name not in lines]
     unsure = sum(one.flags["unsure"] for one in pairs.values()) / len(pairs)
-    bare = pairs[None].acts[act] if None in pairs else told[act]
+    if None in pairs:
+        bare = pairs[None].acts[act]
+    else:
+        bare = told[act]
     return [
         log_odds(told[act]),
         log_odds(least),
@@ -150,7 +158,9 @@ class PairReader:
         signs = pair_signs(asked, which)
         found = {}
         for name in (None, *candidates(asked, move)):
-            line = None if name is None else line_named(asked, name)
+            line = None
+            if name is not None:
+                line = line_named(asked, name)
             window = pair_window(self._coder, asked, which, line)
             if window is not None:
                 hidden = self._encode(window.ids, window.types)
@@ -168,7 +178,10 @@ class PairHeads:
         import numpy as np  # loaded by now
 
         clause = np.concatenate(pool_tokens(hidden, window.pieces[window.judged[0]][1]))
-        line = np.concatenate(pool_tokens(hidden, window.lines[0])) if window.lines else np.zeros_like(clause)
+        if window.lines:
+            line = np.concatenate(pool_tokens(hidden, window.lines[0]))
+        else:
+            line = np.zeros_like(clause)
         seen = np.concatenate([clause, hidden[0], line, np.array(signs, "f4")])
         inside = gelu(self._linear("inside", seen))
         scores = self._linear("told", inside)

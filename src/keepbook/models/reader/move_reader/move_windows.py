@@ -111,7 +111,10 @@ class MoveCoder:
         row = _Row()
         row.add([self.cls], [NOWHERE])
         coded = [self._encode(line.content[: LINE * LETTERS]) for line in lines]
-        most = LINE if sum(min(len(ids), LINE) for ids, _ in coded) <= LINES else LINES // len(lines)
+        if sum(min(len(ids), LINE) for ids, _ in coded) <= LINES:
+            most = LINE
+        else:
+            most = LINES // len(lines)
         for line, (ids, offsets) in zip(lines, coded, strict=True):
             row.add(self._kinds[line.kind])
             begin = len(row.ids)
@@ -206,7 +209,9 @@ class _Row:
 def _tokens(offsets: Sequence[Offsets], piece: Offsets) -> Offsets:
     """The tokens that begin inside a piece."""
     inside = [at for at, (start, _) in enumerate(offsets) if piece[0] <= start < piece[1]]
-    return (inside[0], inside[-1] + 1) if inside else (0, 0)
+    if inside:
+        return inside[0], inside[-1] + 1
+    return 0, 0
 
 
 def _groups(spans: Sequence[Offsets]) -> Iterator[list[tuple[int, Offsets]]]:

@@ -95,5 +95,8 @@ def _kind(schema: SchemaView) -> str:
 def _answer_in_words(answer: SchemaView) -> str:
     kinds = {_kind(content.get("schema", {})) for content in answer.get("content", {}).values()}
     told = answer.get("description", "")
-    words = "" if told == "Successful Response" else told
+    if told == "Successful Response":
+        words = ""
+    else:
+        words = told
     return " ".join(filter(None, [", ".join(sorted(kinds - {"any"})), f"({words})" if words and kinds else words]))

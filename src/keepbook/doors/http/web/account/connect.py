@@ -140,7 +140,9 @@ def serves(server: Server, known: Settings) -> bool:
 def _existing_key(known: Settings, address: str) -> str | None:
     """The key there is, as long as it goes to the same address."""
     same = (known.openai_base_url or "").rstrip("/") == address
-    return known.openai_key.reveal() if same and known.openai_key else None
+    if same and known.openai_key:
+        return known.openai_key.reveal()
+    return None
 
 
 def _check_model_name(name: str, field: str) -> str:
@@ -150,7 +152,9 @@ def _check_model_name(name: str, field: str) -> str:
 
 
 def _check_address(address: str) -> None:
-    parts = urlsplit(address) if address.isprintable() else None
+    parts = None
+    if address.isprintable():
+        parts = urlsplit(address)
     if address and (parts is None or parts.scheme not in ("http", "https") or not parts.hostname):
         raise Invalid(
             "an address begins with http:// or https://, as in http://127.0.0.1:1234/v1", field="openai_address"
@@ -170,7 +174,10 @@ def take_on(visit: Visit, wishes: Wishes, works: str) -> None:
     known = visit.kb.settings
     changed = dict(changes(wishes, known, visit.kb.outward))
     if (changed or works) and known.reader_model in (None, OFFLINE):
-        changed["reader_model"] = OFFLINE if works[2:3] == "0" else None
+        if works[2:3] == "0":
+            changed["reader_model"] = OFFLINE
+        else:
+            changed["reader_model"] = None
     if any(getattr(known, name) != value for name, value in changed.items()):
         _allow(visit)
         write_config(changed)
@@ -214,7 +221,9 @@ def models_listed(visit: Visit, wishes: Wishes, kind: ProviderKind) -> Listed:
         key = wishes.openai_key.get_secret_value().strip() or _existing_key(known, place)
     else:
         place = known.anthropic_base_url or ""
-        kept = known.anthropic_key.reveal() if known.anthropic_key else None
+        kept = None
+        if known.anthropic_key:
+            kept = known.anthropic_key.reveal()
         key = wishes.anthropic_key.get_secret_value().strip() or kept
     return Listed(kind, list_models(Address(kind, "", place or None, key, outward=visit.kb.outward)))
 
@@ -237,7 +246,9 @@ def found_before(visit: Visit, wishes: Wishes) -> str | None:
     mark = _mark(visit.kb.settings.but(**changed))
     known = (one.partition(" ") for one in wishes.tested)
     found = next((works for works, _, model in known if model == mark and works.isdecimal()), None)
-    return found if changed else found or ""
+    if changed:
+        return found
+    return found or ""
 
 
 def _prompt_tokens(visit: Visit) -> int:

@@ -42,10 +42,14 @@ def model_step_context(
     listed: Listed | None = None,
 ) -> dict[str, Any]:
     """What `parts/model_step.html` shows."""
-    offer = connect.offer(visit.kb.outward) if visit.keeps_house else None
+    offer = None
+    if visit.keeps_house:
+        offer = connect.offer(visit.kb.outward)
     known = visit.kb.settings
     base_url = _address(visit)
-    now = next((one.name for one in offer.servers if connect.serves(one, known)), "") if offer else ""
+    now = ""
+    if offer:
+        now = next((one.name for one in offer.servers if connect.serves(one, known)), "")
     return {
         "wishes": wishes, "wrong": wrong, "tested": tested, "asked": asked, "offer": offer, "model": known.model,
         "called": visit.kb.models.called(None), "stopped": _stopped_server(visit, offer, wishes, wrong),
@@ -59,7 +63,9 @@ def _address(visit: Visit) -> str:
     """The address that was chosen before, to go on from; of this machine only if somebody answers there."""
     there = visit.kb.settings.openai_base_url or ""
     local = there and Address("openai", "", there).here
-    return there if not local or answers_at(there, visit.kb.outward) else ""
+    if not local or answers_at(there, visit.kb.outward):
+        return there
+    return ""
 
 
 def _stopped_server(visit: Visit, offer: Offer | None, wishes: Wishes, wrong: KeepbookError | None) -> str:
@@ -132,7 +138,9 @@ def model_toast(called: str, works: str) -> str:
 def not_answering(visit: Visit) -> str:
     """The program of this machine that serves the model, if it does not answer now."""
     there = visit.kb.settings.openai_base_url
-    return visit.model_here if visit.keeps_house and there and not answers_at(there, visit.kb.outward) else ""
+    if visit.keeps_house and there and not answers_at(there, visit.kb.outward):
+        return visit.model_here
+    return ""
 
 
 def able(settings: Settings) -> str:
@@ -154,12 +162,17 @@ def show(visit: Visiting, back: str = "") -> Response:
 
 @router.post(HERE)
 async def choose(visit: Changing, wishes: Annotated[Wishes, Form()]) -> Response:
-    wishes.back = own_path(wishes.back) if wishes.back else ""
+    if wishes.back:
+        wishes.back = own_path(wishes.back)
+    else:
+        wishes.back = ""
     answer = await try_model(visit, wishes, _page)
     if answer is not None:
         return answer
     works, answer = await prove_model(visit, wishes, _page)
-    return answer if answer is not None else await run_in_threadpool(_chosen, visit, wishes, works)
+    if answer is not None:
+        return answer
+    return await run_in_threadpool(_chosen, visit, wishes, works)
 
 
 def _chosen(visit: Visit, wishes: Wishes, works: str) -> Response:

@@ -14,12 +14,17 @@ def call_me(book: Book, name: str | None) -> None:
     book.choose(name=name)
     words, preset = NAMED.format(name=name), book.preset()
     try:
-        known = book.find(NAMED.format(name=before)) if before else None
+        known = None
+        if before:
+            known = book.find(NAMED.format(name=before))
     except (NotFound, Ambiguous):
         known = None
     try:
         if known is None:
-            book.remember(words, category="profile" if "profile" in preset.categories else preset.default_category)
+            if "profile" in preset.categories:
+                book.remember(words, category="profile")
+            else:
+                book.remember(words, category=preset.default_category)
         else:
             book.update(known, words)
     except (Conflict, NotAllowed):  # it stands in the book already, or memory is off: the pages know it all the same

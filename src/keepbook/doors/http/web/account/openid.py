@@ -115,7 +115,10 @@ class OpenIdProvider:
             "code_challenge": _challenge(attempt.verifier),
             "code_challenge_method": "S256",
         }
-        join = "&" if urlsplit(found.authorization_endpoint).query else "?"
+        if urlsplit(found.authorization_endpoint).query:
+            join = "&"
+        else:
+            join = "?"
         return found.authorization_endpoint + join + urlencode(asked)
 
     def subject_of(self, attempt: Attempt, answer: Mapping[str, str], come_back: str) -> str:
@@ -257,7 +260,9 @@ def is_private(address: str) -> bool:
 
 
 def _texts(told: Any) -> Sequence[str]:
-    return [each for each in told if isinstance(each, str)] if isinstance(told, list) else []
+    if isinstance(told, list):
+        return [each for each in told if isinstance(each, str)]
+    return []
 
 
 def _challenge(verifier: str) -> str:

@@ -94,6 +94,10 @@ def _refused(request: Request, error: KeepbookError) -> Response:
         request.state.wrong_key()
     except LimitReached as too_often:
         error = too_often
-    answer = sign_in_form(request, "/chat", error.message, 429 if error.code == "rate" else 403)
+    if error.code == "rate":
+        status = 429
+    else:
+        status = 403
+    answer = sign_in_form(request, "/chat", error.message, status)
     answer.delete_cookie(AWAY, path=PLACE, httponly=True, samesite="lax")
     return answer

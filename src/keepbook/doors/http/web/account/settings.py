@@ -109,7 +109,10 @@ def settings_page(
         "able": able(visit.kb.settings),
         "covered": {topic: describe_topic(topic) for topic in book.choices.never},
     }
-    template = "settings_part.html" if visit.partial else "settings.html"
+    if visit.partial:
+        template = "settings_part.html"
+    else:
+        template = "settings.html"
     return visit.page(template, status, shows_secret=made is not None, **(known | told))
 
 
@@ -120,10 +123,15 @@ def _done_from_address(visit: Visit, asked: Mapping[str, str]) -> SettingsDone |
             was = {name: asked[name] for name in ("zone", "tier", "preset", "name") if name in asked}
             return SettingsDone("Saved.", f"{HOME}/you", was)
         case "memory":
-            words = (
-                "Memory is on again." if visit.book.choices.memory else "Memory is off: chats read and keep nothing."
-            )
-            return SettingsDone(words, f"{HOME}/memory", {} if visit.book.choices.memory else {"on": "1"})
+            if visit.book.choices.memory:
+                words = "Memory is on again."
+            else:
+                words = "Memory is off: chats read and keep nothing."
+            if not visit.book.choices.memory:
+                fields = {"on": "1"}
+            else:
+                fields = {}
+            return SettingsDone(words, f"{HOME}/memory", fields)
         case "added" if topic := asked.get("topic"):
             return SettingsDone(
                 f"Nothing about “{topic}” will be remembered.", f"{HOME}/never/remove", {"topic": topic}
@@ -148,7 +156,9 @@ def _answer(visit: Visit, part: str, done: str, query: Mapping[str, object] = _N
 
 @router.get(HOME)
 def show(visit: Visiting) -> Response:
-    return settings_page(visit, part="ledger" if "verify" in visit.request.query_params else "")
+    if "verify" in visit.request.query_params:
+        return settings_page(visit, part="ledger")
+    return settings_page(visit, part="")
 
 
 # How the book is kept
@@ -206,7 +216,10 @@ def allow(visit: Changing, topic: Annotated[str, Form()] = "") -> Response:
 def try_never(visit: Changing, text: Annotated[str, Form()] = "") -> Response:
     """Which topics a sentence touches. Nothing of it is kept, so the page comes back at once, not by a redirect."""
     said = " ".join(text.split())[:MOST_TRIED]
-    return settings_page(visit, part="memory", tried=(said, visit.book.never_of(said)) if said else None)
+    tried = None
+    if said:
+        tried = said, visit.book.never_of(said)
+    return settings_page(visit, part="memory", tried=tried)
 
 
 # How it looks here
@@ -219,7 +232,8 @@ def look(
     keys: Annotated[str, Form()] = "",
     pages: Annotated[str, Form()] = "",
 ) -> Response:
-    theme = theme if theme in THEMES else "system"
+    if theme not in THEMES:
+        theme = "system"
     answer = _answer(visit, "look", "look", theme=theme, keys=bool(keys), every_page=bool(pages))
     kept = (
         ("keepbook_theme", theme, "system"),

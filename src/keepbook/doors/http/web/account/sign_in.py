@@ -25,7 +25,10 @@ def ask(request: Request, to: str = "/chat", invitation: str | None = None) -> R
     if refusal is None:
         return RedirectResponse(own_path(to), 303)
     expired = COOKIE in request.cookies
-    return sign_in_form(request, own_path(to), refusal.message if expired else None)
+    wrong = None
+    if expired:
+        wrong = refusal.message
+    return sign_in_form(request, own_path(to), wrong)
 
 
 @router.post("/sign-in")
@@ -71,12 +74,17 @@ def sign_in_form(
     """The page that asks who somebody is. With an invitation it says to whose book that is."""
     provider = getattr(request.app.state, "provider", None)
     kb: Keepbook = request.state.kb
-    invited_to = kb.identities.invited_to(invitation) if provider and invitation else None
+    invited_to = None
+    if provider and invitation:
+        invited_to = kb.identities.invited_to(invitation)
     if provider and invitation and invited_to is None:
         wrong, status, invitation = "this invitation was used, has ended, or never was; ask for another", 403, None
     refused = None
     if wrong:
-        refused = Invalid(wrong, field=None if provider else "token")
+        if provider:
+            refused = Invalid(wrong, field=None)
+        else:
+            refused = Invalid(wrong, field="token")
     page = templates.get_template("sign_in.html")
     text = page.render(
         to=to, wrong=refused, theme=None, provider=provider and provider.name, invitation=invitation,

@@ -32,8 +32,12 @@ def home(visit: Visiting) -> Response:
     if visit.demo:
         threads = visit.book.threads
         told = next((chat for chat in threads.list(state="idle") if threads.learned(chat.id)), None)
-        return visit.back(f"/chat/{told.id}" if told else "/chat", tour=1)
-    return visit.back("/welcome" if _is_new(visit) else "/chat")
+        if told:
+            return visit.back(f"/chat/{told.id}", tour=1)
+        return visit.back("/chat", tour=1)
+    if _is_new(visit):
+        return visit.back("/welcome")
+    return visit.back("/chat")
 
 
 def _is_new(visit: Visit) -> bool:
@@ -63,7 +67,9 @@ async def go_on(visit: Changing, wishes: Annotated[Wishes, Form()]) -> Response:
     if answer is not None:
         return answer
     works, answer = await model_step.prove_model(visit, wishes, _page)
-    return answer if answer is not None else await run_in_threadpool(_save_first_steps, visit, wishes, works)
+    if answer is not None:
+        return answer
+    return await run_in_threadpool(_save_first_steps, visit, wishes, works)
 
 
 def _save_first_steps(visit: Visit, wishes: Wishes, works: str) -> Response:

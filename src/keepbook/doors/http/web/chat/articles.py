@@ -35,9 +35,14 @@ class AnsweredQuestion:
 def turns_of(visit: Visit, talked: ChatView, shown: Sequence[Exchange], seen: Any, refused: int) -> Markup:
     """The HTML of these exchanges, the last of the chat, with the days that begin among them."""
     day_of, template = templates.get_template("chat_day.html"), _exchanges(visit, talked, seen, refused)
-    first = shown[0].number if shown else 0
+    if shown:
+        first = shown[0].number
+    else:
+        first = 0
     earlier = [turn for turn in talked.turns if turn.number < first]
-    last = in_zone(earlier[-1].message.at, visit.zone).date() if earlier else None
+    last = None
+    if earlier:
+        last = in_zone(earlier[-1].message.at, visit.zone).date()
     pieces: list[str] = []
     for exchange in shown:
         at = exchange.turns[0].message.at

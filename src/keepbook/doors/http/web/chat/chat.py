@@ -98,7 +98,9 @@ def new(
 ) -> Response:
     """A chat that begins with the first message; until then nothing is stored. `begin` stands in its field, or what the
     person said in the chat `once` at that turn."""
-    gone = visit.book.threads.get(deleted).thread if deleted else None
+    gone = None
+    if deleted:
+        gone = visit.book.threads.get(deleted).thread
     earlier = visit.book.threads.get(once) if once else None
     return visit.page(
         "chat.html",
@@ -393,7 +395,9 @@ def close(
 
 def _counts(told: str) -> list[int]:
     counts = [int(one) for one in told.split(",") if one.isascii() and one.isdecimal() and len(one) < 7]
-    return counts if len(counts) == 3 else []
+    if len(counts) == 3:
+        return counts
+    return []
 
 
 def _closing_counts(closed: ClosingResult) -> str | None:

@@ -73,7 +73,9 @@ class Exchange:
 
     @property
     def _asked(self) -> TurnView | None:
-        return self.turns[0] if self.turns[0].message.role == "user" else None
+        if self.turns[0].message.role == "user":
+            return self.turns[0]
+        return None
 
     @property
     def slips(self) -> list[Slip]:
@@ -91,20 +93,26 @@ class Exchange:
     @property
     def offers(self) -> list[OpenQuestion]:
         """Lines that wait for a yes."""
-        return [one for turn in self.turns for one in turn.questions if one.question == "keep"]
+        every = [one for turn in self.turns for one in turn.questions]
+        return [one for one in every if one.question == "keep"]
 
     @property
     def questions(self) -> list[OpenQuestion]:
         """What is asked about lines that are there."""
-        return [one for turn in self.turns for one in turn.questions if one.question != "keep"]
+        every = [one for turn in self.turns for one in turn.questions]
+        return [one for one in every if one.question != "keep"]
 
     @property
     def heeded(self) -> str:
-        return self._asked.heeded if self._asked else ""
+        if self._asked:
+            return self._asked.heeded
+        return ""
 
     @property
     def banned(self) -> Sequence[str]:
-        return self._asked.banned if self._asked else ()
+        if self._asked:
+            return self._asked.banned
+        return ()
 
     @property
     def asks_off(self) -> bool:
@@ -174,7 +182,9 @@ class ChatView:
     @property
     def elsewhere(self) -> str | None:
         """The name of the program that this chat was imported from, if it was."""
-        return program_of_chat(self.thread) if self.thread is not None else None
+        if self.thread is not None:
+            return program_of_chat(self.thread)
+        return None
 
     @property
     def exchanges(self) -> list[Exchange]:
@@ -218,7 +228,9 @@ class ChatView:
     def editable(self) -> list[int]:
         """The person's last turns, which can be said anew."""
         mine = [turn.number for turn in self.turns if turn.message.role == "user"]
-        return mine[-SAID_ANEW:] if self._open and self.partner is None else []
+        if self._open and self.partner is None:
+            return mine[-SAID_ANEW:]
+        return []
 
     @property
     def repeatable(self) -> int | None:
@@ -226,7 +238,9 @@ class ChatView:
         last = self.turns[-2:]
         asked = [turn.message.role for turn in last] == ["user", "assistant"]
         fits = asked and (self.partner is None or last[-1].message.broke_off is not None)
-        return last[-1].number if fits and self._open else None
+        if fits and self._open:
+            return last[-1].number
+        return None
 
     @property
     def said_at(self) -> dict[int, Any]:
@@ -247,10 +261,17 @@ def has_news(thread: Thread) -> bool:
 
 def beginning(visit: Visit) -> ChatView:
     preset = visit.book.preset()
-    rendered = visit.book.rendered() if visit.book.choices.memory else None
-    block = ChatBlock(visit.now, rendered.text, rendered.lines) if rendered and rendered.text else None
+    rendered = None
+    if visit.book.choices.memory:
+        rendered = visit.book.rendered()
+    block = None
+    if rendered and rendered.text:
+        block = ChatBlock(visit.now, rendered.text, rendered.lines)
     answers, by_model = visit.kb.models.called(None), _by_model(visit, None)
-    lines = group_block_lines(block.lines if block else (), preset)
+    if block:
+        lines = group_block_lines(block.lines, preset)
+    else:
+        lines = group_block_lines((), preset)
     missing = missing_extensions(preset.name, preset.extensions, visit.kb.extensions)
     return ChatView(None, [], [], block, lines, answers, _budget(preset), by_model=by_model, missing=missing)
 
@@ -277,7 +298,10 @@ def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Ch
     partner = chat_partner(visit, chat)
     if not thread.turns:
         begun = beginning(visit)
-        name = begun.agent if partner is None else partner.name
+        if partner is None:
+            name = begun.agent
+        else:
+            name = partner.name
         by_model = _by_model(visit, partner)
         return replace(begun, thread=thread, agent=name, partner=partner, by_model=by_model)
     messages = [one for one in chat.messages() if one.role in ("user", "assistant")]
@@ -289,17 +313,26 @@ def chat_view(visit: Visit, id: str, *, pencil: bool = False, at: int = 0) -> Ch
     if pencil:
         read = learning.chat_learning(visit, thread, preset)
     shown = messages_with_version(messages, at)
-    answers = partner.name if partner else (thread.agent or "").capitalize() or visit.kb.models.called(None)
+    if partner:
+        answers = partner.name
+    else:
+        answers = (thread.agent or "").capitalize() or visit.kb.models.called(None)
     turns, kept = _turn_views(visit, thread, messages, shown, read, answers, partner is not None)
+    lines = None
+    if block:
+        lines = group_block_lines(block.lines, preset)
+    tried_again = None
+    if thread.failures and not thread.parked:
+        tried_again = tried_again_at(book, thread)
     return ChatView(
         thread,
         turns,
         kept,
         block,
-        group_block_lines(block.lines, preset) if block else None,
+        lines,
         answers,
         _budget(preset),
-        tried_again_at(book, thread) if thread.failures and not thread.parked else None,
+        tried_again,
         remote=readers(visit)[0] if thread.failures else None,
         partner=partner,
         learned=read,
@@ -342,11 +375,20 @@ def _turn_views(
             kept.append(slip)
     turns, of, asked = [], versions_by_turn(messages, shown), open_questions(book, thread.id)
     for one, following in zip(shown, [*shown[1:], None], strict=True):
-        slips = [told[event] for event in under[one.turn] if event in told] if one.turn in under else []
-        lines = read.of(one.turn) if read.lines and one.role == "user" else []
+        if one.turn in under:
+            slips = [told[event] for event in under[one.turn] if event in told]
+        else:
+            slips = []
+        if read.lines and one.role == "user":
+            lines = read.of(one.turn)
+        else:
+            lines = []
         out = learning.withdrawn_lines(one)
         questions = questions_of_turn(asked, one.turn)
-        by = answers if has_partner else _speaker_name(visit, one, answers)
+        if has_partner:
+            by = answers
+        else:
+            by = _speaker_name(visit, one, answers)
         heeded = "" if following is not None and following.speaker == SPEAKER else learning.order_result(one)
         off = following is None or following is shown[-1]
         asks_off = off and book.choices.memory and learning.asks_off(one)

@@ -23,7 +23,10 @@ def exchange_page(
         return visit.back(f"/chat/{id}#exchange-{turn}", refused=refused or None, pencil=1 if said else None)
     talked = chat_view(visit, id, pencil=True)
     exchange = talked.exchange_of(turn)
-    waiting = [line.key for line in exchange.lines if line.out is None] if exchange else []
+    if exchange:
+        waiting = [line.key for line in exchange.lines if line.out is None]
+    else:
+        waiting = []
     return visit.page(
         "chat_saved.html", talked=talked, exchange=exchange, said=said, refused=refused, answered=answered,
         at=(waiting or [key])[0], older=talked.same_lines([exchange] if exchange else []),

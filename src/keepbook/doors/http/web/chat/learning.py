@@ -45,7 +45,9 @@ class ChatLearning:
 
     def of(self, turn: int) -> list[PencilLine]:
         """The lines beside a turn; an offered line is asked as a question."""
-        return [line for line in self.lines if line.turn == turn and not line.offered] if self.beside else []
+        if self.beside:
+            return [line for line in self.lines if line.turn == turn and not line.offered]
+        return []
 
 
 def is_open(visit: Visit, thread: Thread) -> bool:
@@ -68,7 +70,10 @@ def chat_learning(visit: Visit, thread: Thread, preset: Preset) -> ChatLearning:
 
 
 def _waiting_line(visit: Visit, one: Pencil, *, proposes: bool) -> PencilLine:
-    words = as_shown(one.content, one.spans, None) if one.spans else one.content
+    if one.spans:
+        words = as_shown(one.content, one.spans, None)
+    else:
+        words = one.content
     sure, before = one.sure and not proposes, _line_of(visit, one.target)
     return PencilLine(one.key, one.turn_id, words, one.category, sure, before, offered=one.proposal is not None)
 
@@ -76,22 +81,31 @@ def _waiting_line(visit: Visit, one: Pencil, *, proposes: bool) -> PencilLine:
 def _line_of(visit: Visit, memory: str | None) -> str | None:
     """What the book says where a line would take its place."""
     try:
-        return shown_text(visit.book.get(memory)) if memory else None
+        if memory:
+            return shown_text(visit.book.get(memory))
+        return None
     except NotFound:  # deleted for good a moment ago
         return None
 
 
 def order_result(message: Message) -> str:
     """What an order did, if no slip shows it: with a model the person would read nothing of it."""
-    deeds = from_parts(message.parts) if message.role == "user" else ()
+    if message.role == "user":
+        deeds = from_parts(message.parts)
+    else:
+        deeds = ()
     unseen = [deed for deed in deeds if not (deed.event or deed.withdrawn or deed.proposal or deed.topics)]
     return describe_deeds(unseen, Voice("en"))
 
 
 def banned_topics(message: Message) -> list[str]:
     """The topics that a turn asked never to keep."""
-    deeds = from_parts(message.parts) if message.role == "user" else ()
-    return [topic for deed in deeds if deed.act == "never" and not deed.failed for topic in deed.topics]
+    if message.role == "user":
+        deeds = from_parts(message.parts)
+    else:
+        deeds = ()
+    kept = [deed for deed in deeds if deed.act == "never" and not deed.failed]
+    return [topic for deed in kept for topic in deed.topics]
 
 
 def asks_off(message: Message) -> bool:
@@ -101,6 +115,9 @@ def asks_off(message: Message) -> bool:
 
 def withdrawn_lines(message: Message) -> list[str]:
     """What the person said and then took back with this turn: no line is written of it."""
-    deeds = from_parts(message.parts) if message.role == "user" else ()
+    if message.role == "user":
+        deeds = from_parts(message.parts)
+    else:
+        deeds = ()
     taken = [deed for deed in deeds if deed.act == "withdraw" and deed.withdrawn and not deed.event]
     return [deed.content for deed in taken if deed.content]

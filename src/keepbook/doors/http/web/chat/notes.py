@@ -35,7 +35,10 @@ def journal_page(
     q = asked.get("q", "").strip()[:500]
     found = visit.book.notes.list(q or None)
     number = asked.get("page", "1")
-    first = (min(max(int(number), 1), 10_000) - 1) * PAGE if number.isascii() and number.isdecimal() else 0
+    if number.isascii() and number.isdecimal():
+        first = (min(max(int(number), 1), 10_000) - 1) * PAGE
+    else:
+        first = 0
     told: dict[str, Any] = {
         "q": q,
         "notes": found[first : first + PAGE],
@@ -90,7 +93,9 @@ def put_back(
     created, updated = instant(created_at, field="created_at"), instant(updated_at, field="updated_at")
     if created is None or updated is None:
         raise Invalid("this note has lost its dates; write it anew", field="created_at")
-    place = int(turn) if turn.isascii() and turn.isdecimal() and len(turn) < 10 else None
+    place = None
+    if turn.isascii() and turn.isdecimal() and len(turn) < 10:
+        place = int(turn)
     dates = {"created_at": parse_stamp(created), "updated_at": parse_stamp(updated)}
     note = Note(id="", text=_unix_line_ends(text), thread_id=thread_id or None, turn=place, **dates)
     return visit.back(f"{HOME}#n-{visit.writing().notes.put_back(note).id}", did="back")

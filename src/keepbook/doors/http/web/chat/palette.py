@@ -92,7 +92,10 @@ def find_all(visit: Visit, asked: str, most: int) -> Found:
     """All groups for what was typed; for nothing, what one can do."""
     chats = find_by_title(visit.book, asked, most)
     lines = len(overview(visit.book).kept)
-    groups = _of_nothing(visit) if not asked else _of_words(visit, asked, most, list(_of_titles(visit, chats.chats)))
+    if not asked:
+        groups = _of_nothing(visit)
+    else:
+        groups = _of_words(visit, asked, most, list(_of_titles(visit, chats.chats)))
     return Found([group for group in groups if group.rows], lines, chats.looked_through)
 
 
@@ -102,8 +105,14 @@ def mark_words(text: str, asked: str) -> list[DiffPiece]:
     pieces = []
     for part in _PART.findall(text):
         words = tokens(part)
-        hit = any(stem(word) in wanted or word.startswith(tuple(wanted)) for word in words) if wanted else False
-        pieces.append(DiffPiece("hit" if hit else "same", part))
+        hit = False
+        if wanted:
+            hit = any(stem(word) in wanted or word.startswith(tuple(wanted)) for word in words)
+        if hit:
+            kind = "hit"
+        else:
+            kind = "same"
+        pieces.append(DiffPiece(kind, part))
     return pieces
 
 
@@ -149,7 +158,10 @@ def _of_words(visit: Visit, asked: str, most: int, titled: list[FoundRow]) -> li
 
 def _person_row(one: KnownPerson) -> FoundRow:
     count = f"{one.lines} {'line' if one.lines == 1 else 'lines'}"
-    note = f"{one.relation} · {count}" if one.relation else count
+    if one.relation:
+        note = f"{one.relation} · {count}"
+    else:
+        note = count
     return FoundRow(f"{FACTS}?{urlencode({'person': one.name})}#lines-h", one.name, note, lasting=True)
 
 
@@ -182,10 +194,15 @@ def _of_turns(visit: Visit, asked: str, known: set[str], most: int) -> Iterator[
 def _why(hit: ChatHit) -> str:
     """What was said, and by what it fits; nothing if only its neighbours have the words."""
     said = " ".join(hit.text.split())
-    piece = said if len(said) <= SNIPPET else f"{said[:SNIPPET].rsplit(' ', 1)[0]} …"
+    if len(said) <= SNIPPET:
+        piece = said
+    else:
+        piece = f"{said[:SNIPPET].rsplit(' ', 1)[0]} …"
     if _has_words(hit.reasons):
         return f"“{piece}”"
-    return f"fits by meaning: “{piece}”" if _is_meant(hit.reasons) else ""
+    if _is_meant(hit.reasons):
+        return f"fits by meaning: “{piece}”"
+    return ""
 
 
 def _has_words(reasons: Sequence[str]) -> bool:
@@ -199,7 +216,10 @@ def _is_meant(reasons: Sequence[str]) -> bool:
 
 
 def _of_actions(asked: str, names: Sequence[str], most: int) -> Iterator[FoundRow]:
-    about = names[0] if names else asked
+    if names:
+        about = names[0]
+    else:
+        about = asked
     yield FoundRow(
         f"/chat?{urlencode({'begin': f'About {about}: '})}", f"New chat about {about}", keys=("Ctrl", "Enter")
     )

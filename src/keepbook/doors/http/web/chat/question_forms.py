@@ -24,15 +24,23 @@ def answer_question(
     """The person's answer to what a turn asked, by button; a change may be made in other words than were offered."""
     book = visit.writing()
     asked = book.proposals.get(question)
-    turn = int(asked.turn_ids[-1]) if asked.turn_ids and asked.turn_ids[-1].isdecimal() else 0
+    if asked.turn_ids and asked.turn_ids[-1].isdecimal():
+        turn = int(asked.turn_ids[-1])
+    else:
+        turn = 0
     waiting = next((one for one in open_questions(book, id) if one.id == question), None)
     event: int | None
     if choice == "change" and waiting is not None and words.strip() not in ("", waiting.content):
         event = _change_in_own_words(visit, waiting, words)
     else:
         event = getattr(book.proposals.answer(question, choice), "event", None)
-    said = "Done." if event else "Nothing was changed."
-    answered = AnsweredQuestion(waiting, choice, event) if waiting and waiting.question != "keep" else None
+    if event:
+        said = "Done."
+    else:
+        said = "Nothing was changed."
+    answered = None
+    if waiting and waiting.question != "keep":
+        answered = AnsweredQuestion(waiting, choice, event)
     return exchange_page(visit, id, turn, said=said, answered=answered)
 
 

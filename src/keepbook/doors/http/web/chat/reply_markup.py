@@ -66,7 +66,9 @@ def _piece(found: re.Match[str]) -> Markup:
     if found["bare"]:
         link = found["bare"].rstrip(_TRAILING)
         return _link(link, link) + escape(found["bare"][len(link) :])
-    return _link(found["to"], found["words"]) if _SAFE.match(found["to"]) else escape(found[0])
+    if _SAFE.match(found["to"]):
+        return _link(found["to"], found["words"])
+    return escape(found[0])
 
 
 def _link(to: str, words: str) -> Markup:
@@ -112,7 +114,9 @@ def person_markup(text: str) -> Markup:
     at, unclosed = 0, len(text)
     while at < len(lines):
         ticks = _ticks_of_fence(lines[at])
-        end = _closing(lines, at) if 0 < ticks < unclosed else None
+        end = None
+        if 0 < ticks < unclosed:
+            end = _closing(lines, at)
         if end is not None:
             made += escape("\n".join(held).strip("\n")), _code(lines[at : end + 1])
             held, at = [], end + 1
@@ -126,7 +130,9 @@ def person_markup(text: str) -> Markup:
 
 def _ticks_of_fence(line: str) -> int:
     fence = _FENCE.match(line)
-    return len(fence["ticks"]) if fence else 0
+    if fence:
+        return len(fence["ticks"])
+    return 0
 
 
 def _blocks(lines: Sequence[str], depth: int = 0) -> Iterator[Markup]:
@@ -145,7 +151,10 @@ def _block(lines: Sequence[str], at: int, depth: int) -> tuple[int, Markup]:
     line = lines[at]
     if _FENCE.match(line):
         closing = _closing(lines, at)
-        end = len(lines) if closing is None else closing + 1
+        if closing is None:
+            end = len(lines)
+        else:
+            end = closing + 1
         return end, _code(lines[at:end])
     if heading := _HEADING.match(line):
         return at + 1, Markup("<p><strong>{}</strong></p>").format(inline(heading["text"].rstrip(" \t#")))
@@ -192,8 +201,13 @@ def _closing(lines: Sequence[str], at: int) -> int | None:
 
 def _code(lines: Sequence[str]) -> Markup:
     opened = _FENCE.match(lines[0])
-    name = opened["name"].strip() if opened else ""
-    body = lines[1:-1] if len(lines) > 1 and lines[-1].strip().startswith("```") else lines[1:]
+    name = ""
+    if opened:
+        name = opened["name"].strip()
+    if len(lines) > 1 and lines[-1].strip().startswith("```"):
+        body = lines[1:-1]
+    else:
+        body = lines[1:]
     return Markup(
         '<div class="code"><header><span>{}</span><button class="btn small quiet" type="button" data-copy-code data-js>'
         '<svg class="ico" aria-hidden="true"><use href="#i-copy"/></svg>Copy</button></header>'
@@ -246,5 +260,8 @@ def _list(lines: Sequence[str], depth: int) -> Markup:
     items_made = Markup().join(made)
     if first["number"] is None:
         return Markup("<ul>{}</ul>").format(items_made)
-    start = Markup(' start="{}"').format(int(first["number"])) if int(first["number"]) != 1 else Markup()
+    if int(first["number"]) != 1:
+        start = Markup(' start="{}"').format(int(first["number"]))
+    else:
+        start = Markup()
     return Markup("<ol{}>{}</ol>").format(start, items_made)

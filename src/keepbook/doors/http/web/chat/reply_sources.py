@@ -76,10 +76,14 @@ class ReplySources:
 def reply_sources(visit: Visit, thread: Thread, message: Message) -> ReplySources:
     block = chat_block(visit.book, thread)
     erased = block is not None and block.at > message.at
-    block = None if erased else block
+    if erased:
+        block = None
     calls = [ToolCall(**part) for part in message.calls if part["name"] != ORDER]
     preset = visit.book.preset(thread.preset)
     asked = questions(preset)
+    model = ""
+    if message.model:
+        model = visit.kb.models.called(message.model)
     return ReplySources(
         message,
         block,
@@ -87,7 +91,7 @@ def reply_sources(visit: Visit, thread: Thread, message: Message) -> ReplySource
         erased,
         [_recall_source(call, asked[call.name]) for call in calls if call.name in asked],
         [LookedUp(_call_in_words(call), call.answer or "") for call in calls if call.name not in asked],
-        visit.kb.models.called(message.model) if message.model else "",
+        model,
         _cost(visit, message),
         asked_model=message.model is not None and message.model != visit.kb.models.offline.name,
     )
@@ -157,4 +161,6 @@ def cost_in_words(cost: float) -> str:
     """An amount of money with as many places as it needs; a smaller one is called smaller."""
     if cost < LEAST:
         return f"less than {LEAST:.4f}"
-    return f"{cost:.2f}" if cost >= 0.1 else f"{cost:.4f}"
+    if cost >= 0.1:
+        return f"{cost:.2f}"
+    return f"{cost:.4f}"

@@ -75,7 +75,10 @@ def _address(visit: Visit, reply: Message) -> Address:
         kind, name = parse_model_name(reply.model or "")
     except Invalid:
         raise NotFound("no model was asked for this reply; nothing was sent", field="turn") from None
-    base = known.openai_base_url if kind == "openai" else known.anthropic_base_url
+    if kind == "openai":
+        base = known.openai_base_url
+    else:
+        base = known.anthropic_base_url
     return Address(kind, name, base)
 
 
@@ -93,23 +96,40 @@ async def _written(address: Address, sent: SentReply) -> tuple[str, str]:
 
 
 def _page(visit: Visit, thread: Any, reply: Message, sent: SentReply, body: str, wrong: str, left: bool) -> Response:
-    template = "parts/sent.html" if visit.partial else "chat_sent.html"
+    if visit.partial:
+        template = "parts/sent.html"
+    else:
+        template = "chat_sent.html"
     gaps = [*sent.gaps, wrong] if wrong else sent.gaps
+    left_out = None
+    if left:
+        left_out = _left_out(visit, thread)
     return visit.page(
         template, thread=thread, reply=reply, parts=_parts(sent, body), gaps=gaps,
         called=visit.kb.models.called(reply.model), forgotten=_forgotten(visit, thread),
-        left_out=_left_out(visit, thread) if left else None,
+        left_out=left_out,
     )  # fmt: skip
 
 
 def _parts(sent: SentReply, body: str) -> list[SentPart]:
-    instructions = sent.conversation.system.replace(sent.block, GONE, 1) if sent.block else sent.conversation.system
-    request: Mapping[str, Any] = json.loads(body) if body else {}
+    if sent.block:
+        instructions = sent.conversation.system.replace(sent.block, GONE, 1)
+    else:
+        instructions = sent.conversation.system
+    request: Mapping[str, Any] = {}
+    if body:
+        request = json.loads(body)
     turns = [one for one in request.get("messages", ()) if one.get("role") not in ("system", "developer")]
     tools = request.get("tools", sent.tools)
     parts = [SentPart("Instructions", instructions), SentPart("What it knew", sent.block)]
-    parts.append(SentPart("What was said", _as_json(turns), f"{len(turns)} turns") if turns else SentPart("", ""))
-    parts.append(SentPart("Tools", _as_json(tools), f"{len(tools)} tools") if tools else SentPart("", ""))
+    if turns:
+        parts.append(SentPart("What was said", _as_json(turns), f"{len(turns)} turns"))
+    else:
+        parts.append(SentPart("", ""))
+    if tools:
+        parts.append(SentPart("Tools", _as_json(tools), f"{len(tools)} tools"))
+    else:
+        parts.append(SentPart("", ""))
     parts.append(SentPart("The whole request", body))
     return [part for part in parts if part.text]
 
@@ -121,14 +141,18 @@ def _as_json(told: Any) -> str:
 def _forgotten(visit: Visit, thread: Any) -> list[str]:
     """The lines it was given that have been taken out of the book since."""
     block = chat_block(visit.book, thread)
-    lines = [line for line in block.lines if line.kind == LINE and line.id] if block else []
+    if block:
+        lines = [line for line in block.lines if line.kind == LINE and line.id]
+    else:
+        lines = []
     found = []
     for line in lines:
         try:
             gone = visit.book.get(line.id or "").state != "active"
         except NotFound:
             gone = True
-        found += [line.text] if gone else []
+        if gone:
+            found += [line.text]
     return found
 
 

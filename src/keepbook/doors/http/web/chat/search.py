@@ -36,15 +36,28 @@ def search(
     trash: bool = False,
 ) -> Response:
     threads, asked = visit.book.threads, q.strip()
-    view = "all" if all else "archived" if archived else "trash" if trash else "found"
+    if all:
+        view = "all"
+    elif archived:
+        view = "archived"
+    elif trash:
+        view = "trash"
+    else:
+        view = "found"
     if view == "found" and visit.partial:
         return visit.page("found.html", q=asked, found=find_all(visit, asked, AT_ONCE))
     if view == "found":
-        turns = threads.search(asked, FOUND) if asked else []
+        if asked:
+            turns = threads.search(asked, FOUND)
+        else:
+            turns = []
         return visit.page(
             "search.html", q=asked, found=find_all(visit, asked, ON_A_PAGE), turns=turns, chats=[], view=view
         )
-    chats = threads.list(trash=trash, state="archived" if archived else None, limit=LISTED)
+    state = None
+    if archived:
+        state = "archived"
+    chats = threads.list(trash=trash, state=state, limit=LISTED)
     return visit.page("search.html", q=asked, turns=[], chats=[chat for chat in chats if chat.turns], view=view)
 
 

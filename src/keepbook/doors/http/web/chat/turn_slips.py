@@ -107,6 +107,21 @@ def _slip(entry: Entry, entries: Sequence[Entry], memory: MemoryDetail) -> Slip:
     newer = [other for other in later if other.link_id is None]  # a link stands beside a memory, not on what it says
     undone, chain = is_taken_back(entry.event, newer), _undo_chain(entry.event, newer)
     others = [other for other in newer if other.event not in chain]
+    versions = None
+    if before and after and before != after:
+        versions = before, after
+    valid_until = None
+    if new:
+        valid_until = new.valid_until
+    turn = None
+    if new and len(new.turn_ids) == 1 and new.turn_ids[0].isdecimal():
+        turn = int(new.turn_ids[0])
+    thread_id = None
+    if new:
+        thread_id = new.thread_id
+    exchanged = None
+    if old and new:
+        exchanged = _exchanged_word(old, new)
     return Slip(
         event=entry.event,
         kind=KINDS.get(entry.action, entry.action.capitalize()),
@@ -114,17 +129,17 @@ def _slip(entry: Entry, entries: Sequence[Entry], memory: MemoryDetail) -> Slip:
         before=shown_text(old) or None if old else None,
         after=shown_text(new) or None if new else None,
         category=memory.category,
-        versions=(before, after) if before and after and before != after else None,
-        valid_until=new.valid_until if new else None,
-        turn=int(new.turn_ids[0]) if new and len(new.turn_ids) == 1 and new.turn_ids[0].isdecimal() else None,
-        thread_id=new.thread_id if new else None,
+        versions=versions,
+        valid_until=valid_until,
+        turn=turn,
+        thread_id=thread_id,
         by_person=entry.actor == "person",
         undone=undone,
         touched=max(others, key=lambda other: other.event, default=None),
         in_book=memory.state == "active",
         is_current=after is None or memory.version == after,
         newest=chain[-1],
-        exchanged=_exchanged_word(old, new) if old and new else None,
+        exchanged=exchanged,
     )
 
 
@@ -136,7 +151,9 @@ def _exchanged_word(old: Saying, new: Saying) -> Exchanged | None:
     opening, _, rest = now.partition("[")
     word, _, ending = rest.partition("]")
     fits = was.startswith(opening) and was.endswith(ending) and len(was) > len(opening) + len(ending)
-    return Exchanged(opening, word, ending, was[len(opening) : len(was) - len(ending)]) if fits else None
+    if fits:
+        return Exchanged(opening, word, ending, was[len(opening) : len(was) - len(ending)])
+    return None
 
 
 def _undo_chain(event: int, newer: Sequence[Entry]) -> list[int]:

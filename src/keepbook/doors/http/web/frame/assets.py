@@ -46,7 +46,10 @@ class Assets(StaticFiles):
         if response.status_code == 200 and takes_gzip(Headers(scope=scope).get("accept-encoding", "")):
             response = _compressed(path, response)
         response.headers["Vary"] = "Accept-Encoding"
-        response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if lasting else "no-cache"
+        if lasting:
+            response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        else:
+            response.headers["Cache-Control"] = "no-cache"
         return response
 
 

@@ -129,11 +129,22 @@ def _axis(spells: Sequence[Spell], now: datetime) -> Axis:
 def _lane(spell: Spell, axis: Axis, number: int, now: datetime) -> ChartLane:
     start = axis.position_of(spell.true_from)
     goes_on = spell.true_until is None or spell.true_until > axis.last
-    end = 100.0 if spell.true_until is None else axis.position_of(spell.true_until)
+    if spell.true_until is None:
+        end = 100.0
+    else:
+        end = axis.position_of(spell.true_until)
     told, dropped = axis.position_of(spell.kept_from), axis.position_of(spell.kept_until or now)
     width = round(max(end - start, 0.6), 2)
-    place = "within" if width >= 24 else "before" if start > 50 else "after"
+    if width >= 24:
+        place = "within"
+    elif start > 50:
+        place = "before"
+    else:
+        place = "after"
     room = {"within": width, "before": start, "after": 100 - start - width}[place]
+    lag = None
+    if spell.true_from < spell.kept_from and told - start > 0.6:
+        lag = start
     return ChartLane(
         name=spell.name,
         said=_cut(spell.said, room),
@@ -145,7 +156,7 @@ def _lane(spell: Spell, axis: Axis, number: int, now: datetime) -> ChartLane:
         kept_x=told,
         kept_width=round(max(dropped - told, 0.6), 2),
         still=spell.kept_until is None,
-        lag=start if spell.true_from < spell.kept_from and told - start > 0.6 else None,
+        lag=lag,
         place=place,
     )
 
@@ -153,7 +164,9 @@ def _lane(spell: Spell, axis: Axis, number: int, now: datetime) -> ChartLane:
 def _cut(text: str, room: float) -> str:
     """As much as is likely to fit: in a column of the usual width about four letters go into five percent."""
     most = max(int(room * 0.8), 6)
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    if len(text) <= most:
+        return text
+    return f"{text[: most - 1].rstrip()}…"
 
 
 def ticks(axis: Axis, zone: tzinfo) -> list[Tick]:
@@ -235,8 +248,14 @@ def strip(counts: Mapping[date, int], axis: Axis, zone: tzinfo, until: datetime)
 
 def curve(values: Sequence[float], *, low: float | None = None, high: float | None = None) -> ChartCurve:
     """A line through values at equal distances, between the given levels or its own extremes."""
-    floor = min(values) if low is None else low
-    top = max(values) if high is None else high
+    if low is None:
+        floor = min(values)
+    else:
+        floor = low
+    if high is None:
+        top = max(values)
+    else:
+        top = high
     height, steps = (top - floor) or 1.0, max(len(values) - 1, 1)
     dots = [(round(100 * n / steps, 2), round(100 * (top - value) / height, 2)) for n, value in enumerate(values)]
     path = "M" + "L".join(f"{x:g} {y:g}" for x, y in dots)

@@ -34,7 +34,10 @@ class FormError:
         self._said: dict[str, str] = {}
         if error is None:
             return
-        known = controls if isinstance(controls, Mapping) else {name: name for name in controls}
+        if isinstance(controls, Mapping):
+            known = controls
+        else:
+            known = {name: name for name in controls}
         several: Mapping[str, str] = error.details.get("fields") or {error.field or "": error.message}
         for field, message in several.items():
             control = known.get(field, otherwise)
@@ -53,8 +56,14 @@ class FormError:
         """The attributes of a control: whether it is wrong, and what describes it. One that is `ready` to be written
         in has the focus unless another is wrong."""
         is_wrong = control in self._said
-        described = f"bad-{control} {hint}".strip() if is_wrong else hint
-        made = Markup(' aria-describedby="{}"').format(described) if described else Markup()
+        if is_wrong:
+            described = f"bad-{control} {hint}".strip()
+        else:
+            described = hint
+        if described:
+            made = Markup(' aria-describedby="{}"').format(described)
+        else:
+            made = Markup()
         if is_wrong:
             made += Markup(' aria-invalid="true"')
         if control == self.control or (ready and self._error is None):
@@ -72,7 +81,9 @@ class FormError:
         if self._error is None or self._said:
             return Markup()
         said = _sentence(self._error.message)
-        return _ABOVE.format(lead, f" {said}") if lead else _ABOVE.format(said, "")
+        if lead:
+            return _ABOVE.format(lead, f" {said}")
+        return _ABOVE.format(said, "")
 
 
 def _without_name(message: str, field: str) -> str:
@@ -82,10 +93,14 @@ def _without_name(message: str, field: str) -> str:
         said = said.removeprefix(f"{field} ")
     if said.startswith("is "):
         said = f"this {said}"
-    return said.replace(field, "this") if "_" in field else said
+    if "_" in field:
+        return said.replace(field, "this")
+    return said
 
 
 def _sentence(said: str) -> str:
     said = said.strip()
     said = said[:1].upper() + said[1:]
-    return said if said.endswith((".", "!", "?", "…")) else f"{said}."
+    if said.endswith((".", "!", "?", "…")):
+        return said
+    return f"{said}."

@@ -96,7 +96,10 @@ def _current_chat(visit: Visit) -> tuple[str, ...]:
 
 def shown_places(visit: Visit) -> tuple[tuple[NavItem, ...], tuple[NavItem, ...]]:
     """The places, and those that are empty as yet, unless the settings ask for them or the visitor is there."""
-    empty = set() if visit.every_page else hidden_places(visit)
+    if visit.every_page:
+        empty = set()
+    else:
+        empty = hidden_places(visit)
     path, places = visit.request.url.path, join_places(PLACES, visit.kb.extensions)
     under_more = tuple(one for one in places if one.key in empty and not path.startswith(f"/{one.key}"))
     return tuple(one for one in places if one not in under_more), under_more
@@ -117,7 +120,13 @@ def group_chats(chats: Sequence[Thread], visit: Visit) -> list[ChatGroup]:
 
 def _stretch(then: datetime, visit: Visit) -> int:
     ago = (visit.now.astimezone(visit.zone).date() - in_zone(then, visit.zone).date()).days
-    return 0 if ago <= 0 else 1 if ago == 1 else 2 if ago <= 7 else 3
+    if ago <= 0:
+        return 0
+    if ago == 1:
+        return 1
+    if ago <= 7:
+        return 2
+    return 3
 
 
 def write_to_undo(visit: Visit) -> Entry | None:
@@ -127,7 +136,9 @@ def write_to_undo(visit: Visit) -> Entry | None:
         return None
     event = int(asked)
     found = visit.book.ledger(after=event - 1, before=event + 1, limit=1)
-    return found[0] if found else None
+    if found:
+        return found[0]
+    return None
 
 
 def address_without_toast(visit: Visit) -> str:

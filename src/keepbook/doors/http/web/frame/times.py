@@ -22,7 +22,9 @@ def utc(moment: datetime) -> str:
 
 
 def _day(then: datetime, now: datetime) -> str:
-    return f"{then.day} {then:%b}" if then.year == now.year else _date(then, now)
+    if then.year == now.year:
+        return f"{then.day} {then:%b}"
+    return _date(then, now)
 
 
 def _date(then: datetime, _: datetime) -> str:
@@ -35,12 +37,16 @@ def _moment(then: datetime, now: datetime) -> str:
 
 def _near(then: datetime, now: datetime) -> str:
     ago = (now.date() - then.date()).days
-    return f"{('today', 'yesterday')[ago]}, {then:%H:%M}" if 0 <= ago <= 1 else _moment(then, now)
+    if 0 <= ago <= 1:
+        return f"{('today', 'yesterday')[ago]}, {then:%H:%M}"
+    return _moment(then, now)
 
 
 def _lately(then: datetime, now: datetime) -> str:
     ago = (now.date() - then.date()).days
-    return ("today", "yesterday")[ago] if 0 <= ago <= 1 else _day(then, now)
+    if 0 <= ago <= 1:
+        return ("today", "yesterday")[ago]
+    return _day(then, now)
 
 
 _STYLES: dict[str, Callable[[datetime, datetime], str]] = {
@@ -68,7 +74,10 @@ def form_day(moment: datetime, zone: ZoneInfo) -> str:
 @pass_context
 def time(context: Context, moment: datetime | str, style: str = "moment") -> Markup:
     """The filter. A macro that uses it is imported `with context`, for the zone is the visitor's."""
-    then = parse_stamp(moment) if isinstance(moment, str) else moment
+    if isinstance(moment, str):
+        then = parse_stamp(moment)
+    else:
+        then = moment
     words = moment_in_words(then, style, context["zone"], context["now"])
     exact = then.astimezone(UTC).isoformat("T", "seconds")[:19]
     here = in_zone(then, context["zone"]).isoformat(" ", "seconds")[:19]

@@ -38,7 +38,9 @@ class Sender:
     @classmethod
     def of(cls, visit: Visit) -> "Sender":
         address = visit.kb.settings.db
-        return cls(address if "://" in address else os.path.abspath(address), visit.caller.owner)
+        if "://" in address:
+            return cls(address, visit.caller.owner)
+        return cls(os.path.abspath(address), visit.caller.owner)
 
 
 def keep_upload(sender: Sender, sent: bytes) -> str:
@@ -78,7 +80,10 @@ def _write(path: Path, content: bytes) -> None:
 
 def _folder(sender: Sender) -> Path:
     """The installation's own, of this user. What somebody else has put in its place is not used."""
-    user = os.getuid() if hasattr(os, "getuid") else 0
+    if hasattr(os, "getuid"):
+        user = os.getuid()
+    else:
+        user = 0
     folder = Path(tempfile.gettempdir()) / f"keepbook-sent-{user}-{_digest(sender.book)}"
     folder.mkdir(mode=0o700, exist_ok=True)
     there = folder.lstat()

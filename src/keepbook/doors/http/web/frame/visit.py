@@ -144,7 +144,9 @@ class Visit:
     def command_key(self) -> str:
         """What the key for shortcuts is called where this browser runs."""
         system = self.request.headers.get("user-agent", "")
-        return "⌘" if any(name in system for name in ("Mac OS", "iPhone", "iPad")) else "Ctrl"
+        if any(name in system for name in ("Mac OS", "iPhone", "iPad")):
+            return "⌘"
+        return "Ctrl"
 
     @cached_property
     def called(self) -> str:
@@ -178,7 +180,9 @@ class Visit:
     def theme(self) -> str | None:
         """The person's choice of light or dark, where they made one."""
         chosen = self.request.cookies.get("keepbook_theme")
-        return chosen if chosen in ("light", "dark") else None
+        if chosen in ("light", "dark"):
+            return chosen
+        return None
 
     @property
     def keys(self) -> bool:
@@ -211,14 +215,18 @@ class Visit:
         """After a form: look at it again. `query` may name an `undo` event, whose line the page then shows."""
         known: Mapping[str, object] = {name: value for name, value in query.items() if value is not None}
         path, _, place = to.partition("#")
-        asked = f"{'&' if '?' in path else '?'}{urlencode(known)}" if known else ""
+        asked = ""
+        if known:
+            asked = f"{'&' if '?' in path else '?'}{urlencode(known)}"
         return RedirectResponse(quote(path, safe="/?=&%+") + asked + (f"#{quote(place)}" if place else ""), 303)
 
 
 def own_path(path: str) -> str:
     """An address of ours: what a form or a link asks to come back to must not lead elsewhere."""
     ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
-    return path if ours else "/"
+    if ours:
+        return path
+    return "/"
 
 
 def visit(request: Request) -> Visit:

@@ -66,24 +66,35 @@ class DeckVisit:
 
     def address(self) -> str:
         numbers = {name: getattr(self, name) for name in ("at", *ANSWERS)}
-        last = {"last": self.last, "event": self.event, "said": self.said} if self.last else {}
+        if self.last:
+            last = {"last": self.last, "event": self.event, "said": self.said}
+        else:
+            last = {}
         told = {"of": ".".join(self.cards), **numbers, **last}
         return f"{PATH}?{urlencode({name: value for name, value in told.items() if value})}"
 
     def answered(self, said: str, event: int | None) -> "DeckVisit":
         """The visit with the next card."""
         count = {said: getattr(self, said) + 1}
-        written = "" if event is None else str(event)
+        if event is None:
+            written = ""
+        else:
+            written = str(event)
         return replace(self, at=self.at + 1, last=self.cards[self.at], event=written, said=said, **count)
 
     def taken_back(self) -> "DeckVisit":
         """The visit as it was before the last answer."""
-        count = {self.said: max(getattr(self, self.said) - 1, 0)} if self.said else {}
+        if self.said:
+            count = {self.said: max(getattr(self, self.said) - 1, 0)}
+        else:
+            count = {}
         return replace(self, at=max(self.at - 1, 0), last="", event="", said="", **count)
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else 0
+    if text.isascii() and text.isdecimal() and len(text) < 4:
+        return int(text)
+    return 0
 
 
 # The page
@@ -113,8 +124,12 @@ def _card(visit: Visit, deck: DeckVisit, asked: Sequence[ReviewQuestion], edit: 
     while at < len(deck.cards) and deck.cards[at] not in waiting:
         at += 1  # it was answered elsewhere
     deck = replace(deck, at=at)
-    one = waiting.get(deck.cards[at]) if at < len(deck.cards) else None
-    lines: list[SaidLine] = [each for each in (one.proposal, one.memory, one.against) if each] if one else []
+    one = None
+    if at < len(deck.cards):
+        one = waiting.get(deck.cards[at])
+    lines: list[SaidLine] = []
+    if one:
+        lines = [each for each in (one.proposal, one.memory, one.against) if each]
     return visit.page(
         "review.html",
         deck=deck,
@@ -154,7 +169,10 @@ def _why_asked(one: ReviewQuestion) -> str:
     known = {"update": "I could change this line:", "forget": "I could take this line out:", "end": "Is this over?"}
     known["confirm"] = "Is this still true?"
     by_question = {"over": "Is the first of these over?", "which": "Which one do you mean?"}
-    words = known.get(one.proposal.op, "I could write this down:") if one.memory else "I could write this down:"
+    if one.memory:
+        words = known.get(one.proposal.op, "I could write this down:")
+    else:
+        words = "I could write this down:"
     return by_question.get(one.proposal.question or "", words)
 
 
@@ -207,7 +225,10 @@ def answer(
     book = visit.writing()
     with book.transaction():
         event = _carry_out(visit, one, say, words.strip())
-    said = "no" if say == "no" or say in _declining(one) else "yes"
+    if say == "no" or say in _declining(one):
+        said = "no"
+    else:
+        said = "yes"
     return visit.back(deck.answered(said, event).address())
 
 
@@ -244,7 +265,9 @@ def _in_other_words(visit: Visit, one: ReviewQuestion, words: str) -> int | None
     if one.memory is not None:
         event = visit.book.update(one.memory.id, words).event
     else:
-        category = one.proposal.category if one.proposal else None
+        category = None
+        if one.proposal:
+            category = one.proposal.category
         event = visit.book.remember(words, category=category, force=True).event
     if one.proposal is not None:
         visit.book.proposals.decline(one.proposal.id)
@@ -253,7 +276,9 @@ def _in_other_words(visit: Visit, one: ReviewQuestion, words: str) -> int | None
 
 def _declining(one: ReviewQuestion) -> set[str]:
     """The choices that write nothing."""
-    return {choice.choice for choice in one.proposal.choices if not choice.op} if one.proposal else set()
+    if one.proposal:
+        return {choice.choice for choice in one.proposal.choices if not choice.op}
+    return set()
 
 
 @router.post(PATH + "/back")

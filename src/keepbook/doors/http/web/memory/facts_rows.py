@@ -47,7 +47,11 @@ def state_chips(kinds: dict[str, int], waiting: int, dropped: int) -> list[Chip]
 
 def cards_of_people(visit: Visit, every: bool) -> PeopleCards:
     found = people(visit.book)
-    return PeopleCards(found if every else found[:CARDS], len(found))
+    if every:
+        shown = found
+    else:
+        shown = found[:CARDS]
+    return PeopleCards(shown, len(found))
 
 
 def waiting_lines(visit: Visit, preset: Preset) -> dict[str, list[Proposal]]:

@@ -162,7 +162,9 @@ def _list_of(back: str) -> str:
     path = own_path(back)
     if path.startswith("/time"):
         return path
-    return path.partition("?")[0] if path.startswith("/memory/") else list_filter_of(path).address()
+    if path.startswith("/memory/"):
+        return path.partition("?")[0]
+    return list_filter_of(path).address()
 
 
 @router.get("/memory/{id}/purge")
@@ -181,7 +183,9 @@ def purge(visit: Changing, id: str, sure: ShortField = "", back: BackField = PAT
         return visit.back(f"/memory/{id}/purge")
     visit.writing().delete(visit.book.get(id).id, forever=True)
     here = _list_of(back)
-    return visit.back(PATH + "?show=out" if here.startswith("/memory/") else here)
+    if here.startswith("/memory/"):
+        return visit.back(PATH + "?show=out")
+    return visit.back(here)
 
 
 @router.post("/memory/{id}/links")
@@ -257,4 +261,6 @@ def undo_many(visit: Changing, events: ShortField, back: BackField = PATH) -> Re
 def _events(written: list[Any]) -> str | None:
     """Writes of one transaction have numbers in a row."""
     made = [each.event for each in written if each is not None and each.event is not None]
-    return f"{min(made)}-{max(made)}" if made else None
+    if made:
+        return f"{min(made)}-{max(made)}"
+    return None

@@ -148,7 +148,9 @@ class ImportPreview:
 def choose(visit: Visiting, file: str = "", restored: str = "") -> Response:
     """A file to choose, or the one that was."""
     if not file:
-        came = int(restored) if restored.isascii() and restored.isdecimal() and len(restored) < 10 else None
+        came = None
+        if restored.isascii() and restored.isdecimal() and len(restored) < 10:
+            came = int(restored)
         return visit.page("import.html", **_form_context(visit, ImportChoices(), None) | {"restored": came})
     visit.caller.ask("book.import")
     try:
@@ -179,24 +181,32 @@ async def look_or_load(
         return await run_in_threadpool(
             _page, visit, ImportChoices(), wrong=Invalid("choose a file first", field="file")
         )
-    sent = await file.read() if file is not None and fresh else b""
+    if file is not None and fresh:
+        sent = await file.read()
+    else:
+        sent = b""
     name = (file.filename or "" if file is not None and fresh else name)[:200]
     form = {key: str(value)[:200] for key, value in (await request.form()).items() if "-" in key}
     out = (_numbers(left) - _numbers(shown)) | (_numbers(shown) - frozenset(take or ()))
-    chosen = (
-        ImportChoices("", name, sent, fresh=True)
-        if fresh
-        else ImportChoices(key, name, sent, form, frozenset() if act == "all" else out, page)
-    )
+    if fresh:
+        chosen = ImportChoices("", name, sent, fresh=True)
+    else:
+        chosen = ImportChoices(key, name, sent, form, frozenset() if act == "all" else out, page)
     return await run_in_threadpool(_chosen, visit, chosen, act)
 
 
 def _chosen(visit: Visit, chosen: ImportChoices, act: str) -> Response:
     """Load it, or go to where it is shown with what was chosen."""
     sender = uploads.Sender.of(visit)
-    key = uploads.keep_upload(sender, chosen.sent) if chosen.fresh else chosen.key
+    if chosen.fresh:
+        key = uploads.keep_upload(sender, chosen.sent)
+    else:
+        key = chosen.key
     try:
-        sent = chosen.sent if chosen.fresh else uploads.find_upload(sender, key)[0]
+        if chosen.fresh:
+            sent = chosen.sent
+        else:
+            sent = uploads.find_upload(sender, key)[0]
     except NotFound as error:
         return _page(visit, ImportChoices(), wrong=error)
     if act == "load" and not chosen.fresh:
@@ -255,7 +265,9 @@ def _ours(visit: Visit, chosen: ImportChoices, read: ReadImport, act: str) -> Re
             "import.html", **_form_context(visit, chosen, None) | {"ours": found, "merge": merge, "earlier": []}
         )
     taken = import_read(book, read, merge=merge)
-    return visit.back(PATH, restored=taken.memories) if taken.load is None else visit.back(address(taken.load))
+    if taken.load is None:
+        return visit.back(PATH, restored=taken.memories)
+    return visit.back(address(taken.load))
 
 
 def _shifted_progress(progress: Callable[[int], None], by: int, done: int) -> None:
@@ -273,13 +285,17 @@ def _form_context(
 ) -> dict[str, Any]:
     preset = visit.book.preset()
     remote, memory = readers(visit)
+    if not seen:
+        earlier = earlier_loads(visit)
+    else:
+        earlier = []
     return {
         "chosen": chosen, "seen": seen, "wrong": wrong, "categories": preset.categories,
         "group_name": group_name, "preset": preset, "default": preset.default_category,
         "steps": None, "stopped": None, "stopping": False,
         "most": ROWS, "most_bytes": visit.request.state.max_import, "at_once": READ_AT_ONCE, "remote": remote,
         "ours": None, "merge": False, "restored": None, "memory": memory, "named": program_name,
-        "earlier": [] if seen else earlier_loads(visit), "other_files": load_pages(visit).values(),
+        "earlier": earlier, "other_files": load_pages(visit).values(),
     }  # fmt: skip
 
 
@@ -296,7 +312,10 @@ def _people(chosen: ImportChoices, incoming: Incoming) -> list[Person]:
     for at, who in enumerate(incoming.people):
         of_them = incoming.only_of([who])
         example = next((one.text for one in of_them.memories), next((one.title or "" for one in of_them.chats), ""))
-        role = chosen.told.get(f"whose-{at}", ME if alone else "")
+        if alone:
+            role = chosen.told.get(f"whose-{at}", ME)
+        else:
+            role = chosen.told.get(f"whose-{at}", "")
         name = " ".join(chosen.told.get(f"called-{at}", "").split()) or (who or "")
         lines = len(of_them.memories) + len(of_them.chats)
         found.append(Person(at, who, lines, example, role if role in (ME, KNOWN, OUT) else "", name))
@@ -317,7 +336,10 @@ def _steps(
     things: list[IncomingMemory | IncomingChat] = [*incoming.memories, *incoming.chats]
     for at, one in enumerate(things):
         person = _person_of(one, people)
-        role = person.role if person is not None else ME
+        if person is not None:
+            role = person.role
+        else:
+            role = ME
         if role == ME or (role == KNOWN and isinstance(one, IncomingMemory)):
             yield at, one, person
 
@@ -351,8 +373,13 @@ def _preview(visit: Visit, chosen: ImportChoices, incoming: Incoming) -> ImportP
     came = iter(tried.came)
     rows = []
     for at, one, person in steps:
-        what = "memory" if isinstance(one, IncomingMemory) else "chat"
-        about = person.name if person is not None and person.role == KNOWN else None
+        if isinstance(one, IncomingMemory):
+            what = "memory"
+        else:
+            what = "chat"
+        about = None
+        if person is not None and person.role == KNOWN:
+            about = person.name
         why, taken = out.get(str(at)), chosen.takes(at)
         if why == FORGOTTEN and isinstance(one, IncomingMemory):
             rows.append(ImportRow(at, what, one.text, one.since, one.category, "forgotten", "", about, taken))
@@ -362,7 +389,10 @@ def _preview(visit: Visit, chosen: ImportChoices, incoming: Incoming) -> ImportP
             rows.append(ImportRow(at, what, told or one.where or "not shown", None, None, "refused", why, about, False))
             continue
         got = next(came)
-        outcome = "alike" if got.outcome == "new" and got.repeats else got.outcome
+        if got.outcome == "new" and got.repeats:
+            outcome = "alike"
+        else:
+            outcome = got.outcome
         rows.append(ImportRow(at, what, got.text, got.since, got.category, outcome, "", about, taken, got.repeats))
     people = _people(chosen, incoming)
     return ImportPreview(

@@ -46,7 +46,9 @@ def readers(visit: Visit) -> tuple[str | None, bool]:
 
 @router.get(f"{PATH}/{{nth}}")
 def show(visit: Visiting, nth: Number, saved: str = "") -> Response:
-    changed = int(saved) if saved.isascii() and saved.isdecimal() and len(saved) < 6 else None
+    changed = None
+    if saved.isascii() and saved.isdecimal() and len(saved) < 6:
+        changed = int(saved)
     return _load_page(visit, nth, saved=changed)
 
 
@@ -54,7 +56,9 @@ def _load_page(visit: Visit, nth: int, status: int = 200, **changed: Any) -> Res
     """The page of a load; what an extension took in is shown by its template."""
     told = _load_context(visit, nth) | changed
     theirs = load_pages(visit).get(told["load"].what)
-    return visit.page("load.html" if theirs is None else theirs.template, status, **told)
+    if theirs is None:
+        return visit.page("load.html", status, **told)
+    return visit.page(theirs.template, status, **told)
 
 
 def _load_context(visit: Visit, nth: int) -> dict[str, Any]:

@@ -126,7 +126,9 @@ class MemoryDraft:
     def never_topic(self) -> str:
         """The topic that the person asked never to keep, where that is what they are asked about."""
         asked = self.error is not None and self.error.code == "against_topic"
-        return str(self.error.details["topic"]) if asked and self.error else ""
+        if asked and self.error:
+            return str(self.error.details["topic"])
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,12 @@ def facts(visit: Visiting) -> Response:
         if visit.request.query_params.get("print") == "1":
             return print_page(visit)
         wanted = ListFilter.read(visit.request.query_params)
-        draft = begin_edit(visit, wanted.edit) if wanted.edit else begin_add(visit) if wanted.add else None
+        if wanted.edit:
+            draft = begin_edit(visit, wanted.edit)
+        elif wanted.add:
+            draft = begin_add(visit)
+        else:
+            draft = None
         return listing_page(visit, wanted, draft)
 
 
@@ -214,9 +221,9 @@ def print_page(visit: Visit) -> Response:
 def begin_add(visit: Visit) -> MemoryDraft:
     """An empty form, or a proposal to put into better words."""
     asked = _proposal_to_edit(visit)
-    return (
-        MemoryDraft(content=asked.content, category=asked.category or "", proposal=asked.id) if asked else MemoryDraft()
-    )
+    if asked:
+        return MemoryDraft(content=asked.content, category=asked.category or "", proposal=asked.id)
+    return MemoryDraft()
 
 
 def begin_edit(visit: Visit, id: str) -> MemoryDraft:
@@ -224,9 +231,13 @@ def begin_edit(visit: Visit, id: str) -> MemoryDraft:
     memory = visit.book.get(id)
     asked = _proposal_to_edit(visit)
     zone = visit.zone
+    if asked and asked.op == "update":
+        content = asked.content
+    else:
+        content = memory.content
     return MemoryDraft(
         id=memory.id,
-        content=asked.content if asked and asked.op == "update" else memory.content,
+        content=content,
         category=memory.category or "",
         valid_from=str(in_zone(memory.valid_from, zone).date()) if memory.valid_from > visit.now else "",
         valid_until=str(in_zone(memory.valid_until, zone).date()) if memory.valid_until else "",
@@ -238,7 +249,9 @@ def begin_edit(visit: Visit, id: str) -> MemoryDraft:
 def _proposal_to_edit(visit: Visit) -> Proposal | None:
     """The proposal that the form answers with "not quite"."""
     id = visit.request.query_params.get("proposal", "")[:20]
-    return visit.book.proposals.get(id) if id else None
+    if id:
+        return visit.book.proposals.get(id)
+    return None
 
 
 def list_filter_of(back: str) -> ListFilter:
@@ -281,7 +294,9 @@ def just_taken_out(visit: Visit) -> Entry | None:
     """The write that brought the visitor here, if it took out a line: the line stays in its place, struck, until the
     page is left."""
     entry = write_to_undo(visit)
-    return entry if entry is not None and entry.action in ("forget", "delete") and entry.memory_id else None
+    if entry is not None and entry.action in ("forget", "delete") and entry.memory_id:
+        return entry
+    return None
 
 
 def _with_just_out(visit: Visit, listed: Sequence[Brief], wanted: ListFilter) -> Sequence[Brief]:
@@ -368,7 +383,8 @@ def teller_of(
 ) -> Teller:
     threads = [memory.thread_id for memory in memories] + [one.thread_id for one in waiting]
     threads += [one.proposal.thread_id for one in asked if one.proposal]
-    threads += [memory.thread_id for one in asked for memory in (one.memory, one.against) if memory]
+    every = [memory for one in asked for memory in (one.memory, one.against)]
+    threads += [memory.thread_id for memory in every if memory]
     chats = chats_named(visit.book, [id for id in threads if id])
     on = visit.book.choices.memory
     return Teller(visit.book.preset(), overview(visit.book), chats, visit.zone, visit.now, on)

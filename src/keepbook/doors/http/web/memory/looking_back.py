@@ -94,7 +94,9 @@ def _before_chat(visit: Visit, id: str) -> Meant:
     if chat is None:
         raise Invalid("there is no such chat; choose a day instead", field="chat")
     title = chat.title or "that chat"
-    return Meant("chat", f"What I knew before “{title}”" if id else "What I knew before the last chat", chat.created_at)
+    if id:
+        return Meant("chat", f"What I knew before “{title}”", chat.created_at)
+    return Meant("chat", "What I knew before the last chat", chat.created_at)
 
 
 def _chat(visit: Visit, id: str) -> Thread | None:
@@ -121,7 +123,9 @@ def when_chips(visit: Visit, meant: Meant | None, query: Mapping[str, str]) -> l
     if _chat(visit, chat) is not None:
         asked.append(("Before this chat" if chat else "Before the last chat", {"when": "chat"}))
     also = {name: value for name, value in (("chat", chat), ("q", about)) if value}
-    current = meant.when if meant else ""
+    current = ""
+    if meant:
+        current = meant.when
     return [WhenChip(words, f"/time?{urlencode(told | also)}", told["when"] == current) for words, told in asked]
 
 

@@ -75,7 +75,9 @@ def one(visit: Visiting, id: str, edit: str = "") -> Response:
         memory = visit.book.get(id)
     except NotFound:
         return purged_page(visit, id)
-    return memory_page(visit, memory.id, begin_edit(visit, id) if edit == "1" else None)
+    if edit == "1":
+        return memory_page(visit, memory.id, begin_edit(visit, id))
+    return memory_page(visit, memory.id, None)
 
 
 def purged_page(visit: Visit, id: str) -> Response:
@@ -131,8 +133,14 @@ def times(visit: Visiting, id: str) -> Response:
     memory = visit.book.get(id)
     lines = [f"memory {memory.id}", f"created {stamp(memory.created_at)}", f"last changed {stamp(memory.updated_at)}"]
     for version in memory.versions:
-        until = stamp(version.valid_until) if version.valid_until else "open"
-        retired = stamp(version.retired_at) if version.retired_at else "still"
+        if version.valid_until:
+            until = stamp(version.valid_until)
+        else:
+            until = "open"
+        if version.retired_at:
+            retired = stamp(version.retired_at)
+        else:
+            retired = "still"
         lines += ["", f"version {version.version}: {quotation.shown_text(version) or '(deleted for good)'}"]
         lines += [f"  true from {stamp(version.valid_from)} until {until}"]
         lines += [f"  kept from {stamp(version.recorded_at)} until {retired}"]
@@ -146,14 +154,21 @@ def times(visit: Visiting, id: str) -> Response:
 
 
 def version_view(memory: MemoryDetail, version: Version) -> VersionView:
-    before = quotation.shown_text(memory.versions[version.version - 2]) if version.version > 1 else None
-    confidence = memory.confidence if version.version == memory.version else _confidence(version)
+    before = None
+    if version.version > 1:
+        before = quotation.shown_text(memory.versions[version.version - 2])
+    if version.version == memory.version:
+        confidence = memory.confidence
+    else:
+        confidence = _confidence(version)
     late = max((version.recorded_at - version.valid_from).days, 0)
     return VersionView(version, before, mark_of(version, confidence), late)
 
 
 def _confidence(version: Version) -> str:
-    return "inferred" if version.source in ("extracted", "inferred") else "asserted"
+    if version.source in ("extracted", "inferred"):
+        return "inferred"
+    return "asserted"
 
 
 def spells(memory: MemoryDetail) -> list[Spell]:
@@ -180,8 +195,13 @@ def gist(versions: Sequence[Version], number: int) -> str:
     else:
         kind, pieces = "", []
     own = " … ".join(piece.text.strip() for piece in pieces if piece.kind == kind and piece.text.strip(" .,;:"))
-    words = own if len(own) > 2 else content
-    return words if len(words) <= 60 else f"{words[:59].rstrip()}…"
+    if len(own) > 2:
+        words = own
+    else:
+        words = content
+    if len(words) <= 60:
+        return words
+    return f"{words[:59].rstrip()}…"
 
 
 def chart_in_words(memory: MemoryDetail, visit: Visit) -> str:
@@ -196,7 +216,8 @@ def chart_in_words(memory: MemoryDetail, visit: Visit) -> str:
             f" until {day(version.valid_until)}" if version.valid_until else ""
         )
         kept = f"kept {'from' if version.retired_at else 'since'} {day(version.recorded_at)}"
-        kept += f" to {day(version.retired_at)}" if version.retired_at else ""
+        if version.retired_at:
+            kept += f" to {day(version.retired_at)}"
         sentences.append(f"Version {version.version}, {gist(memory.versions, version.version - 1)}: {true}, {kept}.")
     return " ".join(sentences)
 
@@ -221,12 +242,18 @@ def two_day_question(visit: Visit, memory: MemoryDetail) -> TwoDayQuestion:
         _memory_as_of(visit.book, memory.id, visit.now, about),
     )
     differs = says is not None and (said is None or says.content != said.content)
+    now = None
+    if says and differs:
+        now = says.content
+    told_at = None
+    if says and differs:
+        told_at = says.recorded_at
     return TwoDayQuestion(
         known,
         valid,
         said.content if said else None,
-        says.content if says and differs else None,
-        says.recorded_at if says and differs else None,
+        now,
+        told_at,
     )
 
 
@@ -249,7 +276,10 @@ def _link_views(book: Book, memory: MemoryDetail) -> list[LinkView]:
     found = []
     for link in memory.links:
         outward = link.from_id == memory.id
-        other = link.to_id if outward else link.from_id
+        if outward:
+            other = link.to_id
+        else:
+            other = link.from_id
         words = link.relation.replace("_", " ")
         found.append(
             LinkView(

@@ -71,7 +71,9 @@ def reopen(
 
 def _back_to(back: str) -> str:
     """The list with its filters, or the questions."""
-    return ALL if own_path(back).startswith("/review") else list_filter_of(back).address()
+    if own_path(back).startswith("/review"):
+        return ALL
+    return list_filter_of(back).address()
 
 
 # All that one program left
@@ -95,7 +97,9 @@ def bulk_sources(visit: Visit, asked: Sequence[Proposal]) -> list[BulkSource]:
     found: dict[str, list[Proposal]] = {}
     for one in asked:
         chat = chats.get(one.thread_id or "")
-        source = source_of_session(chat.session) if chat else None
+        source = None
+        if chat:
+            source = source_of_session(chat.session)
         if source and one.op == "add" and not one.choices and one.nature != "conflict":
             found.setdefault(program_name(source), []).append(one)
     return [BulkSource(name, lines[:MOST_AT_ONCE]) for name, lines in found.items() if len(lines) > 1]
@@ -113,7 +117,8 @@ def answer_source(
         for one in waiting:
             if say == "yes":
                 event = book.proposals.accept(one.id).event
-                events += [] if event is None else [event]
+                if event is not None:
+                    events += [event]
             else:
                 book.proposals.decline(one.id)
     ids = ".".join(one.id for one in waiting)

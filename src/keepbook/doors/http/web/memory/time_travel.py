@@ -46,7 +46,9 @@ class Instants:
         return f"{PATH}?{urlencode(told if self.together else told | {'apart': '1'})}"
 
     def move_to(self, to: datetime) -> "Instants":
-        return Instants(to, to if self.together else self.valid, self.together)
+        if self.together:
+            return Instants(to, to, self.together)
+        return Instants(to, self.valid, self.together)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,10 @@ def _time_page(visit: Visit) -> Response:
     query, meant = visit.request.query_params, None
     try:
         meant = read_when(visit, query)
-        chosen = Instants(meant.at, meant.at) if meant else read_instants(query, axis, visit.zone, now)
+        if meant:
+            chosen = Instants(meant.at, meant.at)
+        else:
+            chosen = read_instants(query, axis, visit.zone, now)
     except Invalid as error:
         return _show(visit, Instants(now, now), written, axis, 422, error)
     if "minute" in query and chosen.known < now:
@@ -96,7 +101,10 @@ def _show(
     about = query.get("q", "").strip()[:200]
     at_present = chosen.known == chosen.valid == now
     today = book_signs(book)
-    then = today if at_present else book_signs(book, stamp(chosen.known), stamp(chosen.valid))
+    if at_present:
+        then = today
+    else:
+        then = book_signs(book, stamp(chosen.known), stamp(chosen.valid))
     exactly = meant is None or meant.when == "now" or "precisely" in query
     return visit.page(
         "time.html",
@@ -123,7 +131,10 @@ def _precisely(visit: Visit, chosen: Instants, written: Sequence[str], axis: Axi
     known = stamp(chosen.known)
     event = bisect_right(written, known)
     today = book_state(book)
-    then = today if at_present else book_state(book, known, stamp(chosen.valid))
+    if at_present:
+        then = today
+    else:
+        then = book_state(book, known, stamp(chosen.valid))
     later = book.ledger(after=event, limit=ENTRIES)
     days = per_day(written, zone)
     return {
@@ -160,7 +171,10 @@ def read_instants(query: Mapping[str, str], axis: Axis, zone: ZoneInfo, now: dat
     if query.get("together") == "1":
         # The form: whichever of the two was changed leads the other.
         was = _moment(query, "was", zone)
-        led = valid if was is not None and known == was else known
+        if was is not None and known == was:
+            led = valid
+        else:
+            led = known
         led = led or now
         return Instants(min(led, now), led)
     return Instants(min(known or valid or now, now), valid or known or now, not apart)
@@ -168,8 +182,12 @@ def read_instants(query: Mapping[str, str], axis: Axis, zone: ZoneInfo, now: dat
 
 def _moment(query: Mapping[str, str], name: str, zone: ZoneInfo) -> datetime | None:
     text = query.get(name, "").strip()[:40]
-    found = instant(text, field=name, zone=zone.key) if text else None
-    return parse_stamp(found) if found else None
+    found = None
+    if text:
+        found = instant(text, field=name, zone=zone.key)
+    if found:
+        return parse_stamp(found)
+    return None
 
 
 # The axis and the strip
@@ -199,20 +217,32 @@ def _local(moment: datetime, zone: ZoneInfo) -> str:
     there = in_zone(moment, zone).replace(tzinfo=None)
     if there.microsecond:
         there = there.replace(microsecond=0) + timedelta(seconds=1)
-    return there.isoformat(timespec="seconds" if there.second else "minutes")
+    if there.second:
+        return there.isoformat(timespec="seconds")
+    return there.isoformat(timespec="minutes")
 
 
 def steps(chosen: Instants, written: Sequence[str], event: int, now: datetime, zone: ZoneInfo) -> TimeSteps:
     """To the entry before the last one known, or to the next; to the same time a day away."""
-    back = parse_stamp(written[event - 2]) if event > 1 else None
-    forth = parse_stamp(written[event]) if event < len(written) else None
+    back = None
+    if event > 1:
+        back = parse_stamp(written[event - 2])
+    forth = None
+    if event < len(written):
+        forth = parse_stamp(written[event])
     first = parse_stamp(written[0])
     local = in_zone(chosen.known, zone)
-    day_back = max((local - timedelta(days=1)).astimezone(UTC), first) if chosen.known > first else None
-    day_on = min((local + timedelta(days=1)).astimezone(UTC), now) if chosen.known < now else None
+    day_back = None
+    if chosen.known > first:
+        day_back = max((local - timedelta(days=1)).astimezone(UTC), first)
+    day_on = None
+    if chosen.known < now:
+        day_on = min((local + timedelta(days=1)).astimezone(UTC), now)
 
     def to(moment: datetime | None) -> str | None:
-        return None if moment is None else chosen.move_to(moment).address()
+        if moment is None:
+            return None
+        return chosen.move_to(moment).address()
 
     return TimeSteps(to(back), to(forth), to(day_back), to(day_on))
 
@@ -242,7 +272,11 @@ def story(entry: Entry) -> tuple[str | None, str | None]:
     def words(state: dict[str, object] | None) -> str | None:
         if entry.memory_id is None and state:
             return ", ".join(f"{name} {value or 'not set'}" for name, value in state.items())
-        content = state.get("content") if state else None
-        return content if isinstance(content, str) else None
+        content = None
+        if state:
+            content = state.get("content")
+        if isinstance(content, str):
+            return content
+        return None
 
     return words(entry.before), words(entry.after)

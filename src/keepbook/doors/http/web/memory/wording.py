@@ -105,7 +105,9 @@ WAITING = SourceMark("due", "ext", WAITS)
 
 def kind_of(memory: Brief) -> str:
     """The state that a memory is counted as, as `mark_of` says it."""
-    return SAID if memory.said else GUESSED
+    if memory.said:
+        return SAID
+    return GUESSED
 
 
 def fades_on(memory: Memory, preset: Preset) -> datetime | None:
@@ -158,7 +160,9 @@ class Teller:
             return "A chat knows it when it is asked for"
         if fate.place == "cut":
             return "New chats have no room for it; it is found when it is asked for"
-        return "Every new chat knows it" if memory.current else "New chats know what it said before"
+        if memory.current:
+            return "Every new chat knows it"
+        return "New chats know what it said before"
 
     def in_block(self, memory: Memory) -> bool:
         fate = self.all.fates.get(memory.id)
@@ -167,12 +171,18 @@ class Teller:
     def true_from(self, memory: Memory) -> datetime | None:
         """Since when it is true, unless that is simply the day it was recorded."""
         since, told = memory.valid_from, memory.recorded_at
-        return None if since == told or self.day(since) == self.day(told) else since
+        if since == told or self.day(since) == self.day(told):
+            return None
+        return since
 
     def fades(self, memory: Memory) -> datetime | None:
         """When it leaves new chats, if that is soon."""
-        leaves = fades_on(memory, self.preset) if memory.state == "active" and self.in_block(memory) else None
-        return leaves if leaves is not None and self.now < leaves < self.now + SOON else None
+        leaves = None
+        if memory.state == "active" and self.in_block(memory):
+            leaves = fades_on(memory, self.preset)
+        if leaves is not None and self.now < leaves < self.now + SOON:
+            return leaves
+        return None
 
     def unused_days(self, memory: Memory) -> int:
         return (self.now - memory.last_referenced_at).days
@@ -188,7 +198,9 @@ class Teller:
         if chat is None:
             return ChatPlace("a chat that is not here any more", None, turn)
         place = f"/chat/{said.thread_id}" + (f"#turn-{turn}" if turn else "")
-        return ChatPlace(f"{chat.title} (in the trash)" if chat.in_trash else chat.title, place, turn)
+        if chat.in_trash:
+            return ChatPlace(f"{chat.title} (in the trash)", place, turn)
+        return ChatPlace(chat.title, place, turn)
 
     def only_said(self, said: SourcedText) -> bool:
         """Whether its date is when it was said, in an imported chat, and not since when it is true."""

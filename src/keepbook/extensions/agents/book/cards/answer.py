@@ -68,7 +68,10 @@ def read_card(
         return validate(card, {card.plain: text}, now)
     if not found:
         raise Invalid("the answer holds no JSON object of its own", field="card", code="invalid_card")
-    quotable = given_objects(given if is_alone(answer) else (*given, *instructed))
+    if is_alone(answer):
+        quotable = given_objects(given)
+    else:
+        quotable = given_objects((*given, *instructed))
     quoted = [kept for one in quotable if (kept := _fitting(card, one, now)) is not None]
     for one in reversed(found):
         kept = _fitting(card, one, now)
@@ -114,7 +117,10 @@ def _read_slots(card: CardType, given: Mapping[str, Any], now: str, wrong: dict[
         if _is_empty(slot, value) and slot.from_ is not None:
             value = _heading(given.get(slot.from_), slot)
         try:
-            kept[slot.name] = None if _is_empty(slot, value) else _read(slot, value, now)
+            if not _is_empty(slot, value):
+                kept[slot.name] = _read(slot, value, now)
+            else:
+                kept[slot.name] = None
         except Invalid as error:
             wrong[slot.name] = error.message
     return kept
@@ -175,7 +181,8 @@ def _read(slot: Slot, value: Any, now: str) -> Any:
     if slot.type == "quantiles":
         return read_quantiles(value)
     if slot.type == "boolean":
-        value = _BOOLEANS.get(value.strip().lower(), value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            value = _BOOLEANS.get(value.strip().lower(), value)
         if not isinstance(value, bool):
             raise Invalid(f"is true or false, not {_short_json(value)}")
         return value
@@ -187,7 +194,9 @@ def _read(slot: Slot, value: Any, now: str) -> Any:
 
 def _choice(slot: Slot, value: Any) -> str:
     """One of the choices, in whatever case it is written."""
-    word = value.strip() if isinstance(value, str) else None
+    word = None
+    if isinstance(value, str):
+        word = value.strip()
     if word in slot.choices:
         return word
     alike = [choice for choice in slot.choices if word is not None and choice.casefold() == word.casefold()]
@@ -202,7 +211,10 @@ def _number(slot: Slot, value: Any) -> float | int:
         raise Invalid(f"is a number, not {_short_json(value)}")
     low, high = slot.min, slot.max
     if (low is not None and value < low) or (high is not None and value > high):
-        bounds = f"from {low:g} to {high:g}" if low is not None and high is not None else "within its bounds"
+        if low is not None and high is not None:
+            bounds = f"from {low:g} to {high:g}"
+        else:
+            bounds = "within its bounds"
         raise Invalid(f"is a number {bounds}, not {value:g}")
     if slot.above is not None and value <= slot.above:
         raise Invalid(f"is a number above {slot.above:g}, not {value:g}")
@@ -255,7 +267,11 @@ def _value_in_words(value: Any) -> str:
         return f"{value:g}"
     if isinstance(value, dict):
         return ", ".join(f"{name} {number:g}" for name, number in value.items())
-    return "" if value is None else ", ".join(value) if isinstance(value, list) else str(value)
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return ", ".join(value)
+    return str(value)
 
 
 def _short_json(value: Any) -> str:

@@ -34,7 +34,9 @@ def without_thoughts(answer: str) -> str:
     """The answer without what was thought aloud, also where the thought was begun before the answer."""
     spoken = _THOUGHTS.sub("", answer)
     ends = list(_THOUGHTS_END.finditer(spoken))
-    return spoken[ends[-1].end() :] if ends else spoken
+    if ends:
+        return spoken[ends[-1].end() :]
+    return spoken
 
 
 def own_objects(answer: str) -> list[dict[str, Any]]:
@@ -66,7 +68,10 @@ def _own_lines(text: str) -> Iterator[str]:
     fence, in_hunk = None, False
     for line in text.split("\n"):
         if opening := _FENCE.match(line):
-            fence = opening[1].lower() if fence is None else None
+            if fence is None:
+                fence = opening[1].lower()
+            else:
+                fence = None
             in_hunk = False
             yield ""
             continue

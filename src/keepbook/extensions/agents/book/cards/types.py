@@ -245,7 +245,10 @@ def _load(path: str, _mtime: int) -> CardType | Broken:
         return _card_type(parse_toml(text), Path(path).stem)
     except NotToml as error:
         where = _AT_LINE.search(str(error))
-        line = int(where[1]) if where else len(text.splitlines())
+        if where:
+            line = int(where[1])
+        else:
+            line = len(text.splitlines())
         return Broken(path, line, f"not valid TOML: {str(error).partition(' (at')[0].lower()}")
     except UnicodeDecodeError as error:
         return Broken(path, error.object[: error.start].count(b"\n") + 1, "not text in UTF-8")
@@ -301,9 +304,13 @@ def _card_type(data: dict[str, Any], stem: str) -> CardType:
     if not slots:
         _refuse(("slots",), "a card has at least one slot")
     allows = file.re_examinable
+    if isinstance(allows, bool):
+        re_examinable = str(allows).lower()
+    else:
+        re_examinable = allows
     card = CardType(
         name=stem, title=file.title, line=file.line, slots=tuple(slots.values()),
-        re_examinable=str(allows).lower() if isinstance(allows, bool) else allows,
+        re_examinable=re_examinable,
         re_examine_actions=file.re_examine_actions, follow=file.follow, plain=file.plain, forecast=file.forecast,
         rules=file.rules, computed=file.computed,
     )  # fmt: skip
@@ -395,7 +402,8 @@ def _checks(card: CardType, slots: Mapping[str, Slot]) -> list[tuple[bool, tuple
             f"this rule makes what is followed as a {COMPUTED.get(card.computed or '')}",
         ),
     ]
-    checks += [] if card.forecast is None else _forecast_checks(card, card.forecast, slots)
+    if card.forecast is not None:
+        checks += _forecast_checks(card, card.forecast, slots)
     for name, slot in slots.items():
         fits = slot.empty_when is None or _is_condition_known(slot.empty_when, slots)
         checks.append((fits, ("slots", name, "empty_when"), "expected choices of a slot of this card"))
@@ -433,4 +441,6 @@ def _wrong_in_words(wrong: Wrong) -> str:
 
 
 def _suggestion(name: str | None) -> str:
-    return f" did you mean {name!r}?" if name else ""
+    if name:
+        return f" did you mean {name!r}?"
+    return ""

@@ -120,7 +120,10 @@ def _judge(kind: str, low: int | None, days: Sequence[Sequence[StatedOutcome]]) 
     stated = math.fsum(one.stated for one in every) / count
     share = sum(one.came for one in every) / count
     slope = _fitted_slope(every)
-    too_high = slope < 1 if kind == "slope" else stated > share
+    if kind == "slope":
+        too_high = slope < 1
+    else:
+        too_high = stated > share
     p = min(1.0, 2 * math.exp(-log_stake(days, kind, too_high)))  # twice, for there is a bet either way
     if kind != "slope" and p <= LEVEL:
         p = max(p, poisson_binomial([one.stated for one in every], sum(one.came for one in every)))
@@ -170,7 +173,8 @@ def _gains(kind: str, too_high: bool, stated: float, came: bool) -> tuple[tuple[
     odds = math.log(stated / (1 - stated))
     if kind == "slope":
         likely = [_share_at(odds * one) for one in STEEPER[too_high]]
-        likely += [0.5 + one * (stated - 0.5) for one in NEARER] if too_high else []
+        if too_high:
+            likely += [0.5 + one * (stated - 0.5) for one in NEARER]
     else:
         likely = [_share_at(odds - one if too_high else odds + one) for one in SHIFTS]
     both = [(one / stated - 1, (1 - one) / (1 - stated) - 1) for one in likely]
@@ -185,14 +189,19 @@ def _fitted_slope(outcomes: Sequence[StatedOutcome]) -> float:
     """Of how far what was stated lies from 50, the part that came: 1 is right, 0.5 half as sure."""
     far = math.fsum((one.stated - 0.5) ** 2 for one in outcomes)
     came = math.fsum((one.stated - 0.5) * (one.came - 0.5) for one in outcomes)
-    return came / far if far else 1.0
+    if far:
+        return came / far
+    return 1.0
 
 
 def poisson_binomial(stated: Sequence[float], right: int) -> float:
     """The two-sided probability that so many come true, or further from what is expected, where each is independent."""
     mean, variance = math.fsum(stated), math.fsum(one * (1 - one) for one in stated)
     if len(stated) > _EXACT:
-        z = max(0.0, abs(right - mean) - 0.5) / math.sqrt(variance) if variance else math.inf
+        if variance:
+            z = max(0.0, abs(right - mean) - 0.5) / math.sqrt(variance)
+        else:
+            z = math.inf
         return math.erfc(z / math.sqrt(2))
     chances = [1.0]
     for one in stated:

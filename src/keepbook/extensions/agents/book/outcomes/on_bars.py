@@ -51,7 +51,9 @@ class BarQuestion:
             for bar in self._seen:
                 if self._touches(bar):
                     return BarAnswer(True, prices.bar_end(bar))
-        last = None if self.now < self.due_at else prices.latest_close(self.tx.conn, self.symbol, self.due_at)
+        last = None
+        if not (self.now < self.due_at):
+            last = prices.latest_close(self.tx.conn, self.symbol, self.due_at)
         if self.now < self.due_at or not (self._goes_on or self._is_last(last) or self.now >= self._patience_ends):
             return None
         if last is None:
@@ -65,7 +67,9 @@ class BarQuestion:
             return self._cannot_tell(f"the last bar of {self.symbol} by its date ended at {end[:16]}, too long before")
         if end <= self.begins:
             return self._cannot_tell(f"{self.symbol} had its last price by the date before this was recorded")
-        return BarAnswer(close > self.level if self._is_up else close < self.level, self.due_at)
+        if self._is_up:
+            return BarAnswer(close > self.level, self.due_at)
+        return BarAnswer(close < self.level, self.due_at)
 
     def _cannot_tell(self, why: str) -> BarAnswer:
         return BarAnswer(None, self.due_at, why_not=f"the bars do not tell: {why}")
@@ -75,7 +79,9 @@ class BarQuestion:
         return self.rule.test.endswith("_above")
 
     def _touches(self, bar: Bar) -> bool:
-        return bar.high >= self.level if self._is_up else bar.low <= self.level
+        if self._is_up:
+            return bar.high >= self.level
+        return bar.low <= self.level
 
     @cached_property
     def _seen(self) -> list[Bar]:
@@ -125,7 +131,9 @@ class BarQuestion:
             if self._is_hole(told, begin, (before, bar.timeframe)):
                 return f"{told}/{begin}"
             told, before = max(told, end), bar.timeframe
-        return f"{told}/{self.due_at}" if self._is_hole(told, self.due_at, (before,)) else None
+        if self._is_hole(told, self.due_at, (before,)):
+            return f"{told}/{self.due_at}"
+        return None
 
     def _is_hole(self, begin: str, end: str, timeframes: tuple[str, ...]) -> bool:
         if begin >= end:

@@ -19,7 +19,9 @@ def regime(closes: Sequence[float]) -> str:
     gone = closes[-1] - closes[0]
     if not way or abs(gone) / way < TRENDING:
         return "chop"
-    return "trend_up" if gone > 0 else "trend_down"
+    if gone > 0:
+        return "trend_up"
+    return "trend_down"
 
 
 def regime_before(tx: Tx, symbol: str, now: str) -> str:

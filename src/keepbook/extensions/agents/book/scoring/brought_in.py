@@ -198,7 +198,13 @@ def _keep(
 def _answer_of(row: Mapping[str, Any], load: int, now: str) -> dict[str, Any]:
     is_open = row["outcome"] is None
     told = {name: row[name] for name in ANSWER_FIELDS}
-    return told | {"answered_at": None if is_open else now, "answer_load": None if is_open else load}
+    answered_at = None
+    if not is_open:
+        answered_at = now
+    answer_load = None
+    if not is_open:
+        answer_load = load
+    return told | {"answered_at": answered_at, "answer_load": answer_load}
 
 
 # Rules
@@ -296,7 +302,9 @@ def _plain_outcome(told: Forecast, outcome: Any) -> Any:
         return outcome
     if isinstance(outcome, str):
         return PLAIN_ANSWERS.get(outcome.strip().lower(), outcome)
-    return bool(outcome) if outcome in (0, 1) else outcome
+    if outcome in (0, 1):
+        return bool(outcome)
+    return outcome
 
 
 def _key(given: Any, row: Mapping[str, Any]) -> str:
@@ -323,7 +331,8 @@ def list_brought_forecasts(
 ) -> list[BroughtForecast]:
     """Those that were brought in, the newest made first."""
     query = select(rows).where(rows.c.owner == tx.owner)
-    query = query if agent_id is None else query.where(rows.c.agent_id == agent_id)
+    if agent_id is not None:
+        query = query.where(rows.c.agent_id == agent_id)
     query = query.order_by(rows.c.made_at.desc(), rows.c.agent_id, rows.c.key)
     query = query.limit(clean_count(limit, "limit", 10_000)).offset(clean_whole(offset, "offset", 0))
     return [_to_brought(row) for row in tx.conn.execute(query)]
@@ -333,5 +342,8 @@ def _to_brought(row: Any) -> BroughtForecast:
     known = {name: getattr(row, name) for name in BroughtForecast.__dataclass_fields__}
     known["card"] = stored_json.load_json(row.card)
     for name in ("recorded_at", "made_at", "expires", "closed_at"):
-        known[name] = None if known[name] is None else parse_stamp(known[name])
+        if known[name] is not None:
+            known[name] = parse_stamp(known[name])
+        else:
+            known[name] = None
     return BroughtForecast(**known)

@@ -121,7 +121,9 @@ def _compare(form: str, pairs: Sequence[ForecastPair], zone: tzinfo) -> FormComp
     both = [(getattr(one.scores, score), getattr(other.scores, score)) for one, other in pairs]
     days = [one.day(zone) for one, _ in pairs]
     found = mean_by_days([one - other for one, other in both], days)
-    interval = None if found.low is None or found.high is None else (found.low, found.high)
+    interval = None
+    if not (found.low is None or found.high is None):
+        interval = found.low, found.high
     return FormComparison(
         form=form,
         score=score,
@@ -140,7 +142,9 @@ def _verdict(pairs: int, interval: tuple[float, float] | None) -> str:
         return TOO_FEW
     if interval is not None and interval[0] > 0:
         return WORSE
-    return BETTER if interval is not None and interval[1] < 0 else UNDECIDED
+    if interval is not None and interval[1] < 0:
+        return BETTER
+    return UNDECIDED
 
 
 # Queries

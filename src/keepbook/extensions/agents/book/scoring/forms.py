@@ -67,7 +67,9 @@ class FormScores:
 def form_of(told: Forecast) -> str:
     if told.classes is not None:
         return CLASSES
-    return YES_NO if told.quantiles is None else NUMBER
+    if told.quantiles is None:
+        return YES_NO
+    return NUMBER
 
 
 def stated_forecast(told: Forecast, slots: Mapping[str, Any]) -> StatedForecast:
@@ -81,14 +83,18 @@ def stated_forecast(told: Forecast, slots: Mapping[str, Any]) -> StatedForecast:
         if low is None:
             return StatedForecast(probability, f"at most {high:.12g}")
         return StatedForecast(probability, f"{low:.12g} to {high:.12g}")
-    claim = None if told.claim is None else slots.get(told.claim)
+    claim = None
+    if told.claim is not None:
+        claim = slots.get(told.claim)
     return StatedForecast(slots.get(str(told.probability)), claim)
 
 
 def parse_class_outcome(told: Forecast, slots: Mapping[str, Any], outcome: object) -> tuple[str, str]:
     """Whether the likeliest class came (`true`, `false`), and which it was."""
     shares: Mapping[str, float] = slots[str(told.classes)]
-    found = find_class(shares, " ".join(outcome.split())) if isinstance(outcome, str) else None
+    found = None
+    if isinstance(outcome, str):
+        found = find_class(shares, " ".join(outcome.split()))
     if found is None:
         raise Invalid(f"an outcome is one of {', '.join(shares)}, not {str(outcome)[:40]!r}", field="outcome")
     return str(found == stated_forecast(told, slots).claim).lower(), found
@@ -108,13 +114,18 @@ def score_forecast(
     came = outcome == "true"
     if told.classes is not None and came_to is not None:
         shares: Mapping[str, float] = slots[told.classes]
-        ranked = proper_scores.ranked_probability_score(shares, came_to) if _is_ordered(told, slots) else None
+        ranked = None
+        if _is_ordered(told, slots):
+            ranked = proper_scores.ranked_probability_score(shares, came_to)
         return ForecastScores(
             proper_scores.brier_over_classes(shares, came_to), proper_scores.log_score(shares[came_to]), ranked
         )
     if told.quantiles is not None and came_to is not None:
         return _score_number(levels_of(slots[told.quantiles]), float(came_to))
-    given_to_it = probability if came else 1 - probability
+    if came:
+        given_to_it = probability
+    else:
+        given_to_it = 1 - probability
     return ForecastScores(proper_scores.brier(probability, came), proper_scores.log_score(given_to_it))
 
 
@@ -139,12 +150,16 @@ def _held_range(quantiles: Mapping[float, float]) -> tuple[float | None, float, 
 
 
 def _is_ordered(told: Forecast, slots: Mapping[str, Any]) -> bool:
-    return bool(slots.get(told.ordered) if isinstance(told.ordered, str) else told.ordered)
+    if isinstance(told.ordered, str):
+        return bool(slots.get(told.ordered))
+    return bool(told.ordered)
 
 
 def _score_number(quantiles: Mapping[float, float], came: float) -> ForecastScores:
     low, high, probability = _held_range(quantiles)
-    of_interval = None if low is None else proper_scores.interval_score(low, high, came, 1 - probability)
+    of_interval = None
+    if low is not None:
+        of_interval = proper_scores.interval_score(low, high, came, 1 - probability)
     return ForecastScores(
         pinball=proper_scores.mean_pinball(quantiles, came),
         interval_score=of_interval,
@@ -164,4 +179,6 @@ def _to_number(outcome: object) -> float:
 
 def _mean(values: Iterable[float | None]) -> float | None:
     there = [value for value in values if value is not None]
-    return math.fsum(there) / len(there) if there else None
+    if there:
+        return math.fsum(there) / len(there)
+    return None

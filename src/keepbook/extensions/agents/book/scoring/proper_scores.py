@@ -41,7 +41,9 @@ def ranked_probability_score(said: Mapping[str, float], came: str) -> float:
 
 def pinball(level: float, said: float, came: float) -> float:
     """The loss of one quantile: `level` for each unit it lies too low, the rest of one for each it lies too high."""
-    return level * (came - said) if came > said else (1 - level) * (said - came)
+    if came > said:
+        return level * (came - said)
+    return (1 - level) * (said - came)
 
 
 def mean_pinball(quantiles: Mapping[float, float], came: float) -> float:

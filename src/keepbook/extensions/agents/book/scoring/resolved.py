@@ -53,8 +53,10 @@ def brought_rows(tx: Tx, agent_id: str | None = None, known_at: str | None = Non
     """What was brought in and has its outcome, with the columns of a decision that was recorded too late."""
     row = brought_forecasts.c
     query = select(brought_forecasts).where(row.owner == tx.owner, row.outcome.in_(("true", "false")))
-    query = query if agent_id is None else query.where(row.agent_id == agent_id)
-    query = query if known_at is None else query.where(row.answered_at <= known_at)
+    if agent_id is not None:
+        query = query.where(row.agent_id == agent_id)
+    if known_at is not None:
+        query = query.where(row.answered_at <= known_at)
     return [
         SimpleNamespace(
             run_id=f"{one.agent_id}/{one.key}", agent_id=one.agent_id, card_type=one.card_type, decided_at=one.made_at,
@@ -76,7 +78,10 @@ def resolved_forecasts(tx: Tx, cards: CardTypes, rows: Sequence[Any]) -> list[Re
     told = _cards_of_runs(tx, [row.run_id for row in rows if not hasattr(row, "card")])
     found = []
     for row in rows:
-        source = row if hasattr(row, "card") else told[row.run_id]
+        if hasattr(row, "card"):
+            source = row
+        else:
+            source = told[row.run_id]
         slots: Mapping[str, Any] = stored_json.load_json(source.card)
         kind = cards.find(row.card_type)
         found.append(_to_resolved(kind, row, slots, source.model, source.prompt_version))
@@ -87,9 +92,13 @@ def _to_resolved(
     kind: CardType, row: Any, slots: Mapping[str, Any], model: str | None, version: str | None
 ) -> ResolvedForecast:
     told = kind.forecast or _PLAIN
+    if row.came_to is None:
+        form = YES_NO
+    else:
+        form = form_of(told)
     return ResolvedForecast(
         agent_id=row.agent_id,
-        form=YES_NO if row.came_to is None else form_of(told),
+        form=form,
         question=tuple(_question_of(kind, told, slots)),
         began=row.decided_at if series_of(row) == BROUGHT_IN else counted_from(row),
         due=row.expires or row.closed_at,

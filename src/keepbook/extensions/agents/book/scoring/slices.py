@@ -65,13 +65,20 @@ def _by_name(
 def _to_slice(by: str, name: str, some: Sequence[ResolvedForecast], interval: Interval) -> Slice:
     count, right = len(some), sum(one.came for one in some)
     enough = count >= SLICE_FROM
+    share = None
+    if enough:
+        share = right / count
+    if enough:
+        scores = scores_by_form(some)
+    else:
+        scores = ()
     return Slice(
         by=by,
         name=name,
         count=count,
         stated=100 * math.fsum(one.probability for one in some) / count,
         right=right,
-        share=right / count if enough else None,
+        share=share,
         interval=interval(some) if enough else None,
-        scores=scores_by_form(some) if enough else (),
+        scores=scores,
     )

@@ -42,7 +42,9 @@ def find_rate(conn: Connection, currency: str, into: str, at: str, known_at: str
             last = bars.close_at(conn, symbol, timeframe, at, known_at)
             if last is not None and last[1] > 0 and last[0] >= soonest:
                 found.append(Rate(float(last[1] ** way), symbol, last[0]))
-    return max(found, key=lambda one: one.at) if found else None
+    if found:
+        return max(found, key=lambda one: one.at)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,9 @@ def refuse_mixed(currencies: Iterable[str]) -> str | None:
             f"these deployments count in {' and '.join(sorted(names))}, which are not added up: name one of them, or "
             "the currency to convert into", code="several_currencies",
         )  # fmt: skip
-    return names[0] if names else None
+    if names:
+        return names[0]
+    return None
 
 
 def currencies_of(tx: Tx, asked: Asked) -> list[str]:
@@ -105,7 +107,9 @@ def _pieces(
         if currency != converter.into:
             found = iter([scale_piece(one, converter.rate(currency, one.last)) for one in found])
         streams.append(found)
-    return heapq.merge(*streams, key=lambda one: (one.day, one.first)) if len(streams) > 1 else chain(*streams)
+    if len(streams) > 1:
+        return heapq.merge(*streams, key=lambda one: (one.day, one.first))
+    return chain(*streams)
 
 
 def _by_currency(tx: Tx, asked: Asked) -> dict[str, list[Deployment]]:
@@ -140,7 +144,9 @@ def _capital(
             if (rate := converter.rate_if_any(currency, asked.known_at)) is None:
                 return None
             total += (one.capital or 0.0) * rate
-    return total if total > 0 else None
+    if total > 0:
+        return total
+    return None
 
 
 def _has_trades(tx: Tx, deployment_id: str, at: str) -> bool:

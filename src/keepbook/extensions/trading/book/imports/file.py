@@ -78,7 +78,10 @@ def has_own_columns(source: Any) -> bool:
     """Whether a file has the columns of our own trades, which the plain loader reads as a stream."""
     if isinstance(source, bytes):
         source = source[:HEAD_BYTES]  # half a letter at its end does not matter
-    text = _head(Path(source)) if isinstance(source, str | Path) else table.decode_file(source)[:HEAD_BYTES]
+    if isinstance(source, str | Path):
+        text = _head(Path(source))
+    else:
+        text = table.decode_file(source)[:HEAD_BYTES]
     first = next((line for line in text.splitlines() if line.strip()), "").lower()
     needed = [name for name in TRADES.needed if name != "deployment"]
     if first.startswith(("{", "[")):
@@ -101,7 +104,9 @@ def _raw(path: Path) -> bytes:
 
 def _head(path: Path) -> str:
     raw = _raw(path)
-    return "PAR1" if raw.startswith(b"PAR1") else raw.decode("utf-8", "replace")
+    if raw.startswith(b"PAR1"):
+        return "PAR1"
+    return raw.decode("utf-8", "replace")
 
 
 def prepare_import(
@@ -111,7 +116,8 @@ def prepare_import(
     """The table and how to read it; raises `Invalid`, which asks for a mapping, if no format fits."""
     chosen = _choose_format(found.columns, format, columns)
     found = chosen.pick(found)
-    cells = (cell for name in found.columns if not _is_time(name) for cell in figures_in(found, name))
+    kept = [name for name in found.columns if not _is_time(name)]
+    cells = (cell for name in kept for cell in figures_in(found, name))
     mark = values.decimal_mark((cell for cell in cells if not _looks_like_time(cell)), semicolons=found.semicolons)
     order = clean_order(dates) or values.date_order(_times_in(found)) or chosen.dates
     return FileImport(chosen, found, CellReader(now, mark, zone, symbol, multipliers, order))
@@ -148,7 +154,8 @@ def clean_order(dates: str | None) -> str | None:
 
 
 def _times_in(found: FileTable) -> Iterator[str]:
-    return (cell for name in found.columns if _is_time(name) for cell in figures_in(found, name))
+    kept = [name for name in found.columns if _is_time(name)]
+    return (cell for name in kept for cell in figures_in(found, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +173,9 @@ class FilePreview:
 def preview_file(source: Any, columns: Mapping[str, str] | None = None) -> FilePreview:
     """The choices when a file is imported; `columns` maps ours to theirs as far as they are known."""
     found = read_trade_file(source, None, columns, USUAL_LIMITS)
-    known = None if columns else recognise_format(found.columns)
+    known = None
+    if not columns:
+        known = recognise_format(found.columns)
     samples = {name: list(islice(_cells(found, name), 2)) for name in found.columns if name}
     chosen = {name.strip().lower(): ours for ours, name in (columns or {}).items()}
     by_name = {name: ours for ours, names in plain_table.OURS.items() for name in names}
@@ -175,7 +184,10 @@ def preview_file(source: Any, columns: Mapping[str, str] | None = None) -> FileP
         taken = {name.lower() for name, ours in meant.items() if ours}
         told = plain_table.side_column(found, taken)
         meant |= {name: "side" for name in samples if name.lower() == told}
-    title = known.title if known else "A table, not a known export"
+    if known:
+        title = known.title
+    else:
+        title = "A table, not a known export"
     return FilePreview(known.name if known else None, title, len(found.lines), samples, meant)
 
 
@@ -205,7 +217,8 @@ def take_in(work: FileImport) -> None:
             if one.field == "dates":  # one answer for the whole file, and half of it would be paired wrongly
                 raise one
             work.refuse(rows, one.message)
-    found = [each for rows, one in reads if isinstance(one, Fill) for each in _executions(replace(one, rows=rows))]
+    kept = [(rows, one) for rows, one in reads if isinstance(one, Fill)]
+    found = [each for rows, one in kept for each in _executions(replace(one, rows=rows))]
     if len(found) > 1 and found[0].time > found[-1].time:
         found.reverse()  # the newest first: what stands together at one instant came in the other order
     found.sort(key=lambda one: one.time)
@@ -214,7 +227,10 @@ def take_in(work: FileImport) -> None:
     for one in found:
         figures = _digest(one.time, one.symbol, one.side, one.quantity, one.price, one.fees, one.fee)
         if one.key:
-            key = one.key if by_id.setdefault(one.key, figures) == figures else f"{one.key}~{figures}"
+            if by_id.setdefault(one.key, figures) == figures:
+                key = one.key
+            else:
+                key = f"{one.key}~{figures}"
         else:
             key = figures
         seen[key] = nth = seen.get(key, 0) + 1
@@ -234,7 +250,10 @@ def _take_trips(work: FileImport, reads: Iterable[ReadRow], seen: dict[str, int]
         if nth > 1 and trip.key.startswith("id-"):
             work.unchanged.update(rows)
             continue
-        key = trip.key if nth == 1 else f"{trip.key}#{nth}"
+        if nth == 1:
+            key = trip.key
+        else:
+            key = f"{trip.key}#{nth}"
         if trip.key in work.reader.profits:
             work.reader.profits[key] = work.reader.profits[trip.key]
         if trip.key in work.reader.paid:
@@ -247,7 +266,9 @@ def _refuse_contradictions(found: Sequence[tuple[int, str]]) -> None:
     """Before anything is written the figures of a file have to agree with each other."""
     if found:
         row, words = min(found)
-        more = f" (and {len(found) - 1} more rows)" if len(found) > 1 else ""
+        more = ""
+        if len(found) > 1:
+            more = f" (and {len(found) - 1} more rows)"
         raise Invalid(
             f"nothing was loaded: in row {row} {words}{more}. Is a multiplier missing, or was the file changed?",
             field="file",
@@ -256,7 +277,9 @@ def _refuse_contradictions(found: Sequence[tuple[int, str]]) -> None:
 
 def _executions(one: Fill) -> tuple[Fill, ...]:
     """A fill itself; of an assignment the end of the option and the trade in the stock."""
-    return settle_option(one) if one.side in (ASSIGNED, EXERCISED) else (one,)
+    if one.side in (ASSIGNED, EXERCISED):
+        return settle_option(one)
+    return (one,)
 
 
 def _digest(*figures: Any) -> str:

@@ -41,7 +41,9 @@ def trades_in_file(path: Path, _: Mapping[str, Any]) -> Iterator[Any]:
     """The same as plain values; in the process that reads it."""
     with open_foreign_sqlite(path, "a trade database of freqtrade") as file:
         for trade, orders in _trades(file):
-            told = None if orders is NO_ORDERS else [(into, *filled) for into, filled in orders.items()]
+            told = None
+            if orders is not NO_ORDERS:
+                told = [(into, *filled) for into, filled in orders.items()]
             yield trade, told
 
 
@@ -57,8 +59,14 @@ def _trades(file: sqlite3.Connection) -> Iterator[tuple[dict[str, Any], Mapping[
     if missing := sorted(NEEDED - columns_of(file, "trades")):
         raise Invalid(f"this is no trade database of freqtrade: its trades have no {missing[0]!r}", field="file")
     has_orders = {"ft_trade_id", "ft_order_side", "filled", "price"} <= (columns := columns_of(file, "orders"))
-    price = "coalesce(average, price)" if "average" in columns else "price"
-    amount = "(filled - coalesce(ft_fee_base, 0))" if "ft_fee_base" in columns else "filled"
+    if "average" in columns:
+        price = "coalesce(average, price)"
+    else:
+        price = "price"
+    if "ft_fee_base" in columns:
+        amount = "(filled - coalesce(ft_fee_base, 0))"
+    else:
+        amount = "filled"
     query = (
         # The columns are our own words.
         f"SELECT ft_order_side AS side, sum({amount}) AS amount, sum({amount} * {price}) AS worth FROM orders "  # noqa: S608
@@ -68,7 +76,10 @@ def _trades(file: sqlite3.Connection) -> Iterator[tuple[dict[str, Any], Mapping[
         trade = dict(row)
         orders: Mapping[bool, FilledOrders] = NO_ORDERS
         if has_orders:
-            into = "sell" if trade.get("is_short") else "buy"
+            if trade.get("is_short"):
+                into = "sell"
+            else:
+                into = "buy"
             sides: dict[bool, FilledOrders] = {}
             for side, filled, worth in file.execute(query, (trade["id"],)):
                 before = sides.get(side == into, FilledOrders(0.0, 0.0))  # a stop on the exchange is a side of its own

@@ -160,7 +160,10 @@ def _is_there_otherwise(tx: Tx, work: FileImport, part: FilePart) -> bool:
     if not traded and not part.trips:
         return False
     mine = Counter(_figures(one) for one in traded) or Counter(_trip_figures(one) for one in part.trips)
-    rows = fill_rows if traded else trade_rows
+    if traded:
+        rows = fill_rows
+    else:
+        rows = trade_rows
     for theirs in _figures_there(tx, rows, work, part):
         if mine <= theirs:
             work.notes.append("all of it is in the book already, from another file")
@@ -275,12 +278,19 @@ def fills_to_store(tx: Tx, part: FilePart, place: str, load: int) -> list[dict[s
     rows = []
     for one in part.fills:
         lot = left.get(one.key)
-        remaining = Decimal(0) if lot is None else in_units_then(lot)
+        if lot is None:
+            remaining = Decimal(0)
+        else:
+            remaining = in_units_then(lot)
+        if lot is None:
+            fee = one.fee
+        else:
+            fee = lot.fee
         rows.append(
             {
                 "owner": tx.owner, "deployment_id": place, "key": one.key, "symbol": one.symbol, "side": one.side,
                 "time": one.time, "quantity": float(one.quantity), "price": one.price,
-                "fee": one.fee if lot is None else lot.fee, "multiplier": one.multiplier, "remaining": str(remaining),
+                "fee": fee, "multiplier": one.multiplier, "remaining": str(remaining),
                 "reason": one.reason, "load": load,
             }
         )  # fmt: skip
@@ -321,7 +331,10 @@ def _use_up(tx: Tx, place: str, symbol: str, fresh: set[str], lots: Mapping[str,
         if key in fresh:
             continue
         lot = lots.get(key)
-        left = ("0", was[1]) if lot is None else (str(in_units_then(lot)), lot.fee)
+        if lot is None:
+            left = "0", was[1]
+        else:
+            left = str(in_units_then(lot)), lot.fee
         if left != was and (lot is None or Decimal(left[0]) != Decimal(was[0]) or left[1] != was[1]):
             found[key] = was
             where = (fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.key == key)

@@ -110,7 +110,10 @@ def import_trades(
     refuses who may not make a deployment, if one would be made. `progress` is called with how much is stored; an
     exception from it ends the load, and nothing of it stays."""
     if columns and format is not None and format not in NAMES:
-        columns = mapping.check_mapping(columns) if dry_run else mapping.store_mapping(tx, format, columns)
+        if dry_run:
+            columns = mapping.check_mapping(columns)
+        else:
+            columns = mapping.store_mapping(tx, format, columns)
         format = None
     elif format is not None and format not in NAMES:
         columns, format = mapping.get_mapping(tx, format), None
@@ -205,10 +208,13 @@ def _to_imported(work: FileImport, parts: Sequence[FilePart], dry_run: bool, loa
     refused = sorted(work.refused.items())
     added, paired, unchanged = work.counts()
     notes = [*work.notes, *work.reader.notes, *_conversions(work)]
-    notes += [] if work.reader.zone != "UTC" or not work.fills else ["times that name no zone are read as UTC"]
-    notes += [] if lines else ["the file has a header and no rows"]
+    if not (work.reader.zone != "UTC" or not work.fills):
+        notes += ["times that name no zone are read as UTC"]
+    if not lines:
+        notes += ["the file has a header and no rows"]
     unnamed = [part for part in parts if not part.currency and not part.chosen and (part.fills or part.trips)]
-    notes += [_UNNAMED] if unnamed else []
+    if unnamed:
+        notes += [_UNNAMED]
     for coin, paid in sorted(work.unconverted.items()):
         notes.append(f"fees of {paid:g} {coin} have no price in the book or in the file: they are in no figure")
     for (symbol, why), amount in sorted(work.given_away.items()):
@@ -262,7 +268,9 @@ def _stated_profits(work: FileImport) -> Mapping[str, float | None]:
 
 
 def _closed_by(work: FileImport, trip: Trip) -> str:
-    return f"{trip.key}-out" if trip.key in work.reader.profits else trip.exit_key
+    if trip.key in work.reader.profits:
+        return f"{trip.key}-out"
+    return trip.exit_key
 
 
 def _compare_profits(work: FileImport, trips: Sequence[Trip]) -> list[Difference]:

@@ -47,7 +47,10 @@ def lots_to_positions(place: str, found: PairedFills) -> list[Position]:
         quantity = sum(float(lot.left) * lot.multiplier for lot in lots)
         paid = sum(float(lot.left) * lot.multiplier * lot.price for lot in lots)
         since = max([time, *(found.changed.get(lot.key, "") for lot in lots)])
-        way = "long" if side == "buy" else "short"
+        if side == "buy":
+            way = "long"
+        else:
+            way = "short"
         positions.append(Position(place, lots[0].symbol, way, time, paid / quantity, quantity, None, since))
     return positions
 
@@ -55,8 +58,14 @@ def lots_to_positions(place: str, found: PairedFills) -> list[Position]:
 def parse_ratio(told: object) -> Decimal:
     """How many there are for one: `4`, `4:1`, `1 for 10`, `3/2`."""
     found = _RATIO.fullmatch(str(told).strip().lower())
-    parts = [Decimal(part) for part in found.groups("1")] if found else [Decimal(0), Decimal(1)]
-    ratio = parts[0] / parts[1] if parts[1] else Decimal(0)
+    if found:
+        parts = [Decimal(part) for part in found.groups("1")]
+    else:
+        parts = [Decimal(0), Decimal(1)]
+    if parts[1]:
+        ratio = parts[0] / parts[1]
+    else:
+        ratio = Decimal(0)
     if not 0 < ratio <= MOST_FOR_ONE or ratio == 1 or ratio * MOST_FOR_ONE < 1:
         raise Invalid(
             f"a split is how many there are for one, like 4, 4:1 or 1:10, not {str(told)[:40]!r}", field="ratio"
@@ -89,9 +98,12 @@ def say_split(tx: Tx, origin: Origin, symbol: str, ratio: object, on: str) -> in
     tx.conn.execute(insert(split_rows), told)
     for place in places:
         refresh_open_positions(tx, place, [split.symbol])
+    deployment_id = None
+    if places:
+        deployment_id = places[0]
     loads.record_load(
         tx, origin, loads.TRADES, f"Split of {split.symbol}, {split.quantity:.6g} for 1 on {on[:10]}", nth=nth,
-        deployment_id=places[0] if places else None, told=loads.NOTHING_TOLD,
+        deployment_id=deployment_id, told=loads.NOTHING_TOLD,
         brought={"batches": [], "places": places, "made": [], "split": [split.symbol]},
     )  # fmt: skip
     return nth

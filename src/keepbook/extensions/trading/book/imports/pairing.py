@@ -72,7 +72,9 @@ class Fill:
 
     @property
     def left(self) -> Decimal:
-        return self.quantity if self.remaining is None else self.remaining
+        if self.remaining is None:
+            return self.quantity
+        return self.remaining
 
 
 class Trip(NamedTuple):
@@ -96,7 +98,10 @@ class Trip(NamedTuple):
 
     @property
     def pnl(self) -> float:
-        way = 1 if self.side == "long" else -1
+        if self.side == "long":
+            way = 1
+        else:
+            way = -1
         return way * (self.exit_price - self.entry_price) * self.quantity - self.fees
 
 
@@ -126,7 +131,9 @@ _SMALLEST = Decimal("1e-18")
 
 def in_units_then(lot: Fill) -> Decimal:
     """What is left of a lot, counted as on the day on which it was bought."""
-    return lot.left if lot.factor == 1 else _EXACT.divide(lot.left, lot.factor)
+    if lot.factor == 1:
+        return lot.left
+    return _EXACT.divide(lot.left, lot.factor)
 
 
 def settle_option(fill: Fill) -> tuple[Fill, Fill]:
@@ -134,10 +141,15 @@ def settle_option(fill: Fill) -> tuple[Fill, Fill]:
     if fill.option is None:
         raise ValueError("an assignment names its option")
     underlying, right, strike = fill.option
-    way = "buy" if (right == "call") == (fill.side == EXERCISED) else "sell"
+    if (right == "call") == (fill.side == EXERCISED):
+        way = "buy"
+    else:
+        way = "sell"
     ended = replace(fill, side=EXPIRY, price=0.0, reason=fill.reason or fill.side, option=None)
     shares = fill.quantity * Decimal(str(fill.multiplier))
-    key = f"{fill.key}-stock" if fill.key else ""
+    key = ""
+    if fill.key:
+        key = f"{fill.key}-stock"
     stock = Fill(
         fill.time, underlying, way, shares, strike, key, rows=fill.rows, reason=fill.side, quote=fill.quote,
         account=fill.account,
@@ -158,24 +170,35 @@ def position_of(key: str) -> str:
     """The position that a fill belongs to by its key, `pos-17/in`: where a broker keeps several of one symbol apart.
     Such a fill closes nothing but its own."""
     start, mark, _ = key.partition("/")
-    return start if mark and start.startswith("pos-") else ""
+    if mark and start.startswith("pos-"):
+        return start
+    return ""
 
 
 def _take(found: PairedFills, fill: Fill) -> None:
     left, fee, position = fill.left, fill.fee, position_of(fill.key)
-    closes = min(left, _closable(found.open, fill.side, position)) if fill.closing_fee else Decimal(0)
+    if fill.closing_fee:
+        closes = min(left, _closable(found.open, fill.side, position))
+    else:
+        closes = Decimal(0)
     if not closes:
         fee += fill.closing_fee
     while left > 0 and (place := _first_lot(found.open, fill.side, position)) is not None:
         lot = found.open[place]
         part = min(lot.left, left)
         paid_in, paid_out = lot.fee * float(part / lot.left), fee * float(part / left)
-        settled = fill.closing_fee * float(part / closes) if closes else 0.0
+        if closes:
+            settled = fill.closing_fee * float(part / closes)
+        else:
+            settled = 0.0
         found.trips.append(_trip(lot, fill, part, paid_in + paid_out + settled))
         found.touched |= {lot.key, fill.key}
         found.changed[lot.key] = fill.time
         rest = replace(lot, remaining=lot.left - part, fee=lot.fee - paid_in)
-        found.open[place : place + 1] = [rest] if rest.left > 0 else []
+        if rest.left > 0:
+            found.open[place : place + 1] = [rest]
+        else:
+            found.open[place : place + 1] = []
         left, fee = left - part, fee - paid_out
     if left > 0 and fill.side == "sell" and (fill.spot or fill.from_holding):
         found.held_before += left if left > fill.quantity * _DUST else 0
@@ -197,7 +220,9 @@ def _first_lot(lots: Sequence[Fill], side: str, position: str) -> int | None:
         return 0 if lots[0].side != side else None
     mine = (place for place, lot in enumerate(lots) if position_of(lot.key) == position)
     place = next(mine, None)
-    return place if place is not None and lots[place].side != side else None
+    if place is not None and lots[place].side != side:
+        return place
+    return None
 
 
 def _split(found: PairedFills, fill: Fill) -> None:
@@ -222,7 +247,10 @@ def _expire(found: PairedFills, fill: Fill) -> None:
         return
     if fill.quantity > whole:
         found.unopened[fill.key] = fill.quantity - whole
-    way = "sell" if found.open[0].side == "buy" else "buy"
+    if found.open[0].side == "buy":
+        way = "sell"
+    else:
+        way = "buy"
     quantity = min(fill.quantity or whole, whole)
     _take(found, replace(fill, side=way, quantity=quantity, reason=fill.reason or "expired"))
 
@@ -235,7 +263,10 @@ def _give_away(found: PairedFills, fill: Fill) -> None:
         part = min(lot.left, left)
         found.changed[lot.key] = fill.time
         rest = replace(lot, remaining=lot.left - part, fee=lot.fee * float(1 - part / lot.left))
-        found.open[:1] = [rest] if rest.left > 0 else []
+        if rest.left > 0:
+            found.open[:1] = [rest]
+        else:
+            found.open[:1] = []
         left -= part
 
 
@@ -249,10 +280,14 @@ def _charge(found: PairedFills, fill: Fill) -> None:
 
 
 def _trip(lot: Fill, out: Fill, part: Decimal, fees: float) -> Trip:
+    if lot.side == "buy":
+        side = "long"
+    else:
+        side = "short"
     return Trip(
         f"pair-{blake2b(f'{out.key}|{lot.key}'.encode(), digest_size=12).hexdigest()}",
         lot.symbol,
-        "long" if lot.side == "buy" else "short",
+        side,
         float(part) * lot.multiplier,
         lot.time,
         lot.price,

@@ -91,8 +91,13 @@ def currency_of(work: FileImport, one: Fill | Trip) -> str:
 
 def name_of_deployment(title: str, account: str, currency: str, *, whose: str = "") -> str:
     """After the account and the currency; where the file names no account, after what kind of file it is."""
-    whose = f"{title.partition(',')[0]} {account}" if account else whose or title
-    ending = f" {currency}" if currency else ""
+    if account:
+        whose = f"{title.partition(',')[0]} {account}"
+    else:
+        whose = whose or title
+    ending = ""
+    if currency:
+        ending = f" {currency}"
     return f"{whose[: skills.NAME_LIMIT - len(ending)].strip()}{ending}"
 
 
@@ -107,7 +112,9 @@ def parts_of_file(tx: Tx, work: FileImport, ref: str | None) -> list[FilePart]:
     parts = _parts(work)
     for one in parts:
         found = skills.deployment_called(tx, one.name)
-        one.place = None if found is None else found.id
+        one.place = None
+        if found is not None:
+            one.place = found.id
     return parts
 
 
@@ -152,11 +159,10 @@ def make_for_load(
         tx.conn.execute(update(skill_rows).where(*of_skill).values(ended_at=None))
         return str(gone.id)
     known = skills.named_row(skills.living_skills(tx), None, skill[0][: skills.NAME_LIMIT])
-    skill_id = (
-        known.id
-        if known
-        else skills.create_skill(tx, origin, now, skill[0][: skills.NAME_LIMIT], description=skill[1]).id
-    )
+    if known:
+        skill_id = known.id
+    else:
+        skill_id = skills.create_skill(tx, origin, now, skill[0][: skills.NAME_LIMIT], description=skill[1]).id
     return skills.create_deployment(tx, origin, now, name[: skills.NAME_LIMIT], skill_id, **given).id
 
 
@@ -192,7 +198,10 @@ def _named_part(tx: Tx, work: FileImport, ref: str) -> list[FilePart]:
         if rates.same_money(found.currency, currency_of(work, one) or found.currency):
             _put(part, one)
         else:
-            rows = one.rows if isinstance(one, Fill) else work.rows_of[one.key]
+            if isinstance(one, Fill):
+                rows = one.rows
+            else:
+                rows = work.rows_of[one.key]
             work.refuse(rows, other_currency(one.symbol, currency_of(work, one), found))
     return [part]
 

@@ -58,7 +58,10 @@ class Holdings:
         others.sort(key=lambda name: (name not in MONEY, not rates.same_money(name, first)))
         for quote in [first, *others]:
             there = mine.get(quote, Decimal(0))
-            part = there if abs(there - left) < quantity * _DUST else min(there, left)
+            if abs(there - left) < quantity * _DUST:
+                part = there
+            else:
+                part = min(there, left)
             if part > 0 and left > 0:
                 mine[quote] = there - part
                 found.append((quote, part))
@@ -96,7 +99,8 @@ def _figures(one: Fill) -> Figures:
 def _crosses(fills: Iterable[Fill], places: Sequence[Deployment]) -> bool:
     """Whether coins can go from pair to pair at all; in most files every pair stands for itself."""
     pairs = {values.split_symbol(one.symbol) for one in fills if one.spot}
-    fees = {coin for one in fills if one.spot for _, coin in one.fees}
+    kept = [one for one in fills if one.spot]
+    fees = {coin for one in kept for _, coin in one.fees}
     currencies = {quote for _, quote in pairs} | {one.currency for one in places}
     return len(currencies) > 1 or bool((fees | currencies) & {base for base, _ in pairs})
 
@@ -111,7 +115,10 @@ def _paid(one: Fill) -> Decimal:
 def _share(one: Fill, share: Decimal, **changed: object) -> Fill:
     """A part of a fill, with its part of the fees."""
     fees = tuple((fee * share, coin) for fee, coin in one.fees)
-    quantity = one.quantity if share == 1 else one.quantity * share
+    if share == 1:
+        quantity = one.quantity
+    else:
+        quantity = one.quantity * share
     if share == 1 and not changed:
         return one
     told: dict[str, object] = {"quantity": quantity, "fees": fees, "fee": one.fee * float(share), "profit": None}
@@ -170,12 +177,18 @@ class SpotAccount:
         currency = self.stored.place_of(one)
         if currency is not None:
             return [replace(one, quote=one.quote or currency)]
-        made = self._buy(one) if one.side == "buy" else self._sell(one)
+        if one.side == "buy":
+            made = self._buy(one)
+        else:
+            made = self._sell(one)
         made += self._fees_paid(one)
         if len(made) == 1 and made[0].symbol == one.symbol:
             return made
         parts = [replace(part, key=f"{one.key}-{nth}") for nth, part in enumerate(made, 1)]
-        home = values.split_symbol(parts[0].symbol)[1] if parts else self.money
+        if parts:
+            home = values.split_symbol(parts[0].symbol)[1]
+        else:
+            home = self.money
         return [replace(one, told_only=True, quote=home, fees=(), fee=0.0), *parts]
 
     def _buy(self, one: Fill) -> list[Fill]:
@@ -192,7 +205,8 @@ class SpotAccount:
         if left > _DUST and quote not in MONEY and self.money not in ("", base):
             paired = self._exchanged(one, left, whole * left, self.money)
             made += paired
-            left = Decimal(0) if paired else left
+            if paired:
+                left = Decimal(0)
         if left > _DUST:
             made.append(_share(one, left))
         for part_of in made:
@@ -303,7 +317,9 @@ def _places(tx: Tx, work: FileImport, ref: str | None) -> list[Deployment]:
     """The deployments that the account has in this book: the one that is named, else one for each currency."""
     if ref is not None:
         found = skills.deployment_called(tx, ref)
-        return [] if found is None else [found]
+        if found is None:
+            return []
+        return [found]
     title, whose = work.format.title, work.format.whose
     accounts = {one.account for one in work.fills if one.spot}
     return [

@@ -152,7 +152,10 @@ def _cut(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
 
 def _is_title(cells: Sequence[str], following: Sequence[tuple[int, Sequence[str]]], columns: Sequence[str]) -> bool:
     """Of a report copied as text: words alone in a line, and below them no row of the table above."""
-    below = following[0][1] if following else []
+    if following:
+        below = following[0][1]
+    else:
+        below = []
     return _is_words(cells) and (len(below) != len(columns) or not any(map(_DIGIT.search, below)))
 
 
@@ -162,7 +165,9 @@ def _is_words(cells: Sequence[str]) -> bool:
 
 def _is_header_again(cells: Sequence[str], columns: Sequence[str]) -> bool:
     """Some programs write the header anew for each page or each table of a file."""
-    first = cells[0].strip().lower() if cells else ""
+    first = ""
+    if cells:
+        first = cells[0].strip().lower()
     names = [cell for cell in cells if cell.strip()]
     return bool(first) and first == columns[0].lower() and len(names) > 1 and not any(map(_DIGIT.search, names))
 
@@ -199,7 +204,10 @@ def read_statement(text: str) -> FileTable:
     for cells in reader:
         told = [cell.strip() for cell in cells]
         first, second = (*told, "", "")[:2]
-        section, kind = (second, first.title()) if first.upper() in ("HEADER", "DATA") else (first, second)
+        if first.upper() in ("HEADER", "DATA"):
+            section, kind = second, first.title()
+        else:
+            section, kind = first, second
         if kind == "Header":
             columns[section] = unique_names(told[2:])
             counted |= dict.fromkeys(columns[section] if section in STATEMENT_ROWS else ())
@@ -233,7 +241,10 @@ def unique_names(cells: Iterable[str]) -> list[str]:
     names: list[str] = []
     for cell in cells:
         nth = sum(name.lower() == cell.lower() or name.lower().startswith(f"{cell.lower()} (") for name in names)
-        names.append(f"{cell} ({nth + 1})" if nth and cell else cell)
+        if nth and cell:
+            names.append(f"{cell} ({nth + 1})")
+        else:
+            names.append(cell)
     return names
 
 
@@ -259,7 +270,10 @@ class _Rows(HTMLParser):
             self._cell = []
             self._count += 1
             width = told.get("colspan") or "1"
-            self._width = min(int(width), MOST_COLUMNS) if width.isdecimal() else 1
+            if width.isdecimal():
+                self._width = min(int(width), MOST_COLUMNS)
+            else:
+                self._width = 1
 
     def handle_endtag(self, tag: str) -> None:
         if tag in ("td", "th", "tr", "table") and self._cell is not None:
@@ -314,7 +328,9 @@ def _heads_in_words(rows: Sequence[Sequence[str]]) -> str:
         row for row, below in pairwise(rows) if not any(map(_DIGIT.search, row)) and any(map(_DIGIT.search, below))
     ]
     longest = max(heads, key=lambda row: sum(map(bool, row)), default=[])
-    return f"; it has {', '.join(filter(None, unique_names(longest)))[:300]}" if any(longest) else ""
+    if any(longest):
+        return f"; it has {', '.join(filter(None, unique_names(longest)))[:300]}"
+    return ""
 
 
 def _json(text: str) -> FileTable:

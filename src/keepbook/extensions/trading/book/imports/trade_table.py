@@ -28,7 +28,8 @@ def read_trade_file(
     """The table of a path, of bytes or of lines; in a process of its own unless it is small text."""
     if isinstance(source, FileTable):
         return source
-    source = Path(source) if isinstance(source, str) else source
+    if isinstance(source, str):
+        source = Path(source)
     if not isinstance(source, bytes | Path) or is_small_text(source):
         return table.read_table(table.decode_file(source), partial(is_header, format=format, columns=columns))
     order = {"format": format, "columns": columns and dict(columns)}

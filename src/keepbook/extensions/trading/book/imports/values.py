@@ -79,7 +79,9 @@ def decimal_mark(texts: Iterable[str], *, semicolons: bool = False) -> str:
         if not _COMMA_THOUSANDS.search(text):
             return ","
         unsure = True
-    return "," if unsure and semicolons else "."
+    if unsure and semicolons:
+        return ","
+    return "."
 
 
 def decimal(text: Any, name: str, mark: str = ".") -> Decimal:
@@ -206,14 +208,21 @@ def _month_in_digits(text: str) -> str:
         return text
     if month.lower() not in MONTHS:
         return text
-    century = "" if len(year) == 4 else "20"
+    if len(year) == 4:
+        century = ""
+    else:
+        century = "20"
     return f"{century}{year}-{MONTHS.index(month.lower()) + 1:02}-{day:0>2}{rest}"
 
 
 def _make_datetime(parts: list[int], rest: str, offset: str, text: str, name: str, zone: str) -> datetime:
     try:
         whole = "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}".format(*parts[:6])
-        local = datetime.fromisoformat(whole).replace(microsecond=int(f"{rest:0<6}"[:6]) if rest else 0)
+        if rest:
+            microsecond = int(f"{rest:0<6}"[:6])
+        else:
+            microsecond = 0
+        local = datetime.fromisoformat(whole).replace(microsecond=microsecond)
     except ValueError:
         raise Invalid(f"{name} is a time, not {text[:40]!r}", field=name) from None
     if offset in ZONES:

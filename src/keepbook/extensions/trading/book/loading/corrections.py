@@ -57,7 +57,9 @@ def opening_of(row: RowValues) -> RowValues:
 
 
 def _figure(value: Any) -> str:
-    return f"{value:.10g}" if isinstance(value, float) else str(value)[:16]
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    return str(value)[:16]
 
 
 # Queries

@@ -93,7 +93,10 @@ class TradeFileLoad:
             earlier = set(tx.batches)
             for place in dict.fromkeys(row[1] for row in rows):
                 self.trace.enter(tx, place)
-            kept = keep_trades(tx, self._without_corrections(tx, rows) if self.mode != ADD else rows)
+            if self.mode != ADD:
+                kept = keep_trades(tx, self._without_corrections(tx, rows))
+            else:
+                kept = keep_trades(tx, rows)
             self.trace.note_batches(tx, earlier)
         self.trace.trades += kept.added + kept.changed
         self._without_id.clear()
@@ -112,7 +115,10 @@ class TradeFileLoad:
         there = corrections.stored_keys(tx, asked)
         fresh = [row for row in asked if row[: former.KEY] not in there]
         again = keys | self._waiting.keys()
-        twins = corrections.find_twins(tx, fresh, again, self.trace.batches) if fresh else {}
+        if fresh:
+            twins = corrections.find_twins(tx, fresh, again, self.trace.batches)
+        else:
+            twins = {}
         for row in fresh:
             twin = twins.get(row[: former.KEY])
             if twin is None:
@@ -177,7 +183,9 @@ def load_positions(
     refused row might be it.
     """
     times, owner, meant, trace = Times(), book.owner, named_deployments(book), LoadTrace()
-    open_now: dict[str, set[RowValues]] = {} if deployment is None else {meant(deployment): set()}
+    open_now: dict[str, set[RowValues]] = {}
+    if deployment is not None:
+        open_now = {meant(deployment): set()}
 
     def keep_rows(rows: list[RowValues]) -> KeptCounts:
         for row in rows:
@@ -197,7 +205,9 @@ def load_positions(
         for place, keys in open_now.items() if not tally.wrong else ():
             trace.enter(tx, place)
             tally.changed += close_others(tx, place, keys)
-        nth = trace.record(tx, book.origin, "Positions", told_of(tally.to_loaded())) if open_now else None
+        nth = None
+        if open_now:
+            nth = trace.record(tx, book.origin, "Positions", told_of(tally.to_loaded()))
     return tally.to_loaded(load=nth)
 
 

@@ -113,7 +113,9 @@ def bar_reader() -> Callable[[RowValues], RowValues]:
         symbol, timeframe, time, opened, high, low, closed, volume = row
         try:
             prices = float(opened), float(high), float(low), float(closed)
-            amount = None if volume is None or volume == "" else float(volume)
+            amount = None
+            if not (volume is None or volume == ""):
+                amount = float(volume)
             first, top, bottom, last = prices
             if (
                 0 <= bottom <= first <= top < endless
@@ -289,7 +291,9 @@ def close_known_then(conn: Connection, symbol: str, instant: str) -> float | Non
         last = next((bar for bar in map(Bar._make, conn.execute(query.limit(2))) if bar_end(bar) <= instant), None)
         if last is not None and bar_end(last) >= soonest:
             found.append((bar_end(last), last.close))
-    return max(found)[1] if found else None
+    if found:
+        return max(found)[1]
+    return None
 
 
 def bars_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> Iterator[RowValues]:

@@ -52,7 +52,9 @@ class Goods:
 
 def source_name(source: object) -> str:
     """The name of a chain: the file's name, wherever it lies."""
-    return Path(source).name[:200] or SENT if isinstance(source, str | PathLike) else SENT
+    if isinstance(source, str | PathLike):
+        return Path(source).name[:200] or SENT
+    return SENT
 
 
 def batch_hash(row: Mapping[str, Any]) -> str:
@@ -117,11 +119,23 @@ def _link(
     total.go(went)
     last = conn.execute(_last_of(source)).first()
     spans = _span_by_symbol([*goods.spans(rows), *goods.spans(went)])
+    if last is None:
+        link = 1
+    else:
+        link = last.link + 1
+    if last is None:
+        previous = ""
+    else:
+        previous = last.hash
+    if not spans:
+        settled = 1
+    else:
+        settled = 0
     row: dict[str, Any] = {
-        "nth": nth, "source": source, "link": 1 if last is None else last.link + 1, "what": goods.what, "at": now,
+        "nth": nth, "source": source, "link": link, "what": goods.what, "at": now,
         "came": total.came, "went": total.went, "spans": json.dumps(spans, ensure_ascii=False),
-        "digest": total.digest(), "previous": "" if last is None else last.hash,
-        "settled": 0 if spans else 1,
+        "digest": total.digest(), "previous": previous,
+        "settled": settled,
     }  # fmt: skip
     conn.execute(insert(batches), row | {"hash": batch_hash(row)})
 
@@ -182,7 +196,9 @@ def _unlike(conn: Connection, goods: Goods, of: Mapping[int, Any]) -> Iterator[s
 
 def _spans_in_words(spans: str) -> str:
     told = ", ".join(f"{symbol} {first[:10]} to {last[:10]}" for symbol, first, last in json.loads(spans)[:3])
-    return f" ({told})" if told else ""
+    if told:
+        return f" ({told})"
+    return ""
 
 
 def batch_heads(conn: Connection) -> dict[str, tuple[int, str]]:

@@ -85,7 +85,10 @@ def to_event(row: RowValues, times: Times) -> RowValues:
     share = number(importance, "importance", low=0)
     if share > 1:
         raise Invalid(f"importance is a number from 0 to 1, not {share:g}", field="importance")
-    touched = symbols if isinstance(symbols, list | tuple) else str(symbols or "").split(";")
+    if isinstance(symbols, list | tuple):
+        touched = symbols
+    else:
+        touched = str(symbols or "").split(";")
     named = [clean_line(str(symbol), "symbols", 1, 40) for symbol in touched if str(symbol).strip()]
     return (
         clean_line(str(id), "id", 1, 200),
@@ -154,7 +157,9 @@ def events_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> list[RowV
 
 def get_event(conn: Connection, id: str) -> Event | None:
     row = conn.execute(select(market_events).where(market_events.c.id == sought(id))).first()
-    return None if row is None else _to_event(row)
+    if row is None:
+        return None
+    return _to_event(row)
 
 
 def refuse_unknown_kinds(conn: Connection, kinds: Collection[str]) -> None:

@@ -84,10 +84,14 @@ class Market:
     def verify(self, anchor: str | Path | None = None) -> MarketVerification:
         """Verify every bar and event against the chain of the file that brought it. `anchor` is a file with the newest
         hash of each chain: it is compared, then extended."""
-        noted = [] if anchor is None else anchors.read_anchors(Path(anchor))
+        if anchor is not None:
+            noted = anchors.read_anchors(Path(anchor))
+        else:
+            noted = []
         with self._database.unscoped() as conn:
             why = [*batches.find_breaks(conn, (bars.GOODS, events.GOODS)), *events.strays(conn)]
-            why += [] if why else _unlike_anchors(conn, noted)
+            if not why:
+                why += _unlike_anchors(conn, noted)
             heads = batches.batch_heads(conn)
         if anchor is not None and not why:
             for source, (link, hash) in heads.items():

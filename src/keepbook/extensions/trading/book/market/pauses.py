@@ -45,7 +45,9 @@ def _recurring(pauses: Sequence[Pause], covered: timedelta) -> timedelta:
     """The longest that came often enough."""
     often = max(TIMES_SEEN, ceil(covered / SEEN_EVERY))
     lengths = sorted((end - begin for begin, end in pauses), reverse=True)
-    return lengths[often - 1] if len(lengths) >= often else timedelta()
+    if len(lengths) >= often:
+        return lengths[often - 1]
+    return timedelta()
 
 
 def _over_weekends(pauses: Sequence[Pause], first: datetime, last: datetime) -> timedelta:

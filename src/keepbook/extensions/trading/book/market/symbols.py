@@ -61,7 +61,9 @@ def _undressed(symbol: str) -> str:
     first, mark, second = name.partition(":")
     if mark and ("/" in first or first.endswith(CURRENCIES)):
         return first
-    return _PERPETUAL.sub("", second.strip() if mark and second.strip() else first)
+    if mark and second.strip():
+        return _PERPETUAL.sub("", second.strip())
+    return _PERPETUAL.sub("", first)
 
 
 @lru_cache(maxsize=4096)
@@ -108,7 +110,9 @@ def market_letters(symbol: str) -> str:
 def resolve_symbol(conn: Connection, symbol: str) -> str:
     """The name under which the bars are stored; the symbol itself if none or several fit."""
     found = _matching_symbols(conn, symbol)
-    return found[0] if len(found) == 1 else symbol
+    if len(found) == 1:
+        return found[0]
+    return symbol
 
 
 def resolve_unambiguous(conn: Connection, symbol: str) -> str:
@@ -119,7 +123,9 @@ def resolve_unambiguous(conn: Connection, symbol: str) -> str:
         raise Invalid(
             f"symbol: {symbol} may mean {choices}; say which", field="symbol", code="invalid_card", choices=found
         )
-    return found[0] if found else symbol
+    if found:
+        return found[0]
+    return symbol
 
 
 def _matching_symbols(conn: Connection, symbol: str) -> list[str]:

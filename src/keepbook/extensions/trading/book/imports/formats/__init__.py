@@ -57,7 +57,10 @@ def nearest_format(columns: Sequence[str]) -> FileFormat | None:
     """The format whose file this seems to be, but for a column that counts: it has one that no plain table has."""
     there = {name.strip().lower() for name in columns}
     plain = {name for names in plain_table.OURS.values() for name in names}
-    most = 1 if plain_table.fits(columns) else 3
+    if plain_table.fits(columns):
+        most = 1
+    else:
+        most = 3
     near = [one for one in KNOWN if _telling(one, one.missing(columns)) & there - plain]
     found = min(near, key=lambda one: len(one.missing(columns)), default=None)
     if found is None or len(found.missing(columns)) > min(most, len(found.needs[0]) // 3):

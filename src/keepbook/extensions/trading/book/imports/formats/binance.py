@@ -30,7 +30,9 @@ def _moment(line: FileRow, reader: CellReader, *columns: str, zone: str | None) 
     """Newer exports write two digits of the year."""
     name = first_filled(line, *columns)
     text = str(line.cells[name])
-    return reader.instant(f"20{text}" if _SHORT_YEAR.fullmatch(text) else text, name, zone)
+    if _SHORT_YEAR.fullmatch(text):
+        return reader.instant(f"20{text}", name, zone)
+    return reader.instant(text, name, zone)
 
 
 def spot(line: FileRow, reader: CellReader) -> Fill:
@@ -42,8 +44,14 @@ def spot(line: FileRow, reader: CellReader) -> Fill:
     size, coin = reader.amount(line, "amount" if older else "executed", coins=coins)
     if coin and coin != base and not quote:
         symbol = f"{symbol.removesuffix(coin)}/{coin}"
-    _compare_amount(line, reader, size, "total" if older else "amount", coins)
-    fee, fee_coin = reader.amount(line, "fee", coins=coins) if line.cells.get("fee") else (Decimal(0), None)
+    if older:
+        _compare_amount(line, reader, size, "total", coins)
+    else:
+        _compare_amount(line, reader, size, "amount", coins)
+    if line.cells.get("fee"):
+        fee, fee_coin = reader.amount(line, "fee", coins=coins)
+    else:
+        fee, fee_coin = Decimal(0), None
     paid_in = fee_coin or str(line.cells.get("fee coin") or "").upper() or quote
     return make_fill(
         line, time=_moment(line, reader, *DATES, zone="UTC"), symbol=symbol,
@@ -63,7 +71,10 @@ def _compare_amount(
 
 def futures(line: FileRow, reader: CellReader) -> Fill:
     symbol = values.symbol(line.cells[first_filled(line, "symbol")])
-    fee, coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
+    if line.cells.get("fee"):
+        fee, coin = reader.amount(line, "fee")
+    else:
+        fee, coin = values.decimal("0", "fee"), None
     profit, _ = reader.amount(line, "realized profit")
     size, price = reader.amount(line, "quantity")[0], reader.number(line, "price")
     if line.cells.get("amount"):
@@ -121,7 +132,10 @@ def read_coin_history(table: FileTable, reader: CellReader) -> Iterator[ReadRow]
         if len(mine) == 1:
             mine[0].add_fee(line, coin, amount)
         else:
-            words = "no trade" if not mine else "several trades"
+            if not mine:
+                words = "no trade"
+            else:
+                words = "several trades"
             yield (line.row,), Invalid(f"a fee beside {words} of that second: load the trade history instead")
     for legs in (part for whole in _join_conversions(trades) for part in _apart(whole)):
         made = or_wrong(legs.lines[0], legs_to_fill, legs)
@@ -141,7 +155,9 @@ def _add_line(
         raise Invalid(f"{deed}: this history has no quantities of futures; load the futures trade history")
     if deed not in FAMILY_OF and deed not in FEES:
         raise Invalid(f"{deed or 'a row without an operation'} is no trade")
-    named_zone = "UTC" if "utc" in first_filled(line, *HISTORY_TIMES) else None
+    named_zone = None
+    if "utc" in first_filled(line, *HISTORY_TIMES):
+        named_zone = "UTC"
     time, coin = (
         _moment(line, reader, *HISTORY_TIMES, zone=named_zone),
         str(line.cells[first_filled(line, "coin")]).strip().upper(),
@@ -198,7 +214,10 @@ def _apart(legs: Legs) -> list[Legs]:
     if many < 2 or len(legs.gave) != many:
         return [legs]
     several = len({coin for coin, _ in legs.gave}) > 1 or len({coin for coin, _ in legs.got}) > 1
-    fits = paid == 0 if several else paid in (0, many) and _cost_alike(legs)
+    if several:
+        fits = paid == 0
+    else:
+        fits = paid in (0, many) and _cost_alike(legs)
     if not fits:
         return [legs]
     traded, charged = legs.lines[: 2 * many], [[line] for line in legs.lines[2 * many :]] or [[]] * many

@@ -78,16 +78,21 @@ def read_fill(line: FileRow, reader: CellReader) -> Fill:
     id = line.cells.get("tradeid")
     if kind == "SETTLEMENT":  # what is received has a plus there; as a fee it is taken off
         paid = -(reader.optional(line, "funding") or values.decimal("0", "funding"))
-        key = f"id-{id}" if id else ""
+        key = ""
+        if id:
+            key = f"id-{id}"
         return Fill(at, symbol, FUNDING, abs(reader.number(line, "position")), 0.0, key, float(paid), rows=(line.row,))
     fee = -(reader.optional(line, "fee paid") or values.decimal("0", "fee"))
     cash = reader.optional(line, "cash flow")
     closes = _word(line, "action") == "CLOSE"
+    profit = None
+    if cash is not None and (closes or cash):
+        profit = float(cash)
     return make_fill(
         line, time=at, symbol=symbol, side=values.parse_side(line.cells[first_filled(line, "direction")]),
         quantity=reader.number(line, "quantity"), price=reader.number(line, "filled price"), id=id,
         fees=((fee, _word(line, "currency") or values.split_symbol(symbol)[1]),), reason=TRADES[kind],
-        profit=float(cash) if cash is not None and (closes or cash) else None, multiplier=reader.multiplier(symbol),
+        profit=profit, multiplier=reader.multiplier(symbol),
     )  # fmt: skip
 
 

@@ -33,7 +33,10 @@ def read_fill(line: FileRow, reader: CellReader) -> Fill:
         if isinstance(one, dict)
     )
     quantity, price = reader.number(line, "amount"), reader.number(line, "price")
-    size = _contract_size(line, reader, symbol, quantity * price) if settled else 1.0
+    if settled:
+        size = _contract_size(line, reader, symbol, quantity * price)
+    else:
+        size = 1.0
     return make_fill(
         line, time=reader.moment(line, "timestamp", "datetime", zone="UTC"), symbol=symbol,
         side=values.parse_side(line.cells[first_filled(line, "side")]), quantity=quantity, price=price,

@@ -70,7 +70,10 @@ def transaction(line: FileRow, reader: CellReader) -> Fill:
     symbol = values.symbol(f"{line.cells[first_filled(line, 'asset')]}/{quote}")
     quantity = abs(reader.number(line, "quantity transacted"))
     subtotal = abs(reader.optional(line, "subtotal") or Decimal(0))
-    price = subtotal / quantity if subtotal and quantity else reader.number(line, *PRICES)
+    if subtotal and quantity:
+        price = subtotal / quantity
+    else:
+        price = reader.number(line, *PRICES)
     return make_fill(
         line, time=reader.moment(line, "timestamp", zone="UTC"), symbol=symbol, side=traded[1], quantity=quantity,
         price=price, id=line.cells.get("id"), fees=((_fee(line, reader, traded[1], subtotal), quote),),
@@ -83,9 +86,15 @@ def _fee(line: FileRow, reader: CellReader, side: str, subtotal: Decimal) -> Dec
     total = abs(reader.optional(line, *TOTALS) or Decimal(0))
     if not (total and subtotal):
         return stated
-    paid = total - subtotal if side == "buy" else subtotal - total
+    if side == "buy":
+        paid = total - subtotal
+    else:
+        paid = subtotal - total
     if not -CENT <= paid <= stated + MOST_SPREAD * subtotal + LEAST_FEE:
-        computed = subtotal + stated if side == "buy" else subtotal - stated
+        if side == "buy":
+            computed = subtotal + stated
+        else:
+            computed = subtotal - stated
         reader.compare(line.row, "subtotal and fees", computed, total, 2 * CENT)
     return max(paid, Decimal(0))
 
@@ -106,7 +115,9 @@ def _coin_of_trade(line: FileRow, made: Fill) -> Fill | None:
     """The other coin of a trade that was for one: it was given, or came in, for as much in money."""
     found = _FOR_A_COIN.fullmatch(str(line.cells.get("notes") or ""))
     quote = _quote(line)
-    coin = found[2].upper() if found else ""
+    coin = ""
+    if found:
+        coin = found[2].upper()
     if found is None or coin != found[3].upper() or coin in ALL_COUNTRIES or same_money(coin, quote):
         return None
     amount = values.decimal(found[1], "notes")
@@ -114,8 +125,12 @@ def _coin_of_trade(line: FileRow, made: Fill) -> Fill | None:
         raise Invalid("quantity is a number above 0", field="quantity")
     fee = sum((paid for paid, _ in made.fees), Decimal(0))
     worth = made.quantity * Decimal(repr(made.price)) + (fee if made.side == "buy" else -fee)
+    if made.side == "buy":
+        side = "sell"
+    else:
+        side = "buy"
     return make_fill(
-        line, time=made.time, symbol=values.symbol(f"{coin}/{quote}"), side="sell" if made.side == "buy" else "buy",
+        line, time=made.time, symbol=values.symbol(f"{coin}/{quote}"), side=side,
         quantity=amount, price=worth / amount, id=f"{line.cells['id']}-for" if line.cells.get("id") else None,
     )  # fmt: skip
 

@@ -56,7 +56,9 @@ def only_closes(codes: set[str], open_or_close: object = "") -> bool:
 def split_ratio(words: str) -> Decimal | None:
     """`4` of `Split 4 for 1`."""
     found = _RATIO.search(words)
-    return Decimal(found[1]) / Decimal(found[2]) if found and Decimal(found[2]) else None
+    if found and Decimal(found[2]):
+        return Decimal(found[1]) / Decimal(found[2])
+    return None
 
 
 def flex_table(line: FileRow) -> str:
@@ -68,7 +70,9 @@ def flex_table(line: FileRow) -> str:
     told = line.cells.keys()
     if "actiondescription" in told or (told >= {"description", "quantity", "type"} and "direction" not in told):
         return "CorporateAction"
-    return "OptionEAE" if "transactiontype" in line.cells else "Transfer"
+    if "transactiontype" in line.cells:
+        return "OptionEAE"
+    return "Transfer"
 
 
 def read_query(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
@@ -116,18 +120,24 @@ def read_fill(line: FileRow, reader: CellReader, sums: bool = True) -> Fill:
         reader.compare(line.row, "quantity × price", computed, reader.optional(line, "proceeds"))
     if price == 0 and parse_option(symbol) is not None:
         why = next((words for code, words in ENDINGS.items() if code in codes), "expired")
+        profit = None
+        if told and why == "expired":
+            profit = float(told)
         return make_action(
             line, time=_time(line, reader), symbol=symbol, side=EXPIRY, quantity=quantity, id=id, reason=why,
             multiplier=size, quote=quote, account=account, id_kind=kind,
-            profit=float(told) if told and why == "expired" else None,
+            profit=profit,
         )  # fmt: skip
     paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
     fees = tuple((-one, coin or quote) for one in paid if one)
     side = values.parse_side(way.partition(" ")[0].partition("(")[0])
     closes = only_closes(codes, line.cells.get("opencloseindicator") or line.cells.get("open/closeindicator"))
+    profit = None
+    if told:
+        profit = float(told)
     return make_fill(
         line, time=_time(line, reader), symbol=symbol, side=side, quantity=quantity, price=price, id=id,
-        fees=paid_beside(fees, symbol, price), quote=quote, multiplier=size, profit=float(told) if told else None,
+        fees=paid_beside(fees, symbol, price), quote=quote, multiplier=size, profit=profit,
         account=account, reason=delivery(codes), id_kind=kind, from_holding=closes and side == "sell",
         closes_only=closes and side == "buy",
     )  # fmt: skip
@@ -144,7 +154,10 @@ def _symbol_and_size(line: FileRow, reader: CellReader) -> tuple[str, float]:
     kind = _class_of(line)
     if kind == "CASH":
         return values.symbol(named), 1.0
-    symbol = contract.symbol if contract and kind in ("OPT", "FOP", "") else " ".join(named.upper().split())[:40]
+    if contract and kind in ("OPT", "FOP", ""):
+        symbol = contract.symbol
+    else:
+        symbol = " ".join(named.upper().split())[:40]
     size = reader.optional(line, "multiplier") or Decimal(0)
     if kind in BONDS:
         return symbol, reader.told_multiplier(symbol) or _bond_size(line, reader) * float(size or 1)
@@ -161,7 +174,9 @@ def _bond_size(line: FileRow, reader: CellReader) -> float:
     """Percent are a hundredth; where what changed hands is the quantity times the price, they are none."""
     paid = abs(reader.optional(line, "proceeds") or Decimal(0))
     worth = abs(reader.number(line, "quantity") * reader.number(line, "tradeprice"))
-    return 1.0 if paid and abs(worth - paid) <= paid / 100 else OF_A_BOND
+    if paid and abs(worth - paid) <= paid / 100:
+        return 1.0
+    return OF_A_BOND
 
 
 def _time(line: FileRow, reader: CellReader) -> str:
@@ -169,7 +184,9 @@ def _time(line: FileRow, reader: CellReader) -> str:
         if line.cells.get(name):
             return reader.moment(line, name)
     day, clock = line.cells[first_filled(line, "tradedate", "date", "reportdate")], line.cells.get("tradetime") or ""
-    return reader.instant(f"{day};{clock}" if clock else day, "tradedate")
+    if clock:
+        return reader.instant(f"{day};{clock}", "tradedate")
+    return reader.instant(day, "tradedate")
 
 
 def read_corporate_actions(lines: Sequence[FileRow], reader: CellReader) -> Iterator[ReadRow]:
@@ -183,7 +200,10 @@ def read_corporate_actions(lines: Sequence[FileRow], reader: CellReader) -> Iter
         elif "Ca" in flex_codes(line.cells.get("code")):
             yield (line.row,), Invalid("a cancelled corporate action")
         else:
-            head = words.rpartition(" (")[0] if words.rstrip().endswith(")") else words
+            if words.rstrip().endswith(")"):
+                head = words.rpartition(" (")[0]
+            else:
+                head = words
             groups.setdefault((head, str(line.cells.get("date/time") or line.cells.get("datetime"))), []).append(line)
     for some in groups.values():
         rows = tuple(line.row for line in some)
@@ -201,7 +221,10 @@ def _words_of(line: FileRow) -> str:
 
 def _split(line: FileRow, reader: CellReader) -> Fill:
     words = _words_of(line)
-    symbol = words.partition("(")[0].strip() if "(" in words else str(line.cells.get("symbol") or "")
+    if "(" in words:
+        symbol = words.partition("(")[0].strip()
+    else:
+        symbol = str(line.cells.get("symbol") or "")
     if not symbol or " " in symbol:
         symbol = str(line.cells[first_filled(line, "symbol")]).removesuffix(".OLD")
     return make_action(

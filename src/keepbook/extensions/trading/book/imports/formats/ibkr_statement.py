@@ -98,7 +98,10 @@ def _fill(
         raise Invalid("a closed lot is no execution" if kind == "ClosedLot" else "the sum of the executions below")
     named = str(line.cells[first_filled(line, "symbol")])
     contract = parse_option(named)
-    symbol = contract.symbol if contract else " ".join(named.upper().split())[:40]
+    if contract:
+        symbol = contract.symbol
+    else:
+        symbol = " ".join(named.upper().split())[:40]
     if category.startswith("Forex"):
         symbol = values.symbol(named)
     quantity, price = reader.number(line, "quantity"), reader.number(line, "t. price")
@@ -114,12 +117,17 @@ def _fill(
     }  # fmt: skip
     codes = flex_codes(line.cells.get("code"))
     stated = reader.optional(line, "realized p/l")
-    profit = float(stated) if stated else None
+    profit = None
+    if stated:
+        profit = float(stated)
     if price == 0 and contract is not None:
         why = next((words for code, words in ENDINGS.items() if code in codes), "expired")
         return make_action(line, side=EXPIRY, reason=why, profit=profit if why == "expired" else None, **told)
     fee, coin = _fee(line, reader)
-    way = "buy" if (quantity > 0) != _is_cancel(line) else "sell"
+    if (quantity > 0) != _is_cancel(line):
+        way = "buy"
+    else:
+        way = "sell"
     fees = ((-fee, coin or told["quote"]),) if fee else ()
     closes = only_closes(codes)
     return make_fill(
@@ -140,7 +148,9 @@ def _fee(line: FileRow, reader: CellReader) -> tuple[Decimal, str]:
 def _usual_size(category: str, is_option: bool) -> float:
     if category.startswith(("Futures", "Options On Futures")):
         raise Invalid("multiplier is missing: the file does not say what a contract holds; say it", field="multiplier")
-    return CONTRACT if is_option else 1.0
+    if is_option:
+        return CONTRACT
+    return 1.0
 
 
 def _contract_sizes(table: FileTable, reader: CellReader) -> dict[str, float]:

@@ -37,8 +37,10 @@ def kraken_pair(text: str) -> str:
     else:
         base, quote = values.split_symbol(plain)
         quote = quote or plain[-3:]
-        base = base if base != plain else plain[:-3]
-        base = base[:-1] if base.endswith("Z") and len(base) > 4 else base
+        if base == plain:
+            base = plain[:-3]
+        if base.endswith("Z") and len(base) > 4:
+            base = base[:-1]
     return f"{_NAMES.get(base, base)}/{_NAMES.get(quote, quote)}"
 
 

@@ -92,7 +92,9 @@ def deal(line: FileRow, reader: CellReader) -> Fill:
         reason=str(line.cells.get("comment") or "")[:500] or None, closing_fee=-float(swap or 0),
         closes_only=closes and not turns,
     )  # fmt: skip
-    return replace(made, key=f"pos-{position}/{number}") if position and number else made
+    if position and number:
+        return replace(made, key=f"pos-{position}/{number}")
+    return made
 
 
 def deals(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
@@ -175,7 +177,10 @@ def _deal_fees(table: FileTable, fills: Sequence[Fill], reader: CellReader) -> d
         return found
     known = PositionFills(fills)
     for line in table.beside:
-        fee = figure_in(line, "fee", reader) if "direction" in line.cells else Decimal(0)
+        if "direction" in line.cells:
+            fee = figure_in(line, "fee", reader)
+        else:
+            fee = Decimal(0)
         if fee and (one := _fill_of_deal(line, known, reader)) is not None:
             found.setdefault(one.key, []).append(-fee)
         elif fee:
@@ -243,8 +248,12 @@ def _position(line: FileRow, reader: CellReader) -> tuple[Fill, ...]:
     ended = reader.instant(left, "close time")
     if ended < begun:
         raise Invalid(f"position {number} ends before it begins", field="time")
+    if kind == "buy":
+        side = "sell"
+    else:
+        side = "buy"
     out = make_fill(
-        line, time=ended, symbol=symbol, side="sell" if kind == "buy" else "buy", quantity=size,
+        line, time=ended, symbol=symbol, side=side, quantity=size,
         price=reader.number(line, "price (2)"), fees=((paid, ""),),
         profit=None if profit is None else float(profit), reason=into.reason,
     )  # fmt: skip
@@ -283,7 +292,9 @@ def read_report(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
 def pick_table(table: FileTable) -> FileTable:
     """The positions; of a netting account the deals, if they are there."""
     has_deals = any("direction" in line.cells for line in table.lines)
-    return _deals_alone(table) if has_deals and report_of(table).netting else _positions_alone(table)
+    if has_deals and report_of(table).netting:
+        return _deals_alone(table)
+    return _positions_alone(table)
 
 
 _PLACES = frozenset({"time", "position", "symbol", "type", "volume", "price", "s / l", "t / p", "time (2)", "price (2)",

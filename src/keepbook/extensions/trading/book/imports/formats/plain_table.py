@@ -102,7 +102,9 @@ def side_column(table: FileTable, taken: Collection[str]) -> str | None:
     free = [name.lower() for name in table.columns if name and name.lower() not in taken]
     cells = {name: [str(line.cells.get(name) or "") for line in table.lines] for name in free}
     found = [name for name, some in cells.items() if some and all(map(values.is_side, some))]
-    return found[0] if len(found) == 1 else None
+    if len(found) == 1:
+        return found[0]
+    return None
 
 
 def _rename_cells(line: FileRow, found: Mapping[str, str]) -> FileRow:
@@ -112,7 +114,10 @@ def _rename_cells(line: FileRow, found: Mapping[str, str]) -> FileRow:
 def _fill(line: FileRow, reader: CellReader) -> Fill:
     symbol = values.symbol(line.cells.get("symbol") or reader.symbol or "")
     quantity, _ = reader.amount(line, "quantity")
-    fee, coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
+    if line.cells.get("fee"):
+        fee, coin = reader.amount(line, "fee")
+    else:
+        fee, coin = values.decimal("0", "fee"), None
     coin = coin or str(line.cells.get("fee_currency") or "").upper()
     profit, size = reader.optional(line, "profit"), reader.optional(line, "multiplier")
     return make_fill(
@@ -136,7 +141,10 @@ def _currency(line: FileRow) -> str:
 
 def _whole(line: FileRow, reader: CellReader) -> Trip:
     symbol = values.symbol(line.cells.get("symbol") or reader.symbol or "")
-    side = "long" if values.parse_side(line.cells[first_filled(line, "side")]) == "buy" else "short"
+    if values.parse_side(line.cells[first_filled(line, "side")]) == "buy":
+        side = "long"
+    else:
+        side = "short"
     size = float(reader.optional(line, "multiplier") or reader.multiplier(symbol))
     quantity = float(abs(reader.amount(line, "quantity")[0])) * size
     entered, left = (float(reader.amount(line, name)[0]) for name in ("entry_price", "exit_price"))
@@ -145,11 +153,17 @@ def _whole(line: FileRow, reader: CellReader) -> Trip:
         raise Invalid(f"{'quantity' if quantity <= 0 else 'entry_price'} is a number above 0", field="quantity")
     if ended < begun:
         raise Invalid("exit_time is before entry_time", field="exit_time")
-    fee, coin = reader.amount(line, "fee") if line.cells.get("fee") else (values.decimal("0", "fee"), None)
+    if line.cells.get("fee"):
+        fee, coin = reader.amount(line, "fee")
+    else:
+        fee, coin = values.decimal("0", "fee"), None
     coin = coin or str(line.cells.get("fee_currency") or "").upper()
     paid = (0.0 if coin else float(abs(fee))) - float(reader.optional(line, "funding") or 0)
     figures = repr((symbol, side, quantity, begun, entered, ended, left, fee, coin)).encode()
-    key = f"id-{line.cells['id']}" if line.cells.get("id") else blake2b(figures, digest_size=12).hexdigest()
+    if line.cells.get("id"):
+        key = f"id-{line.cells['id']}"
+    else:
+        key = blake2b(figures, digest_size=12).hexdigest()
     profit = reader.optional(line, "profit")
     if profit is not None:
         reader.profits[key] = float(profit)

@@ -79,7 +79,9 @@ class CellReader:
         """What was said of the market, however its name was spelled; else of all."""
         letters = market_letters(symbol)
         found = next((size for name, size in self.multipliers.items() if market_letters(name) == letters), None)
-        return self.multipliers.get("*") if found is None else found
+        if found is None:
+            return self.multipliers.get("*")
+        return found
 
     def compare(self, row: int, what: str, computed: Decimal, told: Decimal | None, slack: Decimal = CENT) -> None:
         """Keep what does not agree; a figure that the file does not have agrees with all."""
@@ -205,7 +207,9 @@ def id_key(id: Any, kind: str = "") -> str:
     """The key of a fill by its id; empty without one."""
     if id in (None, ""):
         return ""
-    return f"id-{kind}={str(id)[:160]}" if kind else f"id-{str(id)[:180]}"
+    if kind:
+        return f"id-{kind}={str(id)[:160]}"
+    return f"id-{str(id)[:180]}"
 
 
 def without_cancelled(reads: Iterable[ReadRow], cancels: Collection[int]) -> Iterator[ReadRow]:

@@ -66,7 +66,9 @@ def quantity_of(line: FileRow, reader: CellReader) -> Decimal:
     """Negative where an `S` stands behind it."""
     text = str(line.cells[first_filled(line, "quantity")]).strip()
     number = values.decimal(text.rstrip("Ss"), "quantity", reader.mark)
-    return -abs(number) if text[-1:] in ("S", "s") else number
+    if text[-1:] in ("S", "s"):
+        return -abs(number)
+    return number
 
 
 def _shares(line: FileRow, reader: CellReader) -> tuple[str, str, Decimal]:
@@ -113,7 +115,10 @@ def _traded(line: FileRow, code: str) -> str:
 def _fee(line: FileRow, reader: CellReader, side: str, worth: Decimal, shares: Decimal) -> Decimal:
     """What was paid beyond the price, or received short of it: cents, and for options some for each contract."""
     amount = reader.number(line, "amount")
-    expected = -worth if side == "buy" else worth
+    if side == "buy":
+        expected = -worth
+    else:
+        expected = worth
     paid = expected - amount
     slack = shares * rounding(line.cells["price"])
     if not -slack - Decimal("0.01") <= paid <= slack + Decimal("0.02") * worth + Decimal("0.02") * shares + 1:

@@ -102,9 +102,14 @@ def _transaction(line: FileRow, reader: CellReader) -> Fill:
     worth = quantity * price * Decimal(str(size))
     sign = (1 if SIDES[way] == "sell" else -1) * (-1 if way != action else 1)
     slack = Decimal("0.02") + quantity * Decimal(str(size)) * rounding(line.cells["price"])
-    paid = -fee if way == action else fee
+    if way == action:
+        paid = -fee
+    else:
+        paid = fee
     reader.compare(line.row, "quantity × price less fees", sign * worth + paid, reader.optional(line, "amount"), slack)
-    return replace(made, reason="reinvested" if way == "reinvest shares" else None)
+    if way == "reinvest shares":
+        return replace(made, reason="reinvested")
+    return replace(made, reason=None)
 
 
 def _without_total(table: FileTable) -> FileTable:

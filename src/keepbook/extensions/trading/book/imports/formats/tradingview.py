@@ -54,13 +54,18 @@ def _trip(number: str, entry: FileRow, out: FileRow, reader: CellReader, columns
     if reader.symbol is None:
         raise Invalid("the file does not name its symbol; say which", field="symbol")
     symbol = values.symbol(reader.symbol)
-    way = "long" if "long" in str(entry.cells["type"]).lower() else "short"
+    if "long" in str(entry.cells["type"]).lower():
+        way = "long"
+    else:
+        way = "short"
     quantity = float(abs(reader.number(entry, size or "contracts"))) * reader.multiplier(symbol)
     entered, left = float(reader.number(entry, price)), float(reader.number(out, price))
     if quantity <= 0 or entered <= 0:
         raise Invalid("quantity and price are numbers above 0", field="quantity")
     gross = (1 if way == "long" else -1) * (left - entered) * quantity
-    told_profit = reader.optional(out, profit) if profit else None
+    told_profit = None
+    if profit:
+        told_profit = reader.optional(out, profit)
     begun, ended = reader.moment(entry, *TIMES), reader.moment(out, *TIMES)
     if ended < begun:
         raise Invalid(f"trade {number} ends before it begins", field="time")
@@ -68,9 +73,13 @@ def _trip(number: str, entry: FileRow, out: FileRow, reader: CellReader, columns
     quote = price.removeprefix("price").strip().upper()  # `Price USDT`
     if told_profit is not None:
         reader.profits[key] = float(told_profit)
+    if told_profit is not None:
+        fees = gross - float(told_profit)
+    else:
+        fees = 0.0
     return Trip(
         key, symbol, way, quantity, begun, entered, ended, left,
-        0.0 if told_profit is None else gross - float(told_profit),
+        fees,
         f"{key}-in", f"{key}-out", str(entry.cells.get("signal") or "")[:500] or None,
         str(out.cells.get("signal") or "")[:500] or None, quote if quote in MONEY else "",
     )  # fmt: skip

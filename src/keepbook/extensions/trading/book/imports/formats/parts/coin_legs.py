@@ -62,15 +62,27 @@ def legs_to_fill(legs: Legs, id: Any = None) -> Fill:
     if paid == bought:
         raise Invalid(f"{paid} was given for {bought}: that is no trade")
     buys = _rank(paid) <= _rank(bought)
-    base, quote = (bought, paid) if buys else (paid, bought)
-    quantity, worth = (amount, paid_amount) if buys else (paid_amount, amount)
+    if buys:
+        base, quote = bought, paid
+    else:
+        base, quote = paid, bought
+    if buys:
+        quantity, worth = amount, paid_amount
+    else:
+        quantity, worth = paid_amount, amount
     if not quantity:
         raise Invalid("quantity is a number above 0", field="quantity")
+    if buys:
+        side = "buy"
+    else:
+        side = "sell"
     return make_fill(
-        legs.lines[0], time=legs.time, symbol=values.symbol(f"{base}/{quote}"), side="buy" if buys else "sell",
+        legs.lines[0], time=legs.time, symbol=values.symbol(f"{base}/{quote}"), side=side,
         quantity=quantity, price=worth / quantity, id=id, fees=tuple(legs.fees),
     )  # fmt: skip
 
 
 def _rank(coin: str) -> int:
-    return MONEY.index(coin) if coin in MONEY else len(MONEY)
+    if coin in MONEY:
+        return MONEY.index(coin)
+    return len(MONEY)

@@ -53,7 +53,11 @@ def sizes_of_closed(fills: Sequence[Fill]) -> dict[str, float]:
     sizes: dict[str, float] = {}
     for symbol in {one.symbol for one in fills}:
         mine = sorted((one for one in fills if one.symbol == symbol), key=lambda one: one.time)
-        found = [size for moves in (_moves_of_average, _moves_in_turn) if (size := _size_by(mine, moves(mine)))]
+        found = []
+        for moves in (_moves_of_average, _moves_in_turn):
+            size = _size_by(mine, moves(mine))
+            if size:
+                found.append(size)
         if found:
             sizes[symbol] = min(found, key=_digits)
     return sizes
@@ -62,7 +66,9 @@ def sizes_of_closed(fills: Sequence[Fill]) -> dict[str, float]:
 def _size_by(fills: Iterable[Fill], moves: Iterable[float]) -> float | None:
     """By the deal with the largest profit."""
     told_of = [(one.profit, move) for one, move in zip(fills, moves, strict=True) if one.profit and move]
-    return _size(*max(told_of, key=lambda both: abs(both[0]))) if told_of else None
+    if told_of:
+        return _size(*max(told_of, key=lambda both: abs(both[0])))
+    return None
 
 
 def _digits(size: float) -> int:
@@ -74,7 +80,10 @@ def _moves_in_turn(fills: Sequence[Fill]) -> list[float]:
     """What the price moved for all that each fill closes, first in, first out."""
     marked = []
     for nth, one in enumerate(fills):
-        key = f"{position_of(one.key)}/{nth}" if position_of(one.key) else str(nth)
+        if position_of(one.key):
+            key = f"{position_of(one.key)}/{nth}"
+        else:
+            key = str(nth)
         marked.append(replace(one, key=key, fee=0.0, fees=(), closing_fee=0.0))
     moved: dict[str, float] = {}
     for trip in pair_fills((), marked).trips:
@@ -87,8 +96,14 @@ def _moves_of_average(fills: Iterable[Fill]) -> Iterator[float]:
     held: dict[str, tuple[Decimal, float]] = {}
     for one in fills:
         quantity, average = held.get(position_of(one.key), (Decimal(0), 0.0))
-        signed = one.quantity if one.side == "buy" else -one.quantity
-        closes = min(abs(signed), abs(quantity)) if signed * quantity < 0 else Decimal(0)
+        if one.side == "buy":
+            signed = one.quantity
+        else:
+            signed = -one.quantity
+        if signed * quantity < 0:
+            closes = min(abs(signed), abs(quantity))
+        else:
+            closes = Decimal(0)
         yield (one.price - average) * float(closes.copy_sign(quantity))
         rest = quantity + signed
         if not closes:
@@ -108,7 +123,10 @@ def lot_sizes(
     for symbol in sorted({one.symbol for one in fills}):
         size = reader.told_multiplier(symbol) or closed.get(symbol) or still.get(symbol)
         if not size:
-            size = STANDARD_LOT if _is_pair_of_currencies(symbol) else 1.0
+            if _is_pair_of_currencies(symbol):
+                size = STANDARD_LOT
+            else:
+                size = 1.0
             reader.notes.append(f"what a lot of {symbol} holds is not in the file: counted as {size:g}, or say it")
         found[symbol] = float(size)
     return found
@@ -129,7 +147,10 @@ def _sizes_of_open(table: FileTable, reader: CellReader) -> dict[str, float]:
         begun, now = (figure_in(line, name, reader) for name in ("price", "market price"))
         now = now or figure_in(line, "price (2)", reader)
         lots = figure_in(line, "volume", reader) or figure_in(line, "size", reader) or figure_in(line, "lots", reader)
-        way = 1 if str(line.cells["type"]).strip().lower() == "buy" else -1
+        if str(line.cells["type"]).strip().lower() == "buy":
+            way = 1
+        else:
+            way = -1
         profit, move = float(figure_in(line, "profit", reader)), float((now - begun) * lots) * way
         symbol = str(line.cells.get("symbol") or line.cells.get("item") or "").strip().upper()
         if begun and now and profit and move and profit / move > 0:
@@ -142,7 +163,9 @@ def _size(profit: float, move: float) -> float:
     if profit / move <= 0:
         return 1.0
     found = float(f"{profit / move:.3g}")
-    return found if abs(found * move - profit) <= HALF_A_CENT else profit / move
+    if abs(found * move - profit) <= HALF_A_CENT:
+        return found
+    return profit / move
 
 
 def _pairs(fills: Iterable[Fill]) -> dict[str, tuple[Fill, Fill]]:
@@ -156,7 +179,10 @@ def own_sizes(fills: Sequence[Fill], usual: Mapping[str, float]) -> dict[str, fl
     symbol does not give it: profits are in the currency of the account, at the rate of the day."""
     found: dict[str, float] = {}
     for position, (into, out) in _pairs(fills).items():
-        way = 1 if into.side == "buy" else -1
+        if into.side == "buy":
+            way = 1
+        else:
+            way = -1
         move = way * (out.price - into.price) * float(into.quantity)
         if not out.profit or not move or out.profit / move <= 0:
             continue
@@ -175,4 +201,6 @@ def is_trade_row(line: FileRow) -> bool:
 
 def figure_in(line: FileRow, name: str, reader: CellReader) -> Decimal:
     found = or_wrong(line, reader.optional, line, name)
-    return found if isinstance(found, Decimal) else Decimal(0)
+    if isinstance(found, Decimal):
+        return found
+    return Decimal(0)

@@ -52,7 +52,10 @@ def _contract(told: dict[str, str]) -> OptionContract | None:
         return None
     expires = f"{told['year']:0>2}"[-2:]
     day = f"20{expires}-{int(number):02}-{int(told['day']):02}"
-    strike = Decimal(told["strike"].replace(",", "")) if "strike" in told else Decimal(told["thousandths"]) / 1000
+    if "strike" in told:
+        strike = Decimal(told["strike"].replace(",", ""))
+    else:
+        strike = Decimal(told["thousandths"]) / 1000
     right = told["right"][0].upper()
     option = OptionTerms(told["on"].upper(), "call" if right == "C" else "put", float(strike))
     symbol = f"{option.underlying} {day} {strike.normalize():f} {right}"

@@ -25,7 +25,10 @@ def oldest_first(table: FileTable, reader: CellReader, column: str) -> list[File
     days: dict[int, str] = {}
     for line in lines:
         found = or_wrong(line, reader.instant, day_of(line, column), column)
-        days[line.row] = found if isinstance(found, str) else ""
+        if isinstance(found, str):
+            days[line.row] = found
+        else:
+            days[line.row] = ""
     told = [days[line.row] for line in lines if days[line.row]]
     if not told or told[0] >= told[-1]:
         lines.reverse()
@@ -59,7 +62,9 @@ def opening_first(found: Iterable[ReadRow], opens: Mapping[int, bool]) -> list[R
 
     def order(read: ReadRow) -> tuple[str, bool]:
         rows, one = read
-        time = one.time if isinstance(one, Fill) else ""
+        time = ""
+        if isinstance(one, Fill):
+            time = one.time
         return time, not opens.get(rows[0], True)
 
     reads = list(found)
@@ -106,6 +111,10 @@ def _held(found: Sequence[ReadRow], symbol: str, until: str, ratios: Sequence[tu
             continue
         shares = one.quantity
         for time, ratio in ratios:
-            shares = shares * ratio if one.time < time else shares
-        held += shares if one.side == "buy" else -shares
+            if one.time < time:
+                shares = shares * ratio
+        if one.side == "buy":
+            held += shares
+        else:
+            held += -shares
     return held
