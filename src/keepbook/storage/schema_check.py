@@ -9,7 +9,9 @@ import re
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.exc import DBAPIError
@@ -66,9 +68,10 @@ def differences(address: str) -> list[str]:
     """What is missing, altered or added in a database; PostgreSQL is asked as its administrator."""
     if is_postgresql(address):
         return _differences_on_a_server(address)
-    with closing(_open_to_read(address)) as file, closing(_new_file(record := _record_of(file))) as made:
-        gone = _tables_without_code(record)
-        return compare_catalogues(_described_file(file, gone), _described_file(made, gone))
+    with closing(_open_to_read(address)) as file:
+        record, found = _record_of(file), _read_objects(file)
+    gone = _tables_without_code(record)
+    return compare_catalogues(_describe(found, gone), _describe(_new_objects(record), gone))
 
 
 def not_compared(address: str) -> list[str]:
@@ -123,19 +126,39 @@ def _tables_without_code(record: Record) -> set[str]:
     return {table.name for one in kept for table in rebuild_tables(one.tables)}
 
 
-def _new_file(record: Record) -> sqlite3.Connection:
-    made = sqlite3.connect(":memory:")
-    for statement in schema.expected_statements("sqlite", record):
-        made.execute(statement)
-    return made
+class _Object(NamedTuple):
+    """A table, index or trigger of a file."""
+
+    kind: str
+    name: str
+    sql: str
+    table: str
 
 
-def _described_file(file: sqlite3.Connection, left_out: Collection[str] = ()) -> Catalogue:
+def _read_objects(file: sqlite3.Connection) -> list[_Object]:
     rows = file.execute(
         "SELECT type, name, sql, tbl_name FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' "
         "AND name <> 'alembic_version'"
     )
-    return {f"{kind} {name}": _normalise_sql(sql) for kind, name, sql, table in rows if table not in left_out}
+    return [_Object(*row) for row in rows]
+
+
+def _new_objects(record: Record) -> list[_Object]:
+    """What a new file would have."""
+    return _made_by(tuple(schema.expected_statements("sqlite", record)))
+
+
+@cache
+def _made_by(statements: tuple[str, ...]) -> list[_Object]:
+    """What statements make, found out once a process."""
+    with closing(sqlite3.connect(":memory:")) as made:
+        for statement in statements:
+            made.execute(statement)
+        return _read_objects(made)
+
+
+def _describe(objects: list[_Object], left_out: Collection[str]) -> Catalogue:
+    return {f"{one.kind} {one.name}": _normalise_sql(one.sql) for one in objects if one.table not in left_out}
 
 
 _BLANKS_AT_MARKS = regex(r" ?([(),]) ?")
@@ -149,9 +172,8 @@ def _repair_file(address: str) -> None:
     with closing(sqlite3.connect(address, isolation_level=None)) as file:
         file.execute("BEGIN IMMEDIATE")
         gone = _tables_without_code(record := _record_of(file))
-        with closing(_new_file(record)) as made:
-            wanted = _triggers(made, gone)
-        present = _triggers(file, gone)
+        wanted = _triggers(_new_objects(record), gone)
+        present = _triggers(_read_objects(file), gone)
         for name in present.keys() - wanted.keys():
             file.execute(f'DROP TRIGGER "{name}"')
         for name, sql in wanted.items():
@@ -161,9 +183,8 @@ def _repair_file(address: str) -> None:
         file.execute("COMMIT")
 
 
-def _triggers(file: sqlite3.Connection, left_out: Collection[str]) -> dict[str, str]:
-    rows = file.execute("SELECT name, sql, tbl_name FROM sqlite_master WHERE type = 'trigger'")
-    return {name: sql for name, sql, table in rows if table not in left_out}
+def _triggers(objects: list[_Object], left_out: Collection[str]) -> dict[str, str]:
+    return {one.name: one.sql for one in objects if one.kind == "trigger" and one.table not in left_out}
 
 
 # PostgreSQL
@@ -203,6 +224,10 @@ _QUERIES = {
 }
 
 
+_NEW: dict[tuple[object, ...], Catalogue] = {}
+"""What a new schema has, by the server's version and the statements."""
+
+
 def _differences_on_a_server(address: str) -> list[str]:
     with _administering(address) as conn:
         spread, elsewhere = cluster.is_spread(conn), cluster.differences(conn)
@@ -210,15 +235,23 @@ def _differences_on_a_server(address: str) -> list[str]:
         home = str(conn.execute(text("SELECT current_schema()")).scalar())
         record = read_record(conn)
         found = _read_catalogue(conn, home)
-        conn.execute(text(f"CREATE SCHEMA {ASIDE}"))
-        conn.execute(text(f"SET LOCAL search_path = {ASIDE}"))
-        for statement in _expected(record, spread=spread):
-            conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
-        expected = _read_catalogue(conn, ASIDE)
+        expected = _new_catalogue(conn, tuple(_expected(record, spread=spread)))
         conn.rollback()
     gone = _tables_without_code(record)
     found, expected = (_without_tables(one, gone) for one in (found, expected))
     return compare_catalogues(found, expected) + elsewhere
+
+
+def _new_catalogue(conn: Connection, statements: tuple[str, ...]) -> Catalogue:
+    """What a new schema would have; found out once a process for each version of a server, which spells it its way."""
+    spelled = (conn.dialect.server_version_info, *statements)
+    if spelled not in _NEW:
+        conn.execute(text(f"CREATE SCHEMA {ASIDE}"))
+        conn.execute(text(f"SET LOCAL search_path = {ASIDE}"))
+        for statement in statements:
+            conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
+        _NEW[spelled] = _read_catalogue(conn, ASIDE)
+    return _NEW[spelled]
 
 
 def _expected(record: Record, *, spread: bool) -> list[str]:
