@@ -86,7 +86,8 @@ def bybit() -> Case:
     )
     for nth, at, side, size, price in rows():
         deed = "CLOSE" if GROSS[nth] else "OPEN"
-        text += f"1,USDT,SOLUSDT,TRADE,{side.upper()},{size},0,{price},0,-{FEES[nth]},{GROSS[nth]},0,0,{deed},"
+        change = f"{GROSS[nth] - FEES[nth]:.6f}"
+        text += f"1,USDT,SOLUSDT,TRADE,{side.upper()},{size},0,{price},0,-{FEES[nth]},{GROSS[nth]},{change},0,{deed},"
         text += f"o{nth},t{nth},{day(at)}\n"
         if nth == 2:
             text += "1,USDT,SOLUSDT,SETTLEMENT,BUY,0,4,104,-0.4,0,0,-0.4,999,--,,f1,2026-01-06 16:00:00\n"

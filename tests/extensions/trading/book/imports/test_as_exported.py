@@ -2,14 +2,13 @@
 """Files that a stranger wrote from the descriptions of the headers alone: what they have that no file had before."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.extensions.trading.book.imports.posted_files import Posted, bring_in_posted, flex, parsed
 from tests.extensions.trading.book.imports.real_files import REPORT5, ROBINHOOD, SCHWAB, STATEMENT, page, row
-from tests.extensions.trading.book.imports.test_other_hands import Posted, flex
 
-from keepbook import Keepbook
+from keepbook import Invalid, Keepbook
 
 SCHWAB_HEAD, ROBINHOOD_HEAD = SCHWAB.splitlines()[1] + "\n", ROBINHOOD.splitlines()[0] + "\n"
 STATEMENT_HEAD = "".join(line + "\n" for line in STATEMENT.splitlines()[:6])
@@ -88,47 +87,67 @@ AS_EXPORTED = [
         "16.01.2026;11:15;SAP.DE;Sell;40;209,88;11,90;EUR\n",
         {"SAP.DE": 40 * 4.46 - 21.8}, {},
     ),
+    Posted(
+        "fees whose sign the change of the balance shows",
+        UNIFIED + "USDT,ETHUSDT,TRADE,BUY,1.5,0.5,3050,0,2.516,-50,-52.516,1042.589,CLOSE,o3,x3,2026-02-07 10:00:00\n"
+        "USDT,ETHUSDT,SETTLEMENT,SELL,--,-1,2950,0.3,0,0,0.3,1095.405,--,o4,x4,2026-02-06 16:00:00\n"
+        "USDT,ETHUSDT,TRADE,BUY,1,-1,2900,0,1.595,100,98.405,1095.105,CLOSE,o2,x2,2026-02-06 10:00:00\n"
+        "USDT,ETHUSDT,TRADE,SELL,-2,-2,3000,0,3.3,0,-3.3,996.7,OPEN,o1,x1,2026-02-05 10:00:00\n",
+        {"ETH/USDT": 100 - 50 + 0.3 - 3.3 - 1.595 - 2.516 * 2 / 3}, {"ETH/USDT": 0.5},
+    ),
+    Posted(
+        "an assignment whose description says more than its option",
+        ROBINHOOD_HEAD + '"5/18/2026","5/18/2026","5/19/2026","PLTR","Palantir","Sell","100","$131.00","$13,099.70"\n'
+        '"5/15/2026","5/15/2026","5/15/2026","PLTR","Option Assigned: PLTR 5/15/2026 Put $130.00","OASGN","1","",""\n'
+        '"5/15/2026","5/15/2026","5/18/2026","PLTR","Palantir\n1 PLTR Option Assigned","Buy","100","$130.00","($13,000.00)"\n'
+        '"5/4/2026","5/4/2026","5/5/2026","PLTR","PLTR 5/15/2026 Put $130.00","STO","1","$2.50","$249.96"\n',
+        {"PLTR 2026-05-15 130 P": 249.96, "PLTR": 100 - 0.3}, {},
+    ),
+    Posted(
+        "a mapped date whose order another row shows, and a fee that was given back",
+        "When,Ticker,B/S,Shares,Px,Commission\n2/6/2026,IBM,B,10,$250.00,$1.00\n2/17/2026,IBM,S,25,$260.00,$1.00\n"
+        "2/18/2026,IBM,B,15,$255.00,(0.50)\n",
+        {"IBM": 100 + 75 - 2 + 0.5}, {},
+        told={"columns": {"time": "When", "symbol": "Ticker", "quantity": "Shares", "price": "Px", "fee": "Commission"}},
+    ),
+    Posted(
+        "whole trades in a language of their own",
+        "Auf\tZu\tMarkt\tSide\tSize\tEntry\tExit\tFee\n13/01/2026 10:00\t14/01/2026 09:00\tDAX\tLong\t2\t19.000,5\t19.100,5\t-4,20\n"
+        "2/6/2026 10:00\t3/6/2026 10:00\tDAX\tShort\t1\t20.000,0\t20.050,0\t-2,10\n",
+        {"DAX": 200 - 4.2 - 50 - 2.1}, {},
+        told={"columns": {"entry_time": "Auf", "exit_time": "Zu", "symbol": "Markt", "quantity": "Size",
+                          "entry_price": "Entry", "exit_price": "Exit"}},
+    ),
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def books() -> Iterator[Keepbook]:
-    with Keepbook(":memory:", embedder="none") as kb:
-        yield kb
-
-
 @pytest.mark.parametrize("case", AS_EXPORTED, ids=lambda case: case.name)
-def test_a_file_as_exported_earns_what_a_computation_by_hand_says(books: Keepbook, case: Posted) -> None:
-    trading = books.book(case.name).trading
-    made = trading.bring_in(case.text.encode())
-    earned: dict[str, float] = {}
-    for one in trading.trades(limit=100).items:
-        earned[one.symbol] = earned.get(one.symbol, 0.0) + one.pnl
-    left: dict[str, float] = {}
-    for position in trading.positions():
-        left[position.symbol] = left.get(position.symbol, 0.0) + position.quantity
-    assert earned == pytest.approx(case.closed), made.refused
-    assert left == pytest.approx(case.open)
-    assert made.wrong == case.wrong, made.refused
-    assert made.differences == ()
+def test_a_file_as_exported_earns_what_a_computation_by_hand_says(posted: Keepbook, case: Posted) -> None:
+    bring_in_posted(posted.book(case.name).trading, case)
 
 
-def test_what_was_held_before_is_named(books: Keepbook) -> None:
-    made = books.book("held").trading.bring_in(AS_EXPORTED[2].text.encode())
+def test_what_was_held_before_is_named(posted: Keepbook) -> None:
+    made = posted.book("held").trading.bring_in(AS_EXPORTED[2].text.encode())
     assert made.held_before == {"VZ": 150.0}
     assert any("sold 150 VZ held before this file began" in note for note in made.notes)
 
 
-def test_the_column_of_the_price_names_its_currency(books: Keepbook) -> None:
+def test_a_log_whose_balance_changed_otherwise_is_not_written(posted: Keepbook) -> None:
+    text = UNIFIED + "USDT,ETHUSDT,TRADE,BUY,1,1,2900,0,1.6,0,1,9,OPEN,o2,x2,2026-02-06 10:00:00\n"
+    with pytest.raises(Invalid, match=r"the fee by the change of the balance is 1, and the file says 1\.6"):
+        posted.book("changed").trading.bring_in(parsed(text))
+
+
+def test_the_column_of_the_price_names_its_currency(posted: Keepbook) -> None:
     text = LISTED + (
         "1,Exit long,2026-02-12 21:59,x,691.5,2,1383,4,0.3\n1,Entry long,2026-02-12 15:30,e,689.5,2,1379,4,0.3\n"
     )
-    made = books.book("listed").trading.bring_in(text.encode(), symbol="SPY")
+    made = posted.book("listed").trading.bring_in(text.encode(), symbol="SPY")
     assert made.profits == pytest.approx({"USD": 4.0})
 
 
-def test_a_query_without_codes_may_sell_short(books: Keepbook) -> None:
+def test_a_query_without_codes_may_sell_short(posted: Keepbook) -> None:
     """Nothing says that these shares were held."""
-    trading = books.book("short").trading
-    trading.bring_in(flex("STK|TSLA|-5|200|1000|05").encode())
+    trading = posted.book("short").trading
+    trading.bring_in(parsed(flex("STK|TSLA|-5|200|1000|05")))
     assert [(one.symbol, one.side) for one in trading.positions()] == [("TSLA", "short")]

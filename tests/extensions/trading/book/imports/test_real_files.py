@@ -4,10 +4,10 @@ whole."""
 import re
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from typing import Any
 
 import pytest
+from tests.extensions.trading.book.imports.posted_files import parsed
 from tests.extensions.trading.book.imports.real_files import (
     BINANCE,
     COINBASE,
@@ -30,20 +30,13 @@ from keepbook.extensions.trading.book.imports import values
 from keepbook.extensions.trading.book.imports.formats import KNOWN
 from keepbook.extensions.trading.book.imports.formats.parts.options import parse_option
 from keepbook.extensions.trading.book.imports.freqtrade_file import NO_ORDERS
-from keepbook.extensions.trading.book.imports.table import FileTable, decode_file, read_table
-from keepbook.extensions.trading.book.imports.trade_table import is_header
+from keepbook.extensions.trading.book.imports.table import FileTable
 
 
 @pytest.fixture(scope="module")
 def trading() -> Iterator[Any]:
     with closing(Keepbook(":memory:", embedder="none")) as kb:
         yield kb.book("alice").trading
-
-
-def parsed(text: str, encoding: str = "utf-8") -> FileTable:
-    """The table of a file, read here: a process of its own for each would take most of the time."""
-    header = partial(is_header, format=None, columns=None)
-    return read_table(decode_file(text.encode(encoding)), header)
 
 
 def brought_in(trading: Any, text: str, **told: Any) -> Any:
@@ -188,13 +181,19 @@ def test_money_is_read_as_it_is_written(trading: Any) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["AAPL 01/16/2026 150.00 C", "AAPL 1/16/2026 Call $150.00", "Option Expiration for AAPL 1/16/2026 Call $150.00",
+    ["AAPL 01/16/2026 150.00 C", "AAPL 1/16/2026 Call $150.00",
      "AAPL 16JAN26 150 C", "AAPL  260116C00150000", "AAPL260116C00150000", "AAPL 2026-01-16 150 C"],
 )  # fmt: skip
 def test_an_option_is_one_contract_however_it_is_written(text: str) -> None:
     found = parse_option(text)
     assert found is not None
     assert (found.symbol, found.option) == ("AAPL 2026-01-16 150 C", ("AAPL", "call", 150.0))
+
+
+def test_the_name_of_a_share_may_have_two_words() -> None:
+    found = parse_option("BRK B 16JAN26 500 P")
+    assert found is not None
+    assert (found.symbol, found.option.underlying) == ("BRK B 2026-01-16 500 P", "BRK B")
 
 
 @pytest.mark.parametrize("text", ["AAPL", "BTC-29MAR26-60000-C", "EUR.USD", "ESH6", "Tesla 1 TSLA Option Assigned"])

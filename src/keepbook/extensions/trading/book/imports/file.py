@@ -119,7 +119,9 @@ def prepare_import(
     kept = [name for name in found.columns if not _is_time(name)]
     cells = (cell for name in kept for cell in figures_in(found, name))
     mark = values.decimal_mark((cell for cell in cells if not _looks_like_time(cell)), semicolons=found.semicolons)
-    order = clean_order(dates) or values.date_order(_times_in(found)) or chosen.dates
+    of_dates = [name for name in found.columns if _has_dates(found, name)]
+    written = (cell for name in of_dates for cell in figures_in(found, name))
+    order = clean_order(dates) or values.date_order(written) or chosen.dates
     return FileImport(chosen, found, CellReader(now, mark, zone, symbol, multipliers, order))
 
 
@@ -153,9 +155,9 @@ def clean_order(dates: str | None) -> str | None:
     return dates or None
 
 
-def _times_in(found: FileTable) -> Iterator[str]:
-    kept = [name for name in found.columns if _is_time(name)]
-    return (cell for name in kept for cell in figures_in(found, name))
+def _has_dates(found: FileTable, column: str) -> bool:
+    """Whether a column begins with dates, whatever it is called."""
+    return any(map(values.is_written_date, islice(figures_in(found, column), 20)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,10 @@ def parse_amount(text: Any, name: str, mark: str = ".", coins: Sequence[str] = (
 # Times
 
 
+def is_written_date(text: str) -> bool:
+    return _PARTS.fullmatch(text.strip()) is not None
+
+
 def date_order(texts: Iterable[str]) -> str | None:
     """Whether day or month comes first in the dates of a file, by one of which only one can be; None if none is."""
     proofs: dict[str, str] = {}

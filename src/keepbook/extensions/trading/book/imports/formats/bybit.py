@@ -16,6 +16,7 @@ from keepbook.extensions.trading.book.imports.formats.reading import (
     first_filled,
     make_fill,
     or_wrong,
+    rounding,
 )
 from keepbook.extensions.trading.book.imports.pairing import FUNDING, Fill
 from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
@@ -60,13 +61,27 @@ def _spot_fill(lines: Sequence[FileRow], reader: CellReader) -> Fill:
     )
     if size and worth:
         reader.compare(first.row, "quantity × price", size * price, worth, Decimal("0.01") + worth / 1000)
-    fees = ((-(reader.optional(line, "fee paid") or Decimal(0)), _word(line, "currency")) for line in lines)
+    fees = ((_fee_paid(line, reader), _word(line, "currency")) for line in lines)
     bought = size or (worth / price if price else worth)
     return make_fill(
         first, time=reader.moment(first, *TIMES, zone="UTC"), symbol=symbol,
         side=values.parse_side(first.cells[first_filled(first, "direction")]), quantity=bought, price=price,
         id=first.cells.get("tradeid"), fees=tuple(fees), spot=True, account="spot",
     )  # fmt: skip
+
+
+def _fee_paid(line: FileRow, reader: CellReader) -> Decimal:
+    """What a row paid; negative if it was given back. Some exports write what is paid with a minus, some without: what
+    the balance changed by shows which."""
+    told = reader.optional(line, "fee paid") or Decimal(0)
+    change, cash, funding = (reader.optional(line, name) for name in ("change", "cash flow", "funding"))
+    if change is None or cash is None:
+        return -told
+    paid = cash + (funding or 0) - change
+    written = (str(line.cells[name]) for name in ("change", "cash flow", "fee paid"))
+    slack = sum((rounding(figure) for figure in written if "." in figure), Decimal(0))
+    reader.compare(line.row, "the fee by the change of the balance", abs(paid), abs(told), slack)
+    return told.copy_sign(paid)
 
 
 def read_fill(line: FileRow, reader: CellReader) -> Fill:
@@ -82,7 +97,7 @@ def read_fill(line: FileRow, reader: CellReader) -> Fill:
         if id:
             key = f"id-{id}"
         return Fill(at, symbol, FUNDING, abs(reader.number(line, "position")), 0.0, key, float(paid), rows=(line.row,))
-    fee = -(reader.optional(line, "fee paid") or values.decimal("0", "fee"))
+    fee = _fee_paid(line, reader)
     cash = reader.optional(line, "cash flow")
     closes = _word(line, "action") == "CLOSE"
     profit = None

@@ -6,6 +6,8 @@ whole trades, without they are fills.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from decimal import Decimal
+from functools import partial
 from hashlib import blake2b
 
 from keepbook.errors import Invalid
@@ -45,6 +47,7 @@ WHOLE = ("symbol", "side", "quantity", "entry_time", "entry_price", "exit_time",
 FILLS = ("time", "symbol", "side", "quantity", "price")
 DAY_AND_CLOCK = {"date", "time"}
 _CLOCK = regex(r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?")
+_SOME = regex(r"[1-9]")
 ONLY_WHOLE = {"entry_time", "entry_price", "exit_time", "exit_price"}
 """No table of fills has these: with one of them its rows are whole trades."""
 
@@ -83,7 +86,8 @@ def format_of_mapping(mapping: Mapping[str, str]) -> FileFormat:
         if "time" not in mapping and names >= DAY_AND_CLOCK:
             table = replace(table, lines=tuple(map(_join_day_and_clock, table.lines)))
         ours_first = replace(table, lines=tuple(_rename_cells(line, found) for line in table.lines))
-        yield from row_by_row(_whole if whole else _fill)(ours_first, reader)
+        read_one = partial(_whole if whole else _fill, sign=_sign_of_fees(ours_first))
+        yield from row_by_row(read_one)(ours_first, reader)
 
     used = frozenset(theirs) | frozenset(name for names in OURS.values() for name in names)
     return FileFormat("plain", "A plain table", (frozenset(theirs),), used, read)
@@ -111,14 +115,25 @@ def _rename_cells(line: FileRow, found: Mapping[str, str]) -> FileRow:
     return replace(line, cells={ours: line.cells.get(name) for ours, name in found.items()})
 
 
-def _fill(line: FileRow, reader: CellReader) -> Fill:
-    symbol = values.symbol(line.cells.get("symbol") or reader.symbol or "")
-    quantity, _ = reader.amount(line, "quantity")
+def _sign_of_fees(table: FileTable) -> int:
+    """-1 where a file writes fees with a minus. What has the other sign than most was given back."""
+    fees = [str(line.cells.get("fee") or "").strip() for line in table.lines]
+    below = [fee.startswith(("-", "\u2212", "(")) for fee in fees if _SOME.search(fee)]
+    return -1 if sum(below) * 2 > len(below) else 1
+
+
+def _fee_of(line: FileRow, reader: CellReader, sign: int) -> tuple[Decimal, str]:
+    """What a row paid, and the coin of it, where one is told."""
+    fee, coin = Decimal(0), None
     if line.cells.get("fee"):
         fee, coin = reader.amount(line, "fee")
-    else:
-        fee, coin = values.decimal("0", "fee"), None
-    coin = coin or str(line.cells.get("fee_currency") or "").upper()
+    return fee * sign, coin or str(line.cells.get("fee_currency") or "").upper()
+
+
+def _fill(line: FileRow, reader: CellReader, sign: int) -> Fill:
+    symbol = values.symbol(line.cells.get("symbol") or reader.symbol or "")
+    quantity, _ = reader.amount(line, "quantity")
+    fee, coin = _fee_of(line, reader, sign)
     profit, size = reader.optional(line, "profit"), reader.optional(line, "multiplier")
     return make_fill(
         line,
@@ -128,7 +143,7 @@ def _fill(line: FileRow, reader: CellReader) -> Fill:
         quantity=quantity,
         price=reader.amount(line, "price")[0],
         id=line.cells.get("id"),
-        fees=((abs(fee), coin),),
+        fees=((fee, coin),),
         profit=None if profit is None else float(profit),
         multiplier=float(size or reader.multiplier(symbol)),
         quote=_currency(line),
@@ -139,7 +154,7 @@ def _currency(line: FileRow) -> str:
     return str(line.cells.get("currency") or "").strip().upper()
 
 
-def _whole(line: FileRow, reader: CellReader) -> Trip:
+def _whole(line: FileRow, reader: CellReader, sign: int) -> Trip:
     symbol = values.symbol(line.cells.get("symbol") or reader.symbol or "")
     if values.parse_side(line.cells[first_filled(line, "side")]) == "buy":
         side = "long"
@@ -153,13 +168,9 @@ def _whole(line: FileRow, reader: CellReader) -> Trip:
         raise Invalid(f"{'quantity' if quantity <= 0 else 'entry_price'} is a number above 0", field="quantity")
     if ended < begun:
         raise Invalid("exit_time is before entry_time", field="exit_time")
-    if line.cells.get("fee"):
-        fee, coin = reader.amount(line, "fee")
-    else:
-        fee, coin = values.decimal("0", "fee"), None
-    coin = coin or str(line.cells.get("fee_currency") or "").upper()
-    paid = (0.0 if coin else float(abs(fee))) - float(reader.optional(line, "funding") or 0)
-    figures = repr((symbol, side, quantity, begun, entered, ended, left, fee, coin)).encode()
+    fee, coin = _fee_of(line, reader, sign)
+    paid = (0.0 if coin else float(fee)) - float(reader.optional(line, "funding") or 0)
+    figures = repr((symbol, side, quantity, begun, entered, ended, left, fee * sign, coin)).encode()
     if line.cells.get("id"):
         key = f"id-{line.cells['id']}"
     else:
@@ -168,7 +179,7 @@ def _whole(line: FileRow, reader: CellReader) -> Trip:
     if profit is not None:
         reader.profits[key] = float(profit)
     if coin:
-        reader.paid[key] = (abs(fee), coin, _currency(line))
+        reader.paid[key] = (fee, coin, _currency(line))
     tag = str(line.cells.get("tag") or "")[:500] or None
     return Trip(key, symbol, side, quantity, begun, entered, ended, left, paid, f"{key}-in", f"{key}-out", tag)
 

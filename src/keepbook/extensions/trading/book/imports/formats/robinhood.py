@@ -106,10 +106,13 @@ def _activity(line: FileRow, reader: CellReader) -> Fill:
 def _traded(line: FileRow, code: str) -> str:
     if code not in OPTIONS:
         return str(line.cells[first_filled(line, "instrument")])
-    words = str(line.cells.get("description") or "")
-    if parse_option(words) is None:
-        raise Invalid(f"description names no option: {words[:60]!r}", field="description")
-    return words
+    words = " ".join(str(line.cells.get("description") or "").split())
+    on = str(line.cells.get("instrument") or "").strip()
+    named = f"{on} {words.rpartition(f'{on} ')[2]}"  # "Option Expiration for AAPL …": it begins where its share stands
+    for text in (named, words):
+        if parse_option(text) is not None:
+            return text
+    raise Invalid(f"description names no option: {words[:60]!r}", field="description")
 
 
 def _fee(line: FileRow, reader: CellReader, side: str, worth: Decimal, shares: Decimal) -> Decimal:

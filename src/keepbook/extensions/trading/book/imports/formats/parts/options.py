@@ -19,7 +19,7 @@ _FORMS = tuple(
     for text in (
         r"(?P<on>\S+) (?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}) \$?(?P<strike>[\d.,]+) (?P<right>[CP])",
         r"(?P<on>\S+) (?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}) (?P<right>Call|Put) \$(?P<strike>[\d.,]+)",
-        r"(?P<on>\S+) (?P<day>\d{1,2})(?P<month>[A-Z]{3})(?P<year>\d{2}) (?P<strike>[\d.]+) (?P<right>[CP])",
+        r"(?P<on>\S+(?: [A-Z])?) (?P<day>\d{1,2})(?P<month>[A-Z]{3})(?P<year>\d{2}) (?P<strike>[\d.]+) (?P<right>[CP])",
         r"(?P<on>\S{1,6}?)\s*(?P<year>\d{2})(?P<month>\d{2})(?P<day>\d{2})(?P<right>[CP])(?P<thousandths>\d{8})",
         r"(?P<on>\S+) (?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2}) (?P<strike>[\d.]+) (?P<right>[CP])",
     )
@@ -37,8 +37,6 @@ class OptionContract(NamedTuple):
 def parse_option(text: str) -> OptionContract | None:
     """The contract that a text names; None if it names none."""
     plain = " ".join(text.split())
-    if plain.startswith("Option ") and " for " in plain:  # "Option Expiration for AAPL …"
-        plain = plain.partition(" for ")[2]
     for form in _FORMS:
         if found := form.fullmatch(plain):
             return _contract(found.groupdict())
