@@ -78,6 +78,20 @@ def test_a_fragment_exchanges_the_only_figure_in_a_bracket(talk: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "new", "line"),
+    [
+        ("make that 1,320 from January 2030", "1,320", "My rent is [1,320] euros"),
+        ("make that 1,320 euros from January 2030", "1,320 euros", "My rent is [1,320 euros]"),
+    ],
+)
+def test_a_value_is_exchanged_from_when_the_words_say(talk: Any, text: str, new: str, line: str) -> None:
+    script = {"1,320": {"act": "change", "points": "rent", "old": "1,250", "new": new}}
+    alice, _ = talk(script, text, book=["My rent is 1,250 euros"])
+    assert [one.content for one in alice.as_of(valid="2029-12-31")] == ["My rent is 1,250 euros"]
+    assert [one.content for one in alice.as_of(valid="2030-01-02")] == [line]
+
+
+@pytest.mark.parametrize(
     ("line", "said", "old", "new", "after"),
     [
         ("I fly to Rome on the 14th", "not Rome: Milan", "Rome", "Milan", "I fly to [Milan] on the 14th"),

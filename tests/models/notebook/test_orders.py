@@ -39,6 +39,7 @@ def heard(text: str) -> list[Order]:
         ("keep this between us", "withdraw", ""),
         ("never remember anything about my health", "never", "my health"),
         ("undo that please", "undo", ""),
+        ("undo that, put it back", "undo", ""),
         ("stop remembering things", "off", "things"),
         ("Merk dir, dass ich Vegetarier bin", "keep", "ich Vegetarier bin"),
         ("Vergiss bitte meine Adresse", "withdraw", "meine Adresse"),

@@ -148,7 +148,7 @@ def _change(writer: Writer, step: TurnStep) -> list[Deed]:
     }  # fmt: skip
     if step.exchange is not None:
         place, new = step.exchange
-        written = quotes.exchange(writer.tx, origin, writer.preset, old.id, place, new, **how)
+        written = quotes.exchange(writer.tx, origin, writer.preset, old.id, place, new, valid_from=step.until, **how)
     else:
         line = _line(step)
         written = quotes.requote(

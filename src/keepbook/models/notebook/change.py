@@ -30,13 +30,15 @@ from keepbook.patterns import regex
 @dataclass(frozen=True, slots=True)
 class NextVersion:
     """The words of the next version: a quotation, or an exchange and the content after it. `certain`: nothing is lost
-    by writing it. `beside`: the old line says more, so the new words do not replace it."""
+    by writing it. `beside`: the old line says more, so the new words do not replace it. `since`: from when the words
+    say that it holds."""
 
     quotation: QuotedLine | None = None
     exchange: tuple[tuple[int, int], Span] | None = None
     content: str | None = None
     certain: bool = False
     beside: bool = False
+    since: str | None = None
 
 
 def end_of(scene: Scene, clause: Clause) -> str:
@@ -53,11 +55,11 @@ def next_version(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> N
     if line is None or not has_frame(clause):
         return exchange
     if _is_covered(old, clause):
-        return NextVersion(line, certain=line.standing)
+        return NextVersion(line, certain=line.standing, since=line.valid_from)
     if exchange is not None and (exchange.certain or is_fragment(clause.text)) and _adds_only_a_value(clause, old):
         return exchange
     other = exchange or NextVersion()
-    return NextVersion(line, other.exchange, other.content, beside=True)
+    return NextVersion(line, other.exchange, other.content, beside=True, since=line.valid_from)
 
 
 _MENDING = frozenset(map(stem, word_set("""
@@ -158,10 +160,28 @@ def exchange_value(scene: Scene, clause: Clause, old: Target, bars: MoveBars) ->
     value = scene.turn.text[start:end]
     if not value or not gone.strip():
         return None
+    place = (place[0], _past_repeated(old.content, place[1], value), place[2])
     sure = min(place[2], new[2]) >= bars.stretch_sure and _may_exchange(clause, old, gone, value)
     span = Span(scene.turn.number, start, end, "exchanged")
     content = exchange_in_content(old.content, place[0], place[1], " ".join(value.split()))
-    return NextVersion(None, (place[:2], span), content, certain=sure)
+    return NextVersion(None, (place[:2], span), content, certain=sure, since=_since_beside(scene, clause, start, end))
+
+
+def _past_repeated(content: str, end: int, value: str) -> int:
+    """Where a stretch of a line ends, with the words behind it that the new value brings too: "84 kg" and "81 kg"."""
+    words = value.split()
+    for first in range(1, len(words)):
+        tail = " " + " ".join(words[first:])
+        follows = content[end + len(tail) : end + len(tail) + 1]
+        if fold_text(content[end : end + len(tail)]) == fold_text(tail) and not follows.isalnum():
+            return end + len(tail)
+    return end
+
+
+def _since_beside(scene: Scene, clause: Clause, start: int, end: int) -> str | None:
+    """From when a new value holds, as the words beside it say: "make that 1,320 from January"."""
+    text, when = scene.turn.text, scene.turn.at or scene.now
+    return period(f"{text[clause.start : start]} {text[end : clause.end]}", when, scene.zone).valid_from
 
 
 def _with_article(text: str, start: int, gone: str) -> int:

@@ -60,7 +60,7 @@ def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: boo
     turn = _Turn(scene, read.clauses, bars, orders, changes=changes and learned, learned=learned)
     if scene.editing is not None:
         return turn.edit(scene.editing)
-    # Of a feeling nothing is made; what is ordered or answered beside it holds.
+    # Of a feeling nothing is made; what is ordered, answered or surely worth keeping beside it holds.
     heard = [at for at in range(len(read.clauses)) if read.feeling is None or not turn.only_tells(at)]
     steps = [step for at in heard for step in turn.clause_steps(at)]
     if free is not None:
@@ -105,8 +105,12 @@ class _Turn(JudgedTurn):
     """The clauses of one turn, decided one after the other."""
 
     def only_tells(self, at: int) -> bool:
-        """Whether a clause is a statement, which orders and answers nothing."""
-        return self.judged[at].act in STATEMENTS and self.order_in(self.clauses[at]) is None
+        """Whether a clause is a statement, which orders and answers nothing, and is no fact: of what the reader would
+        surely keep beside a feeling, eight in nine are facts."""
+        clause, act = self.clauses[at], self.judged[at].act
+        if act == "say" and clause.verdict == "keep":
+            return False
+        return act in STATEMENTS and self.order_in(clause) is None
 
     def clause_steps(self, at: int) -> list[TurnStep]:
         clause, judged = self.clauses[at], self.judged[at]
@@ -163,7 +167,7 @@ class _Turn(JudgedTurn):
         step = TurnStep(
             "change", 0, len(text), target=target, mistake=self._is_mistake(meant), quotation=found.quotation
         )
-        step = replace(step, exchange=found.exchange, content=found.content)
+        step = replace(step, exchange=found.exchange, content=found.content, until=found.since)
         done = found.certain and not found.beside and (self.changes or start is not None)
         if done:
             return [step]
@@ -266,7 +270,7 @@ class _Turn(JudgedTurn):
             return self._statement(at)
         if not done and not change.is_related(clause, old, self.bars):
             return self._statement(at)
-        step = replace(step, exchange=found.exchange, content=found.content)
+        step = replace(step, exchange=found.exchange, content=found.content, until=found.since)
         if found.beside:
             beside = self.new_line(at, ordered=False)
             if change.can_be_over(old):
@@ -291,10 +295,7 @@ class _Turn(JudgedTurn):
             return [replace(step, act="which", question="change")]
         if not change.can_be_over(step.target):
             return beside
-        since = None
-        if beside[0].quotation is not None:
-            since = beside[0].quotation.valid_from
-        asked = TurnStep("which", step.start, step.end, target=step.target, until=since, question="over")
+        asked = TurnStep("which", step.start, step.end, target=step.target, until=step.until, question="over")
         return [*beside, asked]
 
     def _says_the_same(self, clause: Clause, old: Target, found: change.NextVersion) -> bool:

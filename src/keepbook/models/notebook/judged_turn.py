@@ -19,7 +19,8 @@ milk" in a recipe."""
 UNHEARD, HEARD = 0.02, 0.7
 """Where it may be talk: less of the order than the one, and it is none; less than the other, and it is asked about."""
 DOUBTED = 0.7
-"""From this doubt on an explicit order, too, is asked about: it may mean another line."""
+"""From this doubt on an explicit order, too, is asked about: it may mean another line. An undo means none: it takes
+back what was done last."""
 
 
 class JudgedTurn:
@@ -121,7 +122,8 @@ class ActJudgement:
 def judge_clause(clause: Clause, order: Order | None, bars: MoveBars, *, learned: bool) -> ActJudgement:
     """As learned; but an explicit order to take something back is one, unless the reader is sure that it is talk."""
     if order is not None and order.act in EXPLICIT and is_heard(clause, order, learned=learned):
-        sure = is_meant(clause, order, learned=learned) and not (learned and clause.move.unsure >= DOUBTED)
+        doubted = learned and order.act != "undo" and clause.move.unsure >= DOUBTED
+        sure = is_meant(clause, order, learned=learned) and not doubted
         return ActJudgement(order.act, sure=sure, likely=True)
     if order is not None and not learned and order.act != "talk":
         return ActJudgement(order.act, sure=True, likely=True)

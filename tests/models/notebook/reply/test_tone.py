@@ -38,6 +38,8 @@ def test_to_a_feeling_it_says_one_kind_sentence_keeps_nothing_and_asks_nothing(
     replies = [say(kb, chat, text) for text in ("I feel so lonely these days", "I'm so happy, what a lovely day!")]
     assert replies == ["I'm sorry, that sounds hard.", "That is good to hear."]
     assert (holding(alice), alice.proposals.list()) == ([], [])
+    say(kb, chat, "i quit smoking!! so happy")
+    assert holding(alice) == ["i quit smoking"]  # a fact that is told with it is one
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
     if topic is not None:
         return _make_order(place, "never", topic) if place.at_head else None
     if act == "undo":
-        return None
+        return _make_order(place, act, len(place.tokens)) if place.at_head and _points_first(rest, lists) else None
     if act == "change":
         return _make_order(place, act, place.at + place.size) if _has_value(rest) else None
     if act == "keep":
@@ -321,6 +321,12 @@ def _is_pointing(rest: Sequence[_Token], lists: _Lists) -> bool:
             return False
         at += size or 1
     return True
+
+
+def _points_first(rest: Sequence[_Token], lists: _Lists) -> bool:
+    """Whether a word that points back stands alone before a mark: "undo that, I need it"."""
+    size = _longest(rest, 0, lists.pointing)
+    return 0 < size < len(rest) and _is_mark(rest[size])
 
 
 def _is_idiom(rest: Sequence[_Token], lists: _Lists) -> bool:
