@@ -93,7 +93,7 @@ def endings(question: str) -> list[str]:
     found = [
         term
         for term in query_terms(question)
-        if (HEAD <= len(term) <= LONGEST and term.isalpha()) or _CHARACTER.fullmatch(term)
+        if (HEAD <= len(term) <= LONGEST and term.isalpha()) or (not term.isascii() and _CHARACTER.fullmatch(term))
     ]
     return found[:ENDINGS]
 

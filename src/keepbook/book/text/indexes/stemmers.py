@@ -1,7 +1,7 @@
-"""The modules of `snowballstemmer`, each by itself: `from keepbook.book.text.indexes.stemmers.english_stemmer import …`.
+"""The modules of `snowballstemmer`, each by itself: `from …indexes.stemmers.english_stemmer import EnglishStemmer`.
 
 That package loads all its thirty-seven languages when it is imported, which takes as long as reading a book does. Its
-modules are found from here instead, since a module with a `__path__` is a package, and only the one that is named loads.
+modules are found from here instead: a module with a `__path__` is a package, and only what is named of it is loaded.
 """
 
 from importlib.util import find_spec
