@@ -93,7 +93,7 @@ def endings(question: str) -> list[str]:
     found = [
         term
         for term in query_terms(question)
-        if (HEAD <= len(term) <= LONGEST and term.isalpha()) or _CHARACTER.fullmatch(term)
+        if (HEAD <= len(term) <= LONGEST and term.isalpha()) or (not term.isascii() and _CHARACTER.fullmatch(term))
     ]
     return found[:ENDINGS]
 
@@ -119,8 +119,8 @@ def stem(word: str) -> str:
     """The English stem; numbers and other scripts are unchanged."""
     if not (word.isascii() and word.isalpha()):
         return word
-    # Loaded on first use: the package brings all its languages along and takes a fifth of a second.
-    from snowballstemmer.english_stemmer import EnglishStemmer
+    # Loaded on first use: a list needs no stems.
+    from keepbook.book.text.indexes.stemmers.english_stemmer import EnglishStemmer
 
     # Its class, since snowballstemmer.stemmer() answers with PyStemmer's rules where that is installed; a new
     # one each time, since it keeps the word it works on and threads would mix theirs.

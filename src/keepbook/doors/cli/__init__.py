@@ -140,25 +140,29 @@ def _refuse_twins(app: typer.Typer) -> None:
 
 
 @cache
-def _tree(*parts: str) -> Any:
-    """Typer reads every signature for it, so a process that runs many lines grows one.
+def _tree(*parts: str, only: str | None = None) -> Any:
+    """Typer reads the signature of each command for it: a line that names one grows that branch, and once a process.
 
     What `app(...)` does besides is to mend how tracebacks look, and no traceback leaves this door.
     """
-    tree = typer.main.get_command(command_line(*parts))
+    app = command_line(*parts)
+    if only is not None:
+        app.registered_commands = [one for one in app.registered_commands if one.name == only]
+        app.registered_groups = [one for one in app.registered_groups if one.name == only]
+    tree = typer.main.get_command(app)
     command.leave_as_they_are(tree)
     return tree
 
 
-def _needed_parts(args: list[str]) -> list[str]:
-    """The part that the command on this line is in. `--help`, and a word that is no command, need them all.
+def _needed_parts(args: list[str]) -> tuple[list[str], str | None]:
+    """The part that the command on this line is in, and the command. `--help`, and a word that is none, need them all.
 
     Extensions are looked at only where the core has no such command: it takes the settings to know them.
     """
     word = command.first_word(args)
     for part, names in _PARTS.items():
         if word in names:
-            return [part]
+            return [part], word
     try:
         brought = _extension_parts(_extensions_on())
     except KeepbookError:
@@ -167,8 +171,8 @@ def _needed_parts(args: list[str]) -> list[str]:
         brought = _extension_parts(shipped().values())  # --help and --version answer whatever the settings say
     for part, names in brought.items():
         if word in names:
-            return [part]
-    return [*_PARTS, *brought]
+            return [part], word
+    return [*_PARTS, *brought], None
 
 
 def _extension_parts(extensions: Iterable[Extension]) -> dict[str, tuple[str, ...]]:
@@ -211,7 +215,8 @@ def _where_to_look(field: str) -> str:
 
 def _run(args: list[str], report: "_Report") -> int:
     try:
-        code = _tree(*_needed_parts(args))(args, prog_name="keepbook", standalone_mode=False)
+        parts, word = _needed_parts(args)
+        code = _tree(*parts, only=word)(args, prog_name="keepbook", standalone_mode=False)
     except typer.Abort:
         return report.say(1, "stopped", "stopped")
     except _Misuse as error:
