@@ -14,6 +14,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import due, leases
 from keepbook.book.ground.argument_docs import explain_arguments
+from keepbook.book.ground.in_pieces import Stopping, never
 from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.system_clock import utc_now
@@ -52,8 +53,7 @@ if TYPE_CHECKING:
 def upgrade(db: str, settings: Settings | None = None) -> list[str]:
     """Bring a database to this program's schema with the extensions that are on, as its administrator; answers the
     steps taken."""
-    chosen = settings or load_settings(db=db)
-    return upgrade_database(db, find_extensions(chosen.extensions))
+    return upgrade_database(db, find_extensions((settings or load_settings(db=db)).extensions))
 
 
 def distribute(db: str, shards: int = 32) -> "Spread":
@@ -292,9 +292,9 @@ class Installation:
 
         return Identities(self._database)
 
-    def sweep_in_turn(self, holder: str, seconds: float) -> "SweepResult | None":
+    def sweep_in_turn(self, holder: str, seconds: float, told: Stopping = never) -> "SweepResult | None":
         """The sweep, unless another worker is at it. `holder` is this worker, which keeps it for `seconds`."""
-        return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
+        return self._sweep(told) if leases.take(self._database, "sweep", holder, seconds) else None
 
     def queue_errands_in_turn(self, holder: str, seconds: float) -> "Sequence[Errand]":
         """Begin the long work of extensions that is due, unless another worker is doing it. The caller performs it."""
@@ -304,11 +304,11 @@ class Installation:
             return ()
         return queue_errands(self, self._database, self._opens_for_jobs, self.extensions, SweepResult())
 
-    def sweep(self) -> "SweepResult":
-        """Do everything that is due, once, for every owner: what `keepbook jobs` repeats for ever."""
+    def sweep(self, told: Stopping = never) -> "SweepResult":
+        """Do all that is due, for every owner, until it is told to stop: what `keepbook jobs` repeats for ever."""
         from keepbook.jobs import perform_errands, queue_errands  # see _sweep()
 
-        swept = self._sweep()
+        swept = self._sweep(told)
         if queued := queue_errands(self, self._database, self._opens_for_jobs, self.extensions, swept):
             asyncio.run(perform_errands(queued, self.perform_errand, swept))
         return swept
@@ -324,10 +324,10 @@ class Installation:
     def _opens_for_jobs(self) -> "Callable[[str], Book]":
         return partial(self._book, by="job", door="jobs")
 
-    def _sweep(self) -> "SweepResult":
+    def _sweep(self, told: Stopping) -> "SweepResult":
         from keepbook.jobs import keep_copies, sweep  # loaded by whoever sweeps, here and above
 
-        swept = sweep(self._database, self._opens_for_jobs, self.extensions)
+        swept = sweep(self._database, self._opens_for_jobs, self.extensions, told)
         if (folder := self.settings.backup_folder) is not None and self._place != ":memory:" and not self.demo:
             address = self.settings.admin_db or self._place if is_postgresql(self._place) else self._place
             keep_copies(address, folder.expanduser(), self.settings, self._database.clock(), swept)

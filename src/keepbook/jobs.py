@@ -29,9 +29,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepbook.book.book import Book
-from keepbook.book.chats import threads
+from keepbook.book.chats import going, threads
 from keepbook.book.ground import due
 from keepbook.book.ground.due import Due
+from keepbook.book.ground.in_pieces import Gaps, Stopping, ToldToStop, never
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import later, stamp
@@ -66,6 +67,8 @@ class SweepResult:
 
     done: dict[str, int] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
+    is_cut_short: bool = field(default=False, repr=False)
+    """Whether it was told to stop before all was done."""
 
     def did(self, kind: str, times: int = 1) -> None:
         self.done[kind] = self.done.get(kind, 0) + times
@@ -97,37 +100,60 @@ def sweep_parts(extensions: Iterable[Extension]) -> list[Any]:
     return [load_part(one.sweeps) for one in extensions if one.sweeps is not None]
 
 
-def sweep(database: Database, open_book: Callable[[str], Book], extensions: Sequence[Extension]) -> SweepResult:
-    """Everything that is due, once, but for errands."""
-    swept = SweepResult()
+def sweep(
+    database: Database,
+    open_book: Callable[[str], Book],
+    extensions: Sequence[Extension],
+    told: Stopping = never,
+) -> SweepResult:
+    """Everything that is due, once, but for errands. Once it is `told` to stop it begins nothing more, also in the
+    middle of what is done in pieces: all that stays due."""
+    swept, gaps = SweepResult(), Gaps(told)
+    try:
+        _sweep(database, open_book, extensions, swept, gaps)
+    except ToldToStop:
+        swept.is_cut_short = True
+    if {due.PURGE, due.PURGE_CHAT} & swept.done.keys():
+        database.compact()
+    database.tally.add({("jobs", kind): times for kind, times in swept.done.items()})
+    database.tally.add({("failed_jobs", ""): len(swept.failed)})
+    return swept
+
+
+def _sweep(
+    database: Database,
+    open_book: Callable[[str], Book],
+    extensions: Sequence[Extension],
+    swept: SweepResult,
+    gaps: Gaps,
+) -> None:
     now = stamp(database.clock())
     work: dict[str, Callable[[Book, Due], bool]] = {
         due.CLOSE: _close,
         due.ARCHIVE: _archive,
         due.PURGE: _purge,
-        due.PURGE_CHAT: _purge_chat,
+        due.PURGE_CHAT: partial(_purge_chat, database, gaps),
         due.EXPIRE: _expire,
-        due.INDEX: partial(_index, database),
+        due.INDEX: partial(_index, database, gaps),
     }
     parts = sweep_parts(extensions)
     for part in parts:
         work |= getattr(part, "DUE", {})
     for kind, do in work.items():
         for item in _waiting(database, now, kind):
+            gaps.go_on()
             try:
                 if do(open_book(item.owner), item):
                     swept.did(kind)
+            except ToldToStop:
+                raise
             except Exception as error:  # noqa: BLE001  whatever it is, the others have done nothing to wait for it
                 swept.failed_at(item, error)
     for part in parts:
         if (after := getattr(part, "after_sweep", None)) is not None:
+            gaps.go_on()
             after(database, open_book, swept)
-    if {due.PURGE, due.PURGE_CHAT} & swept.done.keys():
-        database.compact()
-    _embed(database, open_book, swept)
-    database.tally.add({("jobs", kind): times for kind, times in swept.done.items()})
-    database.tally.add({("failed_jobs", ""): len(swept.failed)})
-    return swept
+    _embed(database, open_book, swept, gaps)
 
 
 def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, swept: SweepResult) -> None:
@@ -138,6 +164,8 @@ def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, s
     # What a clock that ran ahead has made is no reason to make none until its day.
     made = [copy for copy in sorted(folder.glob(pattern)) if copy.name <= dated_now]
     before = now - timedelta(hours=settings.backup_every_hours)
+    if swept.is_cut_short:
+        return
     if made and made[-1].name > f"keepbook-{before:{_COPIED}}{ending(address)}":
         return
     draft = folder / f".draft-{os.getpid()}{ending(address)}"
@@ -168,6 +196,8 @@ def queue_errands(
 ) -> list[Errand]:
     """Begin the long work whose hour has come. The sweep that queued it carries it out."""
     queued: list[Errand] = []
+    if swept.is_cut_short:
+        return queued
     now = stamp(database.clock())
     due_now = (
         (part, item)
@@ -211,7 +241,7 @@ async def perform_errands(
     await asyncio.gather(*map(one, queued))
 
 
-def _embed(database: Database, open_book: Callable[[str], Book], swept: SweepResult) -> None:
+def _embed(database: Database, open_book: Callable[[str], Book], swept: SweepResult, gaps: Gaps) -> None:
     """What programs left that wrote and ended, or a crash. Nobody keeps a list of it: asking an owner costs little."""
     with database.unscoped() as conn:
         everyone = owners.everyone(conn)
@@ -224,6 +254,7 @@ def _embed(database: Database, open_book: Callable[[str], Book], swept: SweepRes
         meaning = open_book(owner).meaning
         if meaning is None or room <= 0:
             return
+        gaps.go_on()
         try:
             done = meaning.fill(owner, most=room)
         except KeepbookError as error:
@@ -277,14 +308,16 @@ def _purge(book: Book, item: Due) -> bool:
     return True
 
 
-def _purge_chat(book: Book, item: Due) -> bool:
+def _purge_chat(database: Database, gaps: Gaps, book: Book, item: Due) -> bool:
+    """A chat that lay in the trash for long enough, or that somebody was kept from removing."""
     with book.writing() as (tx, _):
-        due.cancel(tx, due.PURGE_CHAT, item.id)
-        if not threads.is_thread_in_trash(tx, item.id):
+        if threads.is_thread_in_trash(tx, item.id):
+            going.let_go(tx, item.id)
+        elif not going.is_going(tx, item.id):
+            due.cancel(tx, due.PURGE_CHAT, item.id)
             return False
-        threads.delete_thread(tx, item.id)
-        tx.compact = False
-    return True
+    # Files are rewritten once, at the end of the sweep.
+    return going.remove(database, owner=book.owner, thread_id=item.id, gaps=gaps, compact=False)
 
 
 def _expire(book: Book, item: Due) -> bool:
@@ -292,12 +325,12 @@ def _expire(book: Book, item: Due) -> bool:
         return proposals.expire(tx, item.id, stamp(tx.clock()))
 
 
-def _index(database: Database, book: Book, item: Due) -> bool:
+def _index(database: Database, gaps: Gaps, book: Book, item: Due) -> bool:
     """A chat whose words somebody was kept from writing, or a whole book."""
     if item.id == due.WHOLE:
-        rebuild.write_all_words(database, book.owner)
+        rebuild.write_all_words(database, book.owner, gaps)
         return True
-    return words_behind.write_words(database, book.owner, item.id)
+    return words_behind.write_words(database, book.owner, item.id, gaps)
 
 
 def _forget(book: Book, item: Due) -> None:

@@ -25,6 +25,7 @@ from keepbook.storage import schema
 from keepbook.storage.installed import Record, table_set
 from keepbook.storage.tables import TableSet
 from keepbook.storage.tally import EventTally
+from keepbook.storage.transactions.behind import do_behind
 from keepbook.storage.transactions.open_transactions import OpenTransactions
 from keepbook.storage.transactions.savepoints import (
     ErrorTranslation,
@@ -234,10 +235,7 @@ class Database:
                 self._before_keeping(tx)
         if tx.counted:
             self.tally.add(tx.counted)
-        if tx.compact:
-            self.compact()
-        for work in tx.afterwards:
-            work(self)
+        do_behind(self, tx)
 
     @signal_safe
     def write_once_asked(self, owner: str, begun: Callable[[Tx], None]) -> Iterator[Callable[[], Tx]]:

@@ -1,5 +1,6 @@
 """Long turns: nothing is read or cut while others wait, and their words come behind them, in pieces."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -103,6 +104,29 @@ def test_who_was_ended_before_is_helped_by_a_sweep(kb: Any, alice: Any, monkeypa
     assert kb.sweep().done["index"] == 1
     assert len(alice.threads.search("otters")) == len(LONG) + 1
     assert reminders(kb, "alice") == []
+    assert alice.index.rebuild() == 0
+
+
+@pytest.mark.usefixtures("short")
+def test_what_a_signal_handler_raises_behind_a_write_is_no_failure_of_it(kb: Any, alice: Any, gaps: Any) -> None:
+    def handler(*_: object) -> None:
+        raise TimeoutError("give up")
+
+    doing, before = next(gaps), signal.signal(signal.SIGTERM, handler)
+    doing.append(lambda: signal.raise_signal(signal.SIGTERM))
+    try:
+        chat = alice.thread("long")
+        assert len(chat.add_all(LONG)) == len(LONG)
+        assert reminders(kb, "alice") == [chat.id]
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # an order to end is heard, and says that it is kept
+        with pytest.raises(KeyboardInterrupt) as ended:
+            chat.add_all(LONG)
+        assert "is kept" in ended.value.__notes__[0]
+        assert len(chat.messages()) == 2 * len(LONG)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    doing.clear()
+    assert kb.sweep().done["index"] == 1
     assert alice.index.rebuild() == 0
 
 

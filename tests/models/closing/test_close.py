@@ -25,6 +25,7 @@ from keepbook import Keepbook, jobs
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import due
+from keepbook.book.ground.in_pieces import Gaps
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
@@ -32,6 +33,7 @@ from keepbook.book.recall import memories as recalled
 from keepbook.book.text.block_lines import BlockLine, block_text
 from keepbook.errors import ModelFailed
 from keepbook.models.choose import OVER_CAP, Models
+from keepbook.models.closing import close as closing
 from keepbook.models.closing.checks import judge_candidates, strip_injected
 from keepbook.models.closing.close import ClosingResult
 from keepbook.models.model import (
@@ -757,6 +759,29 @@ def test_a_closer_whose_lease_was_taken_over_writes_nothing(kb: Any, alice: Any,
     assert alice.spending.this_month() == 220  # both were paid for
 
 
+def test_what_was_found_is_written_in_pieces_and_judged_by_what_others_wrote_between(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closing, "PIECE_SECONDS", 0)
+    said: list[str] = []
+
+    def wait(_: object) -> None:
+        if len(contents(alice)) == 1 and not said:
+            said.append(alice.remember("Keeps bees").id)
+
+    monkeypatch.setattr(Gaps, "wait", wait)
+    use(kb, Reader([add("Lives in Oslo"), add("Keeps bees"), add("Plays the cello")]))
+    closed = began(kb, "I live in Oslo, keep bees and play the cello").close()
+    assert [one["content"] for one in closed.written] == ["Lives in Oslo", "Plays the cello"]
+    assert [one.content for one in closed.skipped] == ["Keeps bees"]
+    assert contents(alice) == ["Lives in Oslo", "Keeps bees", "Plays the cello"]
+    monkeypatch.setattr(Gaps, "wait", lambda _: alice.notes.write("Again and again"))  # somebody never rests
+    use(kb, Reader([add("Owns a boat"), add("Sails it")]))
+    assert began(kb, "I own a boat and sail it").close().status == "closed"
+    assert contents(alice)[3:] == ["Owns a boat", "Sails it"]
+    assert [spent.calls for spent in alice.spending.list()] == [2]
+
+
 def test_a_slow_model_whose_lease_nobody_took_is_not_asked_in_vain(kb: Any, alice: Any, clock: Any) -> None:
     reader = use(kb, Reader([add("Lives in Oslo")]))
     reader.meanwhile = lambda: clock.forward(hours=2)
@@ -793,7 +818,7 @@ def tell(wire: TextIO, **said: Any) -> None:
     wire.flush()
 
 
-def close_here(url: str, thread_id: str, now: str, die_in: str, port: int) -> None:
+def close_here(url: str, thread_id: str, now: str, die_in: str, port: int, piece: float) -> None:
     """What a closing process does, on the word of the test at the other end of the wire."""
     moment = datetime.fromisoformat(now)
     with (
@@ -803,6 +828,7 @@ def close_here(url: str, thread_id: str, now: str, die_in: str, port: int) -> No
     ):
         use(kb, Gate(wire, [add("Lives in Oslo"), add("Keeps bees")]))
         chat = kb.book("alice").threads.get(thread_id)
+        closing.PIECE_SECONDS = piece
         if die_in:
             setattr(threads, die_in, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
         tell(wire, ready=True)
@@ -852,14 +878,16 @@ class Closer:
 
 
 @contextmanager
-def closers(nursery: Any, url: str, chat: Chat, now: datetime, *ends: str) -> Iterator[list[Closer]]:
-    """One process for each of `ends`: where it is to die, or "" if it is not."""
+def closers(
+    nursery: Any, url: str, chat: Chat, now: datetime, *ends: str, piece: float = 60.0
+) -> Iterator[list[Closer]]:
+    """One process for each of `ends`: where it is to die, or "" if it is not. Each writes for so long in a piece."""
     with ExitStack() as stack:
         raised = []
         for end in ends:
             with socket.create_server(("127.0.0.1", 0)) as door:
                 door.settimeout(60)
-                told = {"url": url, "thread_id": chat.id, "now": now.isoformat(), "die_in": end}
+                told = {"url": url, "thread_id": chat.id, "now": now.isoformat(), "die_in": end, "piece": piece}
                 nursery.stdin.write(json.dumps(told | {"port": door.getsockname()[1]}) + "\n")
                 nursery.stdin.flush()
                 line = stack.enter_context(door.accept()[0])
@@ -882,17 +910,21 @@ def test_two_processes_that_close_at_once_read_the_chat_once(nursery: Any, book_
         assert [spent.calls for spent in alice.spending.list()] == [1]
 
 
-@pytest.mark.parametrize("moment", ["still_mine", "finish"])
-def test_a_closer_killed_before_it_kept_anything_is_taken_over_once_its_lease_is_over(
-    nursery: Any, book_url: str, clock: Any, moment: str
+@pytest.mark.parametrize(
+    ("moment", "piece", "kept"), [("still_mine", 60, []), ("finish", 60, []), ("finish", 0, ["Lives in Oslo"])]
+)
+def test_a_closer_that_is_killed_is_taken_over_once_its_lease_is_over(
+    nursery: Any, book_url: str, clock: Any, moment: str, piece: float, kept: list[str]
 ) -> None:
-    """Killed with the model's answer in hand: before the first write, and after all of them but before the commit."""
+    """Killed with the model's answer in hand: before the first write, after all of them but before the commit, and
+    between two pieces."""
     with Keepbook(book_url, clock=clock) as kb:
         alice, chat = kb.book("alice"), began(kb, "I live in Oslo and keep bees")
-        with closers(nursery, book_url, chat, clock.now, moment) as (dies,):
+        with closers(nursery, book_url, chat, clock.now, moment, piece=piece) as (dies,):
             assert dies.go() == {"asked": [1]}
             assert dies.go() == {}
-        assert (contents(alice), alice.ledger(), alice.spending.list()) == ([], [], [])
+        assert contents(alice) == kept
+        assert [len(alice.ledger()), len(alice.spending.list())] == [len(kept)] * 2
         assert (chat.thread.state, chat.thread.extracted_through) == ("active", 0)
         reader = use(kb, Reader([add("Lives in Oslo"), add("Keeps bees")]))
         assert chat.close().status == "busy"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from keepbook.book.chats import adding, learned_memories, notes, pencil, threads
+from keepbook.book.chats import adding, going, learned_memories, notes, pencil, threads
 from keepbook.book.chats.adding import ComingTurn
 from keepbook.book.chats.chat_facts import PERSONS_PART, person_spoke
 from keepbook.book.chats.closing_result import ClosingResult
@@ -293,7 +293,8 @@ class Chats:
                 changes.delete(tx, self._book.origin, preset, id)
             if not forever:
                 return thread
-            threads.delete_thread(tx, thread_id)
+            going.let_go(tx, thread_id)
+            going.remove_behind(tx, thread_id)
             return None
 
     def restore(self, thread_id: str) -> Thread:

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, delete, insert, select, update
+from sqlalchemy import Integer, bindparam, insert, select
 
 from keepbook.book.chats.in_view import in_view
 from keepbook.book.ground import due, stored_json
@@ -23,11 +23,10 @@ from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners import switches
 from keepbook.book.owners.allowance import room_for_chat
 from keepbook.book.owners.choices import get_choices
-from keepbook.book.text.indexes.turn_index import take_turns
 from keepbook.errors import Conflict, NotAllowed, NotFound
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
-from keepbook.storage.tables.chats import messages, notes, threads
+from keepbook.storage.tables.chats import IS_GOING, messages, threads
 
 ARCHIVE_DAYS = 30
 MOST_FAILURES = 5
@@ -114,7 +113,7 @@ class Claim:
 
     thread: Thread
     token: str
-    turns: tuple[Message, ...]
+    turns: tuple[Message, ...] = ()
 
 
 # Rules
@@ -221,22 +220,6 @@ def restore_thread(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by
     return _set(tx, thread_id, deleted_at=None)
 
 
-def delete_thread(tx: Tx, thread_id: str) -> None:
-    """Remove a chat for good: messages and index. Notes keep their text and lose the way back.
-
-    The block it was given is part of the record of what was shown, which only erasing a memory in it changes.
-    """
-    get_thread(tx, thread_id)
-    take_turns(tx, thread_id)
-    for table, column in ((messages, "thread_id"), (threads, "id")):
-        tx.conn.execute(delete(table).where(table.c.owner == tx.owner, table.c[column] == thread_id))
-    kept = update(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id)
-    tx.conn.execute(kept.values(thread_id=None, turn=None))
-    for work in (due.CLOSE, due.ARCHIVE, due.PURGE_CHAT, due.INDEX):
-        due.cancel(tx, work, thread_id)
-    tx.compact = True
-
-
 def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> Claim | None:
     """Take the lease to close a chat. None if the chat is not open, or somebody else is closing it."""
     row = _row(tx, thread_id)
@@ -247,8 +230,14 @@ def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> 
         return None
     token = secrets.token_hex(8)
     _set(tx, thread_id, closing_until=later(now, seconds=lease_seconds), closing_by=token)
-    said = current_messages(messages_of(tx, thread_id, after=thread.extracted_through))
-    return Claim(thread, token, tuple(in_view(said, thread.out_of_view)))
+    return Claim(thread, token)
+
+
+def claimed_turns(tx: Tx, held: Claim) -> tuple[Message, ...]:
+    """The turns that whoever closes a chat has to read."""
+    thread = held.thread
+    said = [one for one in messages_of(tx, thread.id, after=thread.extracted_through) if one.turn <= thread.turns]
+    return tuple(in_view(current_messages(said), thread.out_of_view))
 
 
 def still_mine(tx: Tx, held: Claim) -> bool:
@@ -359,7 +348,7 @@ def list_threads(tx: Tx, *, state: str | None = None, trash: bool = False, limit
 def _listing(by_state: bool, trash: bool) -> PreparedStatement:
     query = select(threads).where(threads.c.owner == bindparam("owner"))
     if trash:
-        query = query.where(threads.c.deleted_at.isnot(None))
+        query = query.where(threads.c.deleted_at.isnot(None), ~IS_GOING)
     else:
         query = query.where(threads.c.deleted_at.is_(None))
     if by_state:
@@ -401,7 +390,9 @@ def _set(tx: Tx, thread_id: str, **values: Any) -> Thread:
     return get_thread(tx, thread_id)
 
 
-_ONE = PreparedStatement(select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id")))
+_ONE = PreparedStatement(
+    select(threads).where(threads.c.owner == bindparam("owner"), threads.c.id == bindparam("id"), ~IS_GOING)
+)
 _OF_THREAD = (messages.c.owner == bindparam("owner"), messages.c.thread_id == bindparam("thread_id"))
 _AFTER = messages.c.turn > bindparam("after")
 _SAID = PreparedStatement(select(messages).where(*_OF_THREAD, _AFTER).order_by(messages.c.turn))

@@ -8,7 +8,7 @@ the other.
 import hashlib
 from collections.abc import Callable
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, insert, select
 
@@ -39,30 +39,49 @@ def find_answer(tx: Tx, key: str, request: bytes) -> StoredAnswer | None:
     return StoredAnswer(row.status, row.body)
 
 
-class _AnsweredMeanwhile(Exception):
+class AnsweredMeanwhile(Exception):
     """The same request was answered while this one was made ready."""
+
+    def __init__(self, answer: StoredAnswer) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+class Keyed:
+    """A request with a key whose write has transactions of its own. In each of them it looks whether somebody has
+    answered it meanwhile, and in the last it stores the answer that `tell` makes of what was done."""
+
+    def __init__(self, key: str, request: bytes, tell: Callable[[Any], StoredAnswer]) -> None:
+        self._key, self._request, self._tell = key, request, tell
+
+    def look(self, tx: Tx) -> None:
+        if (found := find_answer(tx, self._key, self._request)) is not None:
+            raise AnsweredMeanwhile(found)
+
+    def end(self, tx: Tx, done: object) -> None:
+        store_answer(tx, self._key, self._request, self._tell(done))
 
 
 def answer_once(book: OpenBook, key: str, request: bytes, answer: Callable[[], StoredAnswer]) -> StoredAnswer | None:
     """Answer a request that had no answer, in one transaction with what that writes; it begins with the first write.
     Returns the answer that was given meanwhile, if one was: then nothing of this is kept."""
-    meanwhile: list[StoredAnswer] = []
+    meanwhile: list[AnsweredMeanwhile] = []
 
     def look_again(tx: Tx) -> None:
         found = find_answer(tx, key, request)
         if found is not None:
-            meanwhile.append(found)
-            raise _AnsweredMeanwhile
+            meanwhile.append(AnsweredMeanwhile(found))
+            raise meanwhile[0]
 
     try:
         with book._database.write_once_asked(book.owner, look_again) as begin:
             made = answer()
             tx = begin()
             if meanwhile:  # and somebody caught the error
-                raise _AnsweredMeanwhile
+                raise meanwhile[0]
             store_answer(tx, key, request, made)
-    except _AnsweredMeanwhile:
-        return meanwhile[0]
+    except AnsweredMeanwhile as answered:
+        return answered.answer
     except NotAllowed as refused:
         book._after_refusal(refused, ended=not book._is_writing)
         raise

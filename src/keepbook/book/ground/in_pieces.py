@@ -1,6 +1,7 @@
 """Long writes in short pieces, between which others have their turn: a file has one writer at a time."""
 
 import time
+from collections.abc import Callable
 
 PIECE_SECONDS = 0.2
 """So long one piece holds the owner's lock, and about so long the next is made ready before it begins."""
@@ -9,14 +10,33 @@ GAP_SECONDS = 0.1
 only now and then."""
 
 
-class Gaps:
-    """Keeps the lock free between the pieces."""
+Stopping = Callable[[], bool]
+"""Whether the process is told to stop."""
 
-    def __init__(self) -> None:
+
+def never() -> bool:
+    return False
+
+
+class ToldToStop(Exception):
+    """Somebody ends the process. What is left to do is done when it is begun again."""
+
+
+class Gaps:
+    """Keeps the lock free between the pieces, and begins none once it is `told` to stop."""
+
+    def __init__(self, told: Stopping = never) -> None:
+        self.told = told
         self._began = self._freed = float("-inf")
+
+    def go_on(self) -> None:
+        """Begin no more where it is told to stop."""
+        if self.told():
+            raise ToldToStop
 
     def wait(self) -> None:
         """Wait until the next piece may begin."""
+        self.go_on()
         if self._freed > self._began:
             gap = min(GAP_SECONDS, self._freed - self._began)
         else:

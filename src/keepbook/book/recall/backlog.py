@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, select
 
 from keepbook.book.memory.memories import IS_ACTIVE
 from keepbook.storage.database import Tx
-from keepbook.storage.tables.chats import messages, threads
+from keepbook.storage.tables.chats import IS_GOING, messages, threads
 from keepbook.storage.tables.ledger import ledger
 from keepbook.storage.tables.memory import memories, versions
 from keepbook.storage.tables.upkeep import vector_spaces, vectors
@@ -74,7 +74,7 @@ def still_says(tx: Tx, space: str, text: TextToEmbed) -> bool:
     ).first():  # fmt: skip
         return False
     if text.kind == TURN:
-        query = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.id == text.item)
+        query = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.id == text.item, ~IS_GOING)
     else:
         query = select(memories.c.id).where(
             memories.c.owner == tx.owner, memories.c.id == text.item, memories.c.version == text.part, IS_ACTIVE
@@ -121,7 +121,8 @@ def _behind(tx: Tx, space: str) -> Select[Any]:
     )
     return (
         select(threads.c.id, filled)
-        .where(threads.c.owner == tx.owner, threads.c.incognito == 0, threads.c.turns > func.coalesce(filled, 0))
+        .where(threads.c.owner == tx.owner, threads.c.incognito == 0, ~IS_GOING)
+        .where(threads.c.turns > func.coalesce(filled, 0))
         .order_by(threads.c.id)
     )
 

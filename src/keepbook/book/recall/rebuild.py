@@ -16,7 +16,6 @@ from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, in
 
 from keepbook.book.ground import due
 from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory.labels import keys_of
@@ -24,15 +23,12 @@ from keepbook.book.memory.memories import IN_STATE, IS_ACTIVE, indexed_text_of, 
 from keepbook.book.text.indexes.turn_index import turn_weights
 from keepbook.book.text.indexes.word_index import likeness_keys, put_away_key, term_weights
 from keepbook.book.text.indexes.words_behind import write_words
-from keepbook.errors import KeepbookError
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 from keepbook.storage.tables.memory import labels, likeness, memories, terms, versions
 
 if TYPE_CHECKING:
     from keepbook.book.ground.in_pieces import Gaps
-
-log = get_logger("keepbook")
 
 SLICE = 5000
 """So many memories or turns are held against their index at once."""
@@ -109,22 +105,14 @@ def index_memories(database: Database, owner: str, gaps: "Gaps") -> None:
 def leave_words(tx: Tx) -> None:
     """Let the words of this book be written once it is kept."""
     due.remind(tx, due.INDEX, due.WHOLE, stamp(tx.clock()))
-    tx.afterwards.append(partial(_write_all_or_leave, owner=tx.owner))
+    tx.afterwards.append(partial(write_all_words, owner=tx.owner))
 
 
-def _write_all_or_leave(database: Database, *, owner: str) -> None:
-    """The book is restored: what its words meet is no failure of that."""
-    try:
-        write_all_words(database, owner)
-    except KeepbookError as error:
-        log.warning("words of a restored book wait for a sweep: %s", error.code)
-
-
-def write_all_words(database: Database, owner: str) -> None:
+def write_all_words(database: Database, owner: str, gaps: "Gaps | None" = None) -> None:
     """Write the words of all that a book says, where there are none yet."""
     from keepbook.book.ground.in_pieces import Gaps  # as it is rebuilt: most programs never do
 
-    gaps = Gaps()
+    gaps = gaps or Gaps()
     index_memories(database, owner, gaps)
     with database.read(owner) as tx:
         chats = tx.conn.execute(select(threads.c.id).where(threads.c.owner == owner).order_by(threads.c.id))

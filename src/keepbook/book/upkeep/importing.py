@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
+from keepbook.book.ground.idempotency import Keyed
 from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import loads
@@ -55,13 +56,14 @@ def import_texts(book: OpenBook, stream: Iterable[str], *, merge: bool, dry_run:
 
 
 def import_read(
-    book: OpenBook, read: ReadImport, *, merge: bool = False, dry_run: bool = False, theirs: str | None = None
-) -> Imported:
-    """Import a file that was read."""
+    book: OpenBook, read: ReadImport, *, merge: bool = False, dry_run: bool = False, theirs: str | None = None,
+    keyed: Keyed | None = None,
+) -> Imported:  # fmt: skip
+    """Import a file that was read. The answer to a `keyed` request is stored in the last transaction."""
     book.ask("book.import")
     if read.incoming is None:
-        return _import_ours(book, read.ours or (), merge=merge, dry_run=dry_run)
-    return import_incoming(book, only_person(read.incoming, theirs), dry_run=dry_run)
+        return _import_ours(book, read.ours or (), merge=merge, dry_run=dry_run, keyed=keyed)
+    return import_incoming(book, only_person(read.incoming, theirs), dry_run=dry_run, keyed=keyed)
 
 
 def read_for(book: OpenBook, sent: bytes, name: str = "file") -> ReadImport:
@@ -101,15 +103,16 @@ def only_person(incoming: Incoming, theirs: str | None) -> Incoming:
 
 
 def import_incoming(
-    book: OpenBook, incoming: Incoming, *, dry_run: bool = False, progress: Progress = lambda _: None
-) -> Imported:
+    book: OpenBook, incoming: Incoming, *, dry_run: bool = False, progress: Progress = lambda _: None,
+    keyed: Keyed | None = None,
+) -> Imported:  # fmt: skip
     """Write what an importer has read into one book. If a limit would be reached, nothing is written."""
     book.ask("book.import")
     if dry_run:
         return _look(book, incoming, progress)
     if book._has_limits:
         _look(book, incoming, lambda _: None)
-    return _write_pieces(book, _ForeignWriter(book, incoming), incoming.file, progress)
+    return _write_pieces(book, _ForeignWriter(book, incoming), incoming.file, progress, keyed)
 
 
 class _ForeignWriter(ImportWriter):
@@ -152,7 +155,9 @@ def _look_through(
                 return at_end(tx)
 
 
-def _write_pieces(book: OpenBook, writer: PieceWriter, file: str, progress: Progress = lambda _: None) -> Imported:
+def _write_pieces(
+    book: OpenBook, writer: PieceWriter, file: str, progress: Progress = lambda _: None, keyed: Keyed | None = None
+) -> Imported:
     load = _GrowingLoad(file)
     gaps = Gaps()
     try:
@@ -160,16 +165,30 @@ def _write_pieces(book: OpenBook, writer: PieceWriter, file: str, progress: Prog
             enough = _judge_ahead(book, writer)
             gaps.wait()
             with book.writing() as (tx, preset):
+                _heed_answer(tx, keyed)
                 load.begin_piece(tx)
                 writer.write_piece(tx, preset, enough(), progress)
                 load.end_piece(tx, book, writer)
-            if writer.is_done:
-                return replace(writer.imported, load=load.nth)
+                if writer.is_done:
+                    done = _answered(tx, keyed, replace(writer.imported, load=load.nth))
+                    break
             gaps.freed()
     except BaseException:
         if load.nth is not None and not book._is_writing:
             take_back_unfinished(book, load.nth)
         raise
+    return done
+
+
+def _heed_answer(tx: Tx, keyed: Keyed | None) -> None:
+    if keyed is not None:
+        keyed.look(tx)
+
+
+def _answered(tx: Tx, keyed: Keyed | None, done: Imported) -> Imported:
+    if keyed is not None:
+        keyed.end(tx, done)
+    return done
 
 
 def _judge_ahead(book: OpenBook, writer: PieceWriter) -> Callable[[], Callable[[], bool]]:
@@ -231,20 +250,23 @@ class _GrowingLoad:
 # Exports of ours
 
 
-def _import_ours(book: OpenBook, lines: Sequence[tuple[int, str]], *, merge: bool, dry_run: bool) -> Imported:
+def _import_ours(
+    book: OpenBook, lines: Sequence[tuple[int, str]], *, merge: bool, dry_run: bool, keyed: Keyed | None
+) -> Imported:
     with book.reading() as (tx, _, _):
         tables = tx.tables
     ours = read_ours(tables, lines, book.hand)
     try:
         if merge:
-            return _merge(book, ours, dry_run=dry_run)
+            return _merge(book, ours, dry_run=dry_run, keyed=keyed)
         if dry_run:
             return replace(_rehearse(book, ours) or _try_in_place(book, ours), dry_run=True)
         rehearsed = False
         if ours.is_large and book._database.all_wait and not book._is_writing:
             rehearsed = _rehearse(book, ours) is not None  # by the same engine: while it is proved nobody waits
         with book.writing() as (tx, _):  # a restored book is the book that it was: all at once
-            return restore(tx, ours, rehearsed=rehearsed)
+            _heed_answer(tx, keyed)
+            return _answered(tx, keyed, restore(tx, ours, rehearsed=rehearsed))
     except KeepbookError as error:
         if error.code in ("guard", "refused"):  # the database would not have it
             raise altered_file(error.message) from error
@@ -269,10 +291,10 @@ class _OnlyTried(Exception):
     """Rolls back what was only tried."""
 
 
-def _merge(book: OpenBook, ours: OurFile, *, dry_run: bool) -> Imported:
+def _merge(book: OpenBook, ours: OurFile, *, dry_run: bool, keyed: Keyed | None) -> Imported:
     """Add the memories of an export; a line that cannot be kept is found before the first is written."""
     looked = MergeWriter(book.origin, ours, looks=True)
     _look_through(book, looked, lambda _: None)
     if dry_run:
         return replace(looked.imported, dry_run=True)
-    return _write_pieces(book, MergeWriter(book.origin, ours), "")
+    return _write_pieces(book, MergeWriter(book.origin, ours), "", keyed=keyed)

@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from logging import Logger
 from pathlib import Path
 from types import FrameType
@@ -188,7 +189,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             for each in queued:
                 runs.begin(kb.perform_errand(each), in_turn=True)
 
-        for work, then in ((kb.sweep_in_turn, None), (kb.queue_errands_in_turn, begin)):
+        sweep = partial(kb.sweep_in_turn, told=app.state.stopping.is_set)
+        for work, then in ((sweep, None), (kb.queue_errands_in_turn, begin)):
             working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
             stack.push_async_callback(asyncio.wait, [working])  # what it has begun ends before the book is closed
         noting = asyncio.create_task(stay_known(kb.servers, app.state.stopping))

@@ -116,12 +116,9 @@ class Call:
         do: Callable[[Book], Any],
         status: int | Callable[[Any], int] = 200,
         headers: Callable[[Any], Mapping[str, str]] | None = None,
-        *,
-        in_pieces: bool = False,
     ) -> Response:
         """Do the write and answer; with a key, once. The status may depend on the result. What needs no lock is done
-        before there is one, with a key and without. What is written `in_pieces` has its own transactions, and done
-        twice it changes nothing: its answer is stored after it."""
+        before there is one, with a key and without."""
 
         def respond() -> Response:
             return self._to_response(do(self.book), status, headers)
@@ -137,14 +134,30 @@ class Call:
         def answer() -> idempotency.StoredAnswer:
             if not made:
                 made.append(respond())
-            return idempotency.StoredAnswer(made[0].status_code, bytes(made[0].body).decode())
+            return _stored(made[0])
 
-        if in_pieces:
-            answer()
         found = idempotency.answer_once(beside_memory(self.book), self._key, sent, answer)
         if found is None:
             return made[0]
         return self._answer_again(found, respond)
+
+    def write_in_pieces(self, do: Callable[[Book, idempotency.Keyed | None], Any]) -> Response:
+        """The same of what has transactions of its own: the answer is stored in the last of them."""
+
+        def respond() -> Response:
+            return self._to_response(do(self.book, None), 200, None)
+
+        if self._key is None:
+            return respond()
+        sent = self._all_that_was_sent()
+        found = self._stored_answer(sent)
+        if found is not None:
+            return self._answer_again(found, respond)
+        keyed = idempotency.Keyed(self._key, sent, lambda done: _stored(self._to_response(done, 200, None)))
+        try:
+            return self._to_response(do(self.book, keyed), 200, None)
+        except idempotency.AnsweredMeanwhile as answered:
+            return self._answer_again(answered.answer, respond)
 
     def _all_that_was_sent(self) -> bytes:
         """The request that a key stands for. What one token was answered, another does not get to see by its key."""
@@ -198,6 +211,10 @@ class Call:
         return json_response(
             value, status if isinstance(status, int) else status(value), headers(value) if headers else None
         )
+
+
+def _stored(response: Response) -> idempotency.StoredAnswer:
+    return idempotency.StoredAnswer(response.status_code, bytes(response.body).decode())
 
 
 IdempotencyKey = Annotated[

@@ -3,36 +3,31 @@
     claim    take the lease, and the turns past the watermark          (a transaction)
     read     one call of the extractor, outside any transaction
     check    every candidate against the rules, in code
-    keep     memories, summary, watermark and state together           (a transaction that needs the lease)
+    keep     memories; with the last ones summary, watermark and state (short transactions that need the lease)
 
-An error before the last step leaves the chat as it was, to be tried again; a closer that lost the lease writes nothing.
-So a chat is read to its end or not at all, whoever crashes and however many try at once.
+An error leaves the chat open, to be read again; a closer that lost the lease writes nothing. So a chat is read to its
+end, whoever crashes and however many try at once, and what was kept of it before is known again.
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from logging import Logger
 from typing import Any, TypeVar
 
-from keepbook.book.chats import learned_memories, threads
-from keepbook.book.chats.closing_result import ClosingResult, SkippedCandidate
+from keepbook.book.chats import threads
+from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.threads import Claim, Message
 from keepbook.book.chats.view import block_of
-from keepbook.book.ground.limits import clean_line, clean_optional
+from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps
 from keepbook.book.ground.one_line_log import get_logger
-from keepbook.book.ground.when import instant, later, parse_stamp, stamp
-from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory import changes, proposals, quotes
-from keepbook.book.memory.changes import Statement
-from keepbook.book.memory.likeness.put_away import is_put_away
-from keepbook.book.memory.memories import Written
-from keepbook.book.memory.proposals import alike
-from keepbook.book.memory.questions import Choice, choices_for
+from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ledger.ledger import chain_head
 from keepbook.book.owners import choices, owners, spending
 from keepbook.book.owners.switches import leave_out_topics
-from keepbook.book.recall.forgotten import ForgottenMatters, forgotten, turns_not_recalled
+from keepbook.book.recall.forgotten import turns_not_recalled
 from keepbook.book.text.own_words import without_pasted
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import content_words
@@ -40,17 +35,12 @@ from keepbook.book.upkeep.importers.incoming import source_of_session
 from keepbook.errors import KeepbookError
 from keepbook.extension import Extension
 from keepbook.models.closing.checks import (
-    KNOWN,
     OFFLINE,
-    candidate_text,
-    judge_candidates,
-    known_line,
-    line_made_of,
-    said_at,
     strip_injected,
 )
+from keepbook.models.closing.closing_pieces import ClosingOutcome, Judged, judge, keep_some
 from keepbook.models.closing.known_memories import known_memories
-from keepbook.models.model import Candidate, ClosingChat, DialogueTurn, Extraction, KnownMemory, Model, TurnId
+from keepbook.models.model import Candidate, ClosingChat, DialogueTurn, Extraction, Model, TurnId
 from keepbook.models.notebook.extract import extract_ordered
 from keepbook.models.notebook.values import Deed, from_parts, is_kept_at_once, is_persons, standing_deeds
 from keepbook.presets import Preset
@@ -59,23 +49,9 @@ from keepbook.storage.database import Database, Tx
 LEASE_SECONDS = 180.0
 """How long a closing may take at least; a model that may take longer gets a longer lease."""
 FIRST_RETRY_MINUTES = 15.0
+MOST_JUDGED_AGAIN = 3
+"""So often what was found is judged again because somebody wrote meanwhile; then others wait for it."""
 log: Logger = get_logger(__name__)
-
-
-@dataclass(slots=True)
-class _ClosingOutcome:
-    written: list[dict[str, Any]] = field(default_factory=list)
-    proposed: list[str] = field(default_factory=list)
-    skipped: list[SkippedCandidate] = field(default_factory=list)
-    recorders: dict[str, str] = field(default_factory=dict)
-    """By the numbers of turns that an agent recorded, which agent."""
-
-    def recorder(self, candidate: Candidate) -> str | None:
-        """The agent whose turns alone say it: what waits because of them counts as left by it."""
-        said = [self.recorders.get(str(turn)) for turn in candidate.turn_ids]
-        if said and all(said):
-            return said[0]
-        return None
 
 
 # Operations
@@ -94,47 +70,113 @@ def close(
     extensions: tuple[Extension, ...] = (),
 ) -> ClosingResult:
     """Close one chat of one owner with one model. Errors are in the result, so that a sweep goes on."""
+    now = stamp(database.clock())
     with database.write(owner) as tx:
-        now = stamp(database.clock())
         held = threads.claim_closing(tx, thread_id, now, lease_seconds=lease_seconds)
         if held is None:
             thread = threads.get_thread(tx, thread_id)
             if thread.state == "active" and thread.deleted_at is None:
                 return ClosingResult(thread_id, "busy")
             return ClosingResult(thread_id, "nothing")
-        reading = _reading(tx, held, preset, now)
-        if reading is None:
-            threads.finish(tx, held, now, summary=None)
-            return ClosingResult(thread_id, "closed")
-    reading = replace(reading, sense=sense, extensions=extensions)
     try:
+        with database.read(owner) as tx:
+            held = replace(held, turns=threads.claimed_turns(tx, held))
+            reading = _reading(tx, held, preset, now)
+        if reading is None:
+            return _close_unread(database, owner, held, now)
+        reading = replace(reading, sense=sense, extensions=extensions)
         extraction = _with_requested(run_model(model.extract(reading)), reading)
         # By meaning here, where no transaction waits for it; by words once more when it is stored.
         extraction = replace(extraction, summary=leave_out_topics(extraction.summary, reading.never, sense))
-        return _store_closing(database, owner, held, preset, reading, extraction, notice)
+        storing = _Storing(database, owner, held, preset, reading, extraction)
+        status, kept = storing.store(), storing.outcome
     except Exception as error:  # noqa: BLE001  whatever broke, the chat is given back and nobody else waits for it
         return _closing_failed(database, owner, held, model, error)
+    if status == "busy":
+        return ClosingResult(thread_id, "busy")
+    found = tuple(kept.written), tuple(kept.proposed), tuple(kept.skipped)
+    return ClosingResult(thread_id, status, *found, extraction.made_by, notice)
 
 
-def _store_closing(
-    database: Database, owner: str, held: Claim, preset: Preset, reading: ClosingChat, extraction: Extraction,
-    notice: str | None,
-) -> ClosingResult:  # fmt: skip
+def _close_unread(database: Database, owner: str, held: Claim, now: str) -> ClosingResult:
+    """A chat in which nothing is to be learned."""
     with database.write(owner) as tx:
-        now = stamp(database.clock())
-        spending.count_tokens(
-            tx, now, "extract", extraction.made_by, extraction.usage.tokens_in, extraction.usage.tokens_out
-        )
         if not threads.still_mine(tx, held):
             return ClosingResult(held.thread.id, "busy")
-        kept = _keep(tx, held, preset, reading, extraction, now)
-        thread = threads.finish(tx, held, now, summary=extraction.summary)
-    if thread.state == "idle":
-        status = "closed"
-    else:
-        status = "open"
-    found = tuple(kept.written), tuple(kept.proposed), tuple(kept.skipped)
-    return ClosingResult(held.thread.id, status, *found, extraction.made_by, notice)
+        threads.finish(tx, held, now, summary=None)
+    return ClosingResult(held.thread.id, "closed")
+
+
+class _Storing:
+    """Writes what was found, piece by piece; with the last of them the chat is closed."""
+
+    def __init__(
+        self, database: Database, owner: str, held: Claim, preset: Preset, reading: ClosingChat, found: Extraction
+    ) -> None:
+        self._database, self._owner, self._held, self._preset = database, owner, held, preset
+        self._reading, self._found = reading, found
+        self._judged: Judged | None = None
+        self._tries = 0
+        self._is_counted = False
+        self._is_inside = database.is_writing
+        self.outcome = ClosingOutcome()
+
+    def store(self) -> str:
+        """Returns the status."""
+        gaps, status = Gaps(), None
+        while status is None:
+            if self._judged is None:
+                with self._database.read(self._owner) as tx:
+                    self._judged = self._judge(tx)
+            gaps.wait()
+            with self._database.write(self._owner) as tx:
+                status = self._write_piece(tx, stamp(self._database.clock()))
+            gaps.freed()
+            if self._judged is not None:
+                self._judged.link = tx.head.link
+        return status
+
+    def _judge(self, tx: Tx) -> Judged:
+        return judge(tx, self._held, self._reading, self._found)
+
+    def _write_piece(self, tx: Tx, now: str) -> str | None:
+        made_by, spent = self._found.made_by, self._found.usage
+        if not self._is_counted:
+            spending.count_tokens(tx, now, "extract", made_by, spent.tokens_in, spent.tokens_out)
+            self._is_counted = True
+        if not threads.still_mine(tx, self._held):
+            return "busy"
+        judged = self._still_judged(tx)
+        if judged is None:
+            return None
+        keep_some(tx, self._held, self._preset, judged, made_by, now, self.outcome, self._piece())
+        if judged.left:
+            return None
+        thread = threads.finish(tx, self._held, now, summary=self._found.summary)
+        if thread.state == "idle":
+            return "closed"
+        return "open"
+
+    def _still_judged(self, tx: Tx) -> Judged | None:
+        """What was judged, if nobody wrote since. Where somebody writes all the time it is judged while they wait."""
+        judged = self._judged
+        assert judged is not None
+        if chain_head(tx).link == judged.link:
+            self._tries = 0
+            return judged
+        self._found = replace(self._found, candidates=tuple(one.found for one in judged.left))
+        self._tries += 1
+        self._judged = None
+        if self._tries > MOST_JUDGED_AGAIN:
+            self._judged = self._judge(tx)
+        return self._judged
+
+    def _piece(self) -> Callable[[], bool]:
+        """How long a piece lasts; inside the program's own transaction it is the only one."""
+        if self._is_inside:
+            return lambda: False
+        until = time.perf_counter() + PIECE_SECONDS
+        return lambda: time.perf_counter() > until
 
 
 def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> ClosingChat | None:
@@ -204,51 +246,6 @@ def _turn(message: Message) -> DialogueTurn:
     return DialogueTurn(message.turn, message.role, text, message.at, message.speaker)
 
 
-def _keep(
-    tx: Tx, held: Claim, preset: Preset, reading: ClosingChat, extraction: Extraction, now: str
-) -> _ClosingOutcome:
-    """Judge once more by how the book stands now: while the model read, the person may have gone on."""
-    origin = Origin("extractor", "close", held.thread.id, source="extracted")
-    kept, chosen = _ClosingOutcome(), choices.get_choices(tx)
-    if not chosen.memory:
-        return kept
-    shown = {one.id for one in reading.known}
-    reading = replace(reading, known=known_memories(tx, reading.turns, shown), never=chosen.never)
-    gone = learned_memories.memories_taken_back(tx, held.thread.id)
-    lost = (
-        forgotten(tx) if reading.elsewhere else ForgottenMatters()
-    )  # here an order reaches what was said before it anyway
-    theirs = frozenset(str(one.turn) for one in held.turns if one.recorded_by is not None)
-    if not reading.elsewhere:  # what a person brings in from elsewhere is theirs, however much it is
-        kept.recorders = {str(one.turn): one.recorded_by for one in held.turns if one.recorded_by is not None}
-    for found, barred in judge_candidates(reading, extraction, proposals.declined_contents(tx), gone):
-        candidate = found
-        if not reading.elsewhere and _brings_back(tx, found, theirs):
-            candidate = replace(found, op="add", target=None, sure=False, reason=proposals.FORGOTTEN)
-        told = candidate.op != "forget" and lost.is_forgotten(candidate_text(candidate), said_at(candidate, reading))
-        why = barred or (proposals.FORGOTTEN if told else None)
-        try:
-            if why is None:
-                _keep_one(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
-            else:
-                kept.skipped.append(SkippedCandidate(candidate.op, candidate.content, why))
-                if why == KNOWN:
-                    _say_again(tx, origin, preset, reading, candidate, extraction.made_by)
-                    asked_by = kept.recorder(candidate)
-                    _offer_wording(tx, origin, preset, reading, candidate, extraction.made_by, now, asked_by)
-                if why in (proposals.FORGOTTEN, proposals.OUTDATED) and candidate.op != "forget":
-                    _offer(tx, origin, preset, reading, replace(candidate, reason=why), extraction.made_by, now)
-        except KeepbookError as error:  # a rule of the book; the rest of the chat is not lost for it
-            kept.skipped.append(SkippedCandidate(candidate.op, candidate.content, error.message))
-    return kept
-
-
-def _brings_back(tx: Tx, candidate: Candidate, theirs: frozenset[str]) -> bool:
-    """Whether it is what the person put away, and only turns that others recorded say it."""
-    said = {str(turn) for turn in candidate.turn_ids}
-    return candidate.op != "forget" and bool(said) and said <= theirs and is_put_away(tx, candidate_text(candidate))
-
-
 def _with_requested(extraction: Extraction, reading: ClosingChat) -> Extraction:
     """What the person asked to remember and a model that read the chat does not name is kept all the same."""
     if extraction.made_by == OFFLINE:
@@ -260,138 +257,6 @@ def _with_requested(extraction: Extraction, reading: ClosingChat) -> Extraction:
 def _names(candidate: Candidate, asked: Candidate) -> bool:
     same = {str(turn) for turn in candidate.turn_ids} & {str(turn) for turn in asked.turn_ids}
     return bool(same) and bool(set(content_words(candidate.content)) & set(content_words(asked.content)))
-
-
-def _keep_one(
-    tx: Tx,
-    origin: Origin,
-    preset: Preset,
-    reading: ClosingChat,
-    candidate: Candidate,
-    made_by: str,
-    now: str,
-    kept: _ClosingOutcome,
-) -> None:
-    target = next((memory for memory in reading.known if memory.id == candidate.target), None)
-    protected = target is not None and target.protected
-    facts = _facts(candidate, reading, preset, made_by)
-    if protected or not candidate.sure or (preset.on_close == "propose" and candidate.op != "forget"):
-        _propose(tx, origin, preset, candidate, target, facts, now, kept)
-        return
-    written = _write(tx, origin, preset, candidate, facts)
-    if written.unchanged:  # nothing new but that it was said again
-        kept.skipped.append(SkippedCandidate(candidate.op, candidate.content, KNOWN))
-        return
-    if candidate.op != "forget":
-        proposals.settle_proposals(tx, written.content, now)
-    kept.written.append({"op": candidate.op, "id": written.id, "content": written.content, "event": written.event})
-
-
-def _facts(candidate: Candidate, reading: ClosingChat, preset: Preset, made_by: str) -> dict[str, Any]:
-    """What is kept beside the words."""
-    shown = {str(turn.id) for turn in reading.turns}
-    since = candidate.valid_from or (said_at(candidate, reading) if reading.elsewhere else None)
-    known = not preset.categories or candidate.category in preset.categories
-    category = None
-    if known:
-        category = candidate.category
-    return {
-        "category": category,
-        "subject": clean_optional(candidate.subject, "subject", 200),
-        "score": min(1.0, max(0.0, candidate.score)),
-        "made_by": made_by,
-        "turn_ids": tuple(turn for turn in map(str, candidate.turn_ids) if turn in shown),
-        "valid_from": instant(since, field="valid_from"),
-        "valid_until": candidate.valid_until,
-    }
-
-
-def _propose(
-    tx: Tx, origin: Origin, preset: Preset, candidate: Candidate, target: KnownMemory | None, facts: dict[str, Any],
-    now: str, kept: _ClosingOutcome,
-) -> None:  # fmt: skip
-    """Let a candidate wait for the person's word."""
-    protected = target is not None and target.protected
-    content = candidate.content or (target.content if target is not None else "")
-    question = candidate.question or ("keep" if candidate.op == "add" else None)
-    left = proposals.propose(
-        tx, later(now, microseconds=len(kept.proposed)),  # the review shows them in the order of the chat
-        nature="conflict" if protected else "proposal", op=candidate.op, memory_id=candidate.target,
-        content=clean_line(content, "content", preset.content_min, preset.content_max), thread_id=origin.thread_id,
-        reason=f"your own word says: {target.content}" if protected and target is not None else candidate.reason,
-        question=question, choices=_choices(question, candidate, content),
-        spans=candidate.spans, said_on=candidate.said_on, asked_by=kept.recorder(candidate), **facts,
-    )  # fmt: skip
-    if left is not None:
-        kept.proposed.append(left.id)
-    if protected:
-        kept.skipped.append(
-            SkippedCandidate(candidate.op, candidate.content, "it conflicts with the person's own word")
-        )
-
-
-def _choices(question: str | None, candidate: Candidate, content: str) -> tuple[Choice, ...]:
-    if question:
-        return choices_for(question, candidate.op, content, candidate.target)
-    return ()
-
-
-def _write(tx: Tx, origin: Origin, preset: Preset, candidate: Candidate, facts: dict[str, Any]) -> Written:
-    target = candidate.target
-    if candidate.op == "forget" and target is not None:
-        return changes.forget(tx, origin, preset, target, "agent_forget")
-    if candidate.op == "update" and target is not None:
-        facts = {name: value for name, value in facts.items() if name not in ("category", "subject")}
-        if not candidate.spans:
-            return changes.update(tx, origin, preset, target, Statement(candidate.content, **facts))
-        facts.pop("turn_ids")
-        return quotes.requote(
-            tx, origin, preset, target, candidate.spans, thread_id=origin.thread_id or "", said_on=candidate.said_on,
-            **facts,
-        )  # fmt: skip
-    if not candidate.spans:
-        return changes.remember(tx, origin, preset, Statement(candidate.content, force=True, **facts))
-    said = Statement("", force=True, **facts)
-    return quotes.quote(tx, origin, preset, said, origin.thread_id or "", candidate.spans, said_on=candidate.said_on)
-
-
-def _offer(
-    tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str, now: str
-) -> None:
-    """What is left out for what the person has said since: nobody is asked, but the page of the load offers it."""
-    asked, left = _ClosingOutcome(), replace(candidate, op="add", target=None, sure=False)
-    _keep_one(tx, origin, preset, reading, left, made_by, now, asked)
-    for id in asked.proposed:
-        proposals.expire(tx, id, now)
-
-
-def _say_again(
-    tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str
-) -> None:
-    """What a chat says again adds nothing, and the line that says it begins to fade anew; once a day is enough."""
-    line = next((one for one in reading.known if candidate.op == "skip" and one.id == candidate.target), None)
-    line = line or line_made_of(candidate, reading) or known_line(candidate, reading)
-    lately = line is not None and later(line.recorded_at, days=1) > stamp(tx.clock())
-    if line is not None and not line.protected and not lately:
-        facts = _facts(candidate, reading, preset, made_by)
-        repeated = {name: facts[name] for name in ("score", "made_by", "turn_ids")}
-        changes.repeat_memory(tx, origin, preset, line.id, Statement(line.content, **repeated))
-
-
-def _offer_wording(
-    tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str, now: str,
-    asked_by: str | None,
-) -> None:  # fmt: skip
-    """A model's wording of a line that quotes the same turn is offered as an edit; once, since a No is remembered."""
-    line = line_made_of(candidate, reading)
-    if line is None or not line.quoted or made_by == OFFLINE or alike(line.content, candidate.content):
-        return
-    content = clean_line(candidate.content, "content", preset.content_min, preset.content_max)
-    proposals.ask_question(
-        tx, now, question="change", op="update", content=content, memory_id=line.id, made_by=made_by,
-        thread_id=origin.thread_id, turn_ids=tuple(map(str, candidate.turn_ids)), reason="said in other words",
-        asked_by=asked_by,
-    )  # fmt: skip
 
 
 def _closing_failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> ClosingResult:

@@ -1,8 +1,20 @@
 """Tables of chats: what was said, and the owner's notes."""
 
-from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, PrimaryKeyConstraint, Table
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+)
 
 from keepbook.storage.tables.declare import DERIVED, Number, Word, declare_table, one_of, owner_column, partial_index
+
+GOING = "going"
+"""The state of a chat that was deleted for good and is being removed: for everybody there is none."""
 
 # A chat of one owner. `session` names it for an outside agent; our own chats have none. `extracted_through` is the
 # watermark: the last turn that closing has read. `closing_until` is the lease of whoever is closing it.
@@ -15,7 +27,7 @@ threads: Table = declare_table(
     Column("preset", Word, nullable=False),
     Column("title", Word),
     Column("titled_by", Word, one_of("titled_by", "person", "model", "rules")),
-    Column("state", Word, one_of("state", "active", "idle", "archived"), nullable=False),
+    Column("state", Word, one_of("state", "active", "idle", "archived", GOING), nullable=False),
     Column("incognito", Integer, CheckConstraint("incognito IN (0, 1)"), nullable=False),
     Column("tier", Word),
     Column("mode", Word),
@@ -43,6 +55,7 @@ threads: Table = declare_table(
     younger=("out_of_view",),
     may_go=True,
 )
+IS_GOING: ColumnElement[bool] = threads.c.state == GOING
 _outside = threads.c.session.isnot(None)
 partial_index("threads_by_session", threads.c.owner, threads.c.session, unique=True, where=_outside)
 Index("threads_by_touch", threads.c.owner, threads.c.touched_at, threads.c.id)

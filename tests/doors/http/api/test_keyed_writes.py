@@ -1,5 +1,8 @@
 """A write with an `Idempotency-Key`: what needs no lock is done before there is one, and it happens once."""
 
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -9,7 +12,9 @@ from tests.embedding import Watching, meant
 from keepbook.book.ground import idempotency
 from keepbook.book.text.indexes import turn_index
 from keepbook.book.text.indexes.turn_index import term_weights
+from keepbook.book.upkeep import importing
 from keepbook.doors.http.call import Call
+from keepbook.storage.database import Database
 
 KEY = {"Idempotency-Key": "once"}
 TURNS = {"turns": [{"role": "user", "text": f"Turn {nth} about otters"} for nth in range(5)]}
@@ -70,6 +75,50 @@ def test_the_write_and_its_answer_are_kept_together_or_not_at_all(
     assert refused.status_code == 422
     assert mine.post("/api/memory/", json={"content": "Lives in Oslo"}, headers=KEY).status_code == 201
     assert kb.book("alice").verify().ok
+
+
+@pytest.mark.both_engines
+@pytest.mark.parametrize("how", ["restore", "merge", "notes"])
+def test_an_import_that_is_killed_after_its_commit_is_answered_when_it_is_sent_again(
+    kb: Any, mine: TestClient, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    kb.book("carol").remember("Keeps otters")
+    exported = io.StringIO()
+    kb.book("carol").export(exported)
+    sent = {"restore": exported.getvalue(), "merge": exported.getvalue(), "notes": "Keeps otters\nHas a boat\n"}[how]
+    path = "/api/import?merge=true" if how == "merge" else "/api/import"
+    write = Database.write
+
+    @contextmanager
+    def killed_once_it_is_kept(self: Database, owner: str, **told: Any) -> Iterator[Any]:
+        with write(self, owner, **told) as tx:
+            yield tx
+        if kb.book("alice").list().total:
+            raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(importing, "PIECE_SECONDS", 60)
+        patched.setattr(Database, "write", killed_once_it_is_kept)
+        patched.setattr(importing, "take_back_unfinished", lambda *_: None)  # nobody is left to do it
+        with pytest.raises(ZeroDivisionError):
+            mine.post(path, content=sent, headers=KEY)
+    again = [mine.post(path, content=sent, headers=KEY) for _ in range(2)]
+    assert [one.status_code for one in again] == [200, 200]
+    assert (again[0].json()["memories"], again[0].headers["Idempotency-Replayed"]) == (
+        2 if how == "notes" else 1,
+        "true",
+    )
+    assert again[0].json() == again[1].json()
+    assert kb.book("alice").verify().ok
+
+
+def test_an_import_sent_twice_at_the_same_moment_is_done_once(
+    mine: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Call, "_stored_answer", lambda *_: None)
+    told = [mine.post("/api/import", content="Keeps otters\nHas a boat\n", headers=KEY) for _ in range(2)]
+    assert told[0].json() == told[1].json()
+    assert told[1].headers["Idempotency-Replayed"] == "true"
 
 
 def test_what_writes_nothing_is_answered_once_too(mine: TestClient) -> None:

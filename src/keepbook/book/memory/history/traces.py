@@ -21,7 +21,7 @@ from keepbook.book.memory.memories import EVERY_SCOPE, fits_scope
 from keepbook.book.text.quotation import shown_text
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
-from keepbook.storage.tables.chats import messages, threads
+from keepbook.storage.tables.chats import IS_GOING, messages, threads
 from keepbook.storage.tables.ledger import ledger
 from keepbook.storage.tables.memory import injected
 
@@ -205,7 +205,7 @@ def chats_named(book: OpenBook, ids: Iterable[str]) -> dict[str, ChatName]:
     with book.reading() as (tx, _, _):
         for start in range(0, len(wanted), 500):
             query = select(threads.c.id, threads.c.title, threads.c.session, threads.c.deleted_at).where(
-                threads.c.owner == tx.owner, threads.c.id.in_(wanted[start : start + 500])
+                threads.c.owner == tx.owner, threads.c.id.in_(wanted[start : start + 500]), ~IS_GOING
             )
             for row in tx.conn.execute(query):
                 found[row.id] = ChatName(row.title or UNTITLED, row.deleted_at is not None, row.session)

@@ -132,9 +132,9 @@ def unmark_put_away(tx: Tx, memory_id: str, content: str) -> None:
     _TAKE_KEY.run(tx.conn, {"owner": tx.owner, "word": put_away_key(content), "memory_id": memory_id})
 
 
-def take_vectors(tx: Tx, kind: str, item: str) -> None:
-    """Remove the vectors of a memory or a chat, in every space."""
-    mine = and_(vectors.c.owner == tx.owner, vectors.c.kind == kind, vectors.c.item == item)
+def take_vectors(tx: Tx, kind: str, item: str, *, since: int = 0) -> None:
+    """Remove the vectors of a memory or a chat, or of its turns `since` one, in every space."""
+    mine = and_(vectors.c.owner == tx.owner, vectors.c.kind == kind, vectors.c.item == item, vectors.c.part >= since)
     for (space,) in _SPACES.tuples(tx.conn, {"owner": tx.owner}):
         if tx.conn.execute(delete(vectors).where(mine, vectors.c.space == space)).rowcount:
             here = and_(vector_spaces.c.owner == tx.owner, vector_spaces.c.space == space)

@@ -9,24 +9,19 @@ that has its words has the mark of how much it says.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from logging import Logger
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, select
 
 from keepbook.book.ground import due
-from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import stamp
 from keepbook.book.text.indexes.turn_index import INDEXED, SAYS, TurnWords, put_turns, turn_words
-from keepbook.errors import KeepbookError
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 
 if TYPE_CHECKING:
     from keepbook.book.ground.in_pieces import Gaps
-
-log: Logger = get_logger("keepbook")
 
 LETTERS_AT_ONCE = 20_000
 """Of so many letters at most the words are written together with their turns."""
@@ -43,15 +38,11 @@ def index_turns(tx: Tx, thread_id: str, rows: Sequence[Mapping[str, Any]], words
         put_turns(tx, rows, words)
         return
     due.remind(tx, due.INDEX, thread_id, stamp(tx.clock()))
-    tx.afterwards.append(partial(_write_or_leave, owner=tx.owner, thread_id=thread_id))
+    tx.afterwards.append(partial(_write, owner=tx.owner, thread_id=thread_id))
 
 
-def _write_or_leave(database: Database, *, owner: str, thread_id: str) -> None:
-    """The turns are kept: what their words meet is no failure of theirs."""
-    try:
-        write_words(database, owner, thread_id)
-    except KeepbookError as error:
-        log.warning("words of a chat wait for a sweep: %s", error.code)
+def _write(database: Database, *, owner: str, thread_id: str) -> None:
+    write_words(database, owner, thread_id)
 
 
 def write_words(database: Database, owner: str, thread_id: str, gaps: "Gaps | None" = None) -> bool:

@@ -2,7 +2,7 @@
 
 Closing chats that fell silent, archiving old ones, emptying the trash, letting proposals expire, and what extensions
 have to do when its hour has come: for every owner of the installation. Several may run at once; each piece of work is
-done once. SIGTERM and Ctrl-C end a wait at once and let a sweep that is under way finish; a second one stops that too.
+done once. SIGTERM and Ctrl-C end a wait at once and let a sweep finish the piece it is at; a second one stops that too.
 """
 
 import json
@@ -60,7 +60,7 @@ def _for_ever(call: Invocation, every: float) -> None:
         while not end.told:
             try:
                 note()
-                _report(call, keepbook.sweep())
+                _report(call, keepbook.sweep(lambda: end.told))
             except KeepbookError as error:  # a database that is away for a moment comes back
                 _report(call, error)
             _wait(end, every, note)

@@ -2,7 +2,6 @@
 
 import io
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -10,6 +9,8 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.book import Book
+from keepbook.book.ground.idempotency import Keyed
 from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.owner_settings import Configured
 from keepbook.book.operations import configure_and_choose
@@ -219,8 +220,11 @@ async def import_book(
         return json_response(
             await run_in_threadpool(import_read, call.book, read, merge=merge, dry_run=True, theirs=theirs)
         )
-    bring_in = partial(import_read, read=read, merge=merge, theirs=theirs)
-    return await run_in_threadpool(call.write, bring_in, in_pieces=True)
+
+    def bring_in(book: Book, keyed: Keyed | None) -> Imported:
+        return import_read(book, read, merge=merge, theirs=theirs, keyed=keyed)
+
+    return await run_in_threadpool(call.write_in_pieces, bring_in)
 
 
 @dataclass(frozen=True)

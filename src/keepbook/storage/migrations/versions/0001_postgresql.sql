@@ -106,7 +106,7 @@ CREATE TABLE threads (
 	preset TEXT COLLATE "C" NOT NULL,
 	title TEXT COLLATE "C",
 	titled_by TEXT COLLATE "C" CHECK (titled_by IN ('person', 'model', 'rules')),
-	state TEXT COLLATE "C" NOT NULL CHECK (state IN ('active', 'idle', 'archived')),
+	state TEXT COLLATE "C" NOT NULL CHECK (state IN ('active', 'idle', 'archived', 'going')),
 	incognito INTEGER NOT NULL CHECK (incognito IN (0, 1)),
 	tier TEXT COLLATE "C",
 	mode TEXT COLLATE "C",

@@ -122,7 +122,7 @@ CREATE TABLE threads (
 	preset TEXT NOT NULL,
 	title TEXT,
 	titled_by TEXT CHECK (titled_by IN ('person', 'model', 'rules')),
-	state TEXT NOT NULL CHECK (state IN ('active', 'idle', 'archived')),
+	state TEXT NOT NULL CHECK (state IN ('active', 'idle', 'archived', 'going')),
 	incognito INTEGER NOT NULL CHECK (incognito IN (0, 1)),
 	tier TEXT,
 	mode TEXT,
