@@ -1,12 +1,17 @@
 """A signal handler that raises at any step of a transaction leaves none open, no lock taken, and nothing to be lost."""
 
+import gc
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg import waiting
+from tests.quicker import WARM
 
 from keepbook import Keepbook
 from keepbook.storage.database import Database
@@ -81,6 +86,45 @@ def test_at_no_line_is_a_lock_left_or_a_word_lost(kb: Any, book_url: str) -> Non
     there = {one.content for one in book.list(limit=1000)}
     assert set(kept) <= there
     assert book.verify().ok
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_who_is_interrupted_while_it_connects_leaves_no_connection(
+    kb: Any, book_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WARM, "take", lambda *_: None)
+    monkeypatch.setattr(WARM, "give_back", lambda *_: False)
+
+    class Selector(waiting.DefaultSelector):  # type: ignore[misc, valid-type]
+        """A handler raises while the server is asked who it is."""
+
+        def select(self, timeout: float | None = None) -> Any:
+            super().select(timeout)
+            raise Ringing
+
+    kb._database.backend._engine.dispose()
+    gc.collect()
+    with psycopg.connect(book_url, autocommit=True) as other:
+
+        def count() -> int:
+            found = other.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()").fetchone()
+            return int(found[0]) if found else 0
+
+        before = count()
+        gc.disable()
+        try:
+            with monkeypatch.context() as patched:
+                patched.setattr(waiting, "DefaultSelector", Selector)
+                for _ in range(8):
+                    with pytest.raises(Ringing):
+                        kb.book("alice").list()
+            until = time.monotonic() + 2
+            while count() > before and time.monotonic() < until:  # the server hears of a closed socket a moment later
+                time.sleep(0.02)
+            assert count() <= before
+        finally:
+            gc.enable()
+    assert kb.book("alice").remember("Lives in Oslo").version == 1
 
 
 def between_context_and_with(frame: FrameType, event: str, done: list[str]) -> bool:

@@ -20,6 +20,10 @@ from urllib.parse import urlsplit
 from keepbook.errors import ModelFailed
 from keepbook.settings import Settings, from_environment, ollama_host
 
+RELAYS = IPv4Network("192.88.99.0/24")
+"""Takes packets on to whoever is near (RFC 7526), and passes for public."""
+ISATAP = 0x5EFE
+"""Before an older address in the lower half of a newer one: a network's own way to that machine (RFC 5214)."""
 METADATA = (IPv4Network("168.63.129.16"), IPv4Network("192.0.0.0/24"))
 """Where services tell a cloud's machine about itself, and the address passes for a public one."""
 SCHEMES = ("http", "https")
@@ -98,7 +102,10 @@ def is_inside(address: str) -> bool:
     found = _carried(ip_address(address.partition("%")[0]))
     if isinstance(found, IPv6Address) and found.is_site_local:  # the private networks of an older day
         return True
-    return not found.is_global or found.is_multicast or found.is_reserved or any(found in net for net in METADATA)
+    if isinstance(found, IPv6Address) and (int(found) >> 32) & 0xFCFFFFFF == ISATAP:
+        return True
+    passes = found.is_global and not found.is_multicast and not found.is_reserved
+    return not passes or any(found in net for net in (RELAYS, *METADATA))
 
 
 def _carried(found: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:

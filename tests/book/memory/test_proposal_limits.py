@@ -17,8 +17,11 @@ def leave(agent: Any, memory: str, nth: int) -> None:
 def test_of_one_agent_twenty_proposals_wait_and_three_about_one_memory(kb: Any, alice: Any) -> None:
     places = ("Oslo", "Bergen", "Graz", "Vienna", "Lima", "Quito", "Cairo", "Delhi")
     mine = [alice.remember(f"Has a cousin who lives in {place}", force=True).id for place in places]
-    tokens = [Actor("agent", frozenset(("read", "write")), token=name) for name in ("tokenone", "tokentwo")]
-    agent, other = (kb.book("alice", by="agent", door="http", hand=hand) for hand in tokens)
+    def with_token(token: str, name: str | None, bound: str | None = None) -> Any:
+        hand = Actor("bound" if bound else "agent", frozenset(("read", "write")), token=token, agent=bound)
+        return kb.book("alice", by="agent", door="http", hand=hand, name=name)
+
+    agent, other = with_token("tokenone", "courier"), with_token("tokentwo", "clerk")
     for nth in range(3):
         leave(agent, mine[0], nth)
     for one in (agent, other):
@@ -30,9 +33,14 @@ def test_of_one_agent_twenty_proposals_wait_and_three_about_one_memory(kb: Any, 
     with pytest.raises(LimitReached, match="20 proposals") as refused:
         agent.update(mine[7], "Has a cousin on the moon")
     assert (refused.value.code, refused.value.details["limit"]) == ("limit_reached", 20)
+    with pytest.raises(LimitReached, match="20 proposals"):
+        with_token("tokenthree", "courier").update(mine[7], "Has a cousin on the moon")
     leave(other, mine[7], 50)
+    leave(with_token("tokenfour", None), mine[7], 51)
+    leave(with_token("tokenfive", None), mine[7], 52)
     waiting = alice.proposals.list()
-    assert [one.asked_by for one in waiting] == ["tokenone"] * 20 + ["tokentwo"]
+    assert [one.asked_by for one in waiting] == ["courier"] * 20 + ["clerk", "agent", "agent"]
+    assert {with_token(token, token, "agentone")._agent_name for token in ("tokensix", "tokenseven")} == {"agentone"}
     alice.proposals.decline(waiting[0].id)
     leave(agent, mine[0], 60)
     assert alice.verify().ok

@@ -78,14 +78,17 @@ def narrowed(*named: str, loopback: bool = False) -> OutwardDoor:
         "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254",
         "100.100.100.200", "192.0.0.192", "168.63.129.16", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1%eth0",
         "fd00:ec2::254", "ff02::1", "::ffff:127.0.0.1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "::127.0.0.1",
-        "fec0::1",
+        "fec0::1", "192.88.99.1", "::ffff:192.88.99.1", "2606:4700::5efe:a00:1", "2606:4700::200:5efe:7f00:1",
+        "fe80::5efe:a00:1", "64:ff9b:1::a00:1",
     ],
 )  # fmt: skip
 def test_an_address_inside_a_network_is_known(address: str) -> None:
     assert is_inside(address)
 
 
-@pytest.mark.parametrize("address", ["1.1.1.1", "104.18.6.192", "2606:4700::6812:6c0", "64:ff9b::101:101"])
+@pytest.mark.parametrize(
+    "address", ["1.1.1.1", "104.18.6.192", "2606:4700::6812:6c0", "64:ff9b::101:101", "2606:4700::1:5efe:5efe:1"]
+)
 def test_a_public_address_is_none(address: str) -> None:
     assert not is_inside(address)
 

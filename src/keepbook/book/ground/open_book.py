@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Self, TypeVar
 
 from keepbook.book.ledger import ledger
-from keepbook.book.ledger.ledger import Origin
+from keepbook.book.ledger.ledger import AGENT, Origin
 from keepbook.book.owners import authority, owners, switches
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets
@@ -77,9 +77,9 @@ class OpenBook:
 
     @property
     def _agent_name(self) -> str:
-        """Which agent acts: by its name, as the turns have it that it records; else the one its token speaks for, the
-        token, or the door it came through."""
-        return self.origin.name or self.hand.agent or self.hand.token or self.origin.door
+        """Which agent acts, however many tokens it has: the one that they speak for, else by the name that its lines
+        have. Who has none is told from nobody else who has none."""
+        return self.hand.agent or self.origin.name or AGENT
 
     def ask(self, operation: str, *, agent: str | None = None, given: bool = False) -> None:
         """Raise `NotAllowed` unless the actor of this book may do the operation; see `owners.authority`.

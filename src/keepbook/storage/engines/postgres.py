@@ -25,6 +25,7 @@ from keepbook.extension import Extension
 from keepbook.forking import LivingSet, follow_forks, keep_for_ever
 from keepbook.storage import schema
 from keepbook.storage.engines import cluster
+from keepbook.storage.engines.held_connections import connect, let_go, roll_back
 from keepbook.storage.engines.postgres_cursor import WatchedCursor, changes_of
 from keepbook.storage.guard_rules import is_scoped
 from keepbook.storage.installed import Record, read_record, table_set, to_install
@@ -72,7 +73,6 @@ _LOCK = SQL("SELECT pg_advisory_xact_lock({})")
 
 Found = TypeVar("Found")
 
-CANCEL_SECONDS = 5.0
 POOLING = "pooling"
 BEHIND_A_POOLER = (
     f"a pooler such as PgBouncer stands before this server and drops what connections say at their start; write "
@@ -175,10 +175,10 @@ class Postgres:
         try:
             return self._connect_and_ask(ask, held)
         except BaseException:
-            _roll_back(held)
+            roll_back(held)
             raise
         finally:
-            _let_go(held)
+            let_go(held)
 
     @signal_safe
     def _begin(self, how: SQL, first: Composable) -> Iterator[Connection]:
@@ -190,25 +190,25 @@ class Postgres:
             yield held[0]
             driver.commit()
         except BaseException:
-            _roll_back(held)
+            roll_back(held)
             raise
         finally:
-            _let_go(held)
+            let_go(held)
 
     def _connect_and_ask(self, ask: Callable[[Connection], Found], held: list[Connection]) -> Found:
         """The answer to the first that a connection is asked, which is `held` then. One that has fallen while it rested
         is not alone: then all are made anew, once."""
         anew = False
         while True:
-            held.append(self._engine.connect())
+            held.append(connect(self._engine))
             driver = driver_of(held[0])
             try:
                 return ask(held[0])
             except BaseException:
                 if anew or not driver.closed:
                     raise
-            _roll_back(held)
-            _let_go(held)
+            roll_back(held)
+            let_go(held)
             self._engine.dispose()
             anew = True
 
@@ -292,31 +292,6 @@ class Postgres:
         """Close a connection that comes back after the database was closed: nobody would ask for it again."""
         if self._closed and driver is not None:
             driver.close()
-
-
-def _roll_back(held: Sequence[Connection]) -> None:
-    """Take back what was begun. Where a signal came before the answer, the server is still at it: it is told to stop,
-    or it would take a lock for nobody, and the connection is given up."""
-    for conn in held:
-        if conn.invalidated:  # Core gave it up when it saw the signal
-            return
-        driver: Any = driver_of(conn)
-        try:
-            if driver.info.transaction_status == TransactionStatus.ACTIVE:
-                driver.cancel_safe(timeout=CANCEL_SECONDS)
-                conn.invalidate()
-            else:
-                driver.rollback()
-        except psycopg.Error:  # it fell on the way, and the server has taken back what was begun
-            conn.invalidate()
-        except BaseException:  # a signal came in the middle of that: the server takes it back where nobody is
-            conn.invalidate()
-            raise
-
-
-def _let_go(held: list[Connection]) -> None:
-    while held:
-        held.pop().close()
 
 
 def upgrade_server(address: str, extensions: Sequence[Extension] = ()) -> list[str]:
