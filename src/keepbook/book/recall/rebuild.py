@@ -10,6 +10,7 @@ pieces. A reminder says that they are missing; a sweep writes them for who was e
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from logging import Logger
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, insert, literal, or_, select, tuple_
@@ -32,7 +33,7 @@ from keepbook.storage.tables.memory import labels, likeness, memories, terms, ve
 if TYPE_CHECKING:
     from keepbook.book.ground.in_pieces import Gaps
 
-log = get_logger("keepbook")
+log: Logger = get_logger("keepbook")
 
 SLICE = 5000
 """So many memories or turns are held against their index at once."""
