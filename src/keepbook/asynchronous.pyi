@@ -1183,7 +1183,7 @@ class AsyncBook:
     async def export(self, stream: typing.TextIO) -> int:
         """Write the whole book as JSON Lines; returns the number of lines.
 
-        stream: an open text file, or lines of text
+        stream: the path of a file or folder, an open text file, or lines of text
         """
     def face(self, kind: type) -> Any:
         """What an extension adds to this book, by its class.
@@ -1216,7 +1216,7 @@ class AsyncBook:
         """
     async def import_(
         self,
-        stream: collections.abc.Iterable[str],
+        stream: str | os.PathLike[str] | collections.abc.Iterable[str],
         merge: bool = False,
         dry_run: bool = False,
         theirs: str | None = None,
@@ -1225,7 +1225,7 @@ class AsyncBook:
         format is recognised. `theirs` says which person of a file that holds several. With `dry_run` it only says what
         would come in.
 
-        stream: an open text file, or lines of text
+        stream: the path of a file or folder, an open text file, or lines of text
         merge: add its memories to what is there; without it the book must be empty
         dry_run: only say what would come in; nothing is kept
         theirs: of a file that holds several people: which one, by the name it has there

@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -246,7 +247,7 @@ def test_notes_choices_and_spending(book: Any) -> None:
     assert (book.spending.this_month(), book.spending.list()) == (0, [])
 
 
-def test_a_book_moves_house(there: Any, book: Any, owner: str) -> None:
+def test_a_book_moves_house(there: Any, book: Any, owner: str, tmp_path: Path) -> None:
     book.remember("Line one\u2028of it", tags=["x"])
     book.remember("Likes tea")
     out = io.StringIO()
@@ -265,6 +266,11 @@ def test_a_book_moves_house(there: Any, book: Any, owner: str) -> None:
     assert told[0] == told[1]
     brought = other.import_(['{"memory": "Likes coffee"}'], merge=True)
     assert brought.memories == 1
+    (tmp_path / "notes.csv").write_text("content\nLives in Oslo\n", encoding="utf-8")
+    for named in (tmp_path / "notes.csv", f"{tmp_path}/notes.csv"):
+        assert other.import_(named, dry_run=True).memories == 1
+    with pytest.raises(NotFound, match="there is nothing at Likes tea"):
+        other.import_("Likes tea " * 400)
     assert [(type(one), one.nth, one.undone_at) for one in other.loads(limit=1)] == [(Load, brought.load, None)]
     assert (other.take_back(brought.load).lines_out, other.list().total) == (1, 2)
     with pytest.raises(Conflict, match="taken back already"):

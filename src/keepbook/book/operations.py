@@ -8,6 +8,7 @@ and import) is loaded by the first call that does.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -246,15 +247,19 @@ class BookOperations(Writing):
             return count
 
     def import_(
-        self, stream: Iterable[str], merge: bool = False, dry_run: bool = False, theirs: str | None = None
+        self,
+        stream: str | PathLike[str] | Iterable[str],
+        merge: bool = False,
+        dry_run: bool = False,
+        theirs: str | None = None,
     ) -> "Imported":
         """Restore an export into an empty book, or merge memories from it; or import another program's file, whose
         format is recognised. `theirs` says which person of a file that holds several. With `dry_run` it only says what
         would come in."""
-        from keepbook.book.upkeep.importing import import_texts  # as in `export`
+        from keepbook.book.upkeep.importing import import_file  # as in `export`
 
         self.ask("book.import")
-        return import_texts(self, stream, merge=merge, dry_run=dry_run, theirs=theirs)
+        return import_file(self, stream, merge=merge, dry_run=dry_run, theirs=theirs)
 
     def bring_in(
         self, incoming: "Incoming", dry_run: bool = False, progress: Callable[[int], None] = lambda _: None

@@ -5,6 +5,8 @@ The faces of extensions hang on a book too: they are looked up by name when some
 
 from collections.abc import Iterable
 from datetime import datetime
+from os import PathLike
+from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from keepbook.book.book import Book, MemoryDetail
@@ -37,6 +39,7 @@ from keepbook.book.texts import Texts
 from keepbook.book.upkeep.audit import Audit
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.import_answer import Imported
+from keepbook.book.upkeep.importers.source_file import SourceFile, file_or_lines
 from keepbook.client.asks import Asks
 from keepbook.client.connection import AsyncConnection, Connection, Request, Steps
 from keepbook.client.extension_parts import known_extensions, load_remote_face
@@ -112,12 +115,22 @@ def _export(_: RemoteFace, stream: TextIO) -> Steps[int]:
 
 
 def _import(
-    _: RemoteFace, stream: Iterable[str], merge: bool = False, dry_run: bool = False, theirs: str | None = None
+    _: RemoteFace,
+    stream: str | PathLike[str] | Iterable[str],
+    merge: bool = False,
+    dry_run: bool = False,
+    theirs: str | None = None,
 ) -> Steps[Imported]:
     query = tuple((name, "true") for name, on in (("merge", merge), ("dry_run", dry_run)) if on)
     if theirs is not None:
         query += (("theirs", theirs),)
-    sent = "".join(line if line.endswith("\n") else f"{line}\n" for line in stream).encode()
+    sent = file_or_lines(stream)
+    if isinstance(sent, Path):
+        query += (("name", sent.name),)
+        found = SourceFile.from_path(sent)
+        if found.is_folder:
+            raise Invalid(f"{sent} is a folder; pack it into a zip, and send that", field="file")
+        sent = found.raw
     told = yield Request("POST", "/api/import", query, text=sent, headers={"Content-Type": "application/jsonl"})
     return value_of(Imported, told)  # type: ignore[no-any-return]
 

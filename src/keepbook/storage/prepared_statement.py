@@ -9,7 +9,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import (
     BindParameter,
@@ -136,7 +136,7 @@ class PreparedForIds:
     statement.
     """
 
-    SIZES: tuple[int, ...] = (16, 64, 256)
+    SIZES: ClassVar[tuple[int, ...]] = (16, 64, 256)
 
     def __init__(self, among: Callable[[Sequence[BindParameter[str]]], Executable]) -> None:
         self._names = [f"id_{nth}" for nth in range(self.SIZES[-1])]
@@ -170,7 +170,7 @@ class PreparedForEach(PreparedForIds):
     """A prepared query for several values at once, such as terms: what each of them finds, under a limit of its own, in
     one statement. `one(value)` builds the query for one; a list is filled up with a value that finds nothing."""
 
-    SIZES = (1, 2, 4, 8, 16)
+    SIZES: ClassVar[tuple[int, ...]] = (1, 2, 4, 8, 16)
     FINDS_NOTHING = ""
 
     def __init__(self, one: Callable[[BindParameter[str]], Any]) -> None:
@@ -186,7 +186,7 @@ class PreparedForKeys(PreparedForIds):
     table that the query joins to, so the engine looks each key up in the index. With an `IN` list it may scan every row
     that the first column selects. `among(keys)` builds the statement from that table of keys."""
 
-    SIZES = (16, 64, 256, 512, 1024, 2048)
+    SIZES: ClassVar[tuple[int, ...]] = (16, 64, 256, 512, 1024, 2048)
 
     def __init__(self, among: Callable[[FromClause], Executable], *columns: ColumnElement[Any]) -> None:
         self._looked_up = among

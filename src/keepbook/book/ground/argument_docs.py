@@ -129,7 +129,7 @@ ARGUMENTS = {
     "spread": "whether something of each chat that answers is brought",
     "state": "active, archived, trash or all; of a chat active, idle or archived; of a decision open or resolved",
     "status": "waiting, accepted, declined or expired",
-    "stream": "an open text file, or lines of text",
+    "stream": "the path of a file or folder, an open text file, or lines of text",
     "subject": "the person, project or thing it is about",
     "summary": "a shorter wording for the block, up to 200 characters",
     "symbol": "what is traded, as BTC/USDT",

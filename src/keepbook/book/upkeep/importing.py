@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from typing import Any, Protocol
 
 from keepbook.book.ground.idempotency import Keyed
@@ -24,6 +25,7 @@ from keepbook.book.upkeep.export_lines import altered_file
 from keepbook.book.upkeep.import_answer import Imported, to_imported
 from keepbook.book.upkeep.importers.incoming import Incoming, who_text
 from keepbook.book.upkeep.importers.read_file import ReadImport, read_import
+from keepbook.book.upkeep.importers.source_file import file_or_lines
 from keepbook.book.upkeep.importers.write import NEW, ImportWriter, Progress
 from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.book.upkeep.take_back import take_back_unfinished
@@ -50,9 +52,12 @@ class PieceWriter(Protocol):
     def write_piece(self, tx: Tx, preset: Preset, enough: Callable[[], bool], progress: Progress) -> None: ...
 
 
-def import_texts(book: OpenBook, stream: Iterable[str], *, merge: bool, dry_run: bool, theirs: str | None) -> Imported:
-    """Import the lines of a file into one book: an export of ours, or another program's file."""
-    return import_read(book, read_for(book, _joined(stream)), merge=merge, dry_run=dry_run, theirs=theirs)
+def import_file(
+    book: OpenBook, given: str | PathLike[str] | Iterable[str], *, merge: bool, dry_run: bool, theirs: str | None
+) -> Imported:
+    """Import a file by its name, or its lines, into one book: an export of ours, or another program's file."""
+    read = read_import(file_or_lines(given), limits_in(book.settings))
+    return import_read(book, read, merge=merge, dry_run=dry_run, theirs=theirs)
 
 
 def import_read(
@@ -69,19 +74,6 @@ def import_read(
 def read_for(book: OpenBook, sent: bytes, name: str = "file") -> ReadImport:
     """Read what was sent, before the book is opened for writing: `import_read` takes what comes of it."""
     return read_import(sent, limits_in(book.settings), name)
-
-
-def _joined(stream: Iterable[str]) -> bytes:
-    """Lines come with their ends or without."""
-    whole = bytearray()
-    try:
-        for text in stream:
-            whole += text.encode()
-            if not text.endswith("\n"):
-                whole += b"\n"
-    except UnicodeError:
-        raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
-    return bytes(whole)
 
 
 def only_person(incoming: Incoming, theirs: str | None) -> Incoming:

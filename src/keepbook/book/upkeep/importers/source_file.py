@@ -5,6 +5,7 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,6 +23,23 @@ MAY_HOLD_WORDS = (".json", ".jsonl", ".md", ".csv")
 """What is unpacked of an archive."""
 
 
+def file_or_lines(given: str | os.PathLike[str] | Iterable[str]) -> Path | bytes:
+    """The file or folder that somebody names, or what is in it: lines that come with their ends or without."""
+    if isinstance(given, str | os.PathLike):
+        return Path(given).expanduser()
+    whole = bytearray()
+    try:
+        for text in given:
+            if not isinstance(text, str):
+                raise Invalid("open the file as text, or name it; nothing was imported", field="file")
+            whole += text.encode()
+            if not text.endswith("\n"):
+                whole += b"\n"
+    except UnicodeError:
+        raise Invalid("the file is not text in UTF-8; nothing was imported", field="file") from None
+    return bytes(whole)
+
+
 class SourceFile:
     """A file, folder or text to import. `path` is None for an upload or a member of an archive."""
 
@@ -32,8 +50,12 @@ class SourceFile:
 
     @classmethod
     def from_path(cls, path: Path) -> "SourceFile":
-        if not path.exists():
-            raise NotFound(f"there is nothing at {path}; check its name", field="file")
+        try:
+            there = path.exists()
+        except OSError:  # a name that no file can have, such as the words of one
+            there = False
+        if not there:
+            raise NotFound(f"there is nothing at {str(path)[:200]}; check its name", field="file")
         return cls(path.name, path=path)
 
     @cached_property

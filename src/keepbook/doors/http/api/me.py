@@ -211,11 +211,13 @@ async def import_book(
     merge: Annotated[bool, Query()] = False,
     dry_run: Annotated[bool, Query()] = False,
     theirs: Annotated[str | None, Query(max_length=200)] = None,
+    name: Annotated[str, Query(max_length=200)] = "file",
 ) -> Response:
     """Restore an export into an empty book, or with `merge` add its memories; or take over what another program kept,
-    known by looking at it, into the caller's own book. Of a file that holds several people, `theirs` says which one.
-    With `dry_run` it only says what would come in, and which agents would need arming."""
-    read = await run_in_threadpool(read_for, call.book, await request.body())
+    known by looking at it, into the caller's own book. Of a file that holds several people, `theirs` says which one;
+    `name` is what the file is called, whose ending tells a table from a list. With `dry_run` it only says what would
+    come in, and which agents would need arming."""
+    read = await run_in_threadpool(read_for, call.book, await request.body(), name)
     if dry_run:
         return json_response(
             await run_in_threadpool(import_read, call.book, read, merge=merge, dry_run=True, theirs=theirs)
