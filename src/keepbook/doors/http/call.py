@@ -215,7 +215,7 @@ class May:
 
     def at_once(self, request: Request, body: bytes = b"", idempotency_key: str | None = None) -> Call:
         """The call, made in a worker thread: here the gate has left it to the route to authenticate the caller."""
-        request.state.let_in()
+        request.state.caller_check()
         return Call(request, self._operation).require_permission(self._own).with_idempotency_key(idempotency_key, body)
 
     async def __call__(self, request: Request) -> Call:

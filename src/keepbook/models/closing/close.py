@@ -1,12 +1,12 @@
-"""Closing a chat: what the person said in it becomes memory, exactly once.
+"""Closing a chat: reads what the person said and keeps it as memories, exactly once.
 
     claim    take the lease, and the turns past the watermark          (a transaction)
     read     one call of the extractor, outside any transaction
     check    every candidate against the rules, in code
     keep     memories, summary, watermark and state together           (a transaction that needs the lease)
 
-An error before the last step leaves the chat as it was, to be tried again; a closer that lost the lease writes nothing.
-So a chat is read to its end or not at all, whoever crashes and however many try at once.
+An error before the last step leaves the chat as it was, to be tried again; a process that lost the lease writes
+nothing. So a chat is closed completely or not at all, whichever process crashes and however many try at once.
 """
 
 import asyncio
@@ -57,8 +57,10 @@ from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
 LEASE_SECONDS = 180.0
-"""How long a closing may take at least; a model that may take longer gets a longer lease."""
+"""The shortest lease of a closing. If a model may take longer, the lease has room for three of its calls: the answer,
+its repair, and one more if the endpoint refuses the schema."""
 FIRST_RETRY_MINUTES = 15.0
+"""How long after the first failure a closing is tried again."""
 log: Logger = get_logger(__name__)
 
 
@@ -68,13 +70,13 @@ class _ClosingOutcome:
     proposed: list[str] = field(default_factory=list)
     skipped: list[SkippedCandidate] = field(default_factory=list)
     recorders: dict[str, str] = field(default_factory=dict)
-    """By the numbers of turns that an agent recorded, which agent."""
+    """For each turn that an agent recorded, by its number: which agent."""
 
     def recorder(self, candidate: Candidate) -> str | None:
-        """The agent whose turns alone say it: what waits because of them counts as left by it."""
-        said = [self.recorders.get(str(turn)) for turn in candidate.turn_ids]
-        if said and all(said):
-            return said[0]
+        """The agent that recorded all turns of a candidate, or None: a proposal made of them counts as that agent's."""
+        recorders = [self.recorders.get(str(turn)) for turn in candidate.turn_ids]
+        if recorders and all(recorders):
+            return recorders[0]
         return None
 
 
@@ -93,7 +95,7 @@ def close(
     sense: Sense | None = None,
     extensions: tuple[Extension, ...] = (),
 ) -> ClosingResult:
-    """Close one chat of one owner with one model. Errors are in the result, so that a sweep goes on."""
+    """Close one chat of one owner with one model. An error is not raised but in the result, so that a sweep goes on."""
     with database.write(owner) as tx:
         now = stamp(database.clock())
         held = threads.claim_closing(tx, thread_id, now, lease_seconds=lease_seconds)
@@ -109,10 +111,10 @@ def close(
     reading = replace(reading, sense=sense, extensions=extensions)
     try:
         extraction = _with_requested(run_model(model.extract(reading)), reading)
-        # By meaning here, where no transaction waits for it; by words once more when it is stored.
+        # By meaning, which takes a while: here no transaction is open. By words it is done once more when it is stored.
         extraction = replace(extraction, summary=leave_out_topics(extraction.summary, reading.never, sense))
         return _store_closing(database, owner, held, preset, reading, extraction, notice)
-    except Exception as error:  # noqa: BLE001  whatever broke, the chat is given back and nobody else waits for it
+    except Exception as error:  # noqa: BLE001  whatever broke, the lease must be given back
         return _closing_failed(database, owner, held, model, error)
 
 
@@ -138,7 +140,7 @@ def _store_closing(
 
 
 def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> ClosingChat | None:
-    """What the extractor is shown, or nothing where there is nothing to learn or no wish to."""
+    """What the extractor is shown; None if there is nothing to learn, or the person wants nothing learned."""
     chosen = choices.get_choices(tx)
     spoken = [message for message in held.turns if message.role in ("user", "assistant")]
     if held.thread.incognito or not chosen.memory or not any(message.role == "user" for message in spoken):
@@ -165,7 +167,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> ClosingChat | Non
 
 
 def written_with_tools(messages: Sequence[Message]) -> dict[int, tuple[str, ...]]:
-    """For each turn that the person said here, what the reply to it wrote with tools, in the book's words."""
+    """For each turn that the person said here, the content of the memories that the reply to it wrote with tools."""
     found: dict[int, tuple[str, ...]] = {}
     turn: int | None = None
     for one in messages:
@@ -173,7 +175,6 @@ def written_with_tools(messages: Sequence[Message]) -> dict[int, tuple[str, ...]
             turn = None
             if is_persons(one.parts):
                 turn = one.turn
-            if turn is not None:
                 found[turn] = ()
         elif one.role == "assistant" and turn is not None:
             found[turn] += tuple(_lines_written(one))
@@ -188,7 +189,7 @@ def _lines_written(message: Message) -> list[str]:
 def _with_forgotten(
     tx: Tx, thread_id: str, orders: Mapping[int, tuple[Deed, ...]]
 ) -> Mapping[TurnId, tuple[Deed, ...]]:
-    """The deeds of a chat, and what other chats wanted forgotten of what was said here."""
+    """The deeds of a chat, and for each turn what the person has since asked, in other chats, to have forgotten."""
     deeds: dict[TurnId, tuple[Deed, ...]] = dict(orders.items())
     for turn, matter in turns_not_recalled(tx).get(thread_id, {}).items():
         if turn in deeds:
@@ -207,7 +208,7 @@ def _turn(message: Message) -> DialogueTurn:
 def _keep(
     tx: Tx, held: Claim, preset: Preset, reading: ClosingChat, extraction: Extraction, now: str
 ) -> _ClosingOutcome:
-    """Judge once more by how the book stands now: while the model read, the person may have gone on."""
+    """Write what the extractor found. The book is read anew: the person may have changed it while the model read."""
     origin = Origin("extractor", "close", held.thread.id, source="extracted")
     kept, chosen = _ClosingOutcome(), choices.get_choices(tx)
     if not chosen.memory:
@@ -215,18 +216,20 @@ def _keep(
     shown = {one.id for one in reading.known}
     reading = replace(reading, known=known_memories(tx, reading.turns, shown), never=chosen.never)
     gone = learned_memories.memories_taken_back(tx, held.thread.id)
-    lost = (
-        forgotten(tx) if reading.elsewhere else ForgottenMatters()
-    )  # here an order reaches what was said before it anyway
+    lost = ForgottenMatters()
+    if reading.elsewhere:  # in a chat of ours the order itself has reached what was said before it
+        lost = forgotten(tx)
     theirs = frozenset(str(one.turn) for one in held.turns if one.recorded_by is not None)
-    if not reading.elsewhere:  # what a person brings in from elsewhere is theirs, however much it is
+    if not reading.elsewhere:  # what a person imports counts as the person's, not as the importing program's
         kept.recorders = {str(one.turn): one.recorded_by for one in held.turns if one.recorded_by is not None}
     for found, barred in judge_candidates(reading, extraction, proposals.declined_contents(tx), gone):
         candidate = found
         if not reading.elsewhere and _brings_back(tx, found, theirs):
             candidate = replace(found, op="add", target=None, sure=False, reason=proposals.FORGOTTEN)
-        told = candidate.op != "forget" and lost.is_forgotten(candidate_text(candidate), said_at(candidate, reading))
-        why = barred or (proposals.FORGOTTEN if told else None)
+        is_lost = candidate.op != "forget" and lost.is_forgotten(candidate_text(candidate), said_at(candidate, reading))
+        why = barred
+        if not why and is_lost:
+            why = proposals.FORGOTTEN
         try:
             if why is None:
                 _keep_one(tx, origin, preset, reading, candidate, extraction.made_by, now, kept)
@@ -238,28 +241,31 @@ def _keep(
                     _offer_wording(tx, origin, preset, reading, candidate, extraction.made_by, now, asked_by)
                 if why in (proposals.FORGOTTEN, proposals.OUTDATED) and candidate.op != "forget":
                     _offer(tx, origin, preset, reading, replace(candidate, reason=why), extraction.made_by, now)
-        except KeepbookError as error:  # a rule of the book; the rest of the chat is not lost for it
+        except KeepbookError as error:  # it breaks a rule of the book; the other candidates are kept all the same
             kept.skipped.append(SkippedCandidate(candidate.op, candidate.content, error.message))
     return kept
 
 
 def _brings_back(tx: Tx, candidate: Candidate, theirs: frozenset[str]) -> bool:
-    """Whether it is what the person put away, and only turns that others recorded say it."""
+    """Whether a candidate says what the person has put away, and is said only in turns that others recorded."""
     said = {str(turn) for turn in candidate.turn_ids}
     return candidate.op != "forget" and bool(said) and said <= theirs and is_put_away(tx, candidate_text(candidate))
 
 
 def _with_requested(extraction: Extraction, reading: ClosingChat) -> Extraction:
-    """What the person asked to remember and a model that read the chat does not name is kept all the same."""
+    """Add what the person explicitly asked to remember and the model has left out."""
     if extraction.made_by == OFFLINE:
         return extraction
-    missed = [one for one in extract_ordered(reading) if not any(_names(other, one) for other in extraction.candidates)]
-    return replace(extraction, candidates=(*extraction.candidates, *missed))
+    found = extraction.candidates
+    missed = [one for one in extract_ordered(reading) if not any(_is_about_same(other, one) for other in found)]
+    return replace(extraction, candidates=(*found, *missed))
 
 
-def _names(candidate: Candidate, asked: Candidate) -> bool:
-    same = {str(turn) for turn in candidate.turn_ids} & {str(turn) for turn in asked.turn_ids}
-    return bool(same) and bool(set(content_words(candidate.content)) & set(content_words(asked.content)))
+def _is_about_same(candidate: Candidate, asked: Candidate) -> bool:
+    """Whether two candidates have a turn in common, and a word of their content."""
+    common_turns = {str(turn) for turn in candidate.turn_ids} & {str(turn) for turn in asked.turn_ids}
+    common_words = set(content_words(candidate.content)) & set(content_words(asked.content))
+    return bool(common_turns) and bool(common_words)
 
 
 def _keep_one(
@@ -279,7 +285,7 @@ def _keep_one(
         _propose(tx, origin, preset, candidate, target, facts, now, kept)
         return
     written = _write(tx, origin, preset, candidate, facts)
-    if written.unchanged:  # nothing new but that it was said again
+    if written.unchanged:  # the book knew it: only noted that it was said again
         kept.skipped.append(SkippedCandidate(candidate.op, candidate.content, KNOWN))
         return
     if candidate.op != "forget":
@@ -288,12 +294,13 @@ def _keep_one(
 
 
 def _facts(candidate: Candidate, reading: ClosingChat, preset: Preset, made_by: str) -> dict[str, Any]:
-    """What is kept beside the words."""
+    """The fields of a candidate beside its content, as the operations of the book take them."""
     shown = {str(turn.id) for turn in reading.turns}
-    since = candidate.valid_from or (said_at(candidate, reading) if reading.elsewhere else None)
-    known = not preset.categories or candidate.category in preset.categories
+    since = candidate.valid_from or None
+    if since is None and reading.elsewhere:
+        since = said_at(candidate, reading)
     category = None
-    if known:
+    if not preset.categories or candidate.category in preset.categories:
         category = candidate.category
     return {
         "category": category,
@@ -358,7 +365,8 @@ def _write(tx: Tx, origin: Origin, preset: Preset, candidate: Candidate, facts: 
 def _offer(
     tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str, now: str
 ) -> None:
-    """What is left out for what the person has said since: nobody is asked, but the page of the load offers it."""
+    """Keep a candidate that is left out, because the person has said otherwise since, as an expired proposal: nobody is
+    asked, but the page of the load offers it."""
     asked, left = _ClosingOutcome(), replace(candidate, op="add", target=None, sure=False)
     _keep_one(tx, origin, preset, reading, left, made_by, now, asked)
     for id in asked.proposed:
@@ -368,11 +376,13 @@ def _offer(
 def _say_again(
     tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str
 ) -> None:
-    """What a chat says again adds nothing, and the line that says it begins to fade anew; once a day is enough."""
+    """Note that a memory was said again, so that it begins to fade anew; at most once a day for each."""
     line = next((one for one in reading.known if candidate.op == "skip" and one.id == candidate.target), None)
     line = line or line_made_of(candidate, reading) or known_line(candidate, reading)
-    lately = line is not None and later(line.recorded_at, days=1) > stamp(tx.clock())
-    if line is not None and not line.protected and not lately:
+    if line is None or line.protected:
+        return
+    is_recent = later(line.recorded_at, days=1) > stamp(tx.clock())
+    if not is_recent:
         facts = _facts(candidate, reading, preset, made_by)
         repeated = {name: facts[name] for name in ("score", "made_by", "turn_ids")}
         changes.repeat_memory(tx, origin, preset, line.id, Statement(line.content, **repeated))
@@ -382,7 +392,8 @@ def _offer_wording(
     tx: Tx, origin: Origin, preset: Preset, reading: ClosingChat, candidate: Candidate, made_by: str, now: str,
     asked_by: str | None,
 ) -> None:  # fmt: skip
-    """A model's wording of a line that quotes the same turn is offered as an edit; once, since a No is remembered."""
+    """If a quotation of the same turn is in the book, offer the model's wording as an edit of it. This is offered once,
+    because a No is remembered."""
     line = line_made_of(candidate, reading)
     if line is None or not line.quoted or made_by == OFFLINE or alike(line.content, candidate.content):
         return
@@ -395,17 +406,13 @@ def _offer_wording(
 
 
 def _closing_failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> ClosingResult:
-    """The chat is as it was; what the try has cost is counted all the same."""
+    """Give the lease back and leave the chat as it was, but count what the attempt has cost."""
+    cost: Mapping[str, Any] = {}
     if isinstance(error, KeepbookError):
-        why = error.message
+        why, cost = error.message, error.details
     else:
         why = f"{type(error).__name__} in {model.name}"
-    if isinstance(error, KeepbookError):
-        cost = error.details
-    else:
-        cost = {}
-    if not isinstance(error, KeepbookError):
-        log.error("closing %s: %s", held.thread.id, why)  # the kind only: an error of a library may quote the chat
+        log.error("closing %s: %s", held.thread.id, why)  # without its message: a library's error may quote the chat
     spent = [int(cost.get(name, 0)) for name in ("tokens_in", "tokens_out")]
     with database.write(owner) as tx:
         now = stamp(database.clock())
@@ -429,7 +436,8 @@ Answer = TypeVar("Answer")
 
 
 def run_model(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Run a model's coroutine from code that is not async; inside an event loop another thread waits for it."""
+    """Run a model's coroutine from code that is not async. If this thread has an event loop that runs, the coroutine
+    runs in another thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -121,7 +121,7 @@ class Runner:
         if agent.adapter != ClaudeCli.name:
             return
         self.book.ask("programs.start")
-        self._program.refuse()
+        self._program.check_allowed()
         if not agent.armed:
             raise NotAllowed(
                 f"{agent.name} is not armed on this machine; the person says that its program may start: "
