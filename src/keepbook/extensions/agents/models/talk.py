@@ -20,7 +20,8 @@ from keepbook.extensions.agents.book.agents import Agent
 from keepbook.extensions.agents.models import prompts
 from keepbook.extensions.agents.models.adapter import Execution, ExecutionResult
 from keepbook.extensions.agents.models.native import Native
-from keepbook.extensions.agents.models.runner import STOPPED, RunInProgress, Runner
+from keepbook.extensions.agents.models.run_in_progress import RunInProgress
+from keepbook.extensions.agents.models.runner import STOPPED, Runner
 from keepbook.extensions.agents.tools import toolbox
 from keepbook.models.chat import Notice, ReplyStored, Talk, compressed_through, order_calls
 from keepbook.models.compress import calls_to_parts, plan_messages
