@@ -29,10 +29,10 @@ WAYS = 8
 SLOTS = 65_536
 MOST_IN_MEMORY = 10_000
 _SLOT = struct.Struct("=Qdd")
-"""A `Slot` as bytes."""
+"""A `BucketSlot` as bytes."""
 
 
-class Slot(NamedTuple):
+class BucketSlot(NamedTuple):
     """caller: the hash; 0 in an empty slot
     left: how many requests were left
     time: of the last request, by the monotonic clock, which all processes of a machine share
@@ -93,11 +93,11 @@ class SharedBuckets:
         number_of_set = caller % (SLOTS // WAYS)
         bytes_of_set = WAYS * _SLOT.size
         start = KEY_BYTES + number_of_set * bytes_of_set
-        slots = [Slot(*values) for values in _SLOT.iter_unpack(self._held[start : start + bytes_of_set])]
+        slots = [BucketSlot(*values) for values in _SLOT.iter_unpack(self._held[start : start + bytes_of_set])]
         place = next((place for place, slot in enumerate(slots) if slot.caller == caller), None)
         if place is None:  # an empty slot has the time 0, so it goes first
             place = min(range(WAYS), key=lambda place: slots[place].time)
-            slots[place] = Slot(caller, per_minute, now)
+            slots[place] = BucketSlot(caller, per_minute, now)
         slot = slots[place]
         left, answer = _refill_and_take(slot.left, now - slot.time, per_minute)
         _SLOT.pack_into(self._held, start + place * _SLOT.size, caller, left, now)
