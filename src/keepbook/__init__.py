@@ -69,7 +69,7 @@ __all__ = [
     "to_json",
 ]
 
-# Where each name is, and after a colon what it is called there.
+# The module that each name is in; after a colon its name there, if that is another. Names not listed are in `errors`.
 _HOMES = {
     "Keepbook": "app",
     "AsyncKeepbook": "asynchronous",

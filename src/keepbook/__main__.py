@@ -5,11 +5,11 @@ import sys
 
 
 def run() -> int:
-    """Run the command on this process's line and answer its exit code."""
-    # What is loaded stays: looking for garbage in it while it is loaded, and once more when the process ends, would be
-    # a quarter of what a short command costs.
+    """Run the command with the arguments of this process and return its exit code."""
+    # Imported modules are never garbage. Collecting while they load, and again at the end, would take a quarter of the
+    # time of a short command; so collect rarely from here on, and skip the last collection.
     gc.set_threshold(200_000, 20, 20)
-    from keepbook.doors.cli import main  # loaded after that is said
+    from keepbook.doors.cli import main  # after the threshold is set
 
     code = main()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Keepbook: an installation with what extensions hang on it.
+"""Keepbook: an installation with the parts that extensions add to it.
 
 kb = Keepbook("keepbook.db")        # a file, ":memory:", or "postgresql://…"
 alice = kb.book("alice")            # everything below is alice's alone
@@ -59,24 +59,24 @@ class Keepbook(Installation):
         return cast("Keepbook", RemoteKeepbook(str(db), **given))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or "extensions" not in self.__dict__:
+        if name.startswith("_") or "extensions" not in self.__dict__:  # or it would ask itself for ever
             raise AttributeError(name)
         for one in self.extensions:
             if name in one.house:
-                return _hang(self, name, load_part(one.house[name]))
-        raise AttributeError(_why_not(name))
+                return _value_or_method(self, name, load_part(one.house[name]))
+        raise AttributeError(_why_missing(name))
 
 
-def _hang(kb: Keepbook, name: str, part: Any) -> Any:
-    """What a function of an extension is on an installation: a method, or, if it is given the installation alone, a
-    value that is looked up once."""
+def _value_or_method(kb: Keepbook, name: str, part: Any) -> Any:
+    """A function of an extension as an attribute of an installation: a method, or, if it takes the installation alone,
+    the value it returns, which is kept."""
     if not takes_nothing_else(part):
         return MethodType(part, kb)
     kb.__dict__[name] = part(kb)
     return kb.__dict__[name]
 
 
-def _why_not(name: str) -> str:
+def _why_missing(name: str) -> str:
     for one in loaded_extensions():
         if name in one.house:
             return f"this installation has no {name!r}: add {one.name} to extensions"

@@ -1,8 +1,8 @@
 """The same book for programs that await: `AsyncKeepbook`, with the names of `Keepbook`.
 
-`book()` is not awaited, every read or write is. A local engine runs in threads beside the event loop; a server is asked
-asynchronously. There is no second engine and no second client: each call does what `keepbook.app` and `keepbook.client`
-do. Its types stand in `asynchronous.pyi`, which `scripts/stubs.py` writes.
+`book()` is not awaited, every read or write is. A book on this machine runs in threads beside the event loop; a book on
+a server is asked asynchronously. There is no second engine and no second client: calls are passed on to `keepbook.app`
+and `keepbook.client`. The types are in `asynchronous.pyi`, which `scripts/stubs.py` writes.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from keepbook.client.off_loop import OffLoop, ThreadsBeside, unwrap
 
 THREADS = 8
 AsyncBook = AsyncChat = OffLoop
-"""Names for annotations, as `asynchronous.pyi` has them: what `AsyncKeepbook` gives, wherever the book is."""
+"""Names for annotations; their types are in `asynchronous.pyi`."""
 
 
 class AsyncKeepbook:
@@ -33,8 +33,12 @@ class AsyncKeepbook:
 
     def __init__(self, db: str | Path | None = None, **given: Any) -> None:
         self._pool = ThreadsBeside(THREADS)
-        self._kb: Any = _open_remote(str(db), given) if is_address(db) else Keepbook(db, **given)
-        self._elsewhere = is_address(db)
+        self._is_remote = is_address(db)
+        self._kb: Any
+        if self._is_remote:
+            self._kb = _open_remote(str(db), given)
+        else:
+            self._kb = Keepbook(db, **given)
 
     def __repr__(self) -> str:
         return f"<Async {self._kb!r}>"
@@ -42,14 +46,14 @@ class AsyncKeepbook:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if self._elsewhere:
+        if self._is_remote:
             return getattr(self._kb, name)
         return getattr(OffLoop(self._kb, self._pool), name)
 
     @wraps(Keepbook.book)
     def book(self, owner: str, **given: Any) -> Any:
         book = self._kb.book(owner, **given)
-        if self._elsewhere:
+        if self._is_remote:
             return book
         return OffLoop(book, self._pool)
 
@@ -59,7 +63,7 @@ class AsyncKeepbook:
 
     @wraps(Keepbook.tools)
     async def tools(self, preset: str | None = None, **given: Any) -> Any:
-        if self._elsewhere:
+        if self._is_remote:
             return await self._kb.tools(preset, **given)
         # Loaded with the first use: a book alone needs no tools.
         from keepbook.client.tool_sets import AsyncToolSet
@@ -76,7 +80,7 @@ class AsyncKeepbook:
 
     async def close(self) -> None:
         """Close what is open; nothing can be used any more."""
-        if self._elsewhere:
+        if self._is_remote:
             await self._kb.close()
         elif not self._pool.is_closed:
             await self.run(self._kb.close)

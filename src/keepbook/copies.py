@@ -1,4 +1,4 @@
-"""Copies of a whole database: made, and proved by opening them aside."""
+"""Copies of a whole database: makes them, and proves them by opening each as a database of its own."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +21,12 @@ class CopyVerification:
 
 
 def back_up(db: str, target: Path, *, busy_seconds: float = 30.0) -> None:
-    """Copy a whole database with all its owners; PostgreSQL as its administrator."""
+    """Copy a whole database with all its owners; on PostgreSQL call it as the administrator."""
     copy_database(db, target, busy_seconds)
 
 
 def prove(db: str, file: Path) -> list[CopyVerification]:
-    """Open a backup aside and verify the ledger of every owner in it."""
+    """Open a backup as a database of its own, and verify the ledger of every owner in it."""
     with open_copy(db, file) as (place, owners):
         settings = load_settings(db=place).but(allow_bypass_login=True)
         with Installation(place, settings=settings, embedder="none") as kb:

@@ -31,7 +31,7 @@ class KeepbookError(Exception):
         self.details: dict[str, Any] = details
 
     def add(self, words: str) -> None:
-        """Say more, once more is known."""
+        """Add words to the message, for who catches it and knows more."""
         self.message = f"{self.message}; {words}"
         self.args = (self.message,)
 
@@ -55,7 +55,7 @@ class Ambiguous(KeepbookError):
 
 
 class Conflict(KeepbookError):
-    """The write does not fit the present state; `similar` lists memories where that is the reason."""
+    """The write does not fit the present state; `similar` lists the memories that stand against it, if any do."""
 
     code = "conflict"
 

@@ -29,20 +29,21 @@ class Extension:
     """What one extension brings. Everything but its name may be left out.
 
     name: in the setting `extensions`, in presets, and in the record of what is installed
-    version: of its tables; where an older one is installed, what is missing is made
+    version: of its tables; in a database with an older version, an upgrade makes what is missing
     about: what it is for, in one line
-    gives: what a preset that names it is without where it is off, in words
+    gives: words for what a preset that names this extension lacks while it is off
 
     Storage
     tables: modules that declare its tables with `declare_table`, each after those it depends on
-    guards: a package whose folder `guards/` has `sqlite.sql` and `postgresql.sql`: rules that no declaration can say
+    guards: a package whose folder `guards/` has `sqlite.sql` and `postgresql.sql`: rules that `declare_table` has no
+        words for
 
     Book
     operations: a mapping from the name of an operation to the row of the authority table it belongs to
     rows: a mapping with authority rows of its own; it may refer to the core's, and change none
-    faces: what hangs on a book, by name: classes that are given the book
-    house: what hangs on an installation, by name: functions that are given the `Keepbook`. One that takes nothing else
-        is a value there (`kb.market`), any other a method (`kb.runner(book)`); see `at_once` for programs that await
+    faces: attributes of a book, by name: classes that are given the book (`book.trades`)
+    house: attributes of an installation, by name: functions that are given the `Keepbook`. One that takes nothing else
+        becomes a value (`kb.market`), any other a method (`kb.runner(book)`); see `at_once` for programs that await
     upkeep: a module with functions that import, restoring and undo call; see `book/upkeep/hooks.py`
     offers: what it has for other extensions, by name; they ask with `offered`
 
@@ -51,9 +52,10 @@ class Extension:
     outside_tools: a function from a book to tools that every agent outside is given, whatever its preset
     bound: a module that knows the agents to which a token may be bound; see `tools/bound.py`
     answers: functions with which the notebook answers a turn; each is given the `ReplyContext` and returns a text, or
-        None where the turn is about something else
-    asks: functions from a text and its language to whether it asks for something of this extension's
-    talks: a function from a `Keepbook` and a chat to who answers in it, or None where that is none of its chats
+        None if the turn is about something else
+    asks: functions that are given a text and its language, and say whether it asks about this extension's part
+    talks: a function that is given a `Keepbook` and a chat and returns the `Talk` for it, or None if this is none of
+        its chats
     sweeps: a module with the due work it does; see `jobs.py`
 
     Doors
@@ -61,13 +63,14 @@ class Extension:
     api: modules with a `router` for the API, in order; see `doors/http/extension_routes.py` for what else they may have
     pages: modules with a `router` for the web app, in order
     templates: a package whose `templates/` folder has the pages' templates
-    menu: a module with `PLACES` for the menu and what else pages ask; see `doors/http/web/frame/extension_pages.py`
+    menu: a module with `PLACES` for the menu and other parts of pages; see `doors/http/web/frame/extension_pages.py`
     metrics: a mapping from a name in the tally to the name, words and label of a counter
 
     Client
     remote_faces: the faces of `faces` on a server: classes that `remote_face_of` of `client/faces.py` makes
     remote_house: the parts of `house` on a server: functions that are given the `RemoteKeepbook`, whose `connection`
-        opens a face (`HABITS(kb.connection, owner)`). What is missing says that it works only where the book is
+        opens a face (`HABITS(kb.connection, owner)`). A face or part that is missing in these two raises an error that
+        says it works only where the book is
     """
 
     name: str
@@ -101,7 +104,7 @@ class Extension:
 
 @cache
 def load_part(reference: str) -> Any:
-    """A part by its name: the module, or what in it is meant."""
+    """Import a part: `package.module` gives the module, `package.module:name` what has that name in it."""
     place, _, name = reference.partition(":")
     module = import_module(place)
     if name:
@@ -110,7 +113,7 @@ def load_part(reference: str) -> Any:
 
 
 def face_name(kind: type, among: Iterable[Extension]) -> str:
-    """The name under which a class of `faces` hangs on a book."""
+    """The name that a class of `faces` has as an attribute of a book."""
     for one in among:
         for name, reference in one.faces.items():
             if load_part(reference) is kind:
@@ -124,13 +127,14 @@ def takes_nothing_else(function: Callable[..., Any]) -> bool:
 
 
 def at_once(function: Function) -> Function:
-    """Mark a function of `house` that asks no database: programs that await have its answer without awaiting."""
+    """Mark a function of `house` that asks no database: `AsyncKeepbook` calls it without a thread, so its result need
+    not be awaited."""
     function.at_once = True  # type: ignore[attr-defined]
     return function
 
 
 def missing_extensions(preset: str, wanted: Iterable[str], on: Iterable[Extension]) -> list[str]:
-    """For each extension that a preset names and that is not on: what that means, and what to do."""
+    """A sentence for each extension that a preset names and that is not on: what is missing, and what to do."""
     there = {one.name for one in on}
     gives = {one.name: one.gives or one.name for one in loaded_extensions()}
     return [
@@ -141,7 +145,7 @@ def missing_extensions(preset: str, wanted: Iterable[str], on: Iterable[Extensio
 
 
 def offered(name: str) -> Any:
-    """What some extension offers under a name to others; None where none does."""
+    """What an extension offers to others under this name; None if no extension does."""
     for one in loaded_extensions():
         if name in one.offers:
             return load_part(one.offers[name])
@@ -153,8 +157,8 @@ def offered(name: str) -> Any:
 
 @cache
 def shipped() -> Mapping[str, Extension]:
-    """The extensions of this package, as far as they can be imported, by name."""
-    # The list is data beside the core; an installation may come without some of it.
+    """The extensions of this package that can be imported, by name."""
+    # Imported here because SHIPPED is data outside the core; a distribution may leave some extensions out.
     from keepbook.extensions import SHIPPED
 
     found = {}
@@ -165,7 +169,7 @@ def shipped() -> Mapping[str, Extension]:
 
 
 def find_extensions(names: Iterable[str]) -> tuple[Extension, ...]:
-    """The extensions of these names, each once; a name that stands for none is refused."""
+    """The extensions of these names, each once; an unknown name is refused."""
     found: dict[str, Extension] = {}
     for wanted in names:
         one = _find(wanted)
@@ -177,10 +181,11 @@ def find_extensions(names: Iterable[str]) -> tuple[Extension, ...]:
 
 
 _AT_WORK: dict[str, Extension] = {}
+"""The extensions that `find_extensions` has found in this process, by name."""
 
 
 def loaded_extensions() -> Iterator[Extension]:
-    """Every extension that is known in this process: those of this package, and those that were asked for."""
+    """Every extension known in this process: those of this package, and those that `find_extensions` has found."""
     yield from shipped().values()
     yield from (one for name, one in _AT_WORK.items() if name not in shipped())
 
@@ -191,7 +196,7 @@ def _register(one: Extension) -> None:
 
 
 def _find(wanted: str) -> Extension | None:
-    # The list is data beside the core, see shipped().
+    # See shipped().
     from keepbook.extensions import SHIPPED
 
     if wanted in shipped():
@@ -220,7 +225,7 @@ def _by_place(wanted: str) -> Any:
 
 
 def _by_entry_point(wanted: str) -> Any:
-    # Few name one: to look through what is installed takes a while.
+    # Loaded only when an entry point is named: searching the installed packages takes a while.
     from importlib.metadata import entry_points
 
     for point in entry_points(group=ENTRY_POINTS, name=wanted):

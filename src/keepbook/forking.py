@@ -1,9 +1,10 @@
-"""After a fork: what a process inherited is its parent's.
+"""Forks: what a child process inherits still belongs to its parent.
 
-A child that used or closed an inherited connection would speak in its parent's name, or confuse its locks; a lock that
-another thread held stays locked there, and a pool waits for threads that do not exist. So whoever holds such a thing
-says so here. Before a fork it puts down what it can (`before_fork`); in the child it sets aside what it inherited and
-makes its own at first use (`renew_in_child`). Where a system cannot fork, nothing is registered.
+A child that used or closed an inherited connection would speak in its parent's name, or disturb its locks; a lock that
+another thread held at the fork stays locked in the child for ever; and a pool waits for threads that do not exist
+there. So an object that holds such things registers with `follow_forks`. Before a fork its `before_fork` closes what it
+can; in the child its `renew_in_child` sets aside what was inherited, and new ones are made when they are needed. On a
+system without fork, nothing is registered.
 """
 
 import os
@@ -21,13 +22,13 @@ from keepbook.errors import Conflict
 Made = TypeVar("Made")
 Held = TypeVar("Held")
 PATIENCE = 5.0
-"""So many seconds a fork waits for transactions of other threads. A child of one that took longer cannot use the
-file."""
+"""Seconds for which a fork waits for the transactions of other threads. If one takes longer, the fork goes on, and the
+child cannot use the SQLite file."""
 
 
 class LivingSet(Generic[Held]):
-    """Things for as long as they live. `living` copies them in one step of the interpreter: over a WeakSet goes a loop,
-    and another thread that adds something meanwhile ends it with an error."""
+    """A set of weak references that several threads may use at once. It is no WeakSet, because that is copied in a
+    Python loop, which raises an error when another thread adds something meanwhile; `living` copies in one step."""
 
     def __init__(self) -> None:
         self._refs: dict[int, ref[Held]] = {}
@@ -43,6 +44,7 @@ class LivingSet(Generic[Held]):
         self._refs.clear()
 
     def living(self) -> list[Held]:
+        """The members that have not been collected."""
         found = []
         for each in list(self._refs.values()):
             one = each()
@@ -53,18 +55,19 @@ class LivingSet(Generic[Held]):
 
 _HOLDERS = LivingSet[Any]()
 _ONE_FORK = [threading.RLock()]
-"""Two threads do not fork at once: the first to be through would let everybody in again while the other forks."""
+"""Held during a fork, so that two threads do not fork at once: the first to finish would open the gate while the other
+still forks. In a list, because the child replaces it."""
 
 
 def follow_forks(holder: Any) -> None:
-    """Call `renew_in_child` of the holder in every child, for as long as it lives; before a fork its `before_fork`, if
-    it has one."""
+    """From now on, and for as long as the holder lives, call its `before_fork` before each fork, if it has one, and its
+    `renew_in_child` in each child."""
     _HOLDERS.add(holder)
 
 
 def keep_for_ever(inherited: object) -> None:
-    """Never finalise this, not even when the interpreter ends: to close it would be to act in the parent's name."""
-    import ctypes  # few fork
+    """Never finalise this object, not even when the interpreter ends: closing it would act in the parent's name."""
+    import ctypes  # loaded in a child alone
 
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(inherited))
 
@@ -74,7 +77,7 @@ def forked(why: str) -> Conflict:
 
 
 class OncePerProcess(Generic[Made]):
-    """A value that is made when it is first asked for, by one thread for all; in a child anew."""
+    """A value that is made once for all threads, when it is first asked for; a child makes its own."""
 
     def __init__(self, make: Callable[[], Made]) -> None:
         self._make = make
@@ -94,25 +97,25 @@ class OncePerProcess(Generic[Made]):
 
 
 class ForkGate:
-    """A context that many threads are in at the same time, none while the gate is shut.
+    """A context manager that any number of threads may be in, but none while the gate is shut.
 
-    SQLite notes the locks of a process in the process itself. A child inherits these notes without the locks, so a file
-    that was open at the fork can never be opened safely there. So every use of SQLite passes this gate: before a fork
-    whoever comes waits, whoever is inside has a moment to finish, and then the connections are closed.
+    SQLite keeps a list of the locks of a process in its memory. A child inherits this list without the locks, so it can
+    never safely open a file that was open at the fork. So every use of SQLite enters this gate. Before a fork the gate
+    is shut: threads that come must wait, those inside have PATIENCE to finish, and then the connections are closed.
     """
 
     def __init__(self) -> None:
         self.renew()
 
     def renew(self) -> None:
-        """Nobody is inside, as in a child."""
+        """Begin again with nobody inside: in a child the other threads do not exist."""
         self._inside: list[int] = []
         self._open = threading.Event()
         self._shut = False
 
     def __enter__(self) -> None:
         me = get_ident()
-        self._inside.append(me)  # first of all: from now on a fork waits
+        self._inside.append(me)  # before the gate is looked at: from now on a fork waits for this thread
         while self._shut and self._inside.count(me) == 1:
             self._inside.remove(me)
             self._open.wait()
@@ -125,7 +128,7 @@ class ForkGate:
             del self._inside[-1:]
 
     def shut(self) -> None:
-        """Let nobody in, and wait until every other thread is out, or patience ends."""
+        """Let nobody in, and wait until every other thread is out, or for PATIENCE."""
         if self._shut:
             return
         self._open.clear()
@@ -148,7 +151,7 @@ def _before() -> None:
 
 
 def _in_parent() -> None:
-    FORK_GATE.reopen()  # whoever shut it
+    FORK_GATE.reopen()  # some holder's `before_fork` has shut it
     _ONE_FORK[0].release()
 
 
@@ -159,19 +162,22 @@ def _in_child() -> None:
 
 
 def _call(name: str) -> None:
-    """Of every holder, whatever another raises; that is raised when all were called."""
+    """Call this method of every holder that has it. If one raises, the others are called all the same, and the error is
+    raised afterwards."""
     failed: Exception | None = None
     for holder in _HOLDERS.living():
+        method = getattr(holder, name, None)
+        if method is None:
+            continue
         try:
-            if (method := getattr(holder, name, None)) is not None:
-                method()
-        except Exception as error:  # noqa: BLE001  Python prints what a hook raises, and forks
+            method()
+        except Exception as error:  # noqa: BLE001  raised below; Python prints what a fork hook raises, and forks
             failed = error
     try:
         if failed is not None:
             raise failed
     finally:
-        failed = None  # or it would hold itself, by the frame that it was raised in
+        failed = None  # the error refers to this frame: without this the two would keep each other alive
 
 
 def _renew_property_locks() -> None:

@@ -1,13 +1,12 @@
-"""An installation: where the parts of the core are put together, and what is done to a whole database.
+"""An installation: puts the parts of the core together, and has what is done to a whole database.
 
-`Keepbook` in `app.py` adds what extensions hang on it."""
+`Keepbook` in `app.py` adds the parts of extensions (`Extension.house`)."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
 from keepbook.book.book import Book
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from keepbook.jobs import Errand, SweepResult
     from keepbook.models.chat import Talk
     from keepbook.models.choose import Models
-    from keepbook.models.compress import Budget
     from keepbook.models.outward import OutwardDoor
     from keepbook.storage.engines.cluster import Spread
     from keepbook.tools.catalogue import ToolSet
@@ -57,13 +55,13 @@ def upgrade(db: str, settings: Settings | None = None) -> list[str]:
 
 
 def distribute(db: str, shards: int = 32) -> "Spread":
-    """Spread a PostgreSQL book over the nodes of its Citus cluster, as its administrator; answers what was done."""
+    """Spread a PostgreSQL book over the nodes of its Citus cluster, as its administrator. Returns what was done."""
     return distribute_database(db, shards)
 
 
 def differences(db: str) -> list[str]:
-    """What in a database is not as this version installs it; PostgreSQL is asked as its administrator."""
-    # Loaded when asked for: opening a book needs none of it.
+    """How a database differs from what this version installs; on PostgreSQL call it as the administrator."""
+    # Loaded when it is called: opening a book needs none of it.
     from keepbook.storage.schema_check import differences as found
 
     return found(db)
@@ -86,7 +84,7 @@ def damage_of(file: Path, busy_seconds: float) -> list[str]:
 
 
 def put_back_guards(db: str) -> list[str]:
-    """Put back the guards that are missing or altered; answers what was done."""
+    """Put back the guards that are missing or altered. Returns what was done."""
     # As above.
     from keepbook.storage.schema_check import repair_guards
 
@@ -94,15 +92,16 @@ def put_back_guards(db: str) -> list[str]:
 
 
 def check_extensions(extensions: Sequence[Extension]) -> None:
-    """Refuse an extension that would take a name that is there already. Those of this package are known to fit."""
+    """Refuse an extension that uses a name which is taken already. The extensions of this package are known to fit."""
     for one in extensions:
         if shipped().get(one.name) is one:
             continue
         authority.check_authority(one)
         others = [other for other in extensions if other is not one]
-        for what, taken, names in (("face", Book, one.faces), ("part of an installation", Installation, one.house)):
+        names_of_others = {name for other in others for name in (*other.faces, *other.house)}
+        for what, owner, names in (("face", Book, one.faces), ("part of an installation", Installation, one.house)):
             for name in names:
-                if hasattr(taken, name) or any(name in (*other.faces, *other.house) for other in others):
+                if name in names_of_others or hasattr(owner, name):
                     advice = f"extension {one.name!r}: there is a {what} {name!r} already; call yours otherwise"
                     raise Invalid(advice, field="extensions")
 
@@ -138,7 +137,7 @@ class Installation:
         self.copied_at: datetime | None = None
         self.settings: Settings = settings or load_settings(db=str(db) if db is not None else None, preset=preset)
         self.extensions: tuple[Extension, ...] = find_extensions(self.settings.extensions)
-        """Those that are on here."""
+        """The extensions that are on here."""
         check_extensions(self.extensions)
         place = self._place = str(db) if db is not None else self.settings.db
         load = partial(load_preset, folders=(self.settings.presets,))
@@ -151,7 +150,7 @@ class Installation:
             allow_bypass_login=self.settings.allow_bypass_login, before_keeping=cover, extensions=self.extensions,
         )  # fmt: skip
         self.servers: Servers = Servers(self._database)
-        """The servers over this database: each says that it is alive."""
+        """The processes that serve this database; each notes here that it is alive."""
         self._embedder: str = embedder or self.settings.embedder
 
     def book(
@@ -227,19 +226,14 @@ class Installation:
         """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""
         # See tools().
         from keepbook.models.chat import Talk
-
-        for one in self.extensions:
-            if one.talks is not None and (talk := load_part(one.talks)(self, chat, models)) is not None:
-                return cast("Talk", talk)
-        cap = self.settings.monthly_tokens
-        return Talk(Book.of(chat.book), chat, models or self.models, budget=self._budget, monthly_tokens=cap)
-
-    @property
-    def _budget(self) -> "Budget":
-        # See tools().
         from keepbook.models.compress import Budget
 
-        return Budget(self.settings.context_tokens, self.settings.compress_at)
+        for one in self.extensions:
+            talk = load_part(one.talks)(self, chat, models) if one.talks is not None else None
+            if talk is not None:
+                return cast("Talk", talk)
+        budget, cap = Budget(self.settings.context_tokens, self.settings.compress_at), self.settings.monthly_tokens
+        return Talk(Book.of(chat.book), chat, models or self.models, budget=budget, monthly_tokens=cap)
 
     @cached_property
     def models(self) -> "Models":
@@ -273,7 +267,7 @@ class Installation:
         model, notice = self.models.for_reading(over_cap=over_cap(book, self.settings.monthly_tokens))
         if offline:
             model, notice = self.models.offline, None
-        lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # an answer, its repair, and a schema refused
+        lease = max(LEASE_SECONDS, 3 * self.settings.model_timeout + 30)  # see there
         return close(
             self._database, book.owner, thread_id, preset, model, notice=notice, lease_seconds=lease,
             sense=book.meaning, extensions=book.extensions,
@@ -287,7 +281,7 @@ class Installation:
     @cached_property
     def identities(self) -> "Identities":
         """Who may sign in at the operator's provider: `kb.identities.invite("alice")`."""
-        # Most books are asked for by nobody who signs in.
+        # Loaded with the first use: most installations have no provider.
         from keepbook.book.owners.identities import Identities
 
         return Identities(self._database)
@@ -297,7 +291,7 @@ class Installation:
         return self._sweep(told) if leases.take(self._database, "sweep", holder, seconds) else None
 
     def queue_errands_in_turn(self, holder: str, seconds: float) -> "Sequence[Errand]":
-        """Begin the long work of extensions that is due, unless another worker is doing it. The caller performs it."""
+        """Begin the errands that are due, unless another worker has the lease. The caller performs them."""
         from keepbook.jobs import SweepResult, queue_errands  # see _sweep()
 
         if not leases.take(self._database, "errands", holder, seconds):
@@ -314,7 +308,7 @@ class Installation:
         return swept
 
     async def perform_errand(self, errand: "Errand") -> str:
-        """Carry long work through; returns how it ended.
+        """Carry an errand through. Returns how it ended: `succeeded`, or why not.
 
         errand: what `queue_errands_in_turn` began
         """
@@ -322,6 +316,7 @@ class Installation:
 
     @property
     def _opens_for_jobs(self) -> "Callable[[str], Book]":
+        """Opens the book of an owner for a job."""
         return partial(self._book, by="job", door="jobs")
 
     def _sweep(self, told: Stopping) -> "SweepResult":
@@ -347,7 +342,7 @@ class Installation:
         holds several people, `owner_map` says whose book here each of them goes into; without that nothing is written.
         Each book is written in a transaction of its own, one after the other: if one refuses, the error says what has
         come in, and the same import again completes it. Returns what was done in each book."""
-        # Few move house.
+        # Loaded when it is called: few import.
         from keepbook.book.upkeep.import_answer import say_what_came
         from keepbook.book.upkeep.importers.incoming import portions
         from keepbook.book.upkeep.importers.read_file import read_incoming
@@ -362,12 +357,13 @@ class Installation:
                 done.append(book.bring_in(incoming, dry_run=dry_run, progress=progress))
             except KeepbookError as error:
                 if done and not dry_run:
-                    say_what_came(error, done, [name for name in found if name not in {one.owner for one in done}])
+                    done_for = {one.owner for one in done}
+                    say_what_came(error, done, [name for name in found if name not in done_for])
                 raise
         return tuple(done)
 
     def counted(self) -> Mapping[tuple[str, str], float]:
-        """What has happened in this process, by name and kind; under `due` and `due_seconds` what waits now."""
+        """Counts of this process by name and kind; `due` and `due_seconds` tell what waits in the database now."""
         now = self._database.clock()
         with self._database.unscoped() as conn:
             waiting = due.due_counts(conn, stamp(now))
@@ -378,24 +374,24 @@ class Installation:
         return found
 
     def follow_counts(self, told: Callable[[Mapping[tuple[str, str], float]], None]) -> None:
-        """Tell a method, as long as its object lives, of everything that is counted from now on."""
+        """Call a method with everything that is counted from now on, for as long as its object lives."""
         self._database.tally.follow(told)
 
     def owners(self) -> list[str]:
-        """Everybody who has a book here."""
+        """The names of all owners that have a book here."""
         with self._database.unscoped() as conn:
             return everyone(conn)
 
     def clock_trouble(self, owner: str) -> str | None:
-        """Why the clock keeps an owner's book from being written to, or that the book's last entry lies in the future;
-        None if neither is so."""
+        """What is wrong between the clock and an owner's book: why nothing can be written to it, or that its last entry
+        lies in the future. None if nothing is wrong."""
         with self._database.read(owner) as tx:
             now, last, fault = held_against_clock(tx)
         return fault or clock_check.future_notice(now, last)
 
     def accept_clock(self, owner: str) -> str | None:
-        """The operator's word: let one write of an owner through that is refused for the clock, within a day. Returns
-        what was wrong with the clock; if nothing is, nothing happens."""
+        """Let one write of an owner through, within a day, although it would be refused for the clock. The operator's
+        decision. Returns what was wrong with the clock; if nothing is, nothing happens and it returns None."""
         with self._database.read(owner) as tx:
             now, last, fault = held_against_clock(tx)
         clock_check.refuse_last_year(now, last)
@@ -422,29 +418,28 @@ class Installation:
         return self._database.image()
 
     def become(self, image: bytes) -> bool:
-        """Hold, in memory, what another installation held. If that has another schema, nothing happens and the answer
-        is False.
+        """Replace the content of this installation, which must be in memory, by that of another. Returns False if the
+        other has another schema; then nothing happens.
 
-        image: what `image` answered there
+        image: what `image` returned there
         """
         return self._database.become(image)
 
     def close(self) -> None:
         """Close the database. Books that were opened here cannot be used any more."""
-        if (meaning := self.__dict__.get("meaning")) is not None:
+        meaning = self.__dict__.get("meaning")  # not the property itself, which would make one
+        if meaning is not None:
             meaning.close()
         self._database.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 def adopt(kb: Installation, settings: Settings) -> None:
-    """Use these settings for the installation in this process from now on. What has begun ends with the old ones."""
+    """Use these settings for the installation in this process from now on. Replies that have begun keep the old."""
     kb.settings = settings
     kb.__dict__.pop("models", None)

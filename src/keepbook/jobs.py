@@ -1,18 +1,20 @@
 """The sweeps: closing abandoned chats, archiving old ones, emptying the trash, letting proposals expire, embedding, and
-what extensions have to do.
+the due work of extensions.
 
-Each sweep asks, outside any owner's scope, what is due, and then works owner by owner inside that owner's scope.
-Whether there is really something to do is decided there, so a stale reminder does nothing, two sweeps at once do the
-work once, and one owner's failure does not keep the others waiting. Errands, the long work of extensions, are a sweep
-of their own: all that are due, a few at once.
+A sweep first lists what is due for all owners, and then works owner by owner inside that owner's scope. There it checks
+again whether there is something to do, so a stale item does nothing, two sweeps at once do the work once, and a failure
+in one book does not stop the others. Errands, the long work of extensions, are a sweep of their own: all that are due,
+a few at once.
 
 The `sweeps` module of an extension may have any of these:
 
-- `DUE`: by kind of due work, a function from a book and what is due to whether something was done
-- `after_sweep(database, open_book, swept)`: what nobody was reminded of
-- `ERRANDS`, kinds of due work, with `queue(kb, book, item)`, which begins it and returns its id, or None where there
-  is nothing to do, and the coroutine `perform(kb, book, id)`, which returns how it ended (`succeeded`, or why not)
-- `WORDS`: for what was done, by kind, how `keepbook jobs` says it: a verb, and what of, one and several
+- `DUE`: a mapping from a kind of due work to a function, which is given the book and the due item and returns whether
+  it did something
+- `after_sweep(database, open_book, swept)`: work for which there is no due item
+- `ERRANDS`: kinds of due work that are errands. Then there are also `queue(kb, book, item)`, which begins one and
+  returns its id, or None if there is nothing to do; and the coroutine `perform(kb, book, id)`, which carries it through
+  and returns how it ended (`succeeded`, or why not)
+- `WORDS`: how `keepbook jobs` names what was done, by kind: a verb, and a noun in the singular and in the plural
 """
 
 import asyncio
@@ -52,13 +54,15 @@ from keepbook.storage.database import Database
 log: Logger = get_logger(__name__)
 
 ALIVE_EVERY = 60.0
-"""So often a process says that it is alive, in seconds: five times before it counts as gone."""
+"""Seconds between two notes of a process that it is alive. It counts as gone when five are missing."""
 
 EMBED = "embed"
 MOST_ERRANDS_AT_ONCE = 4
-"""So many are carried out at a time: of those that are scheduled, and of those begun by hand over HTTP."""
-LOOKED_AFTER, EMBEDDED = 1000, 2000
-"""Of so many owners, others each time where there are more, a sweep looks after the vectors; and so many it makes."""
+"""How many errands are performed at a time; those begun by hand over HTTP have a limit of their own, the same."""
+MOST_OWNERS_EMBEDDED = 1000
+"""For how many owners one sweep looks for missing vectors. With more owners it begins at a random one."""
+MOST_VECTORS = 2000
+"""How many missing vectors one sweep makes."""
 
 
 @dataclass(slots=True)
@@ -83,11 +87,11 @@ class SweepResult:
 
 
 Perform = Callable[[Any, Book, str], Awaitable[str]]
-"""Carries an errand of a book through, with the installation's models."""
+"""Carries an errand through, given the installation, the book and the errand's id. Returns how it ended."""
 
 
 class Errand(NamedTuple):
-    """Long work that was begun and waits to be carried out."""
+    """Long work that is queued and waits to be performed."""
 
     kind: str
     book: Book
@@ -96,7 +100,7 @@ class Errand(NamedTuple):
 
 
 def sweep_parts(extensions: Iterable[Extension]) -> list[Any]:
-    """The modules of extensions that have work for a sweep."""
+    """The `sweeps` modules of the extensions that have one."""
     return [load_part(one.sweeps) for one in extensions if one.sweeps is not None]
 
 
@@ -157,11 +161,11 @@ def _sweep(
 
 
 def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, swept: SweepResult) -> None:
-    """Copy the whole database where the last copy is old enough, and remove the copies beyond those to keep. A copy
-    takes its name when it is whole; two sweeps at once make one each, which is harmless."""
+    """Copy the whole database if the last copy is old enough, and remove the copies beyond those to keep. A copy is
+    given its name when it is complete; two sweeps at once make one each, which is harmless."""
     pattern = f"keepbook-*{ending(address)}"
-    dated_now = f"keepbook-{now:{_COPIED}}{ending(address)}"
-    # What a clock that ran ahead has made is no reason to make none until its day.
+    dated_now = _copy_name(address, now)
+    # A copy dated in the future, made when the clock ran ahead, does not count: else none would be made until its day.
     made = [copy for copy in sorted(folder.glob(pattern)) if copy.name <= dated_now]
     before = now - timedelta(hours=settings.backup_every_hours)
     if swept.is_cut_short:
@@ -176,25 +180,30 @@ def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, s
         draft.chmod(0o600)
         draft.replace(folder / dated_now)
     except (OSError, KeepbookError) as error:
-        why = error.code if isinstance(error, KeepbookError) else error.strerror
+        if isinstance(error, KeepbookError):
+            why: str | None = error.code
+        else:
+            why = error.strerror
         log.warning("no copy was made in %s: %s", folder, why)
         swept.failed.append(f"backup: {why}")
         return
     finally:
-        with suppress(OSError):  # where there is no folder, there is no draft
+        with suppress(OSError):  # the folder may be missing too
             draft.unlink(missing_ok=True)
     for old in [*made, folder / dated_now][: -settings.backup_keep]:
         old.unlink(missing_ok=True)
     swept.did("backup")
 
 
-_COPIED = "%Y%m%dT%H%M%SZ"
+def _copy_name(address: str, made_at: datetime) -> str:
+    """The file name of a copy. Names sort by the time at which the copies were made."""
+    return f"keepbook-{made_at:%Y%m%dT%H%M%SZ}{ending(address)}"
 
 
 def queue_errands(
     kb: Any, database: Database, open_book: Callable[[str], Book], extensions: Sequence[Extension], swept: SweepResult
 ) -> list[Errand]:
-    """Begin the long work whose hour has come. The sweep that queued it carries it out."""
+    """Begin the errands that are due, and return them. Whoever queued them performs them."""
     queued: list[Errand] = []
     if swept.is_cut_short:
         return queued
@@ -213,14 +222,14 @@ def queue_errands(
             swept.failed_at(item, error)
         else:
             if id is not None:
-                queued += [Errand(item.work, book, id, part.perform)]
+                queued.append(Errand(item.work, book, id, part.perform))
     return queued
 
 
 async def perform_errands(
     queued: Sequence[Errand], perform: Callable[[Errand], Awaitable[str]], swept: SweepResult
 ) -> None:
-    """Carry out what was queued, a few at once."""
+    """Perform the queued errands, a few at once, and note in `swept` how they ended."""
     room = asyncio.Semaphore(MOST_ERRANDS_AT_ONCE)
 
     async def one(each: Errand) -> None:
@@ -245,12 +254,12 @@ def _embed(database: Database, open_book: Callable[[str], Book], swept: SweepRes
     """What programs left that wrote and ended, or a crash. Nobody keeps a list of it: asking an owner costs little."""
     with database.unscoped() as conn:
         everyone = owners.everyone(conn)
-    if len(everyone) > LOOKED_AFTER:
+    begin = 0
+    if len(everyone) > MOST_OWNERS_EMBEDDED:
         begin = random.randrange(len(everyone))
-    else:
-        begin = 0
-    room = EMBEDDED
-    for owner in (everyone[begin:] + everyone[:begin])[:LOOKED_AFTER]:
+    in_turn = everyone[begin:] + everyone[:begin]
+    room = MOST_VECTORS
+    for owner in in_turn[:MOST_OWNERS_EMBEDDED]:
         meaning = open_book(owner).meaning
         if meaning is None or room <= 0:
             return
@@ -260,14 +269,15 @@ def _embed(database: Database, open_book: Callable[[str], Book], swept: SweepRes
         except KeepbookError as error:
             log.warning("sweep %s: %s", EMBED, error.code)
             swept.failed.append(f"{EMBED}: {error.code}")
-            return  # the next owner would only meet the same
+            return  # the embedder failed, and would fail for the next owner too
         room -= done
         if done:
             swept.did(EMBED, done)
 
 
 def _waiting(database: Database, now: str, kind: str) -> Iterator[Due]:
-    """Page by page, so that what fails and stays due never stands in the way of what comes after it."""
+    """The due items of a kind, page by page. The next page begins after the last item, so an item that fails and stays
+    due does not hide those after it."""
     last: Due | None = None
     while True:
         with database.unscoped() as conn:
@@ -279,7 +289,7 @@ def _waiting(database: Database, now: str, kind: str) -> Iterator[Due]:
 
 
 def _close(book: Book, item: Due) -> bool:
-    """A chat that fell silent. One that is not open any more only loses its reminder."""
+    """Close a chat that has been silent for long enough. If it is not open any more, only the due item is removed."""
     closed = book.close_thread(item.id)
     if closed.status == "failed":
         raise ModelFailed(closed.notice)
@@ -342,13 +352,13 @@ def _forget(book: Book, item: Due) -> None:
 
 
 def process_name() -> str:
-    """What a process is called among those that serve or sweep."""
+    """A new name for this process, unique among those that serve or sweep."""
     return f"{os.getpid()}-{secrets.token_hex(4)}"
 
 
 async def stay_known(servers: Servers, stopping: asyncio.Event) -> None:
-    """Say every minute that this process is alive, and at its end that it is not: an upgrade that takes something away
-    waits for it."""
+    """Note every minute that this process is alive, and at its end that it is gone: an upgrade that removes something
+    waits until no older process is alive."""
     name = process_name()
     while not stopping.is_set():
         try:
@@ -361,15 +371,15 @@ async def stay_known(servers: Servers, stopping: asyncio.Event) -> None:
 
 
 def shown_failure(error: Exception) -> str:
-    """A failure of work that nobody waits for, in a line of a log."""
+    """The words with which a failure of background work is logged."""
     if isinstance(error, KeepbookError):
         return f"{error.code}: {error.message}"
     return type(error).__name__
 
 
 async def pause(seconds: float, stopping: asyncio.Event) -> None:
-    """Wait, but no longer than until it is to stop. A task that is cancelled at that moment ends: `wait_for` would
-    forget that it was."""
+    """Wait for `seconds`, or until `stopping` is set. Not with `asyncio.wait_for`, which can lose a cancellation that
+    comes at the moment when the event is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await stopping.wait()

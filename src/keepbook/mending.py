@@ -1,7 +1,7 @@
-"""Mends a whole database, owner by owner, once a backup was made and proved: `keepbook db mend`.
+"""Mends a whole database, owner by owner, after a backup was made and proved: `keepbook db mend`.
 
-Each step is a function of its own, so that the door can ask between them. What is done to a book stands in
-`book/upkeep/mend.py`.
+Each step is a function of its own, so that the command can ask the person between them. `book/upkeep/mend.py` has what
+is done to a book.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,12 @@ from keepbook.storage.engines.unguarded import refuse_in_use
 
 @dataclass(frozen=True, slots=True)
 class MendedBook:
-    """Whose book was mended: the entry that says so, how many rows were set aside, and into which file."""
+    """What was done to one book.
+
+    event: the ledger entry that says so
+    rows: how many rows were set aside
+    file: the file they were moved to
+    """
 
     owner: str
     event: int
@@ -27,13 +32,13 @@ class MendedBook:
 
 
 def refuse_open_elsewhere(db: str) -> None:
-    """Refuse a database that another program has open; PostgreSQL is asked as its administrator."""
+    """Refuse a database that another program has open; on PostgreSQL call it as the administrator."""
     refuse_in_use(db)
 
 
 def prove_same(db: str, file: Path) -> list[str]:
-    """Open a backup aside and find in it what the book holds, owner by owner; returns the owners whose ledger does not
-    hold. A copy that differs is refused."""
+    """Verify every ledger in a backup and in the database, and refuse a backup for which the two results differ.
+    Returns the owners whose ledger does not hold."""
     copied = prove(db, file)
     with Installation(db, settings=load_settings(db=db).but(allow_bypass_login=True), embedder="none") as kb:
         held = [(one.owner, kb.book(one.owner).verify()) for one in copied]

@@ -1,8 +1,8 @@
-"""Every regular expression of the package is made here, and listed, so that a test can try each on long texts.
+"""Makes every regular expression of the package, and lists them, so that a test can try each on long texts.
 
-A text that a stranger types must not cost more than its length: a pattern's time may grow in step with the text and no
-faster (see `tests/extensions/test_patterns.py`). A pattern is compiled when it is first used, so a command that uses
-none does not wait. The module stands lowest, because every floor has patterns.
+Anybody may type a text, so the time that a pattern takes may grow in proportion to the text and no faster (see
+`tests/extensions/test_patterns.py`). A pattern is compiled when it is first used, so a command that uses none does not
+wait. The module imports no other of ours, because every room has patterns.
 """
 
 import re
@@ -11,13 +11,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 _LOOKING = frozenset(["search", "sub", "subn", "split", "findall", "finditer"])
-"""What tries a pattern at each letter of a text."""
+"""The methods that try a pattern at each letter of a text."""
 _ENDLESS = re.compile(r"(?<!\\)(?:\\\\)*(?:[*+]|\{\d*,\})")
+"""Finds an unbounded repetition in a pattern: a `*`, `+` or `{2,}` that is not escaped."""
 
 
 class PatternSource(NamedTuple):
-    """A regular expression of the package: text, flags, module and line, and whether it is only matched at the start of
-    a text."""
+    """A regular expression of the package: its text, flags, module and line, and whether it is anchored (see
+    `regex`)."""
 
     text: str
     flags: int
@@ -29,8 +30,8 @@ _made: dict[tuple[str, int, bool], PatternSource] = {}
 
 
 def regex(text: str, flags: int = 0, *, anchored: bool = False) -> re.Pattern[str]:
-    """A regular expression with the methods of `re.Pattern`. An `anchored` one has `match` and `fullmatch` only: it may
-    read the rest of the text at each letter, so it is tried at one place only."""
+    """A regular expression with the methods of `re.Pattern`. An `anchored` one has only `match` and `fullmatch`, which
+    try it at one place. It may then read the whole text, which would be too slow if it were tried at each letter."""
     frame = sys._getframe(1)  # the module `inspect` has a public way, and would cost each command 10 ms
     where = f"{frame.f_globals['__name__']}:{frame.f_lineno}"
     _made.setdefault((text, int(flags), anchored), PatternSource(text, int(flags), where, anchored))

@@ -2,8 +2,8 @@
 
 An explicit argument wins, then `KEEPBOOK_…` in the environment, then the config file (TOML, by default
 `~/.keepbook/config.toml`), then the default. Unknown keys in the file are refused by name. A value written as text is
-converted to the setting's type, wherever it comes from. `write_config` is the one way in which Keepbook itself writes
-that file, for what the local person chose on the pages.
+converted to the setting's type, wherever it comes from. Keepbook itself changes the config file only with
+`write_config`, when the local person chooses something on the pages.
 """
 
 import getpass
@@ -39,7 +39,7 @@ UNLIMITED = Allowance()
 
 
 class SecretSetting:
-    """A key, shown only where it is asked for by name."""
+    """A key. Its `repr` hides it; `reveal` returns it."""
 
     __slots__ = ("_held",)
 
@@ -70,7 +70,7 @@ class ChatOwners(dict[int, str]):
 
 
 class _Unfit(Exception):
-    """What belongs there instead."""
+    """A value that a setting cannot have. The message says what it expects."""
 
 
 def _system_user() -> str:
@@ -85,7 +85,8 @@ def _in_home(name: str) -> Callable[[], Path]:
 
 
 def _setting(about: str, default: Any = MISSING, *, make: Any = MISSING, **bounds: float) -> Any:
-    """A setting: what it is for, its default (or what makes it), and its bounds: `above`, `least`, `most`."""
+    """Declare a setting: what it is for, its default (or a function that makes it), and the bounds of a number:
+    `above` (exclusive), `least` and `most` (inclusive)."""
     return field(default=default, default_factory=make, metadata={"about": about, "bounds": bounds})
 
 
@@ -177,7 +178,7 @@ class Settings:
 
     @classmethod
     def of_nobody(cls, **given: Any) -> Self:
-        """Settings that know nothing of this machine: no environment, no file, no key."""
+        """Settings from these values and the defaults alone: no environment, no file, no key of this machine."""
         made = cls.__new__(cls)
         made._set(given)
         return made
@@ -213,6 +214,7 @@ def known_settings() -> Mapping[str, tuple["Field[Any]", Any]]:
 
 
 def from_environment() -> dict[str, Any]:
+    """The settings that the environment sets, as text."""
     named = {name: os.environ.get(f"KEEPBOOK_{name.upper()}") for name in known_settings()}
     return {name: value for name, value in named.items() if value is not None}
 
@@ -222,11 +224,11 @@ def load_settings(**given: Any) -> Settings:
     explicit = {name: value for name, value in given.items() if value is not None}
     path = config_path()
     from_file = _read(path)
-    told = from_environment() | explicit
+    over_file = from_environment() | explicit
     try:
-        return _with_usual_keys(Settings.of_nobody(**(from_file | told)))
+        return _with_usual_keys(Settings.of_nobody(**(from_file | over_file)))
     except Invalid as error:
-        if error.field in told:
+        if error.field in over_file:
             raise
         raise Invalid(f"{error.message} (in {path})", field=error.field) from None
 
@@ -236,15 +238,15 @@ def config_path() -> Path:
 
 
 def misspelt_variables() -> dict[str, str | None]:
-    """The `KEEPBOOK_…` variables of the environment that no setting has, each with what was probably meant. Those of
-    the tests are none of a person's."""
+    """The `KEEPBOOK_…` variables of the environment that are no setting, each with the variable that was probably
+    meant, or None. Variables of our tests are left out."""
     known = {f"KEEPBOOK_{name.upper()}" for name in known_settings()} | {"KEEPBOOK_CONFIG"}
     strange = {name for name in os.environ if name.startswith("KEEPBOOK_")} - known
     return {name: nearest_name(name, known) for name in sorted(strange) if not name.startswith("KEEPBOOK_TEST")}
 
 
 def in_environment(names: "frozenset[str]") -> list[str]:
-    """Those of these settings that the environment sets: for them the config file changes nothing."""
+    """The variables of these settings that are set in the environment, and so win over the config file."""
     return [f"KEEPBOOK_{name.upper()}" for name in sorted(names & from_environment().keys())]
 
 
@@ -254,8 +256,8 @@ def ollama_host() -> str | None:
 
 
 def write_config(changes: Mapping[str, str | None]) -> None:
-    """Set these in the config file, readable by its user alone; None removes a setting. Everything else in the file
-    stays. A file that cannot be changed so that it reads as intended is left alone."""
+    """Set these in the config file, which only its user may read; None removes a setting. Everything else in the file
+    stays. The new text is parsed before it is written: if it does not say what was wanted, the file is left alone."""
     path = config_path().resolve()
     before = _read(path)
     wanted = {name: value for name, value in (before | dict(changes)).items() if value is not None}
@@ -263,16 +265,17 @@ def write_config(changes: Mapping[str, str | None]) -> None:
         lines = path.read_text(encoding="utf-8").splitlines()
     else:
         lines = []
+    # Settings stand above the first table of the file.
     head = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
-    kept = [line for line in lines[:head] if not ("=" in line and line.split("=", 1)[0].strip() in changes)]
+    kept = [line for line in lines[:head] if not _sets_one_of(changes, line)]
     # JSON writes a string as TOML does.
     new = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in changes.items() if value is not None]
     text = "\n".join([*kept, *new, *lines[head:]]) + "\n"
     try:
-        same = parse_toml(text) == wanted
+        is_as_wanted = parse_toml(text) == wanted
     except NotToml:
-        same = False
-    if not same:
+        is_as_wanted = False
+    if not is_as_wanted:
         raise Invalid(
             f"{path} cannot be changed from here; write it there yourself: {', '.join(changes)}", field="config"
         )
@@ -282,8 +285,13 @@ def write_config(changes: Mapping[str, str | None]) -> None:
         raise Invalid(f"cannot write {path}: {error.strerror or error}", field="config") from None
 
 
+def _sets_one_of(names: Mapping[str, object], line: str) -> bool:
+    key, equals, _ = line.partition("=")
+    return bool(equals) and key.strip() in names
+
+
 def _write_private(path: Path, text: str) -> None:
-    """Whole or not at all, and readable by this user alone from its first byte on."""
+    """Write a file completely or not at all; nobody else can read it at any moment."""
     private_folder(path.parent)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -313,7 +321,7 @@ def default_of(name: str) -> Any:
 
 
 def _read_as(kind: Any, given: Any, one: "Field[Any]") -> Any:
-    """What was given as what the setting holds."""
+    """Convert a value to the setting's type. Raises `_Unfit` if that is not possible."""
     if NoneType in get_args(kind):
         if given is None:
             return None
@@ -330,19 +338,24 @@ def _read_as(kind: Any, given: Any, one: "Field[Any]") -> Any:
 
 
 _BOUNDS = {"above": (gt, "above"), "least": (ge, "at least"), "most": (le, "at most")}
+"""How a bound is checked, and the words for it."""
 
 
 def _number(kind: Any, given: Any, bounds: Mapping[str, float]) -> Any:
     with suppress(TypeError, ValueError, OverflowError):
         value = kind(given)
-        exact = not isinstance(given, bool) and math.isfinite(value) and (isinstance(given, str) or value == given)
-        if exact and all(_BOUNDS[side][0](value, bound) for side, bound in bounds.items()):
+        is_same = isinstance(given, str) or value == given  # 2.5 is no whole number
+        is_number = is_same and math.isfinite(value) and not isinstance(given, bool)
+        if is_number and all(_BOUNDS[side][0](value, bound) for side, bound in bounds.items()):
             return value
-    said = [f"{_BOUNDS[side][1]} {bound:g}" for side, bound in bounds.items()]
-    raise _Unfit(", ".join(["a whole number" if kind is int else "a number", *said]))
+    kind_of_number = "a whole number" if kind is int else "a number"
+    limits = [f"{_BOUNDS[side][1]} {bound:g}" for side, bound in bounds.items()]
+    raise _Unfit(", ".join([kind_of_number, *limits]))
 
 
 def _from_text(make: Callable[[str], Any]) -> Callable[[Any], Any]:
+    """A reader of settings that are made of a text."""
+
     def read(given: Any) -> Any:
         if not isinstance(given, str):
             raise _Unfit("text")
@@ -352,10 +365,10 @@ def _from_text(make: Callable[[str], Any]) -> Callable[[Any], Any]:
 
 
 def _switch(given: Any) -> bool:
-    said = str(given).strip().lower()
-    if said not in _ON + _OFF:
+    word = str(given).strip().lower()
+    if word not in _ON + _OFF:
         raise _Unfit("true or false")
-    return said in _ON
+    return word in _ON
 
 
 _ON, _OFF = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
@@ -366,19 +379,22 @@ def _several(given: Any) -> Several:
         return Several(filter(None, map(str.strip, given.split(","))))
     try:
         if isinstance(given, str):
-            told = json.loads(given)
+            values = json.loads(given)
         else:
-            told = given
+            values = given
     except ValueError:
-        told = None
-    if not isinstance(told, list | tuple) or not all(isinstance(each, str) for each in told):
+        values = None
+    if not isinstance(values, list | tuple) or not all(isinstance(each, str) for each in values):
         raise _Unfit('a list, as in ["one", "another"] or one,another')
-    return Several(told)
+    return Several(values)
 
 
 def _chats(given: Any) -> ChatOwners:
-    pairs = list(given.items()) if isinstance(given, dict) else [pair.split("=", 1) for pair in str(given).split(",")]
-    pairs = [] if given == "" else pairs
+    pairs: list[Any] = []
+    if isinstance(given, dict):
+        pairs = list(given.items())
+    elif given != "":
+        pairs = [pair.split("=", 1) for pair in str(given).split(",")]
     try:
         chats = ChatOwners({int(chat): str(owner).strip() for chat, owner in pairs})
     except ValueError:
@@ -388,6 +404,7 @@ def _chats(given: Any) -> ChatOwners:
     return chats
 
 
+# What reads a value that does not have the setting's type yet.
 _READ: Mapping[Any, Callable[[Any], Any]] = {
     str: _from_text(str),
     Path: _from_text(Path),
@@ -399,7 +416,7 @@ _READ: Mapping[Any, Callable[[Any], Any]] = {
 
 
 def private_folder(path: Path) -> Path:
-    """A folder that only this user may look into, made with all that is missing above it."""
+    """Make a folder that only this user may look into, with all missing folders above it. Returns the path."""
     missing = [each for each in (path, *path.parents) if not each.exists()]
     for each in reversed(missing):
         each.mkdir(mode=0o700, exist_ok=True)
@@ -407,12 +424,13 @@ def private_folder(path: Path) -> Path:
 
 
 def _with_usual_keys(settings: Settings) -> Settings:
-    """The providers' own variables count for the providers themselves: a key never goes to another address."""
+    """Take the keys in OPENAI_API_KEY and ANTHROPIC_API_KEY, but not for another address than the provider's."""
     usual = {}
     for provider in ("openai", "anthropic"):
         key = os.environ.get(f"{provider.upper()}_API_KEY")
-        alone = getattr(settings, f"{provider}_key") is None and getattr(settings, f"{provider}_base_url") is None
-        if key and alone:
+        has_key = getattr(settings, f"{provider}_key") is not None
+        has_address = getattr(settings, f"{provider}_base_url") is not None
+        if key and not has_key and not has_address:
             usual[f"{provider}_key"] = SecretSetting(key)
     if usual:
         return settings.but(**usual)

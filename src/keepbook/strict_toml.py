@@ -38,7 +38,7 @@ class Wrong(Exception):
 
     @property
     def nearest(self) -> str | None:
-        """The known key that an unknown one was probably meant to be."""
+        """The known key that was probably meant, if this one is unknown."""
         return nearest_name(str(self.key[-1]), self.known)
 
 
@@ -52,14 +52,14 @@ def fit_to_shape(shape: type[Value], data: Mapping[str, Any]) -> Value:
     missing key, wrong value."""
     value, found = _fit(shape, data, ())
     if found:
-        # A misspelt key is also a missing one; the word with the hint comes first.
+        # A misspelt key is reported twice, as unknown and as missing. The first has the hint.
         raise min(found, key=lambda wrong: _KINDS.index(wrong.kind))
     return cast(Value, value)
 
 
 @dataclass(frozen=True, slots=True)
 class Expecting:
-    """What belongs into a field whose type alone does not say it, or allows too much."""
+    """An annotation for a field whose type allows too much: the words for what belongs there, and a test of values."""
 
     words: str
     fits: Callable[[Any], object] = lambda _: True
@@ -76,13 +76,15 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 
 
 _Fitted = tuple[Any, list[Wrong]]
-"""A value in its shape, and what of it does not fit."""
+"""A value converted to its shape, and the problems that were found. With problems the value is None."""
 
 
 def _fit(shape: Any, given: Any, at: TomlKey) -> _Fitted:
     origin, inner = get_origin(shape), get_args(shape)
     if is_dataclass(shape):
-        return _table(shape, given, at) if isinstance(given, dict) else _mistyped_value(at, "a table")
+        if not isinstance(given, dict):
+            return _mistyped_value(at, "a table")
+        return _table(shape, given, at)
     if origin is Annotated:
         value, found = _fit(inner[0], given, at)
         if not found and inner[1].fits(value):
@@ -92,22 +94,27 @@ def _fit(shape: Any, given: Any, at: TomlKey) -> _Fitted:
         tried = [_fit(kind, given, at) for kind in inner if kind is not NoneType]
         return next((one for one in tried if not one[1]), tried[0])
     if origin is Literal:
-        return (given, []) if given in inner else _mistyped_value(at, " or ".join(f'"{choice}"' for choice in inner))
-    if origin is tuple:
-        if not isinstance(given, list):
-            return _mistyped_value(at, "a list")
-        return _fit_items(inner[0], enumerate(given), at, lambda held: tuple(held.values()))
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return (
-            _fit_items(inner[1], given.items(), at, MappingProxyType)
-            if isinstance(given, dict)
-            else _mistyped_value(at, "a table")
-        )
+        if given in inner:
+            return given, []
+        return _mistyped_value(at, " or ".join(f'"{choice}"' for choice in inner))
+    if origin is not None:
+        return _collection(origin, inner, given, at)
     if shape is float and type(given) is int:
         return float(given), []
     if type(given) is shape:
         return given, []
     return _mistyped_value(at, _BELONGS[shape])
+
+
+def _collection(kind: type, inner: tuple[Any, ...], given: Any, at: TomlKey) -> _Fitted:
+    """A list, as a tuple; or a table whose keys are the file's own."""
+    if kind is tuple:
+        if not isinstance(given, list):
+            return _mistyped_value(at, "a list")
+        return _fit_items(inner[0], enumerate(given), at, lambda held: tuple(held.values()))
+    if not isinstance(given, dict):
+        return _mistyped_value(at, "a table")
+    return _fit_items(inner[1], given.items(), at, MappingProxyType)
 
 
 def _mistyped_value(at: TomlKey, belongs: str) -> _Fitted:

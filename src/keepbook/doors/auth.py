@@ -20,9 +20,9 @@ from keepbook.tools import bound
 OWNER_HEADER = "X-Keepbook-Owner"
 ACTOR_HEADER = "X-Keepbook-Actor"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-"""What this machine calls itself."""
+"""The names of this machine on its loopback interface."""
 VISITOR = "visitor"
-"""The kind of a caller in the demo, at home in an own copy of the story."""
+"""The kind of a caller in the demo; each visitor has a copy of the demo's book."""
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,20 @@ class Caller:
     token_id: str | None = None
     preset: str | None = None
     agent: str | None = None
-    """One of the owner's agents, whose tools it has and no others."""
+    """The owner's agent that the token is bound to; the caller has that agent's tools and no others."""
     blind: bool = False
-    """With `agent`: a specialist of its team, who sees no decision, no position and no memory."""
+    """With `agent`: the caller is a specialist of its team, who may see no decision, no position and no memory."""
     mode: str | None = None
-    """What its chat is for; `authoring` adds tools that write, where the preset has some."""
+    """The mode of its chat; `authoring` adds the tools that write, if the preset has some."""
 
     session: str | None = None
-    """The secret of a page's session, where it was shown instead of a token."""
+    """The secret of a page's session, if the caller sent that and no token."""
     as_person: bool = False
-    """A service token with the scope `person`, whose request says that the person themself acts."""
+    """Whether a service token acts as the person: it has the scope `person`, and the request asks for it."""
     remote: bool = False
-    """A program that calls the API, whoever it acts for; not one of our pages."""
+    """Whether a program calls the API, and not one of our pages."""
     name: str | None = None
-    """What its token is called."""
+    """The name of its token."""
 
     @cached_property
     def as_actor(self) -> Actor:
@@ -77,7 +77,7 @@ class Caller:
         return kb.book(self.owner, by=self.actor, door=door, hand=self.as_actor, name=self.name)
 
     def tools_book(self, kb: Keepbook, door: str) -> Book:
-        """The book for tools: whoever has the token, an agent's program calls them."""
+        """The book for tools. It writes as an agent, also with a person's token: only programs call tools."""
         if self.agent is not None:
             hand = self.as_actor
         else:
@@ -114,12 +114,12 @@ def caller_for(
     acts: str | None = None,
     page: bool = False,
 ) -> Caller:
-    """The caller behind a secret.
+    """The caller that a secret belongs to; raises `NotAllowed` if there is none.
 
     named: the owner that the request names
     local: whether it came over loopback
-    anyone: whether it is about no owner at all
-    acts: as whom a service token wants to act
+    anyone: whether it is about no owner's book
+    acts: `person` or `agent`, as whom the token should act
     page: whether the secret is a session of the pages
     """
     if kb.demo:
@@ -129,7 +129,7 @@ def caller_for(
             raise unauthenticated_error("send a token: Authorization: Bearer kb_… (keepbook token create makes one)")
         if named is not None and named != kb.settings.owner:
             raise NotAllowed("without tokens only the local owner is served; make a service token", code="other_owner")
-        everything = authority.EVERYTHING | {authority.METRICS}  # whoever needs no token runs the server
+        everything = authority.EVERYTHING | {authority.METRICS}  # without tokens, the local owner also runs the server
         return Caller(kb.settings.owner, kind="agent" if acts == "agent" else "person", scopes=everything)
     if page:
         token = kb.tokens.of_session(secret)
@@ -148,7 +148,8 @@ def caller_for(
         )
     if named is not None and named != token.owner:
         raise NotAllowed("this token opens another owner's book", code="other_owner")
-    kind = "agent" if acts == "agent" and token.kind == "person" else token.kind  # less than it may, never more
+    # A token may act as less than it is, never as more.
+    kind = "agent" if acts == "agent" and token.kind == "person" else token.kind
     session = None
     if page:
         session = secret
@@ -156,7 +157,7 @@ def caller_for(
 
 
 def _as_person(scopes: frozenset[str], acts: str | None) -> bool:
-    """A service token acts as an agent, unless it may act as the person and says that it does."""
+    """Whether a service token acts as the person: it must have that scope, and the request must ask for it."""
     if acts not in (None, "agent", "person"):
         raise Invalid(f"{ACTOR_HEADER} is person or agent", field=ACTOR_HEADER)
     if acts == "person" and authority.PERSON not in scopes:

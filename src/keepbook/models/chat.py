@@ -1,9 +1,9 @@
-"""A chat with an agent that remembers: one turn of the person in, a streamed reply out, everything stored.
+"""A chat with an agent that remembers: takes one turn of the person, streams a reply, and stores both.
 
-The order matters. The person's message is stored before any model is asked, so nothing said is lost; the block is
-rendered once, when the chat begins; what is sent only grows at its end until a compression. A model that fails leaves
-the chat with the person's message in it, and the turn can be tried again. A reply that broke off is stored as far as it
-came, and can be continued.
+The person's message is stored before a model is asked, so nothing said is lost. The block is made once, when the chat
+begins, and later requests only append to what was sent before, until older turns are compressed: so providers can cache
+the beginning. If the model fails, the person's message stays in the chat and can be answered again. A reply that broke
+off is stored as far as it came, and can be continued.
 """
 
 import asyncio
@@ -44,15 +44,16 @@ from keepbook.models.unfinished_replies import ReplyPiece, being_written, estima
 from keepbook.tools.catalogue import ToolSet, build_tools
 
 CLOSING_WAIT_SECONDS = 3.0
+"""How long a new chat waits for another chat that is being closed, so that its block has what is learned there."""
 NOTEBOOK_TURNS = 8
-"""So many turns before the last are seen by the notebook."""
+"""How many turns before the last one the notebook is given."""
 SAID_ANEW = 3
-"""So many of the person's last messages can be said anew."""
+"""How many of the person's last messages can be replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the person should know about this turn, in a sentence."""
+    """A sentence about this turn for the person."""
 
     text: str
 
@@ -66,8 +67,8 @@ class ReplyStored:
 
 
 class Talk:
-    """One chat with the models that answer in it. Without `orders` the notebook does not read the person's turns for
-    orders; the answering model carries them out with its tools."""
+    """One chat with the models that answer in it. Without `orders` the notebook does not look for orders in what the
+    person says; then only the answering model can carry them out, with its tools."""
 
     def __init__(
         self,
@@ -90,9 +91,9 @@ class Talk:
     async def say(
         self, text: str, *, hidden: str | None = None, instead_of: int | None = None
     ) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
-        """Say something; the reply comes in pieces. `instead_of` is one of the person's last turns, which this one
-        replaces with all that followed: what they wrote is undone, they stay readable, and closing reads the new
-        turn."""
+        """Say something; the reply comes in pieces. `instead_of` is one of the person's last turns: this one replaces
+        it and all turns after it. What those wrote to the book is undone; they stay readable, but closing skips
+        them."""
         if not text.strip():
             raise Invalid("say something: the message is empty", field="text")
         if instead_of is not None:
@@ -126,7 +127,7 @@ class Talk:
         spoken, broken = stands
         taken = await asyncio.to_thread(read_again, self.book, self.chat, spoken)
         begun = None
-        if self._goes_on:
+        if self._continues_pieces:
             begun = whole_words(broken) or None
         else:
             await asyncio.to_thread(self._make_way, broken.turn, "assistant")
@@ -134,37 +135,37 @@ class Talk:
             yield event
 
     @property
-    def _goes_on(self) -> bool:
-        """Whether a piece is gone on with; by rules it is written anew in no time."""
-        return self._models.chat is not self._models.offline
+    def _continues_pieces(self) -> bool:
+        """Whether the piece of a reply is continued. The notebook writes it anew, which takes no time."""
+        return not self.by_notebook
 
     def _make_way(self, turn: int, role: str) -> None:
-        """What was said anew stands alone: what the turns from there on wrote is undone, as far as nothing newer stands
-        on it."""
+        """Prepare to replace a turn and all after it: check that it may be replaced, and undo what they wrote to the
+        book, except what newer writes build on."""
         stands = threads.current_messages(self.chat.messages())
-        anew = [one for one in stands if one.role == role][-(SAID_ANEW if role == "user" else 1) :]
-        if all(one.turn != turn for one in anew):
-            if role == "user":
-                told = f"only your last {SAID_ANEW} messages"
-            else:
-                told = "only the last reply"
-            raise Conflict(f"{told} can be replaced; an older one begins a chat of its own", code="not_last")
-        gone = [one for one in stands if one.turn >= turn and one.role == role == "user"]
-        if any(one.recorded_by is None for one in gone) and self.book.origin.actor != "person":
+        of_this_role = [one for one in stands if one.role == role]
+        if role == "user":
+            replaceable, words = of_this_role[-SAID_ANEW:], f"only your last {SAID_ANEW} messages"
+        else:
+            replaceable, words = of_this_role[-1:], "only the last reply"
+        if all(one.turn != turn for one in replaceable):
+            raise Conflict(f"{words} can be replaced; an older one begins a chat of its own", code="not_last")
+        is_persons_word = role == "user" and any(one.turn >= turn and one.recorded_by is None for one in of_this_role)
+        if is_persons_word and self.book.origin.actor != "person":
             raise NotAllowed("the person said that; only they say it anew", code="person_only")
         replaced = [one for one in self.chat.messages() if one.turn >= turn]
-        for event in sorted({event for one in replaced for event in _wrote(one)}, reverse=True):
+        for event in sorted({event for one in replaced for event in _written_by(one)}, reverse=True):
             try:
                 self.book.undo(event)
             except (Conflict, NotAllowed, NotFound) as error:
                 if error.code == "busy":
                     raise
-                # Undone already, touched since, or not this caller's to undo: it stays as it is.
+                # Undone already, changed since, or not this caller's to undo: it stays as it is.
         if role == "user":
             self._drop_questions({one.turn for one in replaced})
 
     def _drop_questions(self, turns: set[int]) -> None:
-        """What turns asked that hold no longer is not asked any more."""
+        """Let the open questions of turns that were replaced expire."""
         with self.book.writing() as (tx, _):
             for one in proposals.list_proposals(tx, thread_id=self.chat.id):
                 if any(turn.isdecimal() and int(turn) in turns for turn in one.turn_ids):
@@ -176,8 +177,7 @@ class Talk:
         return self._models.chat is self._models.offline
 
     async def _load(self, text: str, instead_of: int | None) -> TurnContext:
-        """What the turn is read against. A chat that begins while another one is being read waits a moment, so that
-        its block is up to date."""
+        """What the turn is read against. If another chat is being closed, a chat that begins waits for that."""
         waited = 0.0
         while True:
             loaded = await asyncio.to_thread(lambda: load_context(self.book, self.chat.id, text, before=instead_of))
@@ -187,7 +187,7 @@ class Talk:
             waited += 0.1
 
     def _take(self, text: str, hidden: str | None, instead_of: int | None, loaded: TurnContext) -> TurnTaken:
-        """The turn, stored with what it does; an agent's is stored, and does nothing."""
+        """Store the turn, and carry out what it orders; the turn of an agent is only stored."""
         if self.book.origin.actor != "person" or not self._orders:
             taken = record_turn(self.book, self.chat, text, loaded, hidden=hidden, instead_of=instead_of)
         else:
@@ -201,7 +201,7 @@ class Talk:
     async def _answer(
         self, taken: TurnTaken, instead_of: int | None = None, begun: ReplyPiece | None = None
     ) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
-        """The reply to a turn, `instead_of` an earlier one; going on with what is `begun`."""
+        """Reply to a turn. The reply replaces the one at `instead_of`, and continues what is `begun`."""
         spoken = taken.message
         if self.by_notebook:
             thread, toolbox = taken.loaded.thread, self._tools(taken.loaded, spoken)
@@ -216,17 +216,18 @@ class Talk:
             conversation = going_on(conversation, begun)
             written = ReplyPiece(begun.text, begun.calls)
             yield TextDelta(begun.text)
-        turns = thread.turns if not self.by_notebook else spoken.turn
-        piece = _Broken(self, turns, conversation, taken, instead_of)
+        turns = spoken.turn if self.by_notebook else thread.turns
+        piece = _BrokenReply(self, turns, conversation, taken, instead_of)
         with being_written(self.book.owner, self.chat.id) as stop:
             try:
                 async with aclosing(until(stop, self._models.chat.reply(conversation, toolbox))) as events:
                     async for event in events:
                         if isinstance(event, ReplyFinished):
                             whole = event if begun is None else begun.join(event)
-                            if toolbox is not None and (why := toolbox.why_proposed):
-                                yield TextDelta(BREAK + why)
-                                whole = replace(whole, text=whole.text + BREAK + why)
+                            why_proposed = None if toolbox is None else toolbox.why_proposed
+                            if why_proposed:
+                                yield TextDelta(BREAK + why_proposed)
+                                whole = replace(whole, text=whole.text + BREAK + why_proposed)
                             message = await asyncio.to_thread(self._store, whole, taken, instead_of)
                             yield ReplyFinished(whole.text, whole.calls, whole.usage)
                             yield ReplyStored(message, await self._title(spoken))
@@ -240,7 +241,7 @@ class Talk:
                     await self._count("chat", self._models.chat.name, Usage(*spent))
                 raise
             except (GeneratorExit, asyncio.CancelledError):
-                # Nobody listens any more. The thread stores it, also where this task is cancelled once more.
+                # Nobody listens any more. It is stored in a thread, which goes on if this task is cancelled once more.
                 kept = asyncio.get_running_loop().run_in_executor(None, piece.keep, written, "left")
                 with suppress(asyncio.CancelledError):
                     await asyncio.shield(kept)
@@ -251,16 +252,16 @@ class Talk:
 
     def _for_notebook(self, taken: TurnTaken) -> Conversation:
         """What the notebook answers from: the last turns, what this one did, and what recall brought."""
-        told = in_view(taken.loaded.messages, taken.loaded.thread.out_of_view)
-        earlier = [one for one in told if one.turn < taken.message.turn][-NOTEBOOK_TURNS:]
-        said = plan_messages([*earlier, taken.message]).said
+        visible = in_view(taken.loaded.messages, taken.loaded.thread.out_of_view)
+        earlier = [one for one in visible if one.turn < taken.message.turn]
+        said = plan_messages([*earlier[-NOTEBOOK_TURNS:], taken.message]).said
         view = view_of(taken, self.book.meaning)
         return Conversation(
             "", said, preset=taken.loaded.preset, view=view if self._orders else None, extensions=self.book.extensions
         )
 
     def _current_messages(self, through: int) -> list[Message]:
-        """What holds of the chat and is in view, up to a turn."""
+        """The messages up to a turn that were not replaced and that the model may see."""
         stands = in_view(threads.current_messages(self.chat.messages()), self.chat.thread.out_of_view)
         return [one for one in stands if one.turn <= through]
 
@@ -272,7 +273,7 @@ class Talk:
         return Conversation(system, said, preset=taken.loaded.preset)
 
     def _set_table(self, taken: TurnTaken) -> tuple[Thread, ToolSet | None, str]:
-        """What the whole chat is given: its tools, and a system prompt that stays the same."""
+        """The chat's thread and tools, and its system prompt, which is the same at every turn."""
         thread, preset = self.chat.thread, taken.loaded.preset
         remembers = taken.loaded.remembers
         block = ""
@@ -286,7 +287,7 @@ class Talk:
         return thread, self._tools(taken.loaded, taken.message, others), system
 
     def _tools(self, loaded: TurnContext, spoken: Message, others: Sequence[str] = ()) -> ToolSet | None:
-        """The tools of a reply; `others` recorded what the model is sent beside the person's own words."""
+        """The tools of a reply. `others` are the programs that recorded some of what the model is sent."""
         if not loaded.remembers:
             return None
         book, turns = self._spoken_to(spoken), (str(spoken.turn),)
@@ -340,11 +341,12 @@ class Talk:
     def _store(
         self, reply: ReplyFinished, taken: TurnTaken, instead_of: int | None = None, broke_off: str | None = None
     ) -> Message:
-        """The reply in the chat, and a question for each sure order that nothing has carried out."""
-        counted = (reply.usage.tokens_in, reply.usage.tokens_out)
-        made = ModelUse(self._models.chat.name, *(counted if broke_off is None else (None, None)))
+        """Store the reply, and ask about each clear order of the turn that nothing has carried out."""
+        cost = (reply.usage.tokens_in, reply.usage.tokens_out)
+        shown = cost if broke_off is None else (None, None)  # of a piece it is an estimate: counted, but not shown
+        made = ModelUse(self._models.chat.name, *shown)
         with self.book.transaction():
-            self.book.spending.count("chat", self._models.chat.name, *counted)
+            self.book.spending.count("chat", self._models.chat.name, *cost)
             if taken.left and broke_off is None:
                 ask_what_was_missed(self.book, taken, reply.calls)
             with self.book.writing() as (tx, _):
@@ -359,7 +361,7 @@ class Talk:
                 )  # fmt: skip
 
     async def _title(self, spoken: Message) -> str | None:
-        """The title that this turn gave the chat: by rules, or by a model once there is an exchange to look at."""
+        """The title that this turn gave the chat, or None: by rules, or by a model, which needs a whole exchange."""
         by_rules, self._named = self._named, None
         if by_rules is None or self._models.cheap is self._models.offline:
             return by_rules
@@ -372,11 +374,11 @@ class Talk:
         title = made.text[: threads.TITLE_LIMIT]
         try:
             return await asyncio.to_thread(self._rename, title)
-        except Invalid:  # a model's odd answer
+        except Invalid:  # the model's title breaks a rule
             return by_rules
 
     def _rename(self, title: str) -> str | None:
-        """Not by way of the book, where an agent that spoke here might not: it is we who name the chat."""
+        """Rename without a check of permission: where an agent speaks, it is still we who name the chat."""
         with self.book.writing() as (tx, _):
             return threads.rename(tx, self.chat.id, title, by="model").title
 
@@ -388,7 +390,7 @@ class Talk:
 
 
 def _left_to_know(loaded: TurnContext) -> str | None:
-    """Hidden context on the agent's own question (which memory is to be changed) rides along with its answer."""
+    """The hidden context of the assistant's last message (which memory its question is about); sent with the answer."""
     last = None
     if loaded.messages:
         last = loaded.messages[-1]
@@ -398,8 +400,8 @@ def _left_to_know(loaded: TurnContext) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Broken:
-    """Where a reply that breaks off is stored: after the `turns` it was asked at, and not once more was said."""
+class _BrokenReply:
+    """Stores a reply that breaks off, unless the chat has more `turns` now than when the model was asked."""
 
     talk: Talk
     turns: int
@@ -408,7 +410,8 @@ class _Broken:
     instead_of: int | None
 
     def keep(self, written: ReplyPiece, why: str) -> Message | None:
-        if not written.text.strip():  # calls alone say nothing; what they wrote is in the book all the same
+        """The stored message, or None if nothing was stored."""
+        if not written.text.strip():  # there may be calls; what they wrote is in the book all the same
             return None
         with self.talk.book.transaction():
             if self.talk.chat.thread.turns != self.turns:
@@ -419,26 +422,27 @@ class _Broken:
 
 
 def compressed_through(thread: Thread) -> tuple[int, str | None]:
-    """The summary that is sent and the turn it reaches to; none if it was erased with a memory."""
+    """The last turn that the summary covers, and the summary; (0, None) if there is none, or it was erased."""
     if thread.compressed is None:
         return 0, None
     return thread.compressed_through, thread.compressed
 
 
 def order_calls(deeds: Sequence[Deed]) -> tuple[ToolCall, ...]:
-    """The writes of orders as tool calls of the reply: the page shows them as slips with Undo."""
+    """What orders wrote, in the form of tool calls: the page shows both as slips with Undo."""
     return tuple(ToolCall(**call) for deed in deeds for call in deed.calls)
 
 
-def _wrote(message: Message) -> list[int]:
-    """The ledger's numbers of what the orders of a turn, or the tools of a reply, wrote."""
+def _written_by(message: Message) -> list[int]:
+    """The numbers of the ledger entries that the orders of a turn, or the tools of a reply, wrote."""
     ordered = [deed.event for deed in from_parts(message.parts) if deed.event]
     calls = [call for call in message.calls if call["name"] != ORDER]
-    told = [call.get("memory_event") or {} for call in calls]
-    return ordered + [event["event"] for event in told if event.get("event")]
+    written = [call.get("memory_event") or {} for call in calls]
+    return ordered + [one["event"] for one in written if one.get("event")]
 
 
 def over_cap(book: Book, monthly_tokens: int | None) -> bool:
+    """Whether the owner has used up the tokens of this month."""
     return monthly_tokens is not None and book.spending.this_month() >= monthly_tokens
 
 

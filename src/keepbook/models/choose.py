@@ -1,8 +1,9 @@
-"""Which model does what, from the settings.
+"""Chooses the model for each kind of work, from the settings.
 
-The chat model answers and reads closing chats; the cheap one writes titles; the offline one is always there. Titles
-and summaries fall back along chat → cheap → offline, and say so. Reading a chat for memories never falls back: it fails
-and is tried again, unless the owner has used up the month's tokens; then it is done offline, and that is said too.
+The chat model answers and reads closing chats; the cheap one writes titles; the offline one is always there. If a model
+fails, titles and summaries are made by the next of chat → cheap → offline, with a notice. Reading a chat for memories
+is not passed on: it fails and is tried again. Only if the owner has used up the month's tokens, the offline model reads
+it, with a notice too.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,13 +17,13 @@ from keepbook.models.providers.remote import RemoteModel
 
 OFFLINE = "offline"
 YOUR_BOOK = "Your book"
-"""Who answers where no model is chosen, as people read it."""
+"""The name of the offline model, as people read it."""
 OVER_CAP = "this month's model tokens are used up, so the notebook did this"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """The settings that models are chosen by. Without a base URL the provider's own endpoint is used."""
+    """The settings that decide on the models. Without a base URL the provider's own endpoint is used."""
 
     model: str = OFFLINE
     cheap_model: str | None = None
@@ -55,7 +56,7 @@ class Models:
     offline: Model
     find: Callable[[str], Model] | None = field(default=None, repr=False, compare=False)
     reader: Model | None = None
-    """Reads chats that close, where it is another than the one that answers."""
+    """The model that reads closing chats; None if it is the chat model."""
 
     def named(self, name: str | None) -> Model:
         """The model of this name, in the spelling of the settings; the chat model if no name is given."""
@@ -80,13 +81,12 @@ class Models:
 
     @property
     def extractor(self) -> Model:
-        """The model that reads chats for memories: the better one, if it can."""
+        """The model that reads closing chats for memories."""
         return self.reader or self.chat
 
     def for_reading(self, *, over_cap: bool = False) -> tuple[Model, str | None]:
         """The model that reads a closing chat, and a notice about the choice, if any."""
-        capped = over_cap and self.extractor is not self.offline
-        if capped:
+        if over_cap and self.extractor is not self.offline:
             return self.offline, OVER_CAP
         return self.extractor, None
 
@@ -101,7 +101,8 @@ class Models:
     async def _first(
         self, models: Sequence[Model], ask: Callable[[Model], Awaitable[tuple[str, Usage]]], over_cap: bool
     ) -> MadeText:
-        """What the first of these models makes that does not fail; in the end the offline one."""
+        """Ask these models in order until one does not fail; the offline model is the last. Over the cap it is the
+        only one."""
         remote = [model for at, model in enumerate(models) if model is not self.offline and model not in models[:at]]
         notice = None
         if remote and over_cap:
@@ -120,11 +121,16 @@ class Models:
 def choose_models(settings: ModelSettings, offline: Model) -> Models:
     """The models that the settings name; `Invalid` for a name that is none. Nothing is loaded or called yet."""
     chat = _model(settings.model, settings, offline)
-    cheap, reader = (
-        None if name in (None, settings.model) else _model(name or OFFLINE, settings, offline)
-        for name in (settings.cheap_model, settings.reader_model)
-    )
+    cheap = _other_model(settings.cheap_model, settings, offline)
+    reader = _other_model(settings.reader_model, settings, offline)
     return Models(chat, cheap or chat, offline, lambda name: _model(name, settings, offline), reader)
+
+
+def _other_model(name: str | None, settings: ModelSettings, offline: Model) -> Model | None:
+    """The model of this name, or None if it is not set or is the chat model."""
+    if name is None or name == settings.model:
+        return None
+    return _model(name or OFFLINE, settings, offline)
 
 
 def _model(name: str, settings: ModelSettings, offline: Model) -> Model:

@@ -1,9 +1,10 @@
-"""Chooses what of a long chat a model is sent.
+"""Chooses which messages of a long chat are sent to a model.
 
-Stored messages are never changed. Past a share of the budget the older turns are replaced, in what is sent, by a
-summary that is frozen at that moment: until the next time the bytes sent only grow at their end, so a provider's cache
-of the prefix keeps working. A cut is made before a message of the person, so no tool call is ever separated from its
-answer. The summary is sent with the first remaining message: system prompt and block stay as they are.
+Stored messages are never changed. When a chat has filled a share of the budget, its older turns are replaced, in what
+is sent, by a summary, which stays the same until the next compression. Until then requests only grow at their end, so a
+provider's cache of the prefix keeps working. The cut is always before a message of the person, so no tool call is
+separated from its answer. The summary is sent with the first remaining message, so system prompt and block stay the
+same.
 """
 
 import json
@@ -17,9 +18,9 @@ from keepbook.models.recorded_turns import hidden_beside, marked
 
 SUMMARY_CHARS = 4_000
 KEPT = 0.5
-"""How much of the room a compression leaves full. The rest is what the chat may grow by until the next one."""
+"""The share of the room that a compression leaves filled; the chat may then fill the rest until the next one."""
 ORDER = "order"
-"""The name under which a reply stores what the person's order wrote."""
+"""The tool name under which a reply stores what the person's order wrote; no real tool has it."""
 _EARLIER = "What was said earlier in this chat, in short:"
 _OPENING = "What you said before the person first wrote:"
 
@@ -71,13 +72,14 @@ def plan_messages(
 
 
 def _due(messages: Sequence[Message], keep: int) -> tuple[Message, ...]:
-    """Everything before the latest turns that fit into `keep`; those begin with the person, and the last stays."""
-    cut, held = 0, 0
+    """The messages to summarise: all before the latest turns that fit into `keep` tokens. The turns that stay begin
+    with a message of the person, and there is at least one."""
+    cut, kept_tokens = 0, 0
     for at in range(len(messages) - 1, 0, -1):
         said = to_said(messages[at])
         if said:
-            held += size(said)
-        if held > keep and cut:
+            kept_tokens += size(said)
+        if kept_tokens > keep and cut:
             break
         if messages[at].role == "user":
             cut = at
@@ -99,12 +101,11 @@ def fixed_tokens_of(system: str, tools: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _messages_to_send(messages: Sequence[Message], summary: str | None) -> tuple[PromptMessage, ...]:
-    """The turns of the person and the assistant. A chat that the assistant began is sent as one the person began:
-    providers and the templates of many models insist on that."""
+    """The turns of the person and the assistant. Providers and many models require that the person begins; so what the
+    assistant said before that, and the summary, are sent as hidden context of the first message."""
+    told = []
     if summary and summary.strip():
-        told = [f"{_EARLIER}\n{summary.strip()[:SUMMARY_CHARS]}"]
-    else:
-        told = []
+        told.append(f"{_EARLIER}\n{summary.strip()[:SUMMARY_CHARS]}")
     said: list[PromptMessage] = []
     for message in messages:
         one = to_said(message)
@@ -121,8 +122,8 @@ def _messages_to_send(messages: Sequence[Message], summary: str | None) -> tuple
 
 
 def to_said(message: Message) -> PromptMessage | None:
-    """A stored message in the form that a model is sent; None if it says nothing to a model."""
-    calls = tuple(ToolCall(**part) for part in message.calls if part["name"] != ORDER)  # no model has that tool
+    """A stored message in the form in which it is sent; None if there is nothing in it for a model."""
+    calls = tuple(ToolCall(**part) for part in message.calls if part["name"] != ORDER)
     if message.role not in ("user", "assistant") or not (message.text.strip() or calls):
         return None
     return PromptMessage(message.role, marked(message), hidden_beside(message), calls)

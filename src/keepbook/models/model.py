@@ -1,8 +1,8 @@
-"""The interface of a language model, whichever it is.
+"""The interface of every language model, and the values that go in and come out.
 
-A model answers a chat turn (streaming, with tools), reads a chat that closes, summarises and titles. Everything it is
-given and returns is a value here; no provider's types are used above this module. A model that fails raises
-`ModelFailed` and has changed nothing: the caller decides what happens next.
+A model answers a chat turn (streaming, with tools), reads a chat that closes, summarises, and makes titles. Everything
+it is given and returns is a type of this module; only `providers/` uses the types of a provider's library. A model that
+fails raises `ModelFailed` and has changed nothing: the caller decides what happens next.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -45,12 +45,12 @@ class KnownMemory:
     score: float | None = None
     protected: bool = False
     since: str | None = None
-    """From when on it holds."""
+    """The instant from which on it holds."""
     quoted: bool = False
-    """Whether it stands in the person's own words."""
+    """Whether it is a quotation: the person's own words."""
     thread_id: str | None = None
     turn_ids: frozenset[str] = frozenset()
-    """Where it was said."""
+    """The chat and the turns in which it was said."""
     recorded_at: str = ""
 
 
@@ -66,15 +66,15 @@ class Candidate:
     valid_from: str | None = None
     reason: str | None = None
     sure: bool = True
-    """What is only likely becomes a proposal, whatever the preset does with the rest."""
+    """If it is not sure, it becomes a proposal, whatever the preset says about candidates."""
     spans: tuple[Span, ...] = ()
-    """Of a quotation: the stretches of the chat it is made of."""
+    """The stretches of the chat that a quotation is made of; empty if it is none."""
     said_on: str | None = None
     valid_until: str | None = None
     question: str | None = None
-    """What the person is to be asked, where it is more than whether to keep it."""
+    """The question (`keep`, `over`, `change` or `which`) to put to the person; None: only whether to keep it."""
     ordered: bool = False
-    """Whether the person asked to remember it in so many words."""
+    """Whether the person asked explicitly to remember it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +89,18 @@ class Usage:
 
 
 class WorkLimits(Protocol):
-    """What a reply that nobody watches may use (`ReplyLimits` is one), asked on its way; `spent` is told to it."""
+    """The limits of a reply that nobody watches; `ReplyLimits` implements it. The model sets `spent` on its way."""
 
     spent: Usage
 
-    def count_call(self) -> None: ...
+    def count_call(self) -> None:
+        """Count a call of a tool; raises if it is one too many."""
 
-    def check_tokens(self) -> None: ...
+    def check_tokens(self) -> None:
+        """Raise if more tokens are spent than allowed."""
 
-    def wait_before_retry(self, error: ModelFailed, tries: int) -> float | None: ...
+    def wait_before_retry(self, error: ModelFailed, tries: int) -> float | None:
+        """How many seconds to wait before the request is tried again; None if it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class ToolCall:
     round: int = 0
     at: int = 0
     others: tuple[str, ...] = ()
-    """Those who recorded what the answer quotes."""
+    """The programs that recorded the turns which the answer quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,7 @@ class PromptMessage:
 
 
 BREAK = "\n\n"
-"""What parts the texts before and after a round of calls within one reply."""
+"""Stands between the texts before and after a round of calls within one reply."""
 
 
 def with_hidden(said: PromptMessage) -> str:
@@ -142,8 +145,8 @@ def with_hidden(said: PromptMessage) -> str:
 
 
 class AnswerForm(Protocol):
-    """The form that an answer must have. Whoever asks for one knows what is in it; here it has a name and a JSON
-    schema, to which a provider that can is asked to bind the answer."""
+    """The form that an answer must have: a name and a JSON schema. If the provider can guarantee that an answer fits a
+    schema, it is asked to."""
 
     @property
     def name(self) -> str: ...
@@ -154,9 +157,9 @@ class AnswerForm(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Everything that a reply is made from. `system` and `said` up to the last message are a stable prefix.
+    """Everything that a reply is made from. The next turn's conversation begins with the same `system` and `said`.
 
-    `form` is the form that the answer must have; the words of the system prompt or of the last message ask for it.
+    `form` is the form that the answer must have; the system prompt or the last message also asks for it in words.
     `preset` and `view` (what the last message did, and what recall brought for it) are for the notebook; a remote model
     gets them as hidden context. `extensions` are those that are on: the notebook asks them for an answer.
     """
@@ -167,13 +170,13 @@ class Conversation:
     preset: Preset | None = None
     view: View | None = None
     block: tuple[BlockLine, ...] = ()
-    """The lines of the block that stands in `system`."""
+    """The lines of the block that is part of `system`."""
     extensions: tuple[Extension, ...] = ()
     limits: WorkLimits | None = None
-    """Where nobody watches the reply: what it may use."""
+    """Limits of a reply that nobody watches; None while a person does."""
 
 
-# What happens while a model replies, in order of time.
+# The events of a reply, in the order in which they come.
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,7 @@ ReplyEvent = TextDelta | ToolCalled | ReplyFinished
 
 @dataclass(frozen=True, slots=True)
 class ClosingChat:
-    """A chat to be closed, as the extractor gets it: the new turns and the summary of the earlier ones."""
+    """What the extractor reads when a chat is closed: its new turns, the summary of the earlier ones, and more."""
 
     turns: tuple[DialogueTurn, ...]
     known: tuple[KnownMemory, ...]
@@ -214,23 +217,23 @@ class ClosingChat:
     """The lines of the block that the chat was given."""
     never: tuple[str, ...] = ()
     deeds: Mapping[TurnId, tuple[Deed, ...]] = field(default_factory=dict)
-    """By turn, what it did to the book as far as that stands."""
+    """What each turn did to the book and was not undone since."""
     kept: frozenset[TurnId] = frozenset()
-    """Turns whose lines were kept when they were said: they are read for the summary only."""
+    """Turns from which memories were kept as soon as they were said: they are read for the summary only."""
     written: Mapping[TurnId, tuple[str, ...]] = field(default_factory=dict)
-    """By turn that was said here, what the reply to it wrote with tools."""
+    """For each turn that was said here, the lines that the reply to it wrote with tools."""
     thread_id: str = ""
     preset: Preset | None = None
     sense: Sense | None = None
     extensions: tuple[Extension, ...] = ()
-    """Those that are on."""
+    """The extensions that are on."""
     elsewhere: bool = False
-    """Whether the chat came in from another program: what was said in it holds since then, not since it was read."""
+    """Whether the chat was imported from another program: then what was said holds since it was said, not since now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a model read out of a chat: candidates (targets are ids of `known`) and the new running summary."""
+    """What a model found in a chat: candidates (a target is the id of one in `known`), and the new summary."""
 
     candidates: tuple[Candidate, ...]
     summary: str
@@ -239,7 +242,7 @@ class Extraction:
 
 
 class Toolbox(Protocol):
-    """The tools of a reply: their schemas, and how to call one. `ToolSet` of the tools package is one."""
+    """The tools of a reply: their schemas, and how to call one. `ToolSet` of the tools package implements it."""
 
     def schemas(self, format: Literal["openai", "anthropic", "mcp"]) -> list[dict[str, Any]]: ...
 

@@ -1,11 +1,11 @@
-"""The one way out to an address that a person, a page or a file names: models, their lists, vectors, where people sign
-in.
+"""Connects to addresses that a person, a page or a file names: models, their lists, vectors, OpenID providers.
 
-The name is resolved once and the connection goes to what was found, while TLS still checks the name: nobody can give
-another answer in between. No redirect is followed. A server does not go to an address inside a network (its own
-machine, a private network, a cloud's metadata), unless whoever runs it has named the host. The command line and a
-program that opens a book act for whoever runs them, and go anywhere. Where the environment names a proxy for the way
-out, what the proxy reaches is the proxy's to say; what resolves to an inner address here is refused before.
+It protects against requests into the server's own network (SSRF). The name is resolved once, and the connection goes to
+the addresses that were found and checked, while TLS still checks the name: a second lookup cannot give another answer.
+No redirect is followed. A server does not connect to an inner address (its own machine, a private network, a cloud's
+metadata service), unless its operator has named the host. The command line, and a program that opens a book, act for
+the person who runs them, and may connect anywhere. If the environment names a proxy, the proxy resolves the name again
+and decides what it connects to; a name that resolves to an inner address here is refused before that.
 """
 
 import socket
@@ -25,30 +25,32 @@ RELAYS = IPv4Network("192.88.99.0/24")
 ISATAP = 0x5EFE
 """Before an older address in the lower half of a newer one: a network's own way to that machine (RFC 5214)."""
 METADATA = (IPv4Network("168.63.129.16"), IPv4Network("192.0.0.0/24"))
-"""Where services tell a cloud's machine about itself, and the address passes for a public one."""
+"""Metadata services of clouds at addresses that count as public."""
 SCHEMES = ("http", "https")
 WHOLE_NETWORK = 64
-"""So many bits of a newer address are given out; the others whoever has it chooses."""
+"""The bits of an IPv6 address that a provider assigns. The rest its user chooses freely."""
 NAT64 = IPv6Network("64:ff9b::/96")
 NAMED_BY = ("openai_base_url", "anthropic_base_url")
-"""What of the environment names a host."""
+"""Settings that name a host if they are set in the environment."""
 
 
 class OutwardDoor:
-    """Where one installation may connect to. Everything that it has opened shares it, so a server can narrow it."""
+    """Decides where an installation may connect to. All parts of the installation share it, so a server can restrict
+    them with `narrow`."""
 
     def __init__(self) -> None:
         self._named: frozenset[str] | None = None
         self._loopback = True
 
     def narrow(self, named: Collection[str], *, loopback: bool) -> None:
-        """Inside networks only the named hosts are left, and loopback's own names where it counts as named."""
+        """From now on allow inner addresses only for the named hosts, and with `loopback` for this machine's own
+        names."""
         self._named = frozenset(map(_plain, named))
         self._loopback = loopback
 
     def find(self, url: str) -> Sequence[str]:
-        """The addresses to connect to for a URL; none where the environment's proxy finds it. Raises `OSError` where
-        nobody knows the name, and `ModelFailed` for what is no web address, or lies inside a network unnamed."""
+        """The addresses to connect to for a URL; none if the environment's proxy will resolve it. Raises `OSError` if
+        the name is not known, and `ModelFailed` if this is no web address, or an inner one that was not named."""
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:  # ftp:// would resolve the name once more, and file:// reads this machine
             raise ModelFailed(f"{url[:20]!r} … is not asked: give an http or https address", cause="unreachable")
@@ -71,9 +73,10 @@ class OutwardDoor:
         return addresses
 
     def open(self, request: urllib.request.Request, *, timeout: float) -> HTTPResponse:
-        """The answer to a request; `HTTPError` for any but a good one, redirects among them."""
+        """The answer to a request. Raises `HTTPError` for any status but a good one, also for a redirect."""
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
-        if addresses := self.find(request.full_url):
+        addresses = self.find(request.full_url)
+        if addresses:
             handlers += [urllib.request.ProxyHandler({}), _Pinned(addresses), _PinnedOverTls(addresses)]
         opener = urllib.request.build_opener(*handlers)
         return cast("HTTPResponse", opener.open(request, timeout=timeout))
@@ -85,22 +88,24 @@ class OutwardDoor:
 
 
 def named_hosts(settings: Settings) -> set[str]:
-    """The hosts that whoever runs a server has named: in its settings, and in its environment, which no page writes."""
-    told = from_environment()
-    addresses = [told[name] for name in NAMED_BY if name in told]
+    """The hosts that the operator has named. Of the settings that a page can write, only what the environment says
+    counts."""
+    set_by_environment = from_environment()
+    addresses = [set_by_environment[name] for name in NAMED_BY if name in set_by_environment]
     addresses.append(settings.oidc_issuer or "")
-    if said := ollama_host():
-        if "://" in said:
-            addresses.append(said)
+    ollama = ollama_host()
+    if ollama:
+        if "://" in ollama:
+            addresses.append(ollama)
         else:
-            addresses.append(f"//{said}")
+            addresses.append(f"//{ollama}")
     return {*settings.model_hosts, *filter(None, map(_host_of, addresses))}
 
 
 def is_inside(address: str) -> bool:
-    """Whether an address lies in this machine, in a private network, on a link, or is a cloud's metadata service."""
-    found = _carried(ip_address(address.partition("%")[0]))
-    if isinstance(found, IPv6Address) and found.is_site_local:  # the private networks of an older day
+    """Whether an address is this machine's, a private network's, link-local, or a cloud's metadata service."""
+    found = _embedded_address(ip_address(address.partition("%")[0]))
+    if isinstance(found, IPv6Address) and found.is_site_local:  # an older kind of private networks
         return True
     if isinstance(found, IPv6Address) and (int(found) >> 32) & 0xFCFFFFFF == ISATAP:
         return True
@@ -108,8 +113,8 @@ def is_inside(address: str) -> bool:
     return not passes or any(found in net for net in (RELAYS, *METADATA))
 
 
-def _carried(found: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """The address of the older kind that one of the newer kind stands for."""
+def _embedded_address(found: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """The IPv4 address that an IPv6 address embeds; else the address itself."""
     if isinstance(found, IPv4Address):
         return found
     if found in NAT64:
@@ -118,7 +123,8 @@ def _carried(found: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
 
 
 def network_of(address: str) -> str:
-    """Whose an address is, where somebody is counted by it: of the newer kind a whole network is one machine's."""
+    """The address by which a client is counted. Of an IPv6 address it is the network, because one machine may use all
+    addresses in it."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
@@ -168,7 +174,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class _Connection(HTTPConnection):
-    """Connects to the first of these addresses that answers, whatever the name says."""
+    """Connects to the first of these addresses that answers; the name is not resolved again."""
 
     def __init__(self, host: str, *, addresses: Sequence[str], **more: Any) -> None:
         super().__init__(host, **more)

@@ -1,9 +1,9 @@
 """The limits of a reply that nobody watches: what it may use, and when a request is tried again.
 
-In a chat the person sees what happens and can stop it or ask once more. A reply in the background has these limits
-instead: each ends it with a code of its own, and what a try costs is counted whether it succeeds or not. A request is
-tried again where waiting may help (a busy or failing server, a stream that broke off), from the last finished step on,
-no sooner than the server asks for, and not beyond the time that is left.
+In a chat the person sees what happens, and can stop it or ask once more. A reply in the background has these limits
+instead. Each ends it with an error code of its own, and the cost of a request counts whether it succeeds or not. A
+request is repeated if waiting may help (a busy or failing server, a stream that broke off); finished steps are not
+repeated, the wait is at least what the server asks for, and it ends before the time is over.
 """
 
 import asyncio
@@ -21,14 +21,15 @@ Event = TypeVar("Event")
 TRIES = 4
 """How often one request is made at most."""
 BACKOFF_SECONDS, LONGEST_BACKOFF = 1.0, 60.0
+"""The wait before the second try, which doubles with each further one, and the longest wait; in seconds."""
 ANSWER_LIMIT = 200_000
-"""How many characters one reply may have; what a form can hold is far less."""
+"""How many characters one reply may have: far more than any form of an answer holds."""
 
 
 @dataclass(slots=True)
 class ReplyLimits:
-    """What is left to one piece of work, over all its replies. `spent` is what the reply in progress has cost so far,
-    `used` what the replies before it did."""
+    """The limits of one piece of work, over all its replies, and what it has used. `spent` is what the reply in
+    progress has cost so far, `used` what the replies before it cost."""
 
     seconds: float
     tool_calls: int
@@ -46,14 +47,14 @@ class ReplyLimits:
         return LimitReached(f"it took longer than its run_seconds, {self.seconds:g}", code="run_seconds")
 
     def count_call(self) -> None:
-        """Before each tool call."""
+        """Count a tool call, before it is made; raises if it is one too many."""
         if self.calls_made >= self.tool_calls:
             why = f"it called tools more often than its run_tool_calls, {self.tool_calls}"
             raise LimitReached(why, code="run_tool_calls")
         self.calls_made += 1
 
     def check_tokens(self) -> None:
-        """Before each request, and at the end."""
+        """Raise if too many tokens are used; called before each request, and at the end."""
         total = self.used + self.spent
         count = total.tokens_in + total.tokens_out
         if self.tokens is not None and count > self.tokens:
@@ -65,7 +66,7 @@ class ReplyLimits:
         self.spent = Usage()
 
     def wait_before_retry(self, error: ModelFailed, tries: int) -> float | None:
-        """The seconds to wait after so many tries that failed; None where it is not tried again."""
+        """The seconds to wait after this many failed tries; None if there is no further try."""
         if not error.details.get("again") or tries >= TRIES:
             return None
         backoff = min(LONGEST_BACKOFF, BACKOFF_SECONDS * 2 ** (tries - 1)) * random.uniform(1.0, 1.25)
@@ -77,7 +78,7 @@ class ReplyLimits:
 
 
 async def within_time(events: AsyncIterator[Event], limits: ReplyLimits) -> AsyncGenerator[Event, None]:
-    """The events of a piece of work, as long as it has time."""
+    """Pass on the events of a piece of work; raises `LimitReached` when its time is over."""
     try:
         while True:
             try:
@@ -92,9 +93,10 @@ async def within_time(events: AsyncIterator[Event], limits: ReplyLimits) -> Asyn
 
 
 def check_answer(text: str) -> None:
-    """Refuse what no book can keep and no form can hold, with the true reason; asking once more would not mend it."""
+    """Raise if the text cannot be stored. The error names the reason and allows no retry, which would not help."""
     check_length(len(text))
-    if (at := text.find("\x00")) >= 0:
+    at = text.find("\x00")
+    if at >= 0:
         raise ModelFailed(f"the answer holds a NUL character (character {at + 1:,})", cause="unreadable_text")
     try:
         text.encode()
@@ -104,13 +106,13 @@ def check_answer(text: str) -> None:
 
 
 def check_length(characters: int) -> None:
-    """While it comes in: an answer without an end is not heard to its end."""
+    """Raise if an answer is too long; also called while it comes in, because it may never end."""
     if characters > ANSWER_LIMIT:
         raise ModelFailed(f"the answer is longer than {ANSWER_LIMIT:,} characters", cause="answer_too_long")
 
 
 def storable_text(text: str, most: int) -> str:
-    """A text as far as a book can keep it: what it cannot becomes a mark, and what is too long is cut."""
+    """The text made storable: characters that cannot be stored are replaced, and it is cut after `most` characters."""
     readable = text.replace("\x00", "\ufffd").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if len(readable) <= most:
         return readable

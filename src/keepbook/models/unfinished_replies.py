@@ -18,7 +18,7 @@ from keepbook.patterns import regex
 Told = TypeVar("Told")
 
 STOP_SECONDS = 10.0
-"""How long who says Stop waits for what was written to be stored."""
+"""How long `stop_reply` waits until the piece is stored."""
 GO_ON = (
     "Your reply broke off there. Go on exactly where it ends, with the very next word; "
     "do not repeat any of it, and do not mention that it broke off."
@@ -33,7 +33,7 @@ class _Writing:
 
 
 _WRITING: dict[tuple[str, str], _Writing] = {}
-"""By owner and chat, in this process."""
+"""The replies that are being written in this process, by owner and chat."""
 
 
 @contextmanager
@@ -59,12 +59,12 @@ async def stop_reply(owner: str, chat_id: str) -> bool:
     return True
 
 
-async def until(told: asyncio.Event, events: AsyncIterator[Told]) -> AsyncGenerator[Told, None]:
-    """The events of a reply until it is stopped."""
-    halted = asyncio.ensure_future(told.wait())
+async def until(stop: asyncio.Event, events: AsyncIterator[Told]) -> AsyncGenerator[Told, None]:
+    """Pass on the events of a reply until `stop` is set."""
+    halted = asyncio.ensure_future(stop.wait())
     coming: asyncio.Future[Told] | None = None
     try:
-        while not told.is_set():
+        while not stop.is_set():
             coming = asyncio.ensure_future(anext(events))
             await asyncio.wait({coming, halted}, return_when=asyncio.FIRST_COMPLETED)
             if not coming.done():
@@ -114,12 +114,11 @@ _LAST_WORD = regex(r"(?<![\w'’-])[\w'’-]++$")
 
 
 def whole_words(message: Message) -> ReplyPiece:
-    """A stored piece as it is continued: without the word that it may have broken off in."""
-    ends = _LAST_WORD.search(message.text)
-    if ends:
-        text = message.text[: ends.start()]
-    else:
-        text = message.text
+    """A stored piece without its last word, in the middle of which it may have broken off."""
+    text = message.text
+    last_word = _LAST_WORD.search(text)
+    if last_word:
+        text = text[: last_word.start()]
     if text and not text[-1].isspace():
         text += " "
     return ReplyPiece(text, tuple(ToolCall(**part) for part in message.calls if part["name"] != ORDER))

@@ -151,11 +151,11 @@ def test_workers_count_together() -> None:
 
 
 def test_who_was_longest_away_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limit, "SLOTS", rate_limit.PLACES)
+    monkeypatch.setattr(rate_limit, "SLOTS", rate_limit.WAYS)
     path = shared_file()
     try:
         one, other = SharedBuckets(path), SharedBuckets(path)
-        for number in range(rate_limit.PLACES):
+        for number in range(rate_limit.WAYS):
             assert one.take(f"stranger {number}", 1) >= 0
             assert other.take(f"stranger {number}", 1) < 0, "both look at the same bucket"
         assert one.take("one more", 1) >= 0

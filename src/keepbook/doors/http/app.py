@@ -1,7 +1,7 @@
 """The web application: routers, errors, the gate, and background work.
 
-`create_app(kb)` serves one installation. Jobs run in the same process under a lease, so that of several workers one
-does them. `state.stopping` is set when the server is asked to stop: endless streams end then.
+`create_app(kb)` serves one installation. The sweeps run in the same process under a lease, so that only one of several
+workers does them. `state.stopping` is set when the server is asked to stop; endless streams end then.
 """
 
 import asyncio
@@ -50,10 +50,10 @@ FIRST, LAST = (
     (proposals.router, memory.router, stored_texts.router, chat.router),
     (tools.router, me.router, feed.router, ops.router),
 )
-"""The API's, around those of extensions. What waits has a fixed path, so it stands before the memories, each of which
-has its id there."""
+"""The routers of the API before and after those of extensions. A fixed path such as that of proposals must come before
+the path of memories, which has an id in that place."""
 NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False}
-"""The framework's own would tell the whole address of a request, and what a person asks stands in it."""
+"""The framework's own telemetry would record whole addresses, and what a person searches for is part of an address."""
 
 
 def create_app(
@@ -88,10 +88,10 @@ def create_app(
     settings, extensions = kb.settings, kb.extensions
     check_routes([route for router in (*FIRST, *LAST, *routes.ROUTERS) for route in router.routes], extensions)
     for router in (*FIRST, *extension_routers(extensions, "api"), *LAST):
-        app.router.routes.extend(router.routes)  # as they are: to include them would read every signature anew
+        app.router.routes.extend(router.routes)  # `include_router` would analyse every signature once more
     routes.install_pages(app, extensions)
     if opens is None:
-        # The gate has checked host and origin, and knows who asks.
+        # The gate has checked host and origin, and has authenticated the caller.
         endpoint, app.state.mcp = mcp.mount(
             kb, lambda request: request.state.caller, allowed_hosts=None, body_bytes=settings.max_body_bytes
         )
@@ -119,11 +119,11 @@ def create_app(
 
 
 def sign_in_provider(kb: Keepbook) -> Any:
-    """Where people sign in, if the operator has named a place."""
+    """The OpenID provider at which people sign in, or None if the settings name none."""
     if kb.settings.oidc_issuer is None or kb.demo:
         return None
     try:
-        # What checks signatures is an extra.
+        # Loaded with a provider alone: the library that checks signatures is an extra.
         from keepbook.doors.http.web.account.openid import OpenIdProvider
     except ImportError as error:
         raise NotAllowed(
@@ -134,8 +134,7 @@ def sign_in_provider(kb: Keepbook) -> Any:
 
 
 def let_sites_call(app: FastAPI, origins: Sequence[str]) -> None:
-    """Let pages of these sites call with a token of their own, and read what an answer says of itself. A cookie of
-    this server is never sent along."""
+    """Let pages of these sites call the API with a token, and read its headers (CORS). Cookies are not allowed."""
     for each in origins:
         parts = urlsplit(each)
         if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or "*" in each:
@@ -164,8 +163,8 @@ def let_sites_call(app: FastAPI, origins: Sequence[str]) -> None:
 
 
 def _story_beside(app: FastAPI, hosts: Sequence[str]) -> ASGIApp:
-    """The demo as an application of its own; it ends with this one."""
-    from keepbook.demo.visitors import Turnstile, Visitors  # few ask for it
+    """The demo as a second application; it is closed with this one."""
+    from keepbook.demo.visitors import Turnstile, Visitors  # loaded with the first request for the demo
 
     visitors = Visitors()
     app.state.guests = visitors
@@ -177,13 +176,15 @@ def _story_beside(app: FastAPI, hosts: Sequence[str]) -> ASGIApp:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(WORKER_THREADS.end)  # the last of all
+        # Callbacks run in reverse order: the threads end last.
+        stack.push_async_callback(WORKER_THREADS.end)
         app.state.stopping.clear()
-        if (serving := getattr(app.state, "mcp", None)) is not None:
+        serving = getattr(app.state, "mcp", None)
+        if serving is not None:
             await stack.enter_async_context(serving())
         kb, runs = app.state.kb, app.state.runs
         stack.push_async_callback(runs.end)
-        stack.callback(lambda: getattr(app.state, "guests", None) and app.state.guests.close())
+        stack.callback(_close_demo, app)
 
         def begin(queued: Sequence[Errand]) -> None:
             for each in queued:
@@ -192,40 +193,49 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         sweep = partial(kb.sweep_in_turn, told=app.state.stopping.is_set)
         for work, then in ((sweep, None), (kb.queue_errands_in_turn, begin)):
             working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
-            stack.push_async_callback(asyncio.wait, [working])  # what it has begun ends before the book is closed
+            stack.push_async_callback(asyncio.wait, [working])  # a sweep that has begun ends before the book is closed
         noting = asyncio.create_task(stay_known(kb.servers, app.state.stopping))
         stack.push_async_callback(asyncio.wait, [noting])
         stack.callback(app.state.stopping.set)
-        stack.enter_context(_told_to_leave(app.state.stopping))
+        stack.enter_context(_stop_on_signal(app.state.stopping))
         yield
 
 
+def _close_demo(app: FastAPI) -> None:
+    guests = getattr(app.state, "guests", None)
+    if guests is not None:
+        guests.close()
+
+
 @contextmanager
-def _told_to_leave(stopping: asyncio.Event) -> Iterator[None]:
-    """Hear the signal that the server hears: it waits for every answer to end, and a stream of changes has no end."""
+def _stop_on_signal(stopping: asyncio.Event) -> Iterator[None]:
+    """Set the event on the signals that stop the server, before the server's own handler runs. The server waits until
+    every answer has ended, and a stream of changes would never end by itself."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # served inside another program, which has the signals
+        yield  # only the main thread can handle signals; another program serves us in a thread
         return
-    heard = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
 
     def leave(number: int, frame: FrameType | None) -> None:
         stopping.set()
-        before = heard[signal.Signals(number)]
+        before = handlers[signal.Signals(number)]
         if callable(before):
             before(number, frame)
 
-    for each in heard:
+    for each in handlers:
         signal.signal(each, leave)
     try:
         yield
     finally:
-        for each, before in heard.items():
+        for each, before in handlers.items():
             signal.signal(each, before)
 
 
 async def _for_ever(
     work: Callable[[str, float], Any], then: Callable[[Any], None] | None, every: float, stopping: asyncio.Event
 ) -> None:
+    """Repeat `work` every `every` seconds, in a thread, and give its result to `then`; 0 means never. `work` is given
+    this worker's name and how long it may hold its lease."""
     holder = process_name()
     while every and not stopping.is_set():
         try:

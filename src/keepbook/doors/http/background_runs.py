@@ -1,5 +1,5 @@
-"""Work that goes on in the server after the request that began it, or that a sweep has found due. It ends with the
-server."""
+"""Background work of the server: what goes on after the request that began it, and what a sweep has found due. It is
+stopped with the server."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ class BackgroundRuns:
         self._room = asyncio.Semaphore(MOST_ERRANDS_AT_ONCE)
 
     def begin(self, work: Coroutine[Any, Any, Any], *, in_turn: bool = False) -> "asyncio.Task[Any]":
-        """Start work in the background; with `in_turn` only a few at once."""
+        """Start work in the background. Of all work with `in_turn`, only MOST_ERRANDS_AT_ONCE goes on at a time."""
         if in_turn:
             task = asyncio.create_task(self._in_turn(work))
         else:
@@ -35,7 +35,7 @@ class BackgroundRuns:
         await asyncio.wait({self.begin(work)}, timeout=wait)
 
     async def end(self) -> None:
-        """Stop all of it: each piece fails, and says that it was stopped."""
+        """Cancel all work, and wait until it has ended; a run then fails as stopped."""
         for task in list(self._tasks):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
@@ -47,5 +47,8 @@ class BackgroundRuns:
 
     def _forget_task(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
             log.error("a run broke off: %s", type(error).__name__)

@@ -1,8 +1,8 @@
-"""The call of an endpoint: `may("memories.write")` gives it the caller's book, if the table of `owners.authority`
-allows.
+"""The call of an endpoint: with `permitted_call("memories.write")` an endpoint gets the caller's book, if the table of
+`owners.authority` allows the operation.
 
-An answer is written in our own JSON form, not by the framework: the same bytes at every door. A write with an
-`Idempotency-Key` happens once: its answer is stored in the same transaction and returned to whoever sends it again.
+Answers are in our own JSON form, not the framework's, so that every door gives the same bytes. A write with an
+`Idempotency-Key` happens once: its answer is stored in the same transaction, and returned when it is sent again.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -26,7 +26,7 @@ from keepbook.tools import bound
 
 METADATA = "metadata."
 KEYED = ("memories.inject", "tools.list")
-"""What needs no more than reading and yet may write."""
+"""Operations for which the right to read is enough, although they may write: so they take an `Idempotency-Key`."""
 MEMORY_ROWS = ("memories", "book", "keep", "talk", "word")
 """Rows of `owners.authority` whose operations answer with memories, chats or notes."""
 
@@ -38,13 +38,14 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
     shape = to_json(value)
     try:
         body = orjson.dumps(shape)
-    except TypeError:  # rare, and to expect it everywhere would take half as long again
+    except TypeError:  # rare: allowing for it each time would take half as long again
         body = _rare_json(shape)
     return Response(body, status, headers, "application/json")
 
 
 def _rare_json(shape: Any) -> bytes:
-    """JSON with keys that are numbers; or with what an older version kept, such as a number of more than 64 bits."""
+    """JSON for what `orjson` refuses by default: keys that are numbers, and values that only older versions stored,
+    such as a number of more than 64 bits."""
     try:
         return orjson.dumps(shape, option=orjson.OPT_NON_STR_KEYS)
     except TypeError:
@@ -75,7 +76,7 @@ class Call:
         return self
 
     def with_idempotency_key(self, key: str | None, body: bytes) -> Self:
-        """A second request under the same key must be the same in everything that was sent."""
+        """Note the key of a write, and its body: a second request with the same key must be the same in every byte."""
         self._key, self._body = key, body
         return self
 
@@ -160,7 +161,8 @@ class Call:
             return self._answer_again(answered.answer, respond)
 
     def _all_that_was_sent(self) -> bytes:
-        """The request that a key stands for. What one token was answered, another does not get to see by its key."""
+        """All that makes two requests with one key the same. The token is part of it, so that nobody gets another's
+        answer."""
         url, hand = self.request.url, self.caller.as_actor
         who = f"{hand.kind} {hand.agent or ''} {self.caller.token_id or ''}"
         return b"\n".join(
@@ -172,15 +174,15 @@ class Call:
             return idempotency.find_answer(tx, self._key or "", sent)
 
     def _answer_again(self, found: idempotency.StoredAnswer, respond: Callable[[], Response]) -> Response:
-        """What was answered before, but for memory that is switched off since."""
+        """The stored answer, unless a program may not read it any more because memory was switched off since."""
         if self._tells_memory and self.book.hand.is_program:
             with beside_memory(self.book).reading() as (tx, _, _):
                 is_block = self.operation == "memories.inject" or self.request.url.path.endswith("/inject")
                 if not is_block:
-                    switches.refuse_memory_off(tx)  # what was answered before is no way to read it still
+                    switches.refuse_memory_off(tx)
                 is_on = switches.is_memory_on(tx)
             if not is_on:
-                return respond()  # a block is empty now
+                return respond()  # the block, which is empty now
         return Response(found.body, found.status, {"Idempotency-Replayed": "true"}, "application/json")
 
     @property
@@ -191,7 +193,7 @@ class Call:
         return self.operation == "tools.list" or OPERATIONS.get(self.operation) in MEMORY_ROWS
 
     def stream(self, pieces: AsyncIterator[bytes]) -> Response:
-        """Server-sent events for as long as the caller's token is valid; so many streams at a time."""
+        """Server-sent events, until the caller's token is not valid any more. Raises if too many streams are open."""
         streams: OpenStreams = self.request.app.state.streams
         who: str = self.request.state.who
         streams.enter(who)
@@ -223,21 +225,21 @@ IdempotencyKey = Annotated[
 
 
 class May:
-    """The dependency that gives an endpoint its call. It checks once, before anything is done; only a small body may
-    have been read by then."""
+    """The dependency that gives an endpoint its call. It checks the permission before anything is done; at most a small
+    body has been read by then."""
 
     def __init__(self, operation: str, own: bool) -> None:
         self._operation, self._own = operation, own
         self.reads: bool = row_of(operation).scope == READ and operation not in KEYED
 
     def at_once(self, request: Request, body: bytes = b"", idempotency_key: str | None = None) -> Call:
-        """The call, made in a worker thread: here the gate has left it to the route to authenticate the caller."""
-        request.state.let_in()
+        """The call, made in a worker thread. The caller is authenticated here if the gate has put that off."""
+        request.state.caller_check()
         return Call(request, self._operation).require_permission(self._own).with_idempotency_key(idempotency_key, body)
 
     async def __call__(self, request: Request) -> Call:
         caller: Caller | None = getattr(request.state, "caller", None)
-        if caller is not None and (self._own or caller.agent is None):  # the table alone says it
+        if caller is not None and (self._own or caller.agent is None):  # then the database need not be asked
             return Call(request, self._operation).require_permission(self._own)
         return await run_in_threadpool(self.at_once, request)
 

@@ -1,8 +1,8 @@
-"""The demo beside your own book: whoever is at this machine looks at it in the same window and comes back.
+"""The demo beside your own book: on this machine you can look at it in the same window and come back.
 
-A cookie that the first page sets leads this browser's requests to a second application with the demo's book, which is
-made at the first request. It works only for requests straight from this machine: for others a demo is opened on
-purpose, by `keepbook demo --public`.
+With a cookie, which the first page can set, a browser's requests go to a second application with the demo's book. That
+is made at the first such request. It works only for requests straight from this machine; a demo for others is served by
+`keepbook demo --public`.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
-"""Answers routes that do not wait in one worker thread: it authenticates the caller, checks the right, reads what was
-sent and serves it, where the framework would switch threads for each step.
+"""Serves endpoints that are plain functions in a single worker thread, which authenticates the caller, checks the
+permission, validates the input and calls the endpoint. FastAPI would switch threads for each step.
 
-What is sent is read from the endpoint's own signature and checked by pydantic; the framework reads the same signature
-for the document, and what is wrong with a request is told in its words. A parameter that was not sent costs nothing. A
-route that waits (for a stream, a run, a file) goes the framework's usual way, and so does a body that is not plainly
-JSON, and an endpoint that asks for more than `read_declaration` knows.
+The input is described by the endpoint's own signature and validated by pydantic; FastAPI reads the same signature for
+the OpenAPI document, and errors have its form. A parameter that was not sent costs nothing. FastAPI's own way serves
+all the rest: coroutines (a stream, a run, a file), a body that is not plain JSON, and a signature with something that
+`read_declaration` does not know.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,17 +27,21 @@ from keepbook.doors.http.call import May
 from keepbook.doors.http.worker_threads import WORKER_THREADS
 
 RECEIVED = {"path": attrgetter("path_params"), "query": attrgetter("query_params"), "header": attrgetter("headers")}
+"""Where a request has the values of each place."""
 
 Errors = list[dict[str, Any]]
+"""Errors in pydantic's form, as `RequestValidationError` takes them."""
 FastAnswer = Callable[[Request, bytes], Response | None]
-"""What makes the answer to a request; None for one that the framework itself should look at."""
+"""Given a request and its body, returns the answer, or None if FastAPI has to read the request itself."""
 
 PLACES: tuple[tuple[type, str], ...] = ((Path, "path"), (Query, "query"), (Header, "header"))
 SCALARS = (str, int, float, bool, NoneType)
-"""Also what a value may be when it is left out: nothing that one request could change for the next."""
+"""Types of parameters in the query, and of defaults: a default must be immutable, because requests share it."""
 
 
 class FastRoute(APIRoute):
+    """A route that is served by the fast path if its endpoint allows it."""
+
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         if iscoroutinefunction(self.endpoint):
@@ -45,26 +49,30 @@ class FastRoute(APIRoute):
         declared = read_declaration(self.endpoint, self.param_convertors)
         if declared is None or len(declared.rights) != 1 or len(declared.bodies) > 1:
             return
-        may = declared.rights[0][1]
+        [(_, may)] = declared.rights
         if isinstance(may, May):
-            waits = bool(declared.bodies) or not may.reads
-            self.app: ASGIApp = _serve_fast(_answering(self.endpoint, declared, may), self.app, waits)
+            has_body = bool(declared.bodies) or not may.reads
+            self.app: ASGIApp = _serve_fast(_answering(self.endpoint, declared, may), self.app, has_body)
 
 
 def _answering(endpoint: Callable[..., Response], declared: "Declaration", may: May) -> FastAnswer:
+    """The function that serves this endpoint: it makes the `Call`, validates the values, and calls the endpoint."""
     [(call_name, _)] = declared.rights
-    for_the_right = read_declaration(may.__call__, {})
-    assert for_the_right is not None, "a right reads headers alone"
-    headers_of_right = _Values(for_the_right.values)
-    places = [(RECEIVED[place], _Values([one for one in declared.values if one.place == place])) for place in RECEIVED]
-    places = [(received, values) for received, values in places if values.asked]
-    body_asked = next(iter(declared.bodies), None)
+    declared_by_right = read_declaration(may.__call__, {})
+    assert declared_by_right is not None, "a right reads headers alone"
+    headers_of_right = _Values(declared_by_right.values)
+    places = []
+    for place, received in RECEIVED.items():
+        declared_here = [one for one in declared.values if one.place == place]
+        if declared_here:
+            places.append((received, _Values(declared_here)))
+    declared_body = next(iter(declared.bodies), None)
 
     def answered(request: Request, body: bytes) -> Response | None:
-        said = None
-        if body_asked is not None:
-            said = _json(request, body)
-            if said is None:
+        parsed = None
+        if declared_body is not None:
+            parsed = _json(request, body)
+            if parsed is None:
                 return None
         errors: Errors = []
         of_right = headers_of_right.read(request.headers, errors)
@@ -73,8 +81,8 @@ def _answering(endpoint: Callable[..., Response], declared: "Declaration", may: 
         given: dict[str, Any] = {call_name: may.at_once(request, body, **of_right)}
         for received, values in places:
             given |= values.read(received(request), errors)
-        if body_asked is not None:
-            given[body_asked.name] = body_asked.check(said, errors)
+        if declared_body is not None:
+            given[declared_body.name] = declared_body.check(parsed, errors)
         if errors:
             raise RequestValidationError(errors)
         for name in declared.requests:
@@ -84,13 +92,14 @@ def _answering(endpoint: Callable[..., Response], declared: "Declaration", may: 
     return answered
 
 
-def _serve_fast(answered: FastAnswer, usual: ASGIApp, waits: bool) -> ASGIApp:
-    """`waits` says that there is a body to wait for."""
+def _serve_fast(answered: FastAnswer, usual: ASGIApp, has_body: bool) -> ASGIApp:
+    """The ASGI application of a route: reads the body, calls `answered` in a worker thread, and falls back on `usual`,
+    which is FastAPI's own, if that returns None."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
         body = b""
-        if waits:
+        if has_body:
             body = await request.body()
         made = await WORKER_THREADS.do(lambda: answered(request, body))
         if made is None:
@@ -102,7 +111,7 @@ def _serve_fast(answered: FastAnswer, usual: ASGIApp, waits: bool) -> ASGIApp:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """A body that was read, as if it came now; what comes after it comes as it does."""
+    """A `receive` that first gives a body that was read already, and then what really comes."""
     read = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def receiving() -> Message:
@@ -112,16 +121,16 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 class _Values:
-    """Values of one place: what was sent is checked, the rest is what it is when left out."""
+    """Reads the declared values of one place: validates those that were sent, and takes the default of the others."""
 
-    def __init__(self, asked: "Sequence[Declared]") -> None:
-        self.asked = asked
-        self._left_out = {one.name: one.default for one in asked if not one.is_required}
+    def __init__(self, declared: "Sequence[Declared]") -> None:
+        self._declared = declared
+        self._defaults = {one.name: one.default for one in declared if not one.is_required}
 
     def read(self, received: Mapping[str, Any], errors: Errors) -> dict[str, Any]:
-        """By name; what is wrong with them is added to `errors`."""
-        found = self._left_out.copy()
-        for one in self.asked:
+        """The values by name. What is wrong with them is appended to `errors`."""
+        found = self._defaults.copy()
+        for one in self._declared:
             if one.spelled in received:
                 found[one.name] = one.check(one.sent(received), errors)
             elif one.is_required:
@@ -130,7 +139,7 @@ class _Values:
 
 
 def _json(request: Request, body: bytes) -> Any:
-    """What a body says that calls itself JSON and is; else None."""
+    """The parsed body. None if it is not labelled as JSON, or is no JSON."""
     if request.headers.get("content-type") != "application/json":
         return None
     try:
@@ -140,7 +149,7 @@ def _json(request: Request, body: bytes) -> Any:
 
 
 class Declared:
-    """One value that an endpoint asks for, by its annotation and what else is said of it."""
+    """A parameter of an endpoint, as its annotation and its marker (`Query(...)` and the like) declare it."""
 
     def __init__(self, name: str, place: str, kind: Any, told: FieldInfo | None, default: Any) -> None:
         self.name: str = name
@@ -157,13 +166,13 @@ class Declared:
         return self.default is Parameter.empty
 
     def sent(self, received: Mapping[str, Any]) -> Any:
-        """What a request says of it, of repeated ones all where many are asked for."""
+        """The value in a request; all values of a repeated key if the parameter is a list."""
         if self._many:
             return received.getlist(self.spelled)  # type: ignore[attr-defined]
         return received[self.spelled]
 
     def check(self, value: Any, errors: Errors) -> Any:
-        """The value in its type; what is wrong with it is added to `errors`."""
+        """The validated value. What is wrong with it is appended to `errors`."""
         try:
             return self._adapter.validate_python(value, from_attributes=True)
         except ValidationError as wrong:
@@ -181,7 +190,7 @@ class Declared:
 
 class Declaration(NamedTuple):
     rights: "list[tuple[str, Any]]"
-    """Parameters that a dependency fills, with what is called for them."""
+    """Parameters that a dependency fills, each with the dependency."""
     values: list[Declared]
     bodies: list[Declared]
     requests: list[str]
@@ -189,6 +198,8 @@ class Declaration(NamedTuple):
 
 
 def read_declaration(endpoint: Callable[..., Any], in_path: Mapping[str, Any]) -> Declaration | None:
+    """What an endpoint's signature declares; None if it has a parameter that we do not know how to fill. `in_path` has
+    the names that are part of the path."""
     found = Declaration([], [], [], [])
     hints = get_type_hints(endpoint, include_extras=True)
     for name, parameter in signature(endpoint).parameters.items():
@@ -198,22 +209,22 @@ def read_declaration(endpoint: Callable[..., Any], in_path: Mapping[str, Any]) -
 
 
 def _note(found: Declaration, name: str, hint: Any, default: Any, in_path: Mapping[str, Any]) -> bool:
-    """Take one parameter in; False for a kind that is not known here."""
-    kind, *said = _parts(hint)
-    told = next(iter(said), None)
-    makes_its_own = isinstance(told, FieldInfo) and not told.is_required()
-    if len(said) > 1 or makes_its_own or not isinstance(default, (*SCALARS, type)):
+    """Add one parameter to the declaration; returns False if we do not know how to fill it."""
+    kind, *markers = _parts(hint)
+    marker = next(iter(markers), None)
+    has_default_in_marker = isinstance(marker, FieldInfo) and not marker.is_required()
+    if len(markers) > 1 or has_default_in_marker or not isinstance(default, (*SCALARS, type)):
         return False
-    if isinstance(told, Depends):
-        found.rights.append((name, told.dependency))
+    if isinstance(marker, Depends):
+        found.rights.append((name, marker.dependency))
         return True
     if kind is Request:
         found.requests.append(name)
         return True
-    place = _place(name, kind, told, in_path)
+    place = _place(name, kind, marker, in_path)
     if place is None:
         return False
-    declared = Declared(name, place, kind, told, default)
+    declared = Declared(name, place, kind, marker, default)
     if place == "body":
         found.bodies.append(declared)
     else:
@@ -222,20 +233,20 @@ def _note(found: Declaration, name: str, hint: Any, default: Any, in_path: Mappi
 
 
 def _parts(hint: Any) -> tuple[Any, ...]:
-    """A type, and what is said of it beside."""
+    """The type of an annotation, followed by the markers in `Annotated`."""
     if get_origin(hint) is Annotated:
         return get_args(hint)
     return (hint,)
 
 
-def _place(name: str, kind: Any, told: Any, in_path: Mapping[str, Any]) -> str | None:
-    """Where a value is looked for, by the framework's rules."""
-    if isinstance(told, Body):
-        return None if told.embed or isinstance(told, Form) else "body"
-    for marker, place in PLACES:
-        if isinstance(told, marker):
+def _place(name: str, kind: Any, marker: Any, in_path: Mapping[str, Any]) -> str | None:
+    """Where FastAPI looks for a value: `body`, `path`, `query` or `header`; None if it is none of our kinds."""
+    if isinstance(marker, Body):
+        return None if marker.embed or isinstance(marker, Form) else "body"
+    for kind_of_marker, place in PLACES:
+        if isinstance(marker, kind_of_marker):
             return place
-    if told is not None:
+    if marker is not None:
         return None
     if name in in_path:
         return "path"
@@ -247,6 +258,7 @@ def _place(name: str, kind: Any, told: Any, in_path: Mapping[str, Any]) -> str |
 
 
 def _choices(kind: Any) -> Iterator[Any]:
+    """The members of a union; a type that is none alone."""
     if get_origin(kind) in (Union, UnionType):
         yield from get_args(kind)
     else:
@@ -254,7 +266,7 @@ def _choices(kind: Any) -> Iterator[Any]:
 
 
 def _spelled(name: str, told: FieldInfo | None) -> str:
-    """As a request spells it."""
+    """The name of a parameter in a request."""
     if told is not None and told.alias is not None:
         return told.alias
     if isinstance(told, Header):

@@ -27,22 +27,22 @@ from keepbook.patterns import regex
 
 COOKIE = "keepbook_session"
 ANY_ADDRESS = "any address"
-"""Among the hosts: every address in numbers. A name is what an attacker can choose; numbers are not."""
+"""Among the hosts: allows every IP address written as numbers. DNS rebinding needs a name."""
 VERSIONED = "/api/v1/"
 GUARDED = ("/api/", "/mcp", "/metrics")
-"""What answers 401 by itself; pages ask for a token instead."""
+"""Paths that answer 401 to a caller without a key; every other path shows the page that asks for one."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 PROXIED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
-"""What a proxy adds: behind one, loopback is the proxy, and who asks may be anybody. One that is set up with nothing
-but an address adds none of this and speaks HTTP/1.0, which no browser does."""
+"""Headers that proxies add. Behind a proxy every request comes from loopback, so loopback proves nothing. A proxy with
+the barest configuration adds none of them, but speaks HTTP/1.0, which no browser does: `comes_straight` asks both."""
 SAID_BY_BROWSERS = ("origin", "sec-fetch-site")
-"""Where a request comes from, as every browser says when a script of a page sends it; a program says nothing."""
+"""Every browser sends one of these with the request of a page's script; other programs send neither."""
 SMALL = 64 * 1024
-"""A body that the server has in hand with the request: it reads that much ahead of whoever asks for it."""
+"""Bytes. The server reads this much ahead of the app, so a body up to this size cannot keep a worker waiting."""
 BODY_SECONDS = 30.0
-"""How long a request may take to send what it has to say."""
+"""How long a client may take to send a body of the usual largest size; an import gets longer in proportion."""
 WRONG_A_MINUTE = 10
-"""So many wrong keys from one address are answered in a minute, by all workers together; after that it waits."""
+"""How many wrong keys one address may send in a minute, counted over all workers; after that it must wait."""
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -58,21 +58,21 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 HSTS = (b"strict-transport-security", b"max-age=31536000")
-"""Beside them where the request came over TLS."""
+"""Added to HEADERS when the request came over TLS."""
 _RAW = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 NOWHERE = regex(r"(?!)")
-"""Fits no path."""
+"""Matches no path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathRules:
     """What the gate should know about the paths of one part of the server.
 
-    imports: where a file of the person's comes in: it may be larger than other requests
-    command: what brings in a file that is too large for that
-    of_nobody: whether a request, by its path and what its query says, is about no owner's book
+    imports: paths to which a person uploads a file; it may be larger than other requests
+    command: the command that imports a file which is too large even for these paths
+    of_nobody: whether the request with this path and query is about no owner's book
     """
 
     imports: re.Pattern[str] = NOWHERE
@@ -87,9 +87,9 @@ CORE_PATHS = PathRules(
 )
 
 RequestHeaders = Mapping[str, str]
-"""What the head of a request says, by names in small letters."""
+"""The headers of a request, by their names in lower case."""
 Opens = Callable[[RequestHeaders], Keepbook]
-"""The installation that a request is for: always the same one, but for a demo with a book for each visitor."""
+"""Returns the installation that a request is for: always the same one, except in a demo with a book per visitor."""
 
 
 def read_headers(scope: Scope) -> RequestHeaders:
@@ -114,8 +114,9 @@ class Gate:
         paths: Sequence[PathRules] = (CORE_PATHS,),
         buckets: Buckets | None = None,
     ) -> None:
-        """`hosts` are the names of the address itself, `further` those that others use for it; `refuse` turns an error
-        into an answer; `paths` are the rules of all parts of the server; `buckets` are where its workers count."""
+        """`hosts` are the server's own names, from which local access is allowed; `further` are other names it answers
+        to. `local` says whether there is local access at all. `refuse` turns an error into an answer; `paths` are the
+        rules of all parts of the server; `buckets` hold the counts, shared when there are several workers."""
         self._app = app
         self._opens = opens
         self._own = {host.lower() for host in hosts}
@@ -138,26 +139,30 @@ class Gate:
         _drop_version(scope)
         try:
             self._check(scope, headers)
-            letting_in = self._at_the_door(scope, headers)
-            if letting_in.is_untried and not _at_once(scope, headers, min(SMALL, self._max_body)):
-                await WORKER_THREADS.do(letting_in)
+            caller_check = self._prepare_caller_check(scope, headers)
+            if caller_check.is_pending and not _can_check_later(scope, headers, min(SMALL, self._max_body)):
+                await WORKER_THREADS.do(caller_check)
         except KeepbookError as error:
             await (await self._refuse(scope, error))(scope, receive, send)
             return
         command = self._import_command(scope["path"])
-        brings_in = command is not None and "caller" in scope["state"]  # nobody unknown sends that much
-        if brings_in:
+        is_known = "caller" in scope["state"]  # not yet set if the check is still to come, but then the body is small
+        if command is not None and is_known:
             most = self._max_import
         else:
             most = self._max_body
-        reading = _BodyReader(receive, send, most, BODY_SECONDS * most / self._max_body, command, letting_in)
+        seconds = BODY_SECONDS * most / self._max_body
+        reading = _BodyReader(
+            receive, send, max_body=most, seconds=seconds, command=command, caller_check=caller_check
+        )  # fmt: skip
         await self._app(scope, reading.receive, reading.send)
         if reading.refused is not None:
             await (await self._refuse(scope, reading.refused))(scope, receive, send)
 
     def _check(self, scope: Scope, headers: RequestHeaders) -> None:
         host = _host(headers.get("host", ""))
-        if host not in self._hosts and not (ANY_ADDRESS in self._hosts and _in_numbers(host)):
+        is_allowed = host in self._hosts or (ANY_ADDRESS in self._hosts and _is_ip_address(host))
+        if not is_allowed:
             raise Invalid(
                 f"this server does not answer to {host[:100]!r}; name it in KEEPBOOK_ALLOWED_HOSTS", code="wrong_host"
             )
@@ -173,29 +178,33 @@ class Gate:
             _refuse_other_sites(headers)
 
     def _import_command(self, path: str) -> str | None:
-        """What else brings in the files that come in at this path; None where none do."""
+        """The command that can import instead of this path; None if files are not imported at this path."""
         return next((one.command for one in self._paths if one.imports.fullmatch(path)), None)
 
-    def _at_the_door(self, scope: Scope, headers: RequestHeaders) -> "_CallerCheck":
+    def _prepare_caller_check(self, scope: Scope, headers: RequestHeaders) -> "_CallerCheck":
+        """Note in the state what the routes need, and return the check, which has not run yet."""
         state = scope["state"]
         state["kb"] = self._opens(headers)
         state["max_import"] = self._max_import
         state["wrong_key"] = lambda: self._wrong.count_attempt(_address(scope))
         path = scope["path"]
-        anybody = path == "/health" or path.startswith("/static/")
-        if anybody:
-            door = state["let_in"] = _CallerCheck(None)
+        is_open_to_all = path == "/health" or path.startswith("/static/")
+        if is_open_to_all:
+            caller_check = _CallerCheck(None)
         else:
-            door = state["let_in"] = _CallerCheck(lambda: self._admit(scope, headers))
-        return door
+            caller_check = _CallerCheck(lambda: self._admit(scope, headers))
+        state["caller_check"] = caller_check
+        return caller_check
 
     def _admit(self, scope: Scope, headers: RequestHeaders) -> None:
-        """Asks the database, so it takes a thread of its own."""
+        """Authenticate and count the caller. Asks the database: call it in a worker thread.
+
+        The state then has either `caller`, or the `refusal` that a page turns into a form that asks for a token."""
         state, path = scope["state"], scope["path"]
         kb = state["kb"]
         try:
             caller = self._caller(kb, scope, headers)
-            state["who"] = caller.token_id or f"{caller.owner} {id(kb):x}"  # each visitor of a demo is alone in theirs
+            state["who"] = caller.token_id or f"{caller.owner} {id(kb):x}"  # in a demo all visitors are one owner
             self._count(scope, caller.token_id or _address(scope))
             state["caller"] = caller
         except KeepbookError as error:
@@ -211,8 +220,8 @@ class Gate:
         self._count(scope, _address(scope))
 
     def _count(self, scope: Scope, who: str) -> None:
-        """Count a request; its answer says how many are left."""
-        scope["state"]["rate"] = self._meter.headers(0)
+        """Count a request, and note the headers that say how many are left."""
+        scope["state"]["rate"] = self._meter.headers(0)  # for a refusal: counting raises, and its answer needs them too
         scope["state"]["rate"] = self._meter.headers(self._meter.count_attempt(who))
 
     def _caller(self, kb: Keepbook, scope: Scope, headers: RequestHeaders) -> Caller:
@@ -221,8 +230,8 @@ class Gate:
         secret, page = _secret(headers)
         named, acts = _owner_named(scope), headers.get(ACTOR_HEADER.lower())
         query = parse_qs(scope["query_string"].decode("latin-1"))
-        anyone = any(one.of_nobody(scope["path"], query) for one in self._paths)
-        caller = caller_for(kb, secret, named, local=local, anyone=anyone, acts=acts, page=page)
+        needs_no_owner = any(one.of_nobody(scope["path"], query) for one in self._paths)
+        caller = caller_for(kb, secret, named, local=local, anyone=needs_no_owner, acts=acts, page=page)
         from_page = page or (secret is None and any(name in headers for name in SAID_BY_BROWSERS))
         if from_page or not scope["path"].startswith("/api/"):
             return caller
@@ -237,30 +246,31 @@ def comes_straight(scope: Scope, headers: RequestHeaders, own: Container[str] = 
 
 
 class _CallerCheck:
-    """Authenticates the caller of one request, or raises. A second call returns at once."""
+    """Authenticates the caller of one request, or raises. Called again, it does nothing."""
 
     def __init__(self, admit: Callable[[], None] | None) -> None:
         self._admit = admit
 
     def __call__(self) -> None:
-        if (admit := self._admit) is not None:
+        admit = self._admit
+        if admit is not None:
             self._admit = None
             admit()
 
     @property
-    def is_untried(self) -> bool:
-        """Whether nobody has come to it yet."""
+    def is_pending(self) -> bool:
+        """Whether there is something to check, and nobody has called it yet."""
         return self._admit is not None
 
 
-def _at_once(scope: Scope, headers: RequestHeaders, small: int) -> bool:
-    """Whether letting in can be left to the worker that answers: what there is to read has come with the request, every
-    route asks who it is before it does anything, and no answer leaves before that."""
-    return (
-        scope["path"].startswith("/api/")
-        and int(headers.get("content-length", "0")) <= small
-        and "transfer-encoding" not in headers
-    )
+def _can_check_later(scope: Scope, headers: RequestHeaders, small: int) -> bool:
+    """Whether the check can be left to the worker thread that answers, which saves a switch of threads.
+
+    It can for a route of the API, which checks before it does anything, if the whole body has come with the request.
+    `_BodyReader.send` sees to it that no answer leaves before the check."""
+    is_api = scope["path"].startswith("/api/")
+    is_body_here = int(headers.get("content-length", "0")) <= small and "transfer-encoding" not in headers
+    return is_api and is_body_here
 
 
 class _BodyReader:
@@ -268,49 +278,61 @@ class _BodyReader:
     even if the route answers otherwise. Sends no answer before the caller was checked."""
 
     def __init__(
-        self, receive: Receive, send: Send, max_body: int, seconds: float, command: str | None, letting_in: _CallerCheck
+        self,
+        receive: Receive,
+        send: Send,
+        *,
+        max_body: int,
+        seconds: float,
+        command: str | None,
+        caller_check: _CallerCheck,
     ) -> None:
+        """`command` could import what is too large here, or is None."""
         self._receive, self._send, self._max_body, self._command = receive, send, max_body, command
-        self._letting_in = letting_in
+        self._caller_check = caller_check
         self._seconds = seconds
-        self._seen, self._whole, self._begun = 0, False, False
         self._until = time.monotonic() + seconds
+        self._bytes_read = 0
+        self._has_all, self._has_answered = False, False
         self.refused: KeepbookError | None = None
+        """The error that is to be answered; the gate does it when the app has returned."""
 
     async def receive(self) -> Message:
-        if self._whole:
+        if self._has_all:
             return await self._receive()
         try:
             async with asyncio.timeout(max(0.01, self._until - time.monotonic())):
                 message = await self._receive()
         except TimeoutError:
-            raise self._refuse(
-                Invalid(f"the request did not come within {self._seconds:g} s", code="too_slow")
-            ) from None
-        self._seen += len(message.get("body", b""))
-        self._whole = not message.get("more_body", False)
-        if self._seen > self._max_body:
-            raise self._refuse(_too_large(self._max_body, self._command))
+            too_slow = Invalid(f"the request did not come within {self._seconds:g} s", code="too_slow")
+            self._answer_with(too_slow)
+            raise too_slow from None
+        self._bytes_read += len(message.get("body", b""))
+        self._has_all = not message.get("more_body", False)
+        if self._bytes_read > self._max_body:
+            too_large = _too_large(self._max_body, self._command)
+            self._answer_with(too_large)
+            raise too_large
         return message
 
     async def send(self, message: Message) -> None:
-        if self._letting_in.is_untried:  # an answer that nobody had to be let in for, as that there is no such address
+        if self._caller_check.is_pending:  # no route has checked, as when the answer is a 404
             try:
-                await WORKER_THREADS.do(self._letting_in)
+                await WORKER_THREADS.do(self._caller_check)
             except KeepbookError as error:
                 self.refused = error
-        if self.refused is None or self._begun:
-            self._begun = True
+        if self.refused is None or self._has_answered:
+            self._has_answered = True
             await self._send(message)
+        # else the app's answer is dropped: the gate answers with `refused`
 
-    def _refuse(self, why: Invalid) -> Invalid:
-        if not self._begun:
-            self.refused = why
-        return why
+    def _answer_with(self, error: Invalid) -> None:
+        if not self._has_answered:
+            self.refused = error
 
 
 def _too_large(max_body: int, command: str | None) -> Invalid:
-    """`command` brings in larger files, where this request was to bring in one."""
+    """The error of a body over the limit; `command` could import it, if it is a file to import."""
     if command is not None:
         most = f"a file that is brought in here may have {max_body / 1e6:g} MB"
         return Invalid(f"{most}; a larger one comes in with {command}", code="too_large")
@@ -318,7 +340,7 @@ def _too_large(max_body: int, command: str | None) -> Invalid:
 
 
 def _drop_version(scope: Scope) -> None:
-    """`/api/v1/…` is `/api/…`: there is one version, and programs may name it."""
+    """Route `/api/v1/…` as `/api/…`: there is one version, and programs may name it."""
     if scope["path"].startswith(VERSIONED):
         scope["path"] = "/api/" + scope["path"].removeprefix(VERSIONED)
         scope["raw_path"] = b"/api/" + scope.get("raw_path", b"").removeprefix(VERSIONED.encode())
@@ -346,7 +368,7 @@ def _with_headers(send: Send, scope: Scope) -> Send:
 
 
 def _as_secure(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-    """A cookie that came over TLS never goes back without, whoever sets it."""
+    """Add `Secure` to a cookie, whoever sets it: one that was set over TLS is never sent without."""
     name, value = header
     if name != b"set-cookie" or b"; secure" in value.lower():
         return header
@@ -354,14 +376,14 @@ def _as_secure(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
 
 
 def _host(header: str) -> str:
-    """Without the port; an IPv6 address without its brackets."""
+    """The host alone: without its port, an IPv6 address without its brackets; "" if it cannot be read."""
     try:
         return (urlsplit(f"//{header}").hostname or "").lower()
     except ValueError:
         return ""
 
 
-def _in_numbers(host: str) -> bool:
+def _is_ip_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -370,24 +392,27 @@ def _in_numbers(host: str) -> bool:
 
 
 def _from_elsewhere(headers: RequestHeaders) -> bool:
-    """Whether a page of another site sends it, which may be allowed to call the API: with a token, never as nobody."""
+    """Whether the Origin header names another site. Such a request may use a token, but never local access."""
     origin = headers.get("origin")
     return origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
 
 
 def _refuse_other_sites(headers: RequestHeaders) -> None:
-    """A browser says where a request comes from; whoever says nothing is no browser."""
+    """Raise if a browser says that another site sent this. A request without these headers is not a browser's."""
     site = headers.get("sec-fetch-site", "same-origin")
     if _from_elsewhere(headers) or site not in ("same-origin", "none"):
         raise NotAllowed("another site may not write here; open Keepbook itself", code="other_site")
 
 
 def _secret(headers: RequestHeaders) -> tuple[str | None, bool]:
-    """What was shown as a key, and whether it is a page's session."""
+    """The key that was sent, and whether it is the session of a page. None if there is no key; "" if one was sent that
+    cannot be read, which is refused like a wrong one."""
     sent = headers.get("authorization")
     if sent is not None:
         kind, _, secret = sent.partition(" ")
-        return (secret.strip() if kind.lower() == "bearer" else ""), False
+        if kind.lower() == "bearer":
+            return secret.strip(), False
+        return "", False
     try:
         cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
@@ -398,7 +423,7 @@ def _secret(headers: RequestHeaders) -> tuple[str | None, bool]:
 
 
 def _address(scope: Scope) -> str:
-    """Who is counted: the client, also where the demo took it out of the request."""
+    """The address that is counted. The demo moves the client from the scope to the state, so both are asked."""
     client = scope["state"].get("client") or scope.get("client")
     if client:
         return network_of(str(client[0]))
@@ -406,7 +431,7 @@ def _address(scope: Scope) -> str:
 
 
 def _owner_named(scope: Scope) -> str | None:
-    """The owner a request names. Header bytes are UTF-8, so that every name can be said."""
+    """The owner that a request names. Read from the raw header as UTF-8, because names are not only Latin-1."""
     wanted = OWNER_HEADER.lower().encode()
     for name, value in scope["headers"]:
         if name == wanted:

@@ -1,4 +1,4 @@
-"""The log of requests: the id of each, its metrics, and its line.
+"""The log of requests: gives each an id, counts it for the metrics, and logs it.
 
 With `log_format = "json"` every request is one line of JSON on stderr, and so is everything else that is logged. A line
 holds the id of the request, the route, the status, the code of a problem and how long it took: never a path, an owner,
@@ -27,7 +27,7 @@ _ID = regex(r"[A-Za-z0-9._-]{1,64}")
 _request: ContextVar[str | None] = ContextVar("keepbook_request", default=None)
 _log = get_logger("keepbook.requests")
 OWN = ("event", "method", "route", "status", "ms", "code")
-"""What a line about a request adds."""
+"""The fields that only a line about a request has."""
 
 
 class AccessLog:
@@ -71,7 +71,7 @@ class AccessLog:
 
 
 class JsonLineFormatter(logging.Formatter):
-    """A record as one line of JSON. Of an exception it has the kind and the places, never the message."""
+    """Formats a record as one line of JSON. Of an exception it names the type and the places, never the message."""
 
     def format(self, record: logging.LogRecord) -> str:
         told: dict[str, Any] = {
@@ -86,7 +86,7 @@ class JsonLineFormatter(logging.Formatter):
             error = record.exc_info[1]
             told["error"] = type(error).__name__
             told["where"] = raised_at(error)
-        return json.dumps(told)  # in ASCII: some readers end a line at other signs than \n
+        return json.dumps(told)  # as ASCII: some readers take other Unicode characters for the end of a line
 
 
 def log_as_json() -> None:
@@ -100,5 +100,5 @@ def log_as_json() -> None:
 
 
 def log_in_lines() -> None:
-    """Let the web server's own records be one line each too, however they are written."""
+    """Make the web server's own log records one line each too."""
     get_logger("uvicorn.error")

@@ -1,7 +1,8 @@
-"""`keepbook serve`: the application on an address, until it is asked to stop.
+"""`keepbook serve`: runs the application on an address until a signal.
 
-Another address than loopback is refused as long as there is no token: whoever can reach it could read the book. Asked
-to stop, the server finishes the requests it has begun; what was acknowledged was durable before that.
+As long as there is no token, only loopback is served: whoever can reach another address could read the book. On a
+signal the server finishes the requests it has begun. An answer is sent only when what it says is durable, so nothing is
+lost if the server is killed.
 """
 
 import asyncio
@@ -33,27 +34,31 @@ from keepbook.settings import Settings, load_settings, misspelt_variables
 log: Logger = get_logger(__name__)
 
 FINISH_SECONDS = 30
+"""How long the requests that have begun may take after a signal."""
 HEAD_SECONDS = 10.0
-"""How long a connection may take to say what it wants."""
+"""How long a connection may take to send the head of a request."""
 ANSWER_SECONDS = 60
-"""A worker that gives no sign for so long is started anew. One that is just starting on a busy machine gives none."""
+"""A worker that does not answer a health check for so long is restarted. While it starts it answers none, and on a busy
+machine that takes a while."""
 EVERYWHERE = ("0.0.0.0", "::", "")  # compared, not bound  # noqa: S104
+"""Addresses that mean all of this machine's."""
 
 
 def host_names_of(host: str) -> tuple[str, ...]:
-    """The host names of a server bound to an address; an attacker's own name is none of them."""
+    """The names under which a server that is bound to this address answers."""
     if host not in EVERYWHERE:
         return (host.strip("[]"),)
     return (ANY_ADDRESS, socket.gethostname(), socket.getfqdn())
 
 
 def only_this_machine(settings: Settings) -> bool:
-    """Whether nobody else can reach the server of these settings. Who listens on loopback behind a proxy is reached."""
+    """Whether no other machine can reach a server with these settings. With a proxy in front, others can, even if it
+    listens on loopback."""
     return is_local(settings.host) and not settings.proxy_headers
 
 
 def named_proxies(settings: Settings) -> list[str]:
-    """The addresses whose word about the client and the scheme counts; none unless the settings ask for it."""
+    """The addresses of the proxies whose headers about the client and the scheme count; none if there is no proxy."""
     if not settings.proxy_headers:
         return []
     for each in settings.forwarded_allow_ips:
@@ -71,6 +76,7 @@ def named_proxies(settings: Settings) -> list[str]:
 
 
 def refuse_open_door(kb: Keepbook, host: str, *, proxied: bool = False) -> None:
+    """Raise if others could reach this server while no token protects it."""
     if kb.tokens.asked_for():
         return
     if proxied:
@@ -94,17 +100,17 @@ def refuse_open_door(kb: Keepbook, host: str, *, proxied: bool = False) -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """The listening socket, so that a port in use gives one clear error, and the port is known if it was 0."""
+    """Make the listening socket ourselves, so that a port in use gives one clear error, and a port of 0 is known."""
     if ":" in host:
         family = socket.AF_INET6
     else:
         family = socket.AF_INET
-    # Named as TCP, or asyncio does not switch off the waiting for more to send: 40 ms for many an answer.
+    # With the protocol named, asyncio sets TCP_NODELAY; without it, many answers would take 40 ms longer.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host.strip("[]"), port))
-        listening.listen(2048)  # from here on who knocks waits, also before the first worker is up
+        listening.listen(2048)  # from here on connections wait, also before the first worker is up
     except OSError as error:
         listening.close()
         why = error.strerror or str(error)
@@ -118,7 +124,7 @@ def bind(host: str, port: int) -> socket.socket:
 def run_server(
     app: FastAPI, listening: socket.socket, ready: Callable[[], None], *, proxies: Sequence[str] = ()
 ) -> None:
-    """Serve until a signal, which is how a server ends; `ready` is called once it answers."""
+    """Serve until a signal; `ready` is called once the server answers."""
     server = uvicorn.Server(_config(app, proxies=proxies))
     _log(app.state.kb.settings)
 
@@ -135,8 +141,8 @@ def run_server(
     def leave(*_: object) -> None:
         server.should_exit = True
 
-    # Uvicorn hears the signals itself, and after its end sends itself what it has heard: by default that would be the
-    # end of the program before the book is closed.
+    # Uvicorn handles these signals while it runs, and raises them again when it has ended. The default handler would
+    # then end the program before the book is closed.
     before = {each: signal.signal(each, leave) for each in (signal.SIGTERM, signal.SIGINT)}
     try:
         asyncio.run(serve())
@@ -146,15 +152,15 @@ def run_server(
 
 
 def run_workers(settings: Settings, listening: socket.socket) -> None:
-    """Run as many processes as the settings say on one socket; one that dies is started again. They count requests
-    together."""
+    """Run as many processes as the settings say on one socket; one that dies is started again. They share their rate
+    limits and metrics."""
     for name in ("db", "owner", "preset", "host", "proxy_headers"):
         value = getattr(settings, name)
         if value is not None:
             os.environ[f"KEEPBOOK_{name.upper()}"] = str(value)
     rates = shared_file()
     with tempfile.TemporaryDirectory(prefix="keepbook-metrics-") as figures:
-        # Read by the metrics' own library when a worker loads it, and nobody else.
+        # The metrics library of each worker reads this when it is loaded; nothing else does.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = figures
         try:
             config = _config(partial(worker, rates, Path(figures)), settings.workers, named_proxies(settings))
@@ -164,7 +170,8 @@ def run_workers(settings: Settings, listening: socket.socket) -> None:
 
 
 def worker(rates: Path, figures: Path) -> FastAPI:
-    """The application of one of several workers, with its own connections; its settings say what it serves."""
+    """The application of one of several workers, with its own connections. What it serves is in its settings, which
+    `run_workers` has put in the environment."""
     settings = load_settings()
     _log(settings)
     return create_app(
@@ -177,8 +184,8 @@ def worker(rates: Path, figures: Path) -> FastAPI:
 
 
 class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
-    """The server's protocol with a time limit for the head of a request: half a head would keep its connection open for
-    as long as somebody likes."""
+    """Uvicorn's protocol with a time limit for the head of a request. Without it, a client that sends half a head could
+    keep its connection open for ever."""
 
     _waiting: asyncio.TimerHandle | None = None
 
@@ -195,7 +202,7 @@ class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         super().connection_lost(exc)
 
     def _check_idle(self) -> None:
-        """While no request is under way, what has come is part of a head."""
+        """Start the time limit while no request is in progress: then the client has to send a head."""
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
         elif self._waiting is None:
@@ -213,7 +220,7 @@ class Patient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
 
 def name_misspelt() -> None:
-    """Say at the start which variables of the environment look like settings and are none."""
+    """Log which variables of the environment look like settings and are none."""
     for name, meant in misspelt_variables().items():
         log.warning("%s is no setting, and changes nothing%s", name, f"; did you mean {meant}?" if meant else "")
 

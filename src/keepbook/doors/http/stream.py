@@ -37,13 +37,14 @@ DESCRIBED: dict[str, dict[str, Any]] = {
 """A stream in the OpenAPI document, event by event."""
 
 REST = b": still here\n\n"
-"""Sent while nothing happens, so that nobody in between hangs up."""
+"""A comment that is sent while nothing happens, so that no proxy closes the connection."""
 
 LOOK_EVERY = 0.5
+"""Seconds between two checks whether the token is still valid."""
 
 
 class OpenStreams:
-    """The open streams of this process: so many for one token, so many in all."""
+    """Counts the open streams of this process: up to `each` for one token, up to `most` in all."""
 
     def __init__(self, each: int, most: int) -> None:
         self._each, self._most = each, most
@@ -62,7 +63,7 @@ class OpenStreams:
             del self._open[who]
 
     async def hold(self, who: str, stream: AsyncIterator[bytes], stands: Callable[[], bool]) -> AsyncIterator[bytes]:
-        """A stream, until it ends by itself or its token is not valid any more."""
+        """Pass a stream on until it ends, or until `stands` says that its token is not valid any more."""
         coming: asyncio.Task[bytes] | None = None
         try:
             looked = time.monotonic()

@@ -1,10 +1,9 @@
 """MCP over streamable HTTP, as an ASGI endpoint that a larger app puts at `/mcp`.
 
-No state is kept between two requests, so any worker may answer any of them. Each is checked for its host and origin: a
-web page that points its own name at this machine gets nothing. The app around it authenticates the caller, and answers
-the errors that this raises.
+No state is kept between two requests, so any worker may answer any of them. The host and origin of each are checked
+against DNS rebinding. The app around it authenticates the caller, and turns the errors raised here into answers.
 
-The protocol is loaded with the first request: it is a third of what a server loads, and most never use it.
+The MCP library is loaded with the first request: it is a third of all code that a server loads, and few servers use it.
 """
 
 import asyncio
@@ -39,15 +38,15 @@ def mount(
     allowed_origins: Sequence[str] = LOOPBACK_ORIGINS,
     body_bytes: int = BODY_BYTES,
 ) -> tuple[ASGIApp, Lifespan]:
-    """The endpoint, and what the app around it must hold open while it serves: `async with lifespan(): …`.
+    """The endpoint, and a context that the app around it must be in while it serves: `async with lifespan(): …`.
 
-    Hosts are `name`, `name:port` or `name:*`; origins the same behind `http://` or `https://`; no hosts at all means
-    that the app around it checks both. The lifespan can be entered once. Give the endpoint a route of its own,
+    Hosts are `name`, `name:port` or `name:*`; origins the same behind `http://` or `https://`. `allowed_hosts=None`
+    means that the app around it checks both. The lifespan can be entered once. Give the endpoint a route of its own,
     `Route("/mcp", endpoint)`: a mount would redirect to `/mcp/`.
     """
 
     def open_sessions() -> "StreamableHTTPSessionManager":
-        # With the first request: see above.
+        # Loaded with the first request, see the module.
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
         from mcp.server.transport_security import TransportSecuritySettings
 
@@ -77,7 +76,8 @@ def _caller_of(request: Request | None) -> Caller:
 
 
 class _Endpoint:
-    """Finds out who asks before anything is read, and hands the request on. A route takes only objects as ASGI apps."""
+    """Authenticates the caller before the body is read, and passes the request on to the library. It is a class because
+    a route would take a function for an endpoint of its own kind."""
 
     def __init__(
         self, open_sessions: "Callable[[], StreamableHTTPSessionManager]", caller_of: Callable[[Request], Caller]
@@ -99,11 +99,12 @@ class _Endpoint:
                 await serving
 
     async def _serve(self) -> None:
-        """In a task of its own: what a request opened could not be closed by the one that ends the lifespan."""
+        """Open the library's sessions at the first request, and close them at the end of the lifespan. In its own task,
+        because they must be closed in the task that opened them."""
         await self._asked.wait()
         try:
             sessions = await asyncio.to_thread(self._open_sessions)
-        except Exception as error:  # noqa: BLE001  each request is told
+        except Exception as error:  # noqa: BLE001  each request raises it
             self._opened.set_exception(error)
             return
         async with sessions.run():
@@ -113,8 +114,7 @@ class _Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = self._caller_of(Request(scope))
         if scope["method"] != "POST":
-            # A stream that the server could speak on first would stay open for ever: without sessions there is nothing
-            # to say on it, nor anything to delete.
+            # GET would open a stream for messages of the server, and DELETE end a session. We have neither.
             refusal = PlainTextResponse("Send messages with POST.", status_code=405, headers={"Allow": "POST"})
             await refusal(scope, receive, send)
             return

@@ -1,8 +1,9 @@
-"""What an MCP client can ask of a book: the preset's tools, and the block as a resource and as a prompt.
+"""The MCP server: gives a client the preset's tools, and the block as a resource and as a prompt.
 
-The caller is looked up for every request, so one server serves one person over a pipe and many over HTTP. The engine is
-sync: each request does its work in a worker thread, which a client that leaves does not interrupt. A model's mistake in
-a tool call is an answer in words, marked as an error; it never ends the conversation.
+The caller is looked up for every request, so the same server serves one person over a pipe and many over HTTP. The
+book's operations are sync: each request is done in a worker thread, which goes on if the client leaves. A wrong tool
+call is answered in words that the model can read, marked as an error; it is no error of the protocol, which would end
+the model's turn.
 """
 
 import asyncio
@@ -61,7 +62,7 @@ from keepbook.tools.definition import Tool as Definition
 from keepbook.tools.definition import ToolAnswer
 
 CallerOf = Callable[[Request | None], Caller]
-"""Who asks; over a pipe there is no request to look at."""
+"""Returns the caller of a request; over a pipe the request is None."""
 Context = ServerRequestContext[Any, Any]
 Value = TypeVar("Value")
 
@@ -70,8 +71,9 @@ MEMORY = UriTemplate.parse("keepbook://memory/{id}")
 PROMPT = "memory"
 EMPTY = "Nothing is remembered yet."
 MOST_COMPLETIONS = 100
-"""What the protocol allows."""
+"""The protocol allows no more."""
 TELL_SECONDS = 2.0
+"""How often a client is told that a call is still at work."""
 
 INSTRUCTIONS = """\
 Keepbook is this person's long-term memory, kept across chats and programs.
@@ -92,8 +94,8 @@ _log = get_logger(__name__)
 def build_server(
     kb: Keepbook, caller_of: CallerOf, *, instructions: str = INSTRUCTIONS, listens: bool = False
 ) -> Server[Any]:
-    """The server over an installation. `caller_of` gives for each request the owner and what is allowed. With `listens`
-    a client is notified when the block changes: over a pipe, where the connection is one client's alone."""
+    """The server over an installation. `caller_of` returns the caller of a request. With `listens` a client may
+    subscribe to changes of the block: over a pipe, where the connection belongs to one client."""
     handlers = _Handlers(kb, caller_of)
     watch = Watch(lambda request: handlers.block_of(caller_of(request)))
     told: dict[str, Any] = {}
@@ -109,7 +111,8 @@ def build_server(
         title="Keepbook",
         description="The memory of an AI agent, kept like a ledger.",
         instructions=instructions,
-        # No argument of ours travels in a header; without this the SDK lists all tools before each call.
+        # The schema is for arguments in HTTP headers, of which we have none. By default the SDK would list all tools
+        # before each call to find it.
         get_tool_input_schema=lambda _: None,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
@@ -124,7 +127,7 @@ def build_server(
 
 
 class _Handlers:
-    """Takes a request, does its work in a thread, and puts the answer into the protocol's shape."""
+    """A handler for each kind of request: does its work in a thread, and converts the answer to the protocol's type."""
 
     def __init__(self, kb: Keepbook, caller_of: CallerOf) -> None:
         self._kb = kb
@@ -142,7 +145,7 @@ class _Handlers:
         try:
             async with _telling(context):
                 answer = await _work(lambda: _call_tool(self._tools(caller), caller, params.name, params.arguments))
-        except MCPError as error:  # a model can read an answer; an error of the protocol ends its turn
+        except MCPError as error:  # as an answer the model can read it; an error of the protocol would end its turn
             answer = ToolAnswer(error.message, {"message": error.message, **(error.data or {})}, error="refused")
         return _result(answer)
 
@@ -186,11 +189,11 @@ class _Handlers:
         raise NotFound(f"there is no resource {uri[:200]!r}; there are {known}", field="uri")
 
     async def block_of(self, caller: Caller) -> str:
-        """What the block says now, for whoever waits for it to change."""
+        """The block as it is now; a subscription compares it with what it was."""
         return await _work(lambda: self._block(caller))
 
     async def complete(self, context: Context, params: CompleteRequestParams) -> CompleteResult:
-        """What an argument of a template or of the prompt may be, as far as it is typed."""
+        """The possible values of an argument of a template or of the prompt that fit what is typed so far."""
         caller, typed = self._caller_of(context.request), params.argument.value
         if isinstance(params.ref, ResourceTemplateReference):
             of = params.ref.uri
@@ -207,20 +210,22 @@ class _Handlers:
         return CompleteResult(completion=Completion(values=shown, total=len(found), has_more=len(found) > len(shown)))
 
     def _ids(self, caller: Caller, typed: str) -> list[str]:
-        """Ids that begin so, the newest first; else those of memories that say it."""
+        """The ids that begin with what is typed, the newest first. If there are none, the ids of memories whose content
+        has it."""
         caller.ask("memories.read")
-        kept = list(self._book(caller).list(limit=1000))[::-1]
-        begun = [memory.id for memory in kept if memory.id.startswith(typed)]
-        return begun or [memory.id for memory in kept if typed.lower() in memory.content.lower()]
+        newest_first = list(self._book(caller).list(limit=1000))[::-1]
+        by_id = [memory.id for memory in newest_first if memory.id.startswith(typed)]
+        return by_id or [memory.id for memory in newest_first if typed.lower() in memory.content.lower()]
 
     def _sessions(self, caller: Caller, typed: str) -> list[str]:
-        """Sessions of outside agents, the last one first."""
+        """The sessions of outside agents that begin with what is typed, the last one first."""
         caller.ask("chats.read")
         found = [chat.session for chat in self._book(caller).threads.list(limit=1000)]
         return [session for session in found if session is not None and session.startswith(typed)]
 
     def _block(self, caller: Caller, session: str | None = None) -> str:
-        """What a chat that begins now would see; with a session what that session sees, kept from then on."""
+        """The block for a chat that begins now; with a session, that session's block, which is stored when it is first
+        asked for."""
         caller.ask("memories.read", given=True)
         book = self._book(caller)
         if not gives_memory(book, caller):
@@ -247,7 +252,7 @@ class _Handlers:
             raise Invalid(f"the prompt takes session, not {', '.join(sorted(unknown))[:60]}", field="arguments")
         if text := self._block(caller, arguments.get("session") or None):
             return text
-        self._book(caller).list(limit=1)  # refuses where memory is off: that is not to be told as nothing remembered
+        self._book(caller).list(limit=1)  # raises if memory is off, which must not look like an empty memory
         return EMPTY
 
 
@@ -261,7 +266,8 @@ def _operation(tool: Definition) -> str:
 
 
 def _list_tools(tools: catalogue.ToolSet, caller: Caller) -> list[dict[str, Any]]:
-    """Those that this caller may call; a bound agent's are those that its settings give it."""
+    """The schemas of the tools that this caller may call. For a bound agent, `tools` are those of its settings
+    already."""
     schemas = zip(tools, tools.schemas("mcp"), strict=True)
     return [schema for tool, schema in schemas if refusal_reason(caller.as_actor, _operation(tool), given=True) is None]
 
@@ -276,7 +282,7 @@ def _call_tool(tools: catalogue.ToolSet, caller: Caller, name: str, arguments: M
 
 
 def _result(answer: ToolAnswer) -> CallToolResult:
-    """Words for the model; as data the answer itself, in the shape it has at every door, and what it wrote."""
+    """The protocol's form of an answer: its text for the model, and as data the answer itself and what it wrote."""
     if isinstance(answer.data, Mapping):
         data = dict(answer.data)
     else:
@@ -290,7 +296,7 @@ def _result(answer: ToolAnswer) -> CallToolResult:
 
 @asynccontextmanager
 async def _telling(context: Context) -> AsyncIterator[None]:
-    """Tells a client that asked for it how long a call is at work; most are over before there is anything to tell."""
+    """Report the progress of a call every TELL_SECONDS, to a client that has asked for it."""
 
     async def tell() -> None:
         for number in count(1):
@@ -298,7 +304,7 @@ async def _telling(context: Context) -> AsyncIterator[None]:
             await context.session.report_progress(number * TELL_SECONDS, None, "still at work")
 
     await context.session.report_progress(0, None, "begun")
-    telling = asyncio.create_task(tell())  # not a group of tasks, which would wrap up what a call raises
+    telling = asyncio.create_task(tell())  # a task group would wrap the errors of a call in an exception group
     try:
         yield
     finally:
@@ -306,7 +312,7 @@ async def _telling(context: Context) -> AsyncIterator[None]:
 
 
 async def _work(do: Callable[[], Value]) -> Value:
-    """Run it in a thread; what the book refuses and what breaks both come out as the protocol's errors."""
+    """Run `do` in a thread. An error of the book, and any other, is raised as an error of the protocol."""
     try:
         return await anyio.to_thread.run_sync(do)
     except KeepbookError as error:

@@ -1,8 +1,8 @@
-"""The connection to Telegram: who is served, in which order, and what is tried again.
+"""The connection to Telegram: takes messages, passes them to the chat's `Correspondence`, and sends the answers.
 
-Messages of one chat are taken in order, different chats at once; the engine works in threads. A chat that is on no list
-gets one polite line, once, and its id is shown where the bot runs. What Telegram cannot take now is sent again later; a
-token that it refuses ends the bot. The token is part of every address, so no address is ever logged.
+Messages of one chat are taken in order, different chats at once; the book's operations run in threads. A chat that is
+not on the list gets one polite answer, once, and its id is shown where the bot runs. What Telegram refuses for now is
+sent again later; if it refuses the token, the bot ends. The token is part of every address, so no address is logged.
 """
 
 import asyncio
@@ -44,9 +44,9 @@ from keepbook.patterns import regex
 
 MOST_TRIES = 6
 LONGEST_WAIT = 300.0
-"""A message that Telegram wants later than in so many seconds is given up: its chat would stand still."""
+"""If Telegram asks us to wait longer than so many seconds, the message is given up: its chat would have to wait too."""
 TYPING_AFTER, TYPING_SECONDS = 0.3, 4.0
-"""A quick answer needs no "typing" before it; a slow one needs it again and again, as Telegram shows it for five."""
+"""When "typing" is first shown, and how often again: Telegram shows it for five seconds."""
 MOST_AT_ONCE = 256
 THREADS = 16
 
@@ -60,7 +60,7 @@ _TOKEN = regex(r"[\w:-]+", re.ASCII)
 
 
 class Bot:
-    """The bot, with the chats it serves: chat id to owner. `note` prints a line where it runs."""
+    """The bot. `chats` has the owner for each chat id that it serves; `note` prints a line where it runs."""
 
     def __init__(
         self,
@@ -114,8 +114,8 @@ class Bot:
         finally:
             stop.set()
             await noting
-            await self._app.bot.shutdown()  # the library leaves its connections open where the start fails
-        if self._refused:  # raised here, and not from the library's error: that one quotes the token
+            await self._app.bot.shutdown()  # the library leaves its connections open if the start fails
+        if self._refused:  # raised here and not in `except`, because the library's error quotes the token
             raise NotAllowed(
                 "Telegram refuses the token; copy it anew from @BotFather into telegram_token", field="telegram_token"
             )
@@ -147,7 +147,7 @@ class Bot:
             self._note(f"{name} runs, but telegram_chats is empty. Write to it: the chat's id is then shown here.")
 
     async def _sweep(self) -> None:
-        """Chats that fell silent are closed also where nobody runs `keepbook jobs`."""
+        """Sweep regularly, so that silent chats are closed even if nobody runs `keepbook jobs`."""
         every = self._keepbook.settings.jobs_every
         while every:
             try:
@@ -157,7 +157,7 @@ class Bot:
             await asyncio.sleep(every)
 
     def _see_status(self, status: int) -> None:
-        if status in (401, 404):  # the library ends its polling over it without a word
+        if status in (401, 404):  # the token is refused; the library would end its polling without an error
             self._refused = True
             self._stop.set()
         elif status == 200 and self._away:
@@ -167,9 +167,8 @@ class Bot:
     def _unheard(self, error: TelegramError) -> None:
         if not self._away:
             self._away = True
-            twice = "another program asks with the same token; stop one of the two"
             if isinstance(error, Conflict):
-                why = twice
+                why = "another program asks with the same token; stop one of the two"
             else:
                 why = f"it cannot be reached ({type(error).__name__})"
             self._note(f"Telegram does not answer: {why}. Trying again.")
@@ -194,17 +193,17 @@ class Bot:
             await self._ask_for_text(message)
         else:
             async with _typing(message):
-                passed_on = message.forward_origin is not None
-                name = self._app.bot.username
-                letter = await (
-                    served.answer_forwarded(message.text) if passed_on else served.take(message.text, bot=name)
-                )
+                letter: Letter | None
+                if message.forward_origin is not None:
+                    letter = await served.answer_forwarded(message.text)
+                else:
+                    letter = await served.take(message.text, bot=self._app.bot.username)
             if letter is not None:
                 await _send(message, letter)
 
     async def _take_press(self, query: CallbackQuery) -> None:
-        """A button was tapped: its question is answered, and its buttons are gone."""
-        with suppress(TelegramError):  # one that was tapped long ago cannot be told so any more
+        """Do what a tapped button says, and remove the buttons of its message."""
+        with suppress(TelegramError):  # Telegram refuses this if the tap was long ago
             await query.answer()
         message = query.message
         served = None
@@ -227,13 +226,13 @@ class Bot:
 
     async def _ask_for_text(self, message: Message) -> None:
         album = message.media_group_id
-        if album is not None and self._albums.get(message.chat_id) == album:  # ten pictures are ten messages
+        if album is not None and self._albums.get(message.chat_id) == album:  # each picture of an album is a message
             return
         self._albums[message.chat_id] = album or ""
         await _send(message, Letter(replies.TEXT_ONLY))
 
     async def _handle_error(self, update: object, context: Any) -> None:
-        """Whatever a message met that nobody foresaw: the kind is told, never what was said."""
+        """Report an error that nobody caught by its type alone: its text may quote the person."""
         message = None
         if isinstance(update, Update):
             message = update.message
@@ -252,7 +251,8 @@ class Bot:
 
 
 async def _send(message: Message, letter: Letter) -> None:
-    """As it stands: without a parse mode nothing in it is markup; links are not opened for a preview."""
+    """Send a letter in as many messages as it needs. Without a parse mode nothing in its text is markup; links get no
+    preview."""
     pieces = list(letter.pieces())
     for number, (text, marks) in enumerate(pieces, 1):
         entities = [MessageEntity(mark.kind, mark.start, mark.length) for mark in marks]
@@ -268,7 +268,7 @@ async def _send(message: Message, letter: Letter) -> None:
 
 
 def _keyboard(letter: Letter) -> InlineKeyboardMarkup | None:
-    """A button to a row: the words of a line need the width."""
+    """The buttons, one to a row, because their labels are long."""
     if not letter.buttons:
         return None
     return InlineKeyboardMarkup([[InlineKeyboardButton(one.label, callback_data=one.data)] for one in letter.buttons])
@@ -276,13 +276,13 @@ def _keyboard(letter: Letter) -> InlineKeyboardMarkup | None:
 
 @asynccontextmanager
 async def _typing(message: Message) -> AsyncIterator[None]:
-    """Shows "typing" above the chat for as long as an answer takes, and never after it."""
+    """Show "typing" above the chat for as long as the block lasts, and never after it."""
     done = asyncio.Event()
 
     async def show() -> None:
         wait = TYPING_AFTER
         while not await _within(wait, done):
-            with suppress(TelegramError):  # a nicety
+            with suppress(TelegramError):  # not worth an error
                 await message.reply_chat_action(ChatAction.TYPING)
             wait = TYPING_SECONDS
 
@@ -302,17 +302,17 @@ async def _within(seconds: float, event: asyncio.Event) -> bool:
 
 
 def _keep_quiet() -> None:
-    """The library logs with tracebacks, and its client logs addresses; both would tell the token."""
+    """Silence the logs of the library and its HTTP client: their tracebacks and addresses hold the token."""
     logging.getLogger("telegram").addHandler(logging.NullHandler())
     logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.getLogger("httpcore").setLevel(logging.WARNING)
 
 
-# What the library lets one choose
+# Parts of the library that we replace
 
 
 class _InOrder(BaseUpdateProcessor):
-    """One chat's messages one after the other, as they came."""
+    """Processes the messages of one chat one after the other, in order."""
 
     def __init__(self) -> None:
         super().__init__(MOST_AT_ONCE)
@@ -333,7 +333,8 @@ class _InOrder(BaseUpdateProcessor):
 
 
 class _Patience(BaseRateLimiter[int]):
-    """Tries again what Telegram refuses for now: when it says so, else after a wait that doubles."""
+    """Repeats a request that Telegram refuses for now: after the time that it asks for, else after a wait that
+    doubles."""
 
     def __init__(self, first_wait: float) -> None:
         self._first_wait = first_wait
@@ -374,13 +375,13 @@ class _Patience(BaseRateLimiter[int]):
 
 
 class _Line(HTTPXRequest):
-    """Where updates come in; says with which status."""
+    """The library's connection for updates, which also passes the status of each answer to `see_status`."""
 
-    def __init__(self, heard: Callable[[int], None]) -> None:
+    def __init__(self, see_status: Callable[[int], None]) -> None:
         super().__init__(connection_pool_size=1)
-        self._heard = heard
+        self._see_status = see_status
 
     async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
         status, payload = await super().do_request(*args, **kwargs)
-        self._heard(status)
+        self._see_status(status)
         return status, payload

@@ -1,8 +1,8 @@
-"""One Telegram chat and its owner's book: commands go straight to the engine, other messages are turns of a thread.
+"""One Telegram chat and its owner's book: carries out commands, and takes other messages as turns of a thread.
 
-A Telegram chat never ends, a thread does: with /new, or when the sweep finds it silent. The next message then begins
-another, with a fresh block. Each thread is a session named for its Telegram chat, so after a restart the newest one is
-found again and goes on.
+A Telegram chat never ends, but a thread does: with /new, or when the sweep closes it because it was silent. The next
+message then begins another thread, with a new block. The session of each thread names its Telegram chat, so after a
+restart the newest one is found and continued.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _COMMAND = regex(r"/(?P<name>\w{1,32})(?:@(?P<bot>\w+))?(?:\s+(?P<rest>.*))?", re.ASCII | re.DOTALL)
 _PAGE = 1000
 _LOOKED_BACK = 1000
-"""Among how many chats of the owner the newest of this Telegram chat is looked for after a restart."""
+"""How many chats of the owner are searched for the newest of this Telegram chat after a restart."""
 
 
 class Correspondence:
@@ -61,7 +61,7 @@ class Correspondence:
         if command["bot"] and command["bot"].lower() != bot.lower():
             return None
         name, rest = command["name"].lower(), (command["rest"] or "").strip()
-        if name.startswith("undo_"):  # one word, so that it can be tapped
+        if name.startswith("undo_"):  # Telegram makes a command of one word tappable
             name, rest = "undo", name.removeprefix("undo_")
         try:
             return await self._obey(name, rest)
@@ -69,7 +69,7 @@ class Correspondence:
             return replies.refusal_reply(error)
 
     async def press(self, data: str) -> Letter:
-        """Do what the button says that was tapped: answer a question, or let a topic be kept again."""
+        """Do what a tapped button says: answer a question, or allow a banned topic again."""
         id, _, choice = data.partition(":")
         try:
             if id == replies.ALLOW:
@@ -81,8 +81,10 @@ class Correspondence:
             return replies.refusal_reply(error)
 
     async def _choose(self, text: str) -> Letter | None:
-        """A number alone answers what was asked last, where a model would take it for talk; None where it does not."""
-        if not text.isdecimal() or not self._asked or self._keepbook.models.chat is self._keepbook.models.offline:
+        """If the text is only a number, and a model answers in this chat, take it as the answer to the last questions;
+        the notebook does so itself. None if it answers none."""
+        is_notebook = self._keepbook.models.chat is self._keepbook.models.offline
+        if not text.isdecimal() or not self._asked or is_notebook:
             return None
         chosen = choice_of_number(self._asked, int(text))
         if chosen is None:
@@ -149,7 +151,7 @@ class Correspondence:
         return found
 
     def _delete(self, id: str) -> Letter:
-        """By its id alone: a piece of a text is too easily mistyped on a phone."""
+        """Delete a memory by its id. A piece of its text is not accepted: it is too easily mistyped on a phone."""
         try:
             memory = self._book.get(id)
         except NotFound:
@@ -158,7 +160,7 @@ class Correspondence:
             return replies.already_in_trash_reply(memory)
         chat = self._newest()
         written = self._book.acting(thread_id=chat and chat.id).delete(memory.id)
-        assert written is not None  # only what is deleted for good leaves nothing to show
+        assert written is not None  # it is None only for a deletion for good
         self._last_event = written.event
         return replies.deleted_reply(written)
 
@@ -173,9 +175,11 @@ class Correspondence:
         return replies.undone_reply(undone)
 
     def _last_write(self) -> int | None:
-        """The last write of this chat; after a restart the ledger tells."""
-        if self._last_event is None and (chat := self._newest()) is not None:
-            self._last_event = next((entry.event for entry in self._book.ledger(thread=chat.id, limit=1)), None)
+        """The number of the last write in this chat; after a restart it is looked up in the ledger."""
+        if self._last_event is None:
+            chat = self._newest()
+            if chat is not None:
+                self._last_event = next((entry.event for entry in self._book.ledger(thread=chat.id, limit=1)), None)
         return self._last_event
 
     # Turns
@@ -222,15 +226,15 @@ class Correspondence:
         return replies.with_questions(replies.chat_reply(text, notices, written), self._asked, in_reply=by_notebook)
 
     def _questions(self, chat: Chat) -> list[OpenQuestion]:
-        """What the last turn asks."""
+        """The questions that the last turn asks."""
         return last_asked(open_questions(self._book, chat.id), chat.messages())
 
     # Threads
 
     def _open(self) -> Chat:
-        """The thread that is open, or a new one."""
+        """The open thread, or a new one."""
         chat = self._newest()
-        if chat is None or not _goes_on(chat):
+        if chat is None or not _is_open(chat):
             chat = self._begin()
         return chat
 
@@ -251,19 +255,20 @@ class Correspondence:
         return self._chat
 
     def _close(self) -> "ClosingResult | None":
-        """The person moves on. Where the thread could not be closed, another begins at once, so as not to go on."""
+        """Close the open thread; None if there is none. If it could not be closed, begin another, so that the next
+        message does not continue it."""
         chat = self._newest()
-        if chat is None or not _goes_on(chat):
+        if chat is None or not _is_open(chat):
             return None
         closed: ClosingResult = chat.close()
         if closed.written:
             self._last_event = closed.written[-1]["event"]
-        if _goes_on(chat):
+        if _is_open(chat):
             self._begin()
         return closed
 
 
-def _goes_on(chat: Chat) -> bool:
+def _is_open(chat: Chat) -> bool:
     try:
         thread = chat.thread
     except NotFound:  # deleted for good, with its book or alone

@@ -1,4 +1,4 @@
-"""What agents add to an installation: the runner of a book's agents, and the chats with them."""
+"""The parts that agents add to an installation: the runner of a book's agents, and the chats with them."""
 
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from keepbook.extensions.agents.models.claude_cli import ClaudeCliPlace
 from keepbook.extensions.agents.models.runner import Runner
 from keepbook.extensions.agents.models.talk import AgentTalk, agent_of, thread_of
 from keepbook.models.choose import Models
+from keepbook.models.compress import Budget
 
 if TYPE_CHECKING:
     from keepbook.app import Keepbook
@@ -21,11 +22,19 @@ if TYPE_CHECKING:
 def runner(kb: "Keepbook", book: Book, *, models: Models | None = None) -> Runner:
     """The runner for a book's agents: `await kb.runner(book).run("Swing desk")`."""
     known = kb.settings
+    programs = () if kb.demo else known.agent_programs
     place = ClaudeCliPlace(
-        known.agent_command, known.agent_folder, kb._place, book.owner, known.agent_timeout,
-        programs=() if kb.demo else known.agent_programs, env=known.agent_env, most_bytes=known.agent_output_bytes,
-    )  # fmt: skip
-    return Runner(book, models or kb.models, budget=kb._budget, monthly_tokens=known.monthly_tokens, place=place)
+        command=known.agent_command,
+        folder=known.agent_folder,
+        db=kb._place,
+        owner=book.owner,
+        seconds=known.agent_timeout,
+        programs=programs,
+        env=known.agent_env,
+        most_bytes=known.agent_output_bytes,
+    )
+    budget = Budget(known.context_tokens, known.compress_at)
+    return Runner(book, models or kb.models, budget=budget, monthly_tokens=known.monthly_tokens, place=place)
 
 
 @explain_arguments
@@ -41,8 +50,11 @@ async def perform(kb: "Keepbook", book: Book, run_id: str) -> Run:
 
 
 def talk_with_agent(kb: "Keepbook", chat: Chat, models: Models | None) -> AgentTalk | None:
-    """Who answers in the chat with an agent; None in every other chat."""
-    if chat.agent is None or (agent := agent_of(chat)) is None:
+    """The talk in a chat with an agent; None if the chat is with no agent."""
+    if chat.agent is None:
+        return None
+    agent = agent_of(chat)
+    if agent is None:
         return None
     return AgentTalk(
         runner(kb, Book.of(chat.book), models=models), agent, chat, monthly_tokens=kb.settings.monthly_tokens

@@ -1,7 +1,8 @@
 """The checks of every candidate at closing, whichever model read the chat: rules in code, no transaction.
 
-A candidate needs evidence in the person's own turns, holds no secret and no topic never to be kept, was not declined or
-taken back, and is not known already. What a model words beyond what was said becomes a proposal.
+A candidate is refused if no turn of the person is evidence for it, if it holds a secret or a topic never to be kept, if
+it was declined or taken back, or if it is known already. If a model's words say more than the person did, it becomes a
+proposal.
 """
 
 from collections.abc import Sequence
@@ -26,17 +27,17 @@ from keepbook.models.notebook.values import Deed
 from keepbook.patterns import regex
 
 OFFLINE = "offline"
-"""Made by the reader, whose lines are the person's own clauses."""
+"""The name of the model in `made_by` if the reader found the candidates: they are the person's own clauses."""
 KNOWN = "it is known already"
 TAKEN_BACK = 0.5
-"""From which share of its words on a candidate says again what was taken back."""
+"""With this share of its words, or more, in what was taken back, a candidate counts as taken back too."""
 
 
 def strip_injected(
     turns: Sequence[DialogueTurn], block: Sequence[BlockLine], *hidden: str | None
 ) -> tuple[DialogueTurn, ...]:
-    """Remove from what was said whatever merely repeats the prompt (the block, hidden context), so that it is not
-    learned again. A quotation is copied with its marks: without them the person says the same once more."""
+    """Remove lines that only repeat the prompt (the block, hidden context), so that they are not learned again. A line
+    that repeats a quotation counts as copied only with its marks; without them, the person says the same again."""
     given = [*(line.text for line in block), *(text or "" for text in hidden)]
     lines = [line for text in given for line in text.splitlines()]
     notes = {_bare(line) for line in lines if "“" not in line} - {""}
@@ -55,18 +56,17 @@ _BLOCK_MARKS = regex(r"[-*>#\s]*+(?:\[[^\]]*\] )*", anchored=True)
 
 
 def _bare(line: str) -> str:
-    """What a line says, without the marks that a block (or whoever quotes it) puts around it."""
+    """The words of a line, folded, without the marks that a block or a quoting person puts around them."""
     marks = _BLOCK_MARKS.match(line)
+    words = line
     if marks:
         words = line[marks.end() :]
-    else:
-        words = line
     words = without_writer_mark(words.rstrip(".! ")).removesuffix("(inferred)").rstrip()
     return fold_text(text_without_marks(words)).rstrip(".!")
 
 
 def refuse_candidate(candidate: Candidate, reading: ClosingChat, declined: Sequence[str]) -> str | None:
-    """Why a candidate may not be kept, whatever the model thought; None if it passes."""
+    """The reason why a candidate may not be kept, or None if it passes."""
     if candidate.op not in ("add", "update", "forget"):
         return candidate.reason or "not worth keeping"
     evidence = [turn.text for turn in _evidence(candidate, reading)]
@@ -79,13 +79,14 @@ def refuse_candidate(candidate: Candidate, reading: ClosingChat, declined: Seque
     if reading.elsewhere and target is not None and (target.since or "") > said_at(candidate, reading):
         return proposals.OUTDATED
     if candidate.op == "forget":
-        return None  # what the person means is the model's to say; where their words do not show it, it is proposed
-    told = candidate_text(candidate)
-    if find_secrets(told):
+        return None  # whether the person's words show the wish is checked by `check_candidate`
+    text = candidate_text(candidate)
+    if find_secrets(text):
         return "it holds a secret"
-    if (topic := next(iter(find_topics(told, reading.never, reading.sense)), None)) is not None:
+    topic = next(iter(find_topics(text, reading.never, reading.sense)), None)
+    if topic is not None:
         return f"you asked never to keep anything about {topic}"
-    if any(alike(candidate.content, text) for text in declined):
+    if any(alike(candidate.content, one) for one in declined):
         return "the person declined it"
     if _is_taken_back(candidate, reading):
         return "you asked not to keep it"
@@ -95,8 +96,8 @@ def refuse_candidate(candidate: Candidate, reading: ClosingChat, declined: Seque
 
 
 def line_made_of(candidate: Candidate, reading: ClosingChat) -> KnownMemory | None:
-    """The line that holds, was made of a turn that an addition cites, and has all its content words: the addition is
-    then a repeat, whichever model read the chat."""
+    """If a candidate is an addition, the memory that was made of a turn it cites and has all its content words: then
+    the addition is a repeat."""
     cited, words = set(map(str, candidate.turn_ids)), set(content_words(candidate.content))
     if candidate.op != "add" or not words:
         return None
@@ -109,7 +110,7 @@ def candidate_text(candidate: Candidate) -> str:
 
 
 def _is_taken_back(candidate: Candidate, reading: ClosingChat) -> bool:
-    """Whether the words that a candidate rests on were taken back, or their matter is kept out of this chat."""
+    """Whether the person took back the words of which a candidate is made, or asked to forget their matter."""
     deeds = [deed for some in reading.deeds.values() for deed in some]
     said = set(content_words(candidate.content))
     if any(_is_hushed(deed, said) for deed in deeds):
@@ -128,38 +129,40 @@ def _is_taken_back(candidate: Candidate, reading: ClosingChat) -> bool:
 
 
 def _is_hushed(deed: Deed, said: set[str]) -> bool:
+    """Whether these words have all words of the matter that a deed asks to forget."""
     matter = set(content_words(deed.hushed))
     return bool(matter) and matter <= said
 
 
 def check_candidate(candidate: Candidate, reading: ClosingChat, made_by: str) -> Candidate:
-    """Check a model's candidate: what the cited turns do not say becomes a proposal, and so does a wish to forget that
-    the person's words do not show."""
+    """Make a model's candidate unsure, so that it becomes a proposal, if the cited turns do not say it, or if they do
+    not show a wish to forget."""
     if made_by == OFFLINE or candidate.op == "skip":
         return candidate
     if candidate.op == "forget":
         line = next((one.content for one in reading.known if one.id == candidate.target), "")
+        # In another language the words show that something is to be forgotten, but not what.
         sure = any(
             asks_to_forget(turn.text) and same_language(turn.text, line) for turn in _evidence(candidate, reading)
-        )  # in another language the words show that something is to go, not that it is this
+        )
     else:
         sure = is_grounded(candidate, reading)
     return replace(candidate, sure=candidate.sure and sure)
 
 
 def _evidence(candidate: Candidate, reading: ClosingChat) -> list[DialogueTurn]:
-    """The turns of the person that a candidate names and that say something of their own."""
+    """The turns of the person that a candidate cites, without those of which nothing was left by `strip_injected`."""
     named = {str(turn) for turn in candidate.turn_ids}
     return [turn for turn in reading.turns if turn.role == "user" and turn.text.strip() and str(turn.id) in named]
 
 
 def said_at(candidate: Candidate, reading: ClosingChat) -> str:
-    """When the person said it: the time of the last turn that it rests on."""
+    """When the person said it: the time of the last turn that the candidate cites."""
     return max((stamp(turn.at) for turn in _evidence(candidate, reading) if turn.at), default="")
 
 
 def _is_known(candidate: Candidate, reading: ClosingChat) -> bool:
-    """Whether the book says it. A line of the block that the book has no more was taken out of it meanwhile."""
+    """Whether the book says it already, or the block of this chat did: what is missing in the book was taken out."""
     old = None
     if candidate.op == "update":
         old = next((one for one in reading.known if one.id == candidate.target), None)
@@ -172,14 +175,14 @@ def _is_known(candidate: Candidate, reading: ClosingChat) -> bool:
 
 
 def known_line(candidate: Candidate, reading: ClosingChat) -> KnownMemory | None:
-    """The line of the book that says the same, except the line that is to be changed."""
+    """The memory that says the same as a candidate, except the one that the candidate would change."""
     others = {one.content: one for one in reading.known if candidate.op != "update" or one.id != candidate.target}
     found = (line for line in sharing(candidate.content, others) if _says_so(others[line], candidate))
     return next((others[line] for line in found), None)
 
 
 def _says_so(line: KnownMemory, candidate: Candidate) -> bool:
-    """Whether a line says what a candidate does; in another person only where both are about the person."""
+    """Whether a memory says the same as a candidate. If both are about the owner, "I" and "you" make no difference."""
     own = line.subject is None and candidate.subject is None
     if alike(line.content, candidate.content):
         return True
@@ -190,10 +193,11 @@ _AGAIN = frozenset(map(stem, word_set("like told tell said say before already ag
 
 
 def _says_again(line: str, words: str) -> bool:
-    """ "Like I told you before, I keep bees": beside the line only that it was said."""
-    told = set(content_words(words))
-    rest = told - _AGAIN
-    return bool(rest) and rest != told and rest <= set(content_words(line)) and polarity(line) == polarity(words)
+    """Whether the words add to a line only that it was said before, as "Like I told you before, I keep bees" does."""
+    every = set(content_words(words))
+    rest = every - _AGAIN
+    only_repeats = bool(rest) and rest != every and rest <= set(content_words(line))
+    return only_repeats and polarity(line) == polarity(words)
 
 
 def was_taken_back(candidate: Candidate, gone: Sequence[TakenBack]) -> bool:
@@ -208,7 +212,7 @@ def was_taken_back(candidate: Candidate, gone: Sequence[TakenBack]) -> bool:
 def judge_candidates(
     reading: ClosingChat, extraction: Extraction, declined: Sequence[str] = (), gone: Sequence[TakenBack] = ()
 ) -> list[tuple[Candidate, str | None]]:
-    """Each candidate with the reason it would be skipped for, or None: what a dry run shows."""
+    """Each candidate, checked, with the reason why it is skipped, or None if it is kept. A dry run shows this too."""
     judged: list[tuple[Candidate, str | None]] = []
     for candidate in (check_candidate(one, reading, extraction.made_by) for one in extraction.candidates):
         why = refuse_candidate(candidate, reading, declined)

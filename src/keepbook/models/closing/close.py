@@ -1,4 +1,4 @@
-"""Closing a chat: what the person said in it becomes memory, exactly once.
+"""Closing a chat: reads what the person said and keeps it as memories, exactly once.
 
     claim    take the lease, and the turns past the watermark          (a transaction)
     read     one call of the extractor, outside any transaction
@@ -47,7 +47,8 @@ from keepbook.presets import Preset
 from keepbook.storage.database import Database, Tx
 
 LEASE_SECONDS = 180.0
-"""How long a closing may take at least; a model that may take longer gets a longer lease."""
+"""The shortest lease of a closing. If a model may take longer, the lease has room for three of its calls: the answer,
+its repair, and one more if the endpoint refuses the schema."""
 FIRST_RETRY_MINUTES = 15.0
 MOST_JUDGED_AGAIN = 3
 """So often what was found is judged again because somebody wrote meanwhile; then others wait for it."""
@@ -86,7 +87,7 @@ def close(
             return _close_unread(database, owner, held, now)
         reading = replace(reading, sense=sense, extensions=extensions)
         extraction = _with_requested(run_model(model.extract(reading)), reading)
-        # By meaning here, where no transaction waits for it; by words once more when it is stored.
+        # By meaning, which takes a while: here no transaction is open. By words it is done once more when it is stored.
         extraction = replace(extraction, summary=leave_out_topics(extraction.summary, reading.never, sense))
         storing = _Storing(database, owner, held, preset, reading, extraction)
         status, kept = storing.store(), storing.outcome
@@ -180,7 +181,7 @@ class _Storing:
 
 
 def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> ClosingChat | None:
-    """What the extractor is shown, or nothing where there is nothing to learn or no wish to."""
+    """What the extractor is shown; None if there is nothing to learn, or the person wants nothing learned."""
     chosen = choices.get_choices(tx)
     spoken = [message for message in held.turns if message.role in ("user", "assistant")]
     if held.thread.incognito or not chosen.memory or not any(message.role == "user" for message in spoken):
@@ -207,7 +208,7 @@ def _reading(tx: Tx, held: Claim, preset: Preset, now: str) -> ClosingChat | Non
 
 
 def written_with_tools(messages: Sequence[Message]) -> dict[int, tuple[str, ...]]:
-    """For each turn that the person said here, what the reply to it wrote with tools, in the book's words."""
+    """For each turn that the person said here, the content of the memories that the reply to it wrote with tools."""
     found: dict[int, tuple[str, ...]] = {}
     turn: int | None = None
     for one in messages:
@@ -215,7 +216,6 @@ def written_with_tools(messages: Sequence[Message]) -> dict[int, tuple[str, ...]
             turn = None
             if is_persons(one.parts):
                 turn = one.turn
-            if turn is not None:
                 found[turn] = ()
         elif one.role == "assistant" and turn is not None:
             found[turn] += tuple(_lines_written(one))
@@ -230,7 +230,7 @@ def _lines_written(message: Message) -> list[str]:
 def _with_forgotten(
     tx: Tx, thread_id: str, orders: Mapping[int, tuple[Deed, ...]]
 ) -> Mapping[TurnId, tuple[Deed, ...]]:
-    """The deeds of a chat, and what other chats wanted forgotten of what was said here."""
+    """The deeds of a chat, and for each turn what the person has since asked, in other chats, to have forgotten."""
     deeds: dict[TurnId, tuple[Deed, ...]] = dict(orders.items())
     for turn, matter in turns_not_recalled(tx).get(thread_id, {}).items():
         if turn in deeds:
@@ -247,30 +247,29 @@ def _turn(message: Message) -> DialogueTurn:
 
 
 def _with_requested(extraction: Extraction, reading: ClosingChat) -> Extraction:
-    """What the person asked to remember and a model that read the chat does not name is kept all the same."""
+    """Add what the person explicitly asked to remember and the model has left out."""
     if extraction.made_by == OFFLINE:
         return extraction
-    missed = [one for one in extract_ordered(reading) if not any(_names(other, one) for other in extraction.candidates)]
-    return replace(extraction, candidates=(*extraction.candidates, *missed))
+    found = extraction.candidates
+    missed = [one for one in extract_ordered(reading) if not any(_is_about_same(other, one) for other in found)]
+    return replace(extraction, candidates=(*found, *missed))
 
 
-def _names(candidate: Candidate, asked: Candidate) -> bool:
-    same = {str(turn) for turn in candidate.turn_ids} & {str(turn) for turn in asked.turn_ids}
-    return bool(same) and bool(set(content_words(candidate.content)) & set(content_words(asked.content)))
+def _is_about_same(candidate: Candidate, asked: Candidate) -> bool:
+    """Whether two candidates have a turn in common, and a word of their content."""
+    common_turns = {str(turn) for turn in candidate.turn_ids} & {str(turn) for turn in asked.turn_ids}
+    common_words = set(content_words(candidate.content)) & set(content_words(asked.content))
+    return bool(common_turns) and bool(common_words)
 
 
 def _closing_failed(database: Database, owner: str, held: Claim, model: Model, error: Exception) -> ClosingResult:
-    """The chat is as it was; what the try has cost is counted all the same."""
+    """Give the lease back and leave the chat as it was, but count what the attempt has cost."""
+    cost: Mapping[str, Any] = {}
     if isinstance(error, KeepbookError):
-        why = error.message
+        why, cost = error.message, error.details
     else:
         why = f"{type(error).__name__} in {model.name}"
-    if isinstance(error, KeepbookError):
-        cost = error.details
-    else:
-        cost = {}
-    if not isinstance(error, KeepbookError):
-        log.error("closing %s: %s", held.thread.id, why)  # the kind only: an error of a library may quote the chat
+        log.error("closing %s: %s", held.thread.id, why)  # without its message: a library's error may quote the chat
     spent = [int(cost.get(name, 0)) for name in ("tokens_in", "tokens_out")]
     with database.write(owner) as tx:
         now = stamp(database.clock())
@@ -294,7 +293,8 @@ Answer = TypeVar("Answer")
 
 
 def run_model(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Run a model's coroutine from code that is not async; inside an event loop another thread waits for it."""
+    """Run a model's coroutine from code that is not async. If this thread has an event loop that runs, the coroutine
+    runs in another thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

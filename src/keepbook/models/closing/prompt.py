@@ -1,9 +1,9 @@
 """The prompt for a language model that reads a chat for memories, and the check of its answer.
 
-A sheet lays the chat out as data: one JSON object a line inside tagged parts, where nothing that anybody wrote can
-close a part or start a line of its own. Memories and turns have small numbers instead of ids, so an answer can only
-refer to what was shown. The answer is checked in code: what is no answer at all is `Unreadable`; a candidate that does
-not fit is named, to be repaired once, and skipped with its reason if it is not.
+A sheet lays the chat out as data: one JSON object a line inside tagged parts. Texts are escaped so that nothing in them
+can close a part or begin a line. Memories and turns have small numbers instead of ids, so an answer can only refer to
+what was shown. The answer is checked in code. If it cannot be parsed at all, that is `Unreadable`. A candidate that
+does not fit is reported to the model, which may repair it once; if it does not, the candidate is skipped with a reason.
 """
 
 import json
@@ -25,7 +25,8 @@ KNOWN_CHARS = 16_000
 CONTENT_CHARS = 500
 SUMMARY_CHARS = 2_000
 MOST_CANDIDATES = 60
-# How much is shown of a turn of the person, and of one of the assistant: less of each where a chat is very long.
+# How many characters of a turn are shown: of the person, of the assistant. The next pair is taken if the chat is still
+# too long.
 _SHARES = ((6_000, 1_200), (2_000, 400), (600, 150))
 _SHAPE = {
     "candidates": [
@@ -43,7 +44,7 @@ _SHAPE = {
     ],
     "summary": "",
 }
-# What could close a part, or start a line that JSON knows nothing of.
+# Characters that could close a part, or that some readers take for the end of a line and JSON does not escape.
 _ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>＜＞﹤﹥\x85\u2028\u2029"}
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -170,17 +171,12 @@ def chat_part(turns: Sequence[DialogueTurn], zone: str = "UTC", *, tokens: int) 
     for person, assistant in _SHARES:
         lines = []
         for number, turn in enumerate(_dialogue_of(turns), 1):
-            mine = turn.role == "user"
-            if mine:
-                who = "person"
+            if turn.role == "user":
+                who, length = "person", person
             else:
-                who = "assistant"
-            told = {"n": number, "who": who, "at": _local(turn, zone)}
-            if mine:
-                length = person
-            else:
-                length = assistant
-            lines.append(_line(told | {"text": _cut(turn.text, length)}))
+                who, length = "assistant", assistant
+            text = _cut(turn.text, length)
+            lines.append(_line({"n": number, "who": who, "at": _local(turn, zone), "text": text}))
         text = _part("chat", lines)
         if len(text) <= tokens * 4:
             break
@@ -188,7 +184,7 @@ def chat_part(turns: Sequence[DialogueTurn], zone: str = "UTC", *, tokens: int) 
 
 
 def _dialogue_of(turns: Sequence[DialogueTurn]) -> tuple[DialogueTurn, ...]:
-    """What the person and the assistant said to each other: the answers of tools are no evidence of anything."""
+    """The turns of the person and the assistant. Answers of tools are left out: they are no evidence for a memory."""
     return tuple(turn for turn in turns if turn.role in ("user", "assistant") and turn.text.strip())
 
 
@@ -199,7 +195,7 @@ def summary_part(previous: str | None) -> str:
 
 
 def schema(categories: Sequence[str]) -> dict[str, Any]:
-    """The JSON schema of the answer, in the few words that every provider understands: all keys required, no null."""
+    """The JSON schema of the answer, with keywords that every provider supports: all keys required, no null."""
     text, number = {"type": "string"}, {"type": "integer"}
     candidate = {
         "op": text | {"enum": list(OPS)},
@@ -225,7 +221,8 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nearest(known: Sequence[KnownMemory], turns: Sequence[DialogueTurn]) -> tuple[KnownMemory, ...]:
-    """The memories the chat may speak of: all of them, or those that share most words with it, in their order."""
+    """The memories that the chat may be about: all of them if there is room, else those that share most words with
+    it."""
     if sum(len(memory.content) for memory in known) <= KNOWN_CHARS:
         return tuple(known)
     said = {term for turn in turns for term in terms(turn.text)}
@@ -260,11 +257,11 @@ def _part(tag: str, lines: Sequence[str]) -> str:
 
 
 def _line(told: Mapping[str, Any]) -> str:
-    seen = {key: _seen(value) for key, value in told.items() if value is not None}
-    return json.dumps(seen, ensure_ascii=False).translate(_ESCAPED)
+    visible = {key: _visible(value) for key, value in told.items() if value is not None}
+    return json.dumps(visible, ensure_ascii=False).translate(_ESCAPED)
 
 
-def _seen(value: Any) -> Any:
+def _visible(value: Any) -> Any:
     if isinstance(value, str):
         return drop_unseen(value)
     return value
@@ -278,7 +275,7 @@ def _local(turn: DialogueTurn, zone: str) -> str | None:
 
 
 def _cut(text: str, length: int) -> str:
-    """The beginning and the end: what a person wants stands at either."""
+    """The beginning and the end of a text that is too long: what a person wants is usually in one of the two."""
     if len(text) <= length:
         return text
     return f"{text[: length * 2 // 3]} […] {text[-(length // 3) :]}"
@@ -306,7 +303,7 @@ _THINKING = regex(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.I
 
 
 def _decode_object(answer: str) -> dict[str, Any]:
-    answer = _THINKING.sub("", answer)  # what a model thinks aloud is no answer
+    answer = _THINKING.sub("", answer)
     start = answer.find("{")
     if start < 0:
         raise Unreadable("- there is no JSON object in it")
@@ -318,7 +315,7 @@ def _decode_object(answer: str) -> dict[str, Any]:
 
 
 def _candidate(told: Any, sheet: Sheet) -> tuple[Candidate, str | None]:
-    """The candidate and what is wrong with it; a wrong one is a skip."""
+    """The candidate, and what is wrong with it or None. A wrong candidate becomes one with the op `skip`."""
     if not isinstance(told, dict):
         return _skip("", "it is not a JSON object")
     op: Any = told.get("op")
@@ -335,10 +332,9 @@ def _candidate(told: Any, sheet: Sheet) -> tuple[Candidate, str | None]:
         else:
             shown = "which is empty"
         return _skip(content, f"target must be a number of <known>, {shown}")
+    said: tuple[TurnId, ...] = ()
     if isinstance(turns, list):
         said = _turn_ids(turns, sheet)
-    else:
-        said = _turn_ids([], sheet)
     if op != "skip" and not said:
         return _skip(content, f"turns must list numbers of <chat>, 1 to {len(sheet.turns)}")
     if op in ("add", "update") and not 0 < len(content) <= CONTENT_CHARS:
@@ -357,9 +353,9 @@ def _candidate(told: Any, sheet: Sheet) -> tuple[Candidate, str | None]:
 
 
 def _without_marks(content: str) -> str:
-    """A line that was copied with the marks of a quotation, without them: what a model words is a note."""
-    whole = content.startswith("“") and content.endswith("”") and content.count("“") == 1
-    if whole:
+    """Remove the marks of a quotation around a line that the model has copied: what a model writes is never one."""
+    is_in_marks = content.startswith("“") and content.endswith("”") and content.count("“") == 1
+    if is_in_marks:
         return content[1:-1].strip()
     return content
 
@@ -378,7 +374,7 @@ def _turn_ids(numbers: Sequence[Any], sheet: Sheet) -> tuple[TurnId, ...]:
 
 
 def _whole(value: Any) -> int | None:
-    """A number, also one written as text: small models do. An id is none."""
+    """A whole number. Small models write numbers as text, so that counts too; an id has more digits."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
     if isinstance(value, int) or (value.isdecimal() and len(value) < 7):
@@ -393,14 +389,14 @@ def _text(value: Any) -> str | None:
 
 
 def _score(value: Any) -> float:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    if known:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number:
         return min(1.0, max(0.0, float(value)))
     return 0.7
 
 
 def _since(value: Any, zone: str) -> str | None:
-    """The stamp of a day in the owner's zone; a date that is none is worth no second call."""
+    """The stamp of a day in the owner's zone. Anything that is no date counts as none: it is not worth a repair."""
     try:
         if isinstance(value, str) and value.strip():
             return instant(value, field="valid_from", zone=zone)
@@ -412,13 +408,13 @@ def _since(value: Any, zone: str) -> str | None:
 # Titles
 
 _NO_TITLE = regex(r"[\[{<]|```|~~~|[-*•][ \t]|\d{1,2}[.)][ \t]", anchored=True)
-"""How JSON, markup, a fence and the items of a list begin."""
+"""The beginnings of JSON, markup, a code fence, and an item of a list."""
 _ITEM = regex(r"[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]", anchored=True)
 
 
 def clean_title(answer: str) -> str:
-    """The first line of an answer as a title: no quotes, no full stop, five words at most; empty if there is none, and
-    where the answer is data or a list of proposals."""
+    """The first line of an answer as a title: no quotes, no full stop, five words at most. "" if the answer is empty,
+    is data, or lists several titles."""
     lines = [line for line in _THINKING.sub("", answer).splitlines() if line.strip()]
     line = ""
     if lines:

@@ -1,7 +1,8 @@
-"""A model over the network, in our own types.
+"""A model over the network: implements `Model` with the requests of `session`.
 
-A reply is a loop: the model speaks, asks for tools, gets their answers, and speaks again, a bounded number of times;
-the last time it may only speak. Reading a chat is one call, and one more only to repair an answer that does not fit.
+A reply is a loop: the model writes text, asks for tools, gets their answers, and writes again, up to ROUNDS times; in
+the last request it may not ask for tools. Reading a chat is one request, and a second only to repair an answer that
+does not fit.
 """
 
 import asyncio
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 ROUNDS = 8
 """How often a model may ask for tools within one reply."""
 REPAIR_CHARS = 8_000
-"""How much of an answer that does not fit is shown again to be repaired."""
+"""How much of an answer that does not fit is sent back to be repaired."""
 
 
 class RemoteModel:
-    """The model at an address. It holds no connection, so any thread and any event loop may use it."""
+    """The model at an address. It keeps no connection open, so any thread and any event loop may use it."""
 
     def __init__(self, address: Address, *, context_tokens: int = 32_000) -> None:
         self.address = address
@@ -60,15 +61,15 @@ class RemoteModel:
             else:
                 exchange = session.exchange(conversation, [])
             for number in range(ROUNDS + 1):
-                spoke = False
-                async with aclosing(_round(session, exchange, limits, may_call=number < ROUNDS)) as heard:
-                    async for delta in heard:
-                        if spoke or not text:
-                            said = delta
-                        else:
-                            said = BREAK + delta
-                        spoke, text = True, text + said
-                        yield TextDelta(said)
+                is_first_of_round = True
+                async with aclosing(_round(session, exchange, limits, may_call=number < ROUNDS)) as deltas:
+                    async for delta in deltas:
+                        piece = delta
+                        if is_first_of_round and text:
+                            piece = BREAK + delta
+                        is_first_of_round = False
+                        text += piece
+                        yield TextDelta(piece)
                 if not exchange.asked or number == ROUNDS:
                     break
                 made = []
@@ -121,9 +122,9 @@ class RemoteModel:
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator["ModelSession"]:
-        """A session. Whatever fails in it says what it cost nevertheless, for the meter."""
+        """A session. An error in it is given the tokens that were spent, so that they are counted."""
         try:
-            # Seconds to load, and an extra of the installation.
+            # Loaded with the first request: it takes seconds, and is an extra of the installation.
             from keepbook.models.providers.session import open_session
         except ImportError:
             raise self._model_failed("needs an extra: pip install 'keepbook[models]'", "missing") from None
@@ -141,48 +142,48 @@ class RemoteModel:
 async def _round(
     session: "ModelSession", exchange: "ModelExchange", limits: WorkLimits | None, *, may_call: bool
 ) -> AsyncGenerator[str, None]:
-    """One request. Within limits it is tried again where that may help: no tool has been called before it is whole, so
-    none is called twice, and of the tries only the last is heard."""
+    """One request. With limits, its text comes all at once, when it is complete, and a request that fails is tried
+    again if that may help. No tool is called before the request is complete, so none is called twice."""
     if limits is None:
         async with aclosing(exchange.round(may_call=may_call)) as deltas:
             async for delta in deltas:
                 yield delta
         return
     for tries in itertools.count(1):
-        heard, length = list[str](), 0
+        pieces, length = list[str](), 0
         try:
             limits.check_tokens()
             async with aclosing(exchange.round(may_call=may_call)) as deltas:
                 async for delta in deltas:
-                    heard.append(delta)
+                    pieces.append(delta)
                     length += len(delta)
                     check_length(length)
-            check_answer("".join(heard))
+            check_answer("".join(pieces))
         except KeepbookError as error:
             limits.spent = session.usage
             wait = None
             if isinstance(error, ModelFailed):
                 wait = limits.wait_before_retry(error, tries)
             if wait is None:
-                yield "".join(heard)  # what there is of it stays in the transcript
+                yield "".join(pieces)  # so that the transcript has what came before the failure
                 raise
             await asyncio.sleep(wait)
         else:
             limits.spent = session.usage
-            yield "".join(heard)
+            yield "".join(pieces)
             return
 
 
 async def _call_tool(tools: Toolbox | None, asked: "ToolRequest", round: int, at: int) -> ToolCall:
     if tools is None:
         return ToolCall(asked.id, asked.name, asked.arguments, "There are no tools in this chat.", None, round, at)
-    # A tool writes to the database and may wait its turn there; other chats go on meanwhile.
+    # In a thread: a tool writes to the database and may have to wait, while other chats go on.
     answer = await asyncio.to_thread(tools.call, asked.name, asked.written)
     return ToolCall(asked.id, asked.name, asked.arguments, answer.text, answer.memory_event, round, at, answer.others)
 
 
 def _read(text: str, sheet: sheets.Sheet) -> tuple[sheets.ExtractorAnswer | None, str]:
-    """The answer as far as it can be read, and what is wrong with it."""
+    """The answer as far as it can be read, or None, and what is wrong with it ("" if nothing is)."""
     try:
         answer = sheets.parse_extractor_answer(text, sheet)
     except sheets.Unreadable as error:

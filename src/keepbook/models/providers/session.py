@@ -1,8 +1,8 @@
-"""One open session with a remote model, and the only module that uses the provider library's types.
+"""An open session with a remote model. Only this module and `failures` know the provider library.
 
-What is sent is made by one function from our own values, in the loop of a reply and when the chat goes on later, so the
-bytes of what came before never change: tools in the order given, arguments as one canonical JSON, call ids as they
-were, no times. Nothing is retried by the library, and nothing is traced.
+Messages are made by one function from our own values, in the loop of a reply and when the chat goes on later, so the
+bytes of earlier messages never change and the provider can cache them: tools in the order given, arguments as canonical
+JSON, call ids as they were, no times. The library retries nothing and traces nothing.
 """
 
 import asyncio
@@ -46,15 +46,15 @@ OPENAI = "https://api.openai.com/v1"
 ANTHROPIC = "https://api.anthropic.com"
 CONNECT_SECONDS = 10.0
 NO_KEY = "none"
-"""What is sent to an endpoint that wants no key; without it the libraries would look for one in the environment."""
+"""The key for an endpoint that needs none; without any key the libraries would look for one in the environment."""
 
 
 @asynccontextmanager
 async def open_session(
     address: Address, *, transport: httpx2.AsyncBaseTransport | None = None
 ) -> AsyncIterator["ModelSession"]:
-    """A session for one piece of work. Its connections end with it: they belong to the event loop that made them. With
-    a `transport` nothing else is connected to."""
+    """A session for one piece of work. Its connections are closed at the end, because they belong to one event loop. A
+    `transport` is used in place of the network."""
     if address.key is None and address.base_url is None:
         variable = f"{address.kind.upper()}_API_KEY"
         raise ModelFailed(f"the model {address.name} needs a key; set {variable}", cause="key")
@@ -75,7 +75,7 @@ async def open_session(
             http_client=DefaultAsyncHttpxClient(**outward),
         ) as client:  # fmt: skip
             provider = AnthropicProvider(anthropic_client=client)
-            # Anthropic caches a prefix only where it is asked to.
+            # Anthropic caches a prefix only if it is asked to.
             yield ModelSession(address, AnthropicModel(address.model, provider=provider), ModelSettings(cache=True))
         return
     # As above: only the library in use is loaded.
@@ -101,7 +101,8 @@ async def open_session(
 
 
 async def _outward(address: Address) -> dict[str, Any]:
-    """How the library's client reaches the address. A provider's own was named by nobody, and needs no finding."""
+    """The client's options for reaching the address. An address that somebody configured is resolved and checked first,
+    and the connection is pinned to what was found; a provider's own address needs no check."""
     options: dict[str, Any] = {"verify": _ssl_context(), "follow_redirects": False}
     if address.base_url is None:
         return options
@@ -114,7 +115,7 @@ async def _outward(address: Address) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _ssl_context() -> ssl.SSLContext:
-    """Whom to trust on the network. Reading that list anew for each piece of work would cost a tenth of a second."""
+    """The trusted certificates. Cached, because loading them takes a tenth of a second."""
     return httpx2.create_ssl_context()
 
 
@@ -122,7 +123,7 @@ def _ssl_context() -> ssl.SSLContext:
 
 
 def to_library_messages(said: Sequence[PromptMessage]) -> list[ModelMessage]:
-    """Messages in the library's types; an assistant's rounds of calls are separate messages, as they were made."""
+    """Messages in the library's types. Each round of calls in a reply is a message of its own, as when it was made."""
     messages: list[ModelMessage] = []
     for one in said:
         if one.role == "user":
@@ -131,16 +132,19 @@ def to_library_messages(said: Sequence[PromptMessage]) -> list[ModelMessage]:
         start = 0
         for _, group in groupby(one.calls, key=lambda call: call.round):
             calls = list(group)
-            text, start = _between(one.text, start, calls[0].at), calls[0].at
+            end = calls[0].at
+            text = _between(one.text, start, end)
             messages.append(ModelResponse(parts=[*_text(text), *(_call(call) for call in calls)]))
             messages.append(tool_answers(calls))
-        if text := _between(one.text, start, len(one.text)):
-            messages.append(ModelResponse(parts=_text(text)))
+            start = end
+        rest = _between(one.text, start, len(one.text))
+        if rest:
+            messages.append(ModelResponse(parts=_text(rest)))
     return messages
 
 
 def _between(text: str, start: int, end: int) -> str:
-    """What was said from one place to the next, without the break that parts it from what came before."""
+    """The part of a reply between two places, without the BREAK at its beginning."""
     if 0 < start < end:
         return text[start + len(BREAK) : end]
     return text[start:end]
@@ -172,7 +176,7 @@ def tool_answers(calls: Sequence[ToolCall]) -> ModelRequest:
 def canonical_arguments(arguments: Mapping[str, Any]) -> str:
     """One JSON text for the same arguments, whoever wrote them; raises ValueError if they are not JSON."""
     text = json.dumps(arguments, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    text.encode()  # half of a surrogate pair could be written as an escape, and never be sent again
+    text.encode()  # raises for half of a surrogate pair, which could not be sent again
     return text
 
 
@@ -180,8 +184,8 @@ _UNFIT_FOR_TOOL = regex(r"[^A-Za-z0-9_-]")
 
 
 def provider_safe_name(name: str) -> str:
-    """A tool's name or a call's id in the letters that all providers accept: models invent names, and a chat may go on
-    with another model."""
+    """A tool's name or a call's id, with every character replaced that some provider refuses: models invent names, and
+    a chat may be continued with another model."""
     return _UNFIT_FOR_TOOL.sub("_", name)[:64] or "unknown"
 
 
@@ -208,18 +212,20 @@ class ToolRequest:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments as a mapping; empty if they are not one, which the tool itself reports."""
+        """The arguments as a dict; empty if they are not one, which the tool then reports."""
         try:
             read = json.loads(self.written)
-            clean_json(read, "arguments", MOST_DEEP // 2)  # the chat keeps them with its reply
-            return json.loads(canonical_arguments(read)) if isinstance(read, dict) else {}
+            clean_json(read, "arguments", MOST_DEEP // 2)  # raises if the chat could not store them
+            if isinstance(read, dict):
+                return json.loads(canonical_arguments(read))  # type: ignore[no-any-return]
         except (Invalid, ValueError, RecursionError):
-            return {}
+            pass
+        return {}
 
 
 class ModelSession:
-    """An open model. `ask` for one whole answer, `exchange` for a reply with tools; `usage` is the cost of all of
-    it."""
+    """An open connection to a model: `ask` gives one whole answer, `exchange` a reply with tools. `usage` is the cost
+    of all requests so far; `takes_schema` turns False when the endpoint refuses one."""
 
     def __init__(self, address: Address, model: LibraryModel[Any], chatting: ModelSettings | None = None) -> None:
         self.address = address
@@ -244,7 +250,7 @@ class ModelSession:
         except ModelFailed as error:
             if error.details["cause"] != "rejected" or asking is parameters:
                 raise
-            # Not every endpoint takes a schema; the words of the prompt ask for the same.
+            # Not every endpoint accepts a schema. The prompt asks for the same form in words.
             self.takes_schema = False
             response = await self._request(messages, parameters)
         self.usage += usage_of(response, system, messages)
@@ -261,10 +267,11 @@ class ModelSession:
     def bound_to(
         self, parameters: ModelRequestParameters, form: AnswerForm | None, *, may_call: bool
     ) -> ModelRequestParameters:
-        """The parameters with the form's schema. The servers of one's own machine keep a model that is bound to a
-        schema from calling tools, so there it is asked for in words until no tool may be called."""
-        held_back = may_call and parameters.function_tools and self.address.server in dict(PORTS)
-        if form is None or held_back or not self.takes_schema:
+        """The parameters with the form's schema, if there is one and the endpoint accepts it. Local model servers do
+        not let a model call tools while its answer must fit a schema, so for them it is added only in the last
+        request, when no tool may be called."""
+        schema_stops_tools = may_call and parameters.function_tools and self.address.server in dict(PORTS)
+        if form is None or schema_stops_tools or not self.takes_schema:
             return parameters
         return self._bound(parameters, form.schema)
 
@@ -273,7 +280,7 @@ class ModelSession:
             parameters,
             output_mode="native" if self.model.profile.get("supports_json_schema_output", False) else "prompted",
             output_object=OutputObjectDefinition(json_schema=dict(schema), name="answer", strict=True),
-            prompted_output_template=False,  # our own words have said it
+            prompted_output_template=False,  # our own prompt describes the form
         )
 
 
@@ -292,7 +299,7 @@ class ModelExchange:
         self.asked: list[ToolRequest] = []
 
     async def round(self, *, may_call: bool) -> AsyncGenerator[str, None]:
-        """One request: yields its text as it comes; afterwards `asked` has the calls it asks for."""
+        """Send one request and yield its text as it comes; afterwards `asked` has the calls that the model asks for."""
         asking = self._session.bound_to(self._parameters, self._form, may_call=may_call)
         try:
             async with aclosing(self._request(asking, may_call=may_call)) as heard:
@@ -319,16 +326,18 @@ class ModelExchange:
                 begun = False
                 try:
                     async for event in stream:
-                        # Blanks before the first word say nothing, and some providers refuse to be sent them back.
-                        if text := _text_of_event(event) if begun else _text_of_event(event).lstrip():
+                        text = _text_of_event(event)
+                        if not begun:  # some providers refuse a message that begins with blanks
+                            text = text.lstrip()
+                        if text:
                             begun = True
                             yield text
                 finally:
-                    # One that breaks off is paid for too.
+                    # A request that breaks off costs too.
                     session.usage += usage_of(stream.get(), self._system, self._messages)
                 response = finished_response(stream.get(), session.address)
             self.asked = [_to_tool_request(part) for part in response.parts if isinstance(part, ToolCallPart)]
-            # Kept whole for this reply: some models must be given their own thinking back with a call's answer.
+            # With all parts, as long as the reply lasts: some models need their own thinking back with the answers.
             parts = [_as_sent(part) for part in response.parts if not _blank(part)]
             self._messages.append(replace(response, parts=parts))
 
@@ -357,8 +366,7 @@ def _blank(part: ModelResponsePart) -> bool:
 
 
 def _as_sent(part: ModelResponsePart) -> ModelResponsePart:
-    """The part as `to_library_messages` would make it from what is stored, with whatever else the provider put on
-    it."""
+    """The part as `to_library_messages` will make it from the stored reply, with the provider's own details added."""
     if isinstance(part, TextPart):
         return TextPart(part.content.lstrip())
     if isinstance(part, ToolCallPart):
@@ -374,7 +382,7 @@ def _as_sent(part: ModelResponsePart) -> ModelResponsePart:
 
 
 def finished_response(response: ModelResponse, address: Address) -> ModelResponse:
-    """The response, if it is complete: one that stops without a reason was cut off."""
+    """The response, if it is complete; raises if it has no finish reason, because then it was cut off."""
     if response.finish_reason is None and not (response.provider_details or {}).get("finish_reason"):
         raise ModelFailed(
             f"the model {address.name} broke off in the middle of its answer", cause="garbage", again=True

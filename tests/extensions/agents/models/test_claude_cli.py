@@ -15,7 +15,7 @@ from tests.extensions.agents.models.house import House
 
 from keepbook.book.owners.authority import Actor
 from keepbook.errors import Invalid, NotAllowed
-from keepbook.extensions.agents.models.claude_cli import _from_anywhere
+from keepbook.extensions.agents.models.claude_cli import _absolute_db
 
 pytestmark = pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 
@@ -164,10 +164,10 @@ def test_a_command_that_cannot_be_read_is_refused(house: House) -> None:
 
 def test_the_place_of_the_book_holds_from_any_folder(engine_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir("/")
-    assert _from_anywhere("a/book.db") == "/a/book.db"
-    assert _from_anywhere("sqlite:///a/book.db") == "/a/book.db"
-    assert _from_anywhere("postgresql://x/y") == "postgresql://x/y"
-    assert _from_anywhere(":memory:") == ":memory:"
+    assert _absolute_db("a/book.db") == "/a/book.db"
+    assert _absolute_db("sqlite:///a/book.db") == "/a/book.db"
+    assert _absolute_db("postgresql://x/y") == "postgresql://x/y"
+    assert _absolute_db(":memory:") == ":memory:"
 
 
 # What may be started, and for whom

@@ -1,9 +1,9 @@
 """Agents, and the one session that each of them has.
 
-With Active Memory on, chat and runs of an agent share one session: each reads the latest, and moves it when it has
-succeeded. A lease across processes lets only one work with it at a time, so that a chat and a run at the same moment
-come one after the other and neither loses the other's part. A reset counts up the `epoch`: what began before it may
-still succeed, and moves nothing.
+With Active Memory on, chat and runs of an agent share one session: each begins from its newest state, and stores the
+next one ("moves" it) when it has succeeded. A lease across processes lets only one of them use it at a time, so that
+neither loses what the other added. A reset increments the `epoch`: a run that began before it may still succeed, but
+does not move the session.
 """
 
 import json
@@ -29,14 +29,14 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 
 EXTERNAL = "external"
-"""Of an agent that somebody runs elsewhere: it is never run here, its cards are recorded."""
+"""The adapter of an agent that is run elsewhere: it is never run here, only its cards are recorded."""
 ADAPTERS = ("native", "claude-cli", EXTERNAL)
 CARD_TYPE = "note"
 TEXT_LIMIT = 64_000
 NAME_LIMIT = 80
 MOST_SPECIALISTS = 12
 MANY_RUNS = 20
-"""Past so many runs since its last reset, an agent's session is long enough to suggest another."""
+"""With more runs than this since its last reset, an agent's session is long enough to suggest a reset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ FIELDS = (
     "name", "instructions", "default_prompt", "model", "adapter", "card_type", "schedule", "team", "use_block",
     "memory_enabled", "review_decisions", "second_looks", "run_seconds", "run_tool_calls", "run_tokens",
 )  # fmt: skip
-"""What a person sets."""
+"""The fields that a person sets."""
 RUN_LIMITS = {"run_seconds": 86_400, "run_tool_calls": 10_000, "run_tokens": 1_000_000_000}
 
 
@@ -128,7 +128,8 @@ RUN_LIMITS = {"run_seconds": 86_400, "run_tool_calls": 10_000, "run_tokens": 1_0
 
 def clean(given: Mapping[str, Any], card_types: Sequence[str]) -> dict[str, Any]:
     """The fields that a person sets, checked, in the form of the columns; only those that are given."""
-    if unknown := sorted(given.keys() - set(FIELDS)):
+    unknown = sorted(given.keys() - set(FIELDS))
+    if unknown:
         raise Invalid(f"an agent has no {unknown[0]!r}; it has {', '.join(FIELDS)}", field=unknown[0])
     cleaned: dict[str, Any] = {}
     for field, value in given.items():
@@ -152,23 +153,19 @@ def clean(given: Mapping[str, Any], card_types: Sequence[str]) -> dict[str, Any]
 
 
 def clean_team(value: object) -> tuple[Specialist, ...]:
-    """Specialists, given as such or as tables with `name` and `instructions`; each name once."""
+    """The specialists of a team, checked; given as `Specialist`s or as mappings. Each name may be used once."""
     if value is None:
         return ()
     if not isinstance(value, list | tuple) or len(value) > MOST_SPECIALISTS:
         raise Invalid(f"a team is a list of up to {MOST_SPECIALISTS} specialists", field="team")
     team = []
     for one in value:
-        told = asdict(one) if isinstance(one, Specialist) else one
-        if not isinstance(told, Mapping) or told.keys() - {"name", "instructions", "model"} or "name" not in told:
+        given = asdict(one) if isinstance(one, Specialist) else one
+        if not isinstance(given, Mapping) or given.keys() - {"name", "instructions", "model"} or "name" not in given:
             raise Invalid("a specialist has a name, instructions and, if it needs one, a model", field="team")
-        team.append(
-            Specialist(
-                clean_line(told["name"], "team", 1, NAME_LIMIT),
-                clean_text(told.get("instructions") or "", "team", TEXT_LIMIT).strip(),
-                clean_optional(told.get("model"), "team", 200),
-            )
-        )
+        name = clean_line(given["name"], "team", 1, NAME_LIMIT)
+        instructions = clean_text(given.get("instructions") or "", "team", TEXT_LIMIT).strip()
+        team.append(Specialist(name, instructions, clean_optional(given.get("model"), "team", 200)))
     if len({fold_text(one.name) for one in team}) < len(team):
         raise Invalid("each specialist of a team has a name of its own", field="team")
     return tuple(team)
@@ -193,7 +190,7 @@ def create_agent(tx: Tx, now: str, card_types: Sequence[str], name: str, **given
     """Create an agent. Only the name is needed. A name is used once among the agents that are not removed."""
     cleaned = clean({"name": name, **given}, card_types)
     _free_name(tx, cleaned["name"])
-    owners.make_known(tx, now)  # who only has agents has a book too
+    owners.make_known(tx, now)  # an owner that has nothing but agents has a book too
     begun = {"memory_enabled": 0} | cleaned
     row = {
         "owner": tx.owner, "id": new_id(), "instructions": "", "default_prompt": "", "adapter": ADAPTERS[0],
@@ -208,15 +205,15 @@ def create_agent(tx: Tx, now: str, card_types: Sequence[str], name: str, **given
 
 
 def change(tx: Tx, now: str, card_types: Sequence[str], id: str, **given: Any) -> Agent:
-    """Change an agent; what is not given stays. Memory switched on starts fresh, also if it had been on before."""
+    """Change an agent; what is not given stays. When memory is switched on, the session begins anew."""
     row = _row(tx, id)
     cleaned = clean(given, card_types)
     if "name" in cleaned and fold_text(cleaned["name"]) != fold_text(row.name):
         _free_name(tx, cleaned["name"])
     if "memory_enabled" in cleaned and cleaned["memory_enabled"] != row.memory_enabled:
-        # Switched off, what is there is kept and ignored.
+        # When memory is switched off, the session stays stored and is ignored.
         cleaned |= _fresh(row, now) if cleaned["memory_enabled"] else {}
-    if cleaned.get("adapter", row.adapter) != row.adapter:  # another program does not know that session
+    if cleaned.get("adapter", row.adapter) != row.adapter:  # another program does not know the old one's session
         cleaned |= _fresh(row, now)
     _refuse_idle({**row._mapping, **cleaned})
     if cleaned:
@@ -288,10 +285,8 @@ def release_session(tx: Tx, held: SessionLease) -> None:
 
 
 def move(tx: Tx, held: SessionLease, now: str, session: str) -> tuple[int, int] | None:
-    """Move the session on and release the lease; returns epoch and step. None after a reset: nothing moved.
-
-    A lease that somebody else took over is a conflict: what they read would be lost.
-    """
+    """Store the session's next state and release the lease. Returns epoch and step; None if there was a reset: then the
+    session stays as it is. Raises `Conflict` if somebody took the lease over: what they added would be lost."""
     if not is_mine(tx, held):
         raise Conflict(
             "another run took over this agent's session; this one came too late to move it", code="lost_turn"
@@ -307,12 +302,13 @@ def move(tx: Tx, held: SessionLease, now: str, session: str) -> tuple[int, int] 
 
 
 def compress(tx: Tx, held: SessionLease, through: int, summary: str) -> None:
-    """Let `summary` replace the steps through this one; only the holder of the lease may."""
+    """Let `summary` replace the steps through this one. Does nothing without the lease, or after a reset."""
     if is_mine(tx, held) and _row(tx, held.agent_id).epoch == held.epoch:
         _set(tx, held.agent_id, compressed=summary, compressed_through=through)
 
 
 def _fresh(row: Any, now: str) -> dict[str, Any]:
+    """The columns of a session that begins anew."""
     return {
         "session": None, "session_at": None, "fresh_at": now, "epoch": row.epoch + 1, "compressed": None,
         "compressed_through": row.step,
@@ -320,6 +316,7 @@ def _fresh(row: Any, now: str) -> dict[str, Any]:
 
 
 def _remind(tx: Tx, row: Mapping[str, Any]) -> str | None:
+    """Set the due item of the next scheduled run; returns its time, or None without a schedule."""
     due.cancel(tx, RUN, row["id"])
     if not row.get("schedule"):
         return None
@@ -329,7 +326,7 @@ def _remind(tx: Tx, row: Mapping[str, Any]) -> str | None:
 
 
 def _refuse_idle(row: Mapping[str, Any]) -> None:
-    """What is run elsewhere has nothing that a run here would need."""
+    """Refuse an external agent with settings that only a run here would use."""
     if row["adapter"] == EXTERNAL and (row.get("schedule") or row["memory_enabled"] or row["team"] != "[]"):
         raise Invalid(
             "an external agent runs elsewhere: it has no schedule, no team and no Active Memory here", field="adapter"
@@ -380,7 +377,7 @@ def looks_again(tx: Tx, id: str) -> bool:
 
 
 def is_mine(tx: Tx, held: SessionLease) -> bool:
-    """Whether nobody took the lease over. A lease that ran out and that nobody took still counts."""
+    """Whether nobody took the lease over. A lease that has run out counts as long as nobody took it."""
     row = _find(tx, held.agent_id)
     return row is not None and row.turn_by == held.token
 

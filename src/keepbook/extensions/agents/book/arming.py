@@ -1,7 +1,8 @@
-"""Which agents may run by themselves, or start a program, on this machine.
+"""Which agents are armed: may run by themselves, or start a program, on this machine.
 
-A local mark beside the agent: in no chain, in no export, unset by every import. The person sets it by setting the agent
-up here, or says so later (`keepbook agent arm`). Without it a schedule is only a line in the book.
+This is a local mark beside the agent. It is not part of the ledger's chain or of an export, and every import clears it.
+The person sets it when they set the agent up here, or later (`keepbook agent arm`). Without it a schedule has no
+effect.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,10 @@
-"""How a trade decision turns out on bars: pure rules, a fold from bar to bar.
+"""How a trade decision turns out on bars: pure rules, applied bar by bar.
 
-It begins with the first bar that starts after the decision. The entry fills when it is touched; a price that jumped
-over it between two bars, or since the last close known at the decision, fills at the open. From then on the first bar
-that touches stop or target closes it, at the open where that lies beyond already. A bar does not tell in which order
-its prices came, so of all the ways it may have gone the worst is taken, and said: stop and target in one bar is the
-stop, and a target that may have come before the entry is none.
+It begins with the first bar that starts after the decision. The entry is filled when a bar touches it. If the price
+jumped over it between two bars, or since the last close known at the decision, it is filled at the open. From then on
+the first bar that touches the stop or the target closes the trade; if the open is already beyond it, at the open. A bar
+does not say in which order its prices came, so the worst possible order is assumed, with a note: stop and target in one
+bar count as the stop, and a target that may have been touched before the entry does not count.
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class TradePlan:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The state of a trade: through which instant the bars were read, and what they did."""
+    """The state of a trade. The bars were read through the instant `through`; the other fields are what they did."""
 
     through: str | None = None
     last_close: float | None = None
@@ -70,7 +70,7 @@ def step(plan: TradePlan, course: Course, bar: Bar) -> Course:
     before = course.last_close
     jumped = before is not None and (before < plan.entry) != (bar.open < plan.entry)
     if jumped or before == plan.entry:
-        # The price went over the entry between two bars, or stood on it before: whichever order it was, it fills now.
+        # The price crossed the entry between two bars, or was exactly on it: it is filled at the open.
         return _close_on_bar(plan, replace(read, filled_at=bar.time, fill_price=bar.open), bar, whole_bar=True)
     if bar.low <= plan.entry <= bar.high:
         return _close_on_bar(plan, replace(read, filled_at=bar.time, fill_price=plan.entry), bar, whole_bar=False)
@@ -78,7 +78,8 @@ def step(plan: TradePlan, course: Course, bar: Bar) -> Course:
 
 
 def _close_on_bar(plan: TradePlan, course: Course, bar: Bar, *, whole_bar: bool) -> Course:
-    """Whether this bar closes it. `whole_bar`: it was in from the open on, so nothing came before the entry."""
+    """The state after a bar that may close the trade. With `whole_bar` the trade was open from the bar's open on, so
+    none of its prices came before the entry."""
     if plan.side > 0:
         best, worst = bar.high, bar.low
     else:
@@ -90,16 +91,16 @@ def _close_on_bar(plan: TradePlan, course: Course, bar: Bar, *, whole_bar: bool)
     if whole_bar and plan.side * (bar.open - plan.target) >= 0:
         return _with_outcome(course, bar, "target", bar.open, JUMPED)
     if stopped:
-        unsure = not whole_bar and plan.side * (bar.open - plan.entry) < 0
+        may_be_before_entry = not whole_bar and plan.side * (bar.open - plan.entry) < 0
+        note = None
         if reached:
             note = BOTH
-        elif unsure:
+        elif may_be_before_entry:
             note = BEFORE_ENTRY
-        else:
-            note = None
         return _with_outcome(course, bar, "stop", plan.stop, note)
-    came_after = plan.side * (bar.open - plan.entry) <= 0 or plan.side * (bar.close - plan.target) >= 0
-    if reached and (whole_bar or came_after):
+    # The target came after the entry if the bar opened on the other side of the entry, or closed beyond the target.
+    is_after_entry = plan.side * (bar.open - plan.entry) <= 0 or plan.side * (bar.close - plan.target) >= 0
+    if reached and (whole_bar or is_after_entry):
         return _with_outcome(course, bar, "target", plan.target, None)
     return course
 

@@ -1,7 +1,8 @@
-"""When an agent runs by itself: five fields of cron, read in the zone where its owner lives.
+"""The schedule of an agent: five fields of cron, in the owner's zone.
 
-The fields are a well-kept library's; ours is what happens when clocks change. A time that does not exist that night is
-moved forward to the next that does; one that exists twice is run once, unless the schedule names every hour.
+A library reads the fields; this module decides what happens when clocks change. A time that does not exist that night
+is moved forward to the next one that does. At a time that exists twice the agent runs once, unless the schedule says
+every hour.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -15,11 +16,11 @@ from keepbook.patterns import regex
 FIELDS = 5
 LONGEST = 100
 _CHANCE = regex(r"(?i)(?<![a-z])[hr](?![a-z])")
-"""The library's extras that throw dice: a schedule is to say when."""
+"""The library's `H` and `R`, which choose a time at random; we refuse them."""
 
 
 def check_schedule(schedule: str) -> str:
-    """The schedule as it is kept; `Invalid` says what is wrong with it."""
+    """The schedule with single blanks, as it is stored. Raises `Invalid` if it is none."""
     text = " ".join(schedule.split())
     if len(text) > LONGEST or len(text.split()) != FIELDS or _CHANCE.search(text):
         raise _invalid(schedule, "it has five fields: minute, hour, day, month, weekday")
@@ -35,17 +36,17 @@ def check_schedule(schedule: str) -> str:
 
 
 def following(schedule: str, after: datetime, zone: str) -> datetime:
-    """The next time after this one, in UTC."""
+    """The next time of the schedule after an instant, in UTC."""
     times = croniter(check_schedule(schedule), after.astimezone(zone_named(zone)), ret_type=datetime)
     every_hour = schedule.split()[1].startswith("*")
     found: datetime = times.get_next()
-    while not every_hour and _again(found):
+    while not every_hour and _is_second_time(found):
         found = times.get_next()
     return found.astimezone(UTC)
 
 
-def _again(moment: datetime) -> bool:
-    """Whether the clock has shown this once already that night."""
+def _is_second_time(moment: datetime) -> bool:
+    """Whether the clock shows this time for the second time that night."""
     return moment.astimezone(UTC).astimezone(moment.tzinfo).fold == 1
 
 
@@ -58,13 +59,13 @@ def _invalid(schedule: str, why: str) -> Invalid:
 def span_in_words(span: timedelta) -> str:
     """`31d 2h`, `2h 15m`, `4m`, `now`: the two largest parts."""
     minutes = max(0, int(span.total_seconds() // 60))
-    days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = []
     if days:
-        parts = [f"{days}d"]
-    else:
-        parts = []
+        parts.append(f"{days}d")
     if hours:
-        parts += [f"{hours}h"]
+        parts.append(f"{hours}h")
     if minutes:
-        parts += [f"{minutes}m"]
+        parts.append(f"{minutes}m")
     return " ".join(parts[:2]) or "now"

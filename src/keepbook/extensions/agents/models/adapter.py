@@ -1,8 +1,8 @@
-"""How a run is executed, whoever executes it.
+"""The interface of whatever executes a run.
 
-An adapter is given an order, complete: what comes first, what came before, and the run's own prompt as the last word.
-It answers with the text, with what was said on the way, and with the name that the session has from here on. It writes
-nothing of the book's: whether the session moves is decided when the run is kept, so one that fails moves nothing.
+An adapter is given a complete order: the system prompt, the earlier messages, and the run's own prompt as the last
+message. It returns the answer, the messages on the way, and the new name of the session. It writes nothing to the book:
+the session changes only when the run is stored, so a run that fails leaves it as it was.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -24,7 +24,7 @@ from keepbook.tools.catalogue import ToolSet
 
 @dataclass(frozen=True, slots=True)
 class SessionPast:
-    """What was sent before a run's prompt, with the summary of what is no longer sent."""
+    """The messages that are sent before a run's prompt, and the summary of older ones that are not sent any more."""
 
     said: tuple[PromptMessage, ...] = ()
     summary: str | None = None
@@ -55,33 +55,33 @@ class Execution:
     earlier: tuple[PromptMessage, ...] = ()
     after: ExecutionResult | None = None
     begun: ReplyPiece | None = None
-    """What there is of the answer, where it broke off and is to be gone on with."""
+    """The piece of an answer that broke off and is to be continued."""
     card: CardType | None = None
     model: str | None = None
     review: bool = False
-    """Whether it is to look at its own last decisions before anything else."""
+    """Whether the agent should look at its own last decisions before anything else."""
     blind: bool = False
-    """Whether it may see no decision, no position and no memory: a specialist."""
+    """Whether it may see no decision, no position and no memory, as a specialist must not."""
     block: tuple[BlockLine, ...] = ()
-    """The lines of the block that stands in `system`."""
+    """The lines of the block that is part of `system`."""
     view: View | None = None
-    """In a chat that the notebook answers: what the turn did, and what recall brought for it."""
+    """For the notebook, in a chat that it answers: what the turn did, and what recall brought for it."""
     limits: ReplyLimits | None = None
 
 
 class Adapter(Protocol):
-    """Whatever executes a run. The last thing it yields is a `ExecutionResult`; a failure is `ModelFailed`."""
+    """Executes runs. The last thing that `execute` yields is an `ExecutionResult`; a failure is `ModelFailed`."""
 
     name: str
 
     def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]: ...
 
 
-# What was said, as a run keeps it
+# Messages as a transcript stores them
 
 
 def message_to_parts(one: PromptMessage) -> dict[str, Any] | None:
-    """What a message holds beside its text."""
+    """The parts of a message beside its text, as JSON: its hidden context and its calls."""
     parts: dict[str, Any] = {}
     if one.hidden:
         parts = {"hidden": one.hidden}
@@ -91,7 +91,7 @@ def message_to_parts(one: PromptMessage) -> dict[str, Any] | None:
 
 
 def _storable(value: Any) -> Any:
-    """The same as far as a book can keep it: names and ids of calls are whatever a model wrote."""
+    """The value with every text made storable: a model may write anything as the name or id of a call."""
     if isinstance(value, str):
         return storable_text(value, TEXT_LIMIT)
     if isinstance(value, dict):

@@ -1,10 +1,10 @@
-"""A run executed by another program: a command in the manner of Claude's, which keeps its sessions itself.
+"""Executes a run with another program, one with the command line of Claude's, which stores its sessions itself.
 
-The command is a setting, and nothing is started that the operator has not named (`agent_programs`). It is started by
-its absolute path, with the session to resume, with an MCP config that opens this agent's tools and nothing else, with
-an environment of its own, and in a folder of the agent's own, because such programs find a session again only where it
-began. The prompt goes in on stdin; the answer and the session's new id come out as one JSON object on stdout, of which
-only so much is read. A run that is given up takes the program and all that it started with it.
+The command is a setting, and only programs that the operator has named are started (`agent_programs`). The program is
+started by its absolute path, with the session to resume, with an MCP config that opens this agent's tools and nothing
+else, with an environment of its own, and in the agent's own folder, because such programs find a session again only in
+the folder where it began. The prompt goes in on stdin; the answer and the session's new id come out on stdout as one
+JSON object, which is read up to a limit. When a run ends or is given up, the program and its children are killed.
 """
 
 import asyncio
@@ -30,20 +30,31 @@ from keepbook.patterns import regex
 from keepbook.settings import private_folder
 
 SERVER = "keepbook"
-"""What our tools are called in its config."""
+"""The name of our MCP server in the program's config."""
 TOLD_CHARS = 300
+"""How much of what the program said an error repeats."""
 NEEDED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
-"""What any program needs of the environment: where it lives and in which language; no key of anybody's."""
+"""The environment variables that any program needs. None holds a key."""
 AGENT_ID = regex(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
 SESSION = regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 LAST_WORDS_SECONDS = 5.0
+"""How long to wait for the pipes of a killed program to close."""
 PIECE = 65_536
+"""Bytes that are read from a pipe at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeCliPlace:
-    """Where the command finds things: what to start, the folder of all agents, the book, and how long it may take;
-    which programs the operator has named, what of the environment they see, and how much of an answer is read."""
+    """The settings of the command.
+
+    command: what to start, with its arguments
+    folder: in which each agent has a folder of its own
+    db, owner: the book that the tools open
+    seconds: how long a run may take
+    programs: which programs the operator has named
+    env: further environment variables that the program sees
+    most_bytes: how much of an answer is read
+    """
 
     command: str
     folder: Path
@@ -56,15 +67,15 @@ class ClaudeCliPlace:
 
 
 class ClaudeCli:
-    """It holds nothing between two runs: sessions are the command's own."""
+    """Keeps nothing between two runs: the program stores its sessions."""
 
     name = "claude-cli"
 
     def __init__(self, place: ClaudeCliPlace) -> None:
         self._place = place
 
-    def refuse(self) -> None:
-        """Nothing is started that the operator has not named."""
+    def check_allowed(self) -> None:
+        """Raise unless the operator has named this program."""
         program = _words(self._place.command)[0]
         if program not in self._place.programs:
             raise NotAllowed(
@@ -74,23 +85,23 @@ class ClaudeCli:
             )
 
     async def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]:
-        self.refuse()
-        session = order.after.session if order.after else order.held.session if order.held else None
-        with self._papers(order) as papers:
-            answer = await self._ask(self._line(order, session, papers), _text_to_send(order), order.agent.id)
-        text, after, usage = _read(answer, self._place.command)
+        self.check_allowed()
+        with self._config_files(order) as folder:
+            answer = await self._ask(self._command_line(order, folder), _text_to_send(order), order.agent.id)
+        text, new_session, usage = _read(answer, self._place.command)
         yield TextDelta(text)
         yield ExecutionResult(
-            text, (order.prompt, PromptMessage("assistant", text)), after, usage, order.model or self.name
+            text, (order.prompt, PromptMessage("assistant", text)), new_session, usage, order.model or self.name
         )
 
-    def _line(self, order: Execution, session: str | None, papers: Path) -> list[str]:
+    def _command_line(self, order: Execution, folder: Path) -> list[str]:
         program, *more = _words(self._place.command)
         line = [_find_program(program), *more, "--print", "--output-format", "json"]
-        line += ["--mcp-config", str(papers / "mcp.json"), "--strict-mcp-config", "--allowedTools", f"mcp__{SERVER}"]
-        line += ["--append-system-prompt-file", str(papers / "system.txt")]
+        line += ["--mcp-config", str(folder / "mcp.json"), "--strict-mcp-config", "--allowedTools", f"mcp__{SERVER}"]
+        line += ["--append-system-prompt-file", str(folder / "system.txt")]
         if order.model is not None:
             line.append(f"--model={order.model}")
+        session = _session_of(order)
         if session is not None:
             if not SESSION.fullmatch(session):
                 raise _model_failed("the session's name holds what no session is called; reset the agent", "garbage")
@@ -98,9 +109,9 @@ class ClaudeCli:
         return line
 
     @contextmanager
-    def _papers(self, order: Execution) -> Iterator[Path]:
-        """What it is told and which tools it has, in a folder that only its person may read and that goes with the run:
-        a command line can be seen by everybody on the machine."""
+    def _config_files(self, order: Execution) -> Iterator[Path]:
+        """The system prompt and the MCP config as files, in a folder that only this user may read and that is removed
+        after the run. They are no arguments, because everybody on the machine can see a command line."""
         own = ["-m", "keepbook", "mcp", "--owner", self._place.owner, "--agent", order.agent.id]
         if order.blind:
             args = [*own, "--blind"]
@@ -109,7 +120,7 @@ class ClaudeCli:
         server = {
             "command": sys.executable,
             "args": args,
-            "env": _of_our_own() | {"KEEPBOOK_DB": _from_anywhere(self._place.db)},
+            "env": _keepbook_env() | {"KEEPBOOK_DB": _absolute_db(self._place.db)},
         }
         with tempfile.TemporaryDirectory(prefix="keepbook-") as name:
             folder = Path(name)
@@ -117,7 +128,8 @@ class ClaudeCli:
             (folder / "system.txt").write_text(order.system, encoding="utf-8")
             yield folder
 
-    async def _ask(self, line: Sequence[str], told: str, agent_id: str) -> str:
+    async def _ask(self, line: Sequence[str], prompt: str, agent_id: str) -> str:
+        """Start the program, send it the prompt, and return what it wrote."""
         command = line[0]
         if not AGENT_ID.fullmatch(agent_id):
             raise _model_failed("the agent's id is none that this program gives", "garbage")
@@ -133,7 +145,7 @@ class ClaudeCli:
             raise _model_failed(f"{command} cannot be started ({why}); set agent_command", "missing") from None
         try:
             async with asyncio.timeout(self._place.seconds):
-                out, err = await self._read_answer(process, told.encode())
+                out, err = await self._read_answer(process, prompt.encode())
         except TimeoutError:
             raise _model_failed(f"{command} did not answer within {self._place.seconds:g} s", "timeout") from None
         finally:
@@ -148,58 +160,69 @@ class ClaudeCli:
         return out.decode(errors="replace")
 
     def _environment(self) -> dict[str, str]:
-        """What it needs and what the operator lists; the keys of this process are not its own."""
+        """What the program needs and what the operator lists. Other variables of this process may hold keys."""
         return {name: os.environ[name] for name in (*NEEDED, *self._place.env) if name in os.environ}
 
-    async def _read_answer(self, process: asyncio.subprocess.Process, told: bytes) -> tuple[bytes, bytes]:
-        """What it says, up to the limit; past that it is talked to no longer."""
+    async def _read_answer(self, process: asyncio.subprocess.Process, prompt: bytes) -> tuple[bytes, bytes]:
+        """Send the prompt, and return stdout and stderr; raises if one of them is over the limit."""
         stdin, most = process.stdin, self._place.most_bytes
         assert stdin is not None
 
-        async def tell() -> None:
+        async def send_prompt() -> None:
             with suppress(BrokenPipeError, ConnectionResetError):
-                stdin.write(told)
+                stdin.write(prompt)
                 await stdin.drain()
             stdin.close()
 
-        async def hear(stream: asyncio.StreamReader | None) -> bytes:
+        async def read_all(stream: asyncio.StreamReader | None) -> bytes:
             assert stream is not None
-            heard = bytearray()
+            received = bytearray()
             while piece := await stream.read(PIECE):
-                heard += piece
-                if len(heard) > most:
+                received += piece
+                if len(received) > most:
                     raise _model_failed(
                         f"the program said more than {most:,} bytes; raise agent_output_bytes", "garbage"
                     )
-            return bytes(heard)
+            return bytes(received)
 
-        parts = [asyncio.ensure_future(part) for part in (hear(process.stdout), hear(process.stderr), tell())]
+        stdout = asyncio.create_task(read_all(process.stdout))
+        stderr = asyncio.create_task(read_all(process.stderr))
+        sending = asyncio.create_task(send_prompt())
         try:
-            out, err, _ = await asyncio.gather(*parts)
+            await asyncio.gather(stdout, stderr, sending)
         finally:
-            for part in parts:
-                part.cancel()
-            await asyncio.gather(*parts, return_exceptions=True)
+            for task in (stdout, stderr, sending):
+                task.cancel()
+            await asyncio.gather(stdout, stderr, sending, return_exceptions=True)
         await process.wait()
-        return out or b"", err or b""
+        return stdout.result(), stderr.result()
+
+
+def _session_of(order: Execution) -> str | None:
+    """The session to resume: the one that this run's last answer named, or else the one stored before the run."""
+    if order.after:
+        return order.after.session
+    if order.held:
+        return order.held.session
+    return None
 
 
 def _find_program(program: str) -> str:
-    """Its absolute path, so that the folder it works in has no say in what is started."""
+    """The program's absolute path, so that nothing in the folder in which it runs can be started in its place."""
     path = shutil.which(program)
     if path is None:
         raise _model_failed(f"{program} cannot be started (there is no such program); set agent_command", "missing")
     return os.path.abspath(path)
 
 
-def _of_our_own() -> dict[str, str]:
-    """Our tools are this very program, which the environment told where its settings are."""
+def _keepbook_env() -> dict[str, str]:
+    """The variables of our own environment that the MCP server needs, because it is Keepbook again."""
     names = ("KEEPBOOK_CONFIG", "KEEPBOOK_ALLOW_BYPASS_LOGIN", "KEEPBOOK_EMBEDDER")
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
-def _from_anywhere(db: str) -> str:
-    """The command works in another folder: a file's path is told in full."""
+def _absolute_db(db: str) -> str:
+    """The address of the book; a path as an absolute one, because the program runs in another folder."""
     path = db.removeprefix("sqlite:///")
     if path == ":memory:" or "://" in path or path.startswith("postgres"):
         return db
@@ -207,34 +230,34 @@ def _from_anywhere(db: str) -> str:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Also whatever it has started itself; it leads a group of its own."""
+    """Kill the process and its process group, which holds what it has started, and drain its pipes."""
     with suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":  # it has no groups to signal
+        if sys.platform == "win32":  # Windows has no process groups that can be killed
             process.kill()
         else:
             os.killpg(process.pid, signal.SIGKILL)
-    with suppress(TimeoutError):  # what has left the group may hold the pipe
+    with suppress(TimeoutError):  # a child that has left the group may keep the pipe open
         async with asyncio.timeout(LAST_WORDS_SECONDS):
             for stream in (process.stdout, process.stderr):
                 while stream is not None and await stream.read(PIECE):
-                    pass  # a process counts as ended when all that it said is read
+                    pass  # asyncio reports the end of a process only when its pipes are read to the end
             await process.wait()
 
 
 def _text_to_send(order: Execution) -> str:
-    """One text, with the run's own prompt as its last word."""
-    if order.review and order.after is None:
-        first = [prompts.REVIEW]
-    else:
-        first = []
-    if order.earlier and order.after is None:
-        chat = [prompts.told_chat(order.earlier)]
-    else:
-        chat = []
-    return "\n\n".join([*chat, *first, with_hidden(order.prompt)])
+    """One text: at the beginning of a run the earlier chat and the instructions, and then the run's own prompt."""
+    parts = []
+    is_first = order.after is None
+    if is_first and order.earlier:
+        parts.append(prompts.told_chat(order.earlier))
+    if is_first and order.review:
+        parts.append(prompts.REVIEW)
+    parts.append(with_hidden(order.prompt))
+    return "\n\n".join(parts)
 
 
 def _words(command: str) -> list[str]:
+    """The program and its arguments."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -247,20 +270,18 @@ def _words(command: str) -> list[str]:
 def _read(answer: str, command: str) -> tuple[str, str, Usage]:
     """The text, the session's new id, and what it cost."""
     try:
-        told = json.loads(answer)
+        parsed = json.loads(answer)
     except ValueError:
         raise _model_failed(f"{command} did not answer in JSON: {answer.strip()[:TOLD_CHARS]!r}") from None
-    if isinstance(told, list):  # its whole course, the result at the end
-        if told:
-            told = told[-1]
-        else:
-            told = None
-    if not isinstance(told, Mapping):
+    if isinstance(parsed, list) and parsed:  # all events of the run; the result is the last
+        parsed = parsed[-1]
+    if not isinstance(parsed, Mapping):
         raise _model_failed(f"{command} did not answer with one JSON object")
-    usage = _usage(told.get("usage"))
-    text, session = told.get("result"), told.get("session_id")
-    if told.get("is_error"):
-        raise _model_failed(f"{command} failed: {str(text or told.get('subtype'))[:TOLD_CHARS]}", "unavailable", usage)
+    usage = _usage(parsed.get("usage"))
+    text, session = parsed.get("result"), parsed.get("session_id")
+    if parsed.get("is_error"):
+        why = str(text or parsed.get("subtype"))
+        raise _model_failed(f"{command} failed: {why[:TOLD_CHARS]}", "unavailable", usage)
     if not isinstance(text, str) or not text.strip():
         raise _model_failed(f"{command} gave an empty answer", usage=usage)
     if not isinstance(session, str) or not session.strip():
@@ -268,17 +289,18 @@ def _read(answer: str, command: str) -> tuple[str, str, Usage]:
     return text, session.strip(), usage
 
 
-def _usage(told: Any) -> Usage:
-    counted: Mapping[str, Any] = {}
-    if isinstance(told, Mapping):
-        counted = told
+def _usage(counts: Any) -> Usage:
+    if not isinstance(counts, Mapping):
+        return Usage()
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return Usage(sum(_number(counted.get(name)) for name in names), _number(counted.get("output_tokens")))
+    tokens_in = sum(_number(counts.get(name)) for name in names)
+    return Usage(tokens_in, _number(counts.get("output_tokens")))
 
 
-def _number(told: Any) -> int:
-    if isinstance(told, int) and not isinstance(told, bool) and told > 0:
-        return told
+def _number(value: Any) -> int:
+    """A count of tokens; 0 for anything else that a program may write."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
     return 0
 
 

@@ -1,17 +1,17 @@
-"""A run, from its prompt to its card.
+"""Performs a run, from its prompt to its card.
 
-With Active Memory a run first takes its turn on the agent's one session and keeps it to the end, so chat and runs come
-one after the other there. A team looks first, each specialist blind and all at once. The answer is read into the card;
-one that does not fit gets one more try. Card, transcript and the move of the session are kept together or not at all: a
-run that fails moves nothing, and keeps what was said.
+With Active Memory a run first takes the lease on the agent's one session and keeps it to the end, so that chat and runs
+come one after the other. Then the specialists of the team, if there is one, look at the matter, blind and all at once.
+The lead's answer is read into the card; if it does not fit, it gets one more try. Card, transcript and the new state of
+the session are stored together or not at all. A run that fails leaves the session as it was, and keeps its transcript.
 """
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from logging import Logger
 
 from keepbook.book.book import Book
@@ -22,7 +22,7 @@ from keepbook.book.memory import injections
 from keepbook.book.owners import choices
 from keepbook.errors import Conflict, Invalid, KeepbookError, LimitReached, ModelFailed, NotAllowed, NotFound
 from keepbook.extensions.agents.book import second_looks
-from keepbook.extensions.agents.book.agents import Agent, SessionLease, Specialist
+from keepbook.extensions.agents.book.agents import Agent, Specialist
 from keepbook.extensions.agents.book.cards import RULE_PREFIX, CardType, read_card
 from keepbook.extensions.agents.book.runs import TEXT_LIMIT, Run
 from keepbook.extensions.agents.book.scoring.feedback import feedback_lines
@@ -34,47 +34,31 @@ from keepbook.extensions.agents.models.claude_cli import ClaudeCli, ClaudeCliPla
 from keepbook.extensions.agents.models.judges import missing_judge
 from keepbook.extensions.agents.models.native import Native
 from keepbook.extensions.agents.models.prompts import SpecialistReport
+from keepbook.extensions.agents.models.run_in_progress import (
+    RunInProgress,
+    failure_code,
+    given_texts,
+    spent_on_failure,
+)
 from keepbook.extensions.agents.tools import toolbox
 from keepbook.models.chat import over_cap
 from keepbook.models.choose import Models
 from keepbook.models.compress import Budget
-from keepbook.models.model import Conversation, PromptMessage, ReplyEvent, Usage, with_hidden
-from keepbook.models.reply_limits import ReplyLimits, check_answer, storable_text, within_time
-from keepbook.models.unfinished_replies import ReplyPiece, estimate_usage
+from keepbook.models.model import PromptMessage, ReplyEvent, Usage
+from keepbook.models.reply_limits import check_answer, storable_text, within_time
+from keepbook.models.unfinished_replies import ReplyPiece
 
 log: Logger = get_logger(__name__)
 
 LEASE_SECONDS = 20.0
-"""How long a run that gives no sign of life keeps its place; it gives one four times as often."""
+"""How long a run keeps its lease without renewing it. It renews it four times in this time."""
 PATIENCE_SECONDS = 3600.0
 """How long a run waits for its turn on the session."""
 STOPPED = "it was stopped before it was done"
 
 
-@dataclass(slots=True)
-class RunInProgress:
-    """A run in hand: what was said so far beside its prompt, and what it cost."""
-
-    run: Run
-    agent: Agent
-    held: SessionLease | None = None
-    said: list[PromptMessage] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    model: str | None = None
-    started: bool = False
-    limits: ReplyLimits = field(init=False)
-
-    def __post_init__(self) -> None:
-        agent, watched = self.agent, self.run.kind == "chat"  # there the person sees what it does
-        self.limits = ReplyLimits(agent.run_seconds, agent.run_tool_calls, None if watched else agent.run_tokens)
-
-    def count(self, usage: Usage) -> None:
-        self.usage += usage
-        self.limits.finish_reply(usage)
-
-
 class Runner:
-    """Carries out the runs of one book's agents."""
+    """Performs the runs of one book's agents."""
 
     def __init__(
         self, book: Book, models: Models, *, budget: Budget, monthly_tokens: int | None, place: ClaudeCliPlace
@@ -90,15 +74,17 @@ class Runner:
             ClaudeCli.name: self._program,
         }
 
-    # From outside
+    # Beginning a run
 
     async def run(self, ref: str, prompt: str | None = None, *, kind: str = "manual") -> Run:
         """Run an agent now, with its default prompt or this one."""
-        return await self.perform((await asyncio.to_thread(self.queue, ref, prompt, kind=kind)).id)
+        queued = await asyncio.to_thread(self.queue, ref, prompt, kind=kind)
+        return await self.perform(queued.id)
 
     async def re_examine(self, run_id: str) -> Run:
         """Look again at what an earlier run concluded."""
-        return await self.perform((await asyncio.to_thread(self.queue_again, run_id)).id)
+        queued = await asyncio.to_thread(self.queue_again, run_id)
+        return await self.perform(queued.id)
 
     def queue(self, ref: str, prompt: str | None = None, *, kind: str = "manual") -> Run:
         agent = self.book.agents.get(ref)
@@ -108,20 +94,21 @@ class Runner:
     def queue_again(self, run_id: str) -> Run:
         """A re-examination that waits to be performed. Its prompt is made here, from the parent's slots alone."""
         parent = self.book.runs.get(run_id)
-        with contextlib.suppress(NotFound):  # an agent that has gone is the queue's to refuse
+        with contextlib.suppress(NotFound):  # if the agent was removed, `queue` below refuses it
             self.refuse(self.book.agents.get(parent.agent_id))
         text = ""
-        if parent.card is not None:  # without one there is nothing to look at, and the queue says so
+        if parent.card is not None:  # without a card, `queue` below refuses it
             form = self.book.agents.cards.re_examination_of(self.book.agents.cards.get(parent.card.type))
             text = second_looks.second_look_prompt(parent.card, second_looks.card_made_at(parent), self.book.now, form)
         return self.book.runs.queue(parent.agent_id, "re-examination", prompt=text, parent_run=parent.id)
 
     def refuse(self, agent: Agent) -> None:
-        """A program is started on the word of who may, if the operator has named it and the agent is armed here."""
+        """Raise unless this agent may run here. An agent that starts a program needs permission, a program that the
+        operator has named, and to be armed on this machine."""
         if agent.adapter != ClaudeCli.name:
             return
         self.book.ask("programs.start")
-        self._program.refuse()
+        self._program.check_allowed()
         if not agent.armed:
             raise NotAllowed(
                 f"{agent.name} is not armed on this machine; the person says that its program may start: "
@@ -137,10 +124,10 @@ class Runner:
                 await self._decide(work)
         return await asyncio.to_thread(self.book.runs.get, run_id)
 
-    # In hand
+    # Steps of a run, which the chat with an agent uses too
 
     def take(self, run_id: str) -> RunInProgress:
-        """Take up a queued run."""
+        """Take up a queued run. It fails if its agent was removed."""
         run = self.book.runs.get(run_id)
         try:
             agent = self.book.agents.get(run.agent_id)
@@ -151,7 +138,7 @@ class Runner:
 
     @asynccontextmanager
     async def keep_alive(self, work: RunInProgress) -> AsyncIterator[None]:
-        """While it lasts the run shows that it lives; if it breaks off, the run has failed and moved nothing."""
+        """Renew the leases of a run as long as the block lasts. If the block raises, the run fails."""
         living = asyncio.create_task(self._live(work))
         try:
             yield
@@ -164,8 +151,8 @@ class Runner:
                 why = STOPPED
             else:
                 why = f"this should not happen: {type(error).__name__}"
-            with contextlib.suppress(KeepbookError):  # then the sweep gives it up
-                # Not in a thread: what is being cancelled waits for nothing.
+            with contextlib.suppress(KeepbookError):  # if this fails too, the sweep will let the run fail
+                # Not in a thread: a task that is being cancelled would not wait for it.
                 self.fail(work, why, "stopped" if stopped else "fault")
             raise
         finally:
@@ -176,7 +163,7 @@ class Runner:
     async def execute(
         self, work: RunInProgress, order: Execution
     ) -> AsyncGenerator[ReplyEvent | ExecutionResult, None]:
-        """What happens in the order's execution, remembered also where it breaks off."""
+        """Execute an order and yield its events. Messages and cost are noted in `work`, also if it breaks off."""
         await asyncio.to_thread(self.refuse, order.agent)
         work.said.append(order.prompt)
         piece, done = ReplyPiece(), False
@@ -195,7 +182,7 @@ class Runner:
                     yield event
         except (ModelFailed, LimitReached, GeneratorExit, asyncio.CancelledError) as error:
             if not done:
-                work.count(_spent_on_failure(order, error, piece))
+                work.count(spent_on_failure(order, error, piece))
             if piece:
                 work.said.append(PromptMessage("assistant", piece.text, calls=piece.calls))
             raise
@@ -206,9 +193,11 @@ class Runner:
         return self._adapters[order.agent.adapter]
 
     def start(self, work: RunInProgress, model: str | None = None) -> None:
-        """From here on the run is running, and its time counts."""
+        """Set the run to running. Its time limit counts from here."""
         adapter = work.agent.adapter
-        work.model = model or work.agent.model or (self.models.chat.name if adapter == Native.name else None)
+        work.model = model or work.agent.model
+        if not work.model and adapter == Native.name:
+            work.model = self.models.chat.name
         work.limits.begun = time.monotonic()
         self.book.runs.start(
             work.run.id, adapter=adapter, model=work.model, lease_seconds=LEASE_SECONDS, turn=work.held
@@ -216,7 +205,7 @@ class Runner:
         work.started = True
 
     def keep(self, work: RunInProgress, slots: dict[str, object] | None, done: ExecutionResult) -> Run:
-        """The result, for good."""
+        """Store transcript, cost, card and session of a run that has succeeded."""
         spent = work.usage
         session = None
         if work.held:
@@ -231,14 +220,15 @@ class Runner:
             )  # fmt: skip
 
     def fail(self, work: RunInProgress, why: str, code: str | None = None) -> None:
-        """The run has failed and moved nothing; what was said in it stays."""
+        """Store transcript and cost of a run that has failed, and release the session as it was."""
         spent = work.usage
         with self.book.transaction():
             status = self.book.runs.get(work.run.id).status
-            if status == "running" and work.started:
+            is_running_here = status == "running" and work.started
+            if is_running_here:
                 for one in work.said:
                     self._say(work.run.id, one)
-            if status == "queued" or (status == "running" and work.started):  # else it is somebody else's
+            if status == "queued" or is_running_here:  # else another process performs it, or has ended it
                 self._count(work)
                 self.book.runs.fail(
                     work.run.id, why, code=code, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, turn=work.held
@@ -247,7 +237,7 @@ class Runner:
                 self.book.agents.give_back(work.held)
 
     def block(self, work: RunInProgress) -> injections.Injection:
-        """What the agent is told of the person, kept under the id of the run that saw it."""
+        """Make the block for this run, stored under the run's id."""
         if not work.agent.use_block:
             return injections.NOTHING
         with self.book.writing() as (tx, preset):
@@ -260,17 +250,20 @@ class Runner:
     async def _decide(self, work: RunInProgress) -> None:
         run, agent = work.run, work.agent
         task, card = await asyncio.to_thread(self._task, work)
-        if (missing := await asyncio.to_thread(self.missing_judge, agent, run.kind, card)) is not None:
+        missing = await asyncio.to_thread(self.missing_judge, agent, run.kind, card)
+        if missing is not None:
             raise missing
         await self.turn(work)
         await asyncio.to_thread(self.start, work, card.computed and f"{RULE_PREFIX}{card.computed}")
         now, zone = self.book.now, await asyncio.to_thread(lambda: self.book.zone)
         reads = [] if card.computed else await self._reads(work, prompts.task(task, now, zone))
         block = await asyncio.to_thread(self.block, work)
-        again = run.kind == "re-examination"  # its prompt says what form the answer has, and overrides
+        system_card: CardType | None = card
+        if run.kind == "re-examination":  # its prompt says which form the answer has
+            system_card = None
         order = Execution(
             agent,
-            prompts.system(agent, card=None if again else card, block=block.text),
+            prompts.system(agent, card=system_card, block=block.text),
             prompts.run_prompt(run.prompt, now, zone, reads, await asyncio.to_thread(self._feedback, work, card)),
             await asyncio.to_thread(toolbox, self.book.acting(actor="agent"), agent),
             held=work.held,
@@ -284,7 +277,8 @@ class Runner:
         await asyncio.to_thread(self.keep, work, slots, done)
 
     def _feedback(self, work: RunInProgress, card: CardType) -> list[str]:
-        """What a forecaster's percentages have meant; a second look is made from the earlier card alone."""
+        """How a forecaster's earlier percentages turned out, in lines for its prompt; none if the card has no
+        forecast."""
         if card.forecast is None:
             return []
         return feedback_lines(self.book.decisions.calibration(work.agent.id, forecasts=True))
@@ -292,16 +286,19 @@ class Runner:
     def missing_judge(
         self, agent: Agent, kind: str, card: CardType | None = None, model: str | None = None
     ) -> KeepbookError | None:
-        """Why nobody can make this card now, if so. By hand the person decides, whatever the month has cost."""
+        """The error that says why no model can make this card now, or None. The cap of the month holds for scheduled
+        runs only: a run that the person begins may exceed it."""
         capped = kind == "scheduled" and over_cap(self.book, self._monthly_tokens)
         return missing_judge(self.models, agent, card, over_cap=capped, model=model)
 
     def _task(self, work: RunInProgress) -> tuple[str, CardType]:
-        """What a team is to look at, and the form of the lead's answer."""
+        """What the team is to look at, and the card type of the lead's answer."""
         run, types = work.run, self.book.agents.cards
         if run.parent_run is None:
             card = types.get(run.card_type or work.agent.card_type)
-            return (self._blind_task(run.prompt, work.agent, card) if work.agent.team else run.prompt), card
+            if work.agent.team:
+                return self._blind_task(run.prompt, work.agent, card), card
+            return run.prompt, card
         parent = self.book.runs.get(run.parent_run)
         if parent.card is None:
             raise Conflict(f"run {parent.id} has no card to look at again", code="not_re_examinable")
@@ -317,7 +314,8 @@ class Runner:
     async def _answer(
         self, work: RunInProgress, order: Execution, card: CardType
     ) -> tuple[dict[str, object], ExecutionResult]:
-        """The card in the answer. One that does not fit is sent back once, with what is wrong."""
+        """The slots of the card in the answer, and the result. A card that does not fit is sent back once, with what is
+        wrong."""
         done = await self._result_of(work, order)
         try:
             return await asyncio.to_thread(self._read_card, work, order, card, done), done
@@ -335,7 +333,7 @@ class Runner:
         self, work: RunInProgress, order: Execution, card: CardType, done: ExecutionResult
     ) -> dict[str, object]:
         before = done.past.said if done.past else ()
-        given = [text for one in (*before, *work.said) for text in _given_texts(one)]
+        given = [text for one in (*before, *work.said) for text in given_texts(one)]
         slots = read_card(card, done.text, stamp(self.book.now), given=given, instructed=[order.system])
         self.book.decisions.refuse_ambiguous(card, slots)
         return slots
@@ -349,15 +347,18 @@ class Runner:
     # The team
 
     async def _reads(self, lead: RunInProgress, task: PromptMessage) -> list[SpecialistReport]:
-        """What each specialist sees, in the team's order. One that fails does not keep the others from being heard."""
+        """The reports of the specialists, in the team's order. One that fails does not stop the others."""
         return await asyncio.gather(*(self._read(lead, one, task) for one in lead.agent.team))
 
     async def _read(self, lead: RunInProgress, specialist: Specialist, task: PromptMessage) -> SpecialistReport:
         agent, model = lead.agent, specialist.model or lead.agent.model
-        # Of the run that is looked at again a specialist's own run says nothing either.
+        # A specialist of a re-examination must not learn that there was an earlier run.
         kind = "manual" if lead.run.kind == "re-examination" else lead.run.kind
-        told = {"lead_run": lead.run.id, "specialist": specialist.name}
-        run = await asyncio.to_thread(lambda: self.book.runs.queue(agent.id, kind, prompt=task.text, **told))
+        run = await asyncio.to_thread(
+            lambda: self.book.runs.queue(
+                agent.id, kind, prompt=task.text, lead_run=lead.run.id, specialist=specialist.name
+            )
+        )
         work = RunInProgress(run, agent)
         order = Execution(
             agent,
@@ -370,7 +371,8 @@ class Runner:
         )
         try:
             async with self.keep_alive(work):
-                if (missing := await asyncio.to_thread(self.missing_judge, agent, kind, None, model)) is not None:
+                missing = await asyncio.to_thread(self.missing_judge, agent, kind, None, model)
+                if missing is not None:
                     raise missing
                 await asyncio.to_thread(self.start, work, model)
                 done = await self._result_of(work, order)
@@ -382,7 +384,8 @@ class Runner:
     # The session and the lease
 
     async def turn(self, work: RunInProgress) -> None:
-        """Take the turn on the shared session. A re-examination and a specialist neither read nor move it."""
+        """Wait for the lease on the shared session and take it, if the run uses the session at all: a re-examination
+        and a specialist neither read nor change it."""
         agent = work.agent
         if not agent.memory_enabled or work.run.kind == "re-examination" or work.run.lead_run is not None:
             return
@@ -393,9 +396,9 @@ class Runner:
                     lambda: self.book.agents.claim(agent.id, lease_seconds=LEASE_SECONDS)
                 )
             except Conflict as error:
-                if error.code != "no_session":  # switched off meanwhile: there is nothing to share
+                if error.code != "no_session":
                     raise
-                return
+                return  # Active Memory was switched off meanwhile: there is no session to lease
             if work.held is not None:
                 return
             await asyncio.sleep(wait)
@@ -407,7 +410,7 @@ class Runner:
             await asyncio.sleep(LEASE_SECONDS / 4)
             try:
                 await asyncio.to_thread(self._renew, work)
-            except KeepbookError as error:  # a database that is busy now is there again next time
+            except KeepbookError as error:  # the database may be busy now; the next try comes before the lease ends
                 log.warning("run %s: %s", work.run.id, error.code)
 
     def _renew(self, work: RunInProgress) -> None:
@@ -424,26 +427,3 @@ class Runner:
             self.book.spending.count(
                 "run", work.model or work.agent.adapter, work.usage.tokens_in, work.usage.tokens_out
             )
-
-
-def _given_texts(one: PromptMessage) -> Iterator[str]:
-    """What of a message was not said by the model: prompts, what came with them, what tools answered."""
-    if one.role == "user":
-        yield with_hidden(one)
-    yield from (call.answer or "" for call in one.calls)
-
-
-def failure_code(error: KeepbookError) -> str:
-    """What a program may rely on: of a model's failure its cause, which says more."""
-    return str(error.details.get("cause") or error.code)
-
-
-def _spent_on_failure(order: Execution, error: BaseException, piece: ReplyPiece) -> Usage:
-    """What an execution has cost that came to nothing: as counted, else by the length of what was said."""
-    details = error.details if isinstance(error, KeepbookError) else {}
-    counted = Usage(*(int(details.get(name, 0)) for name in ("tokens_in", "tokens_out")))
-    if counted == Usage() and order.limits is not None:
-        counted = order.limits.spent
-    if counted == Usage() and piece and not isinstance(error, ModelFailed):
-        return estimate_usage(Conversation(order.system, (*order.earlier, order.prompt)), piece)
-    return counted

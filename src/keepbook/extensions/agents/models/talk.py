@@ -20,7 +20,8 @@ from keepbook.extensions.agents.book.agents import Agent
 from keepbook.extensions.agents.models import prompts
 from keepbook.extensions.agents.models.adapter import Execution, ExecutionResult
 from keepbook.extensions.agents.models.native import Native
-from keepbook.extensions.agents.models.runner import STOPPED, RunInProgress, Runner
+from keepbook.extensions.agents.models.run_in_progress import RunInProgress
+from keepbook.extensions.agents.models.runner import STOPPED, Runner
 from keepbook.extensions.agents.tools import toolbox
 from keepbook.models.chat import Notice, ReplyStored, Talk, compressed_through, order_calls
 from keepbook.models.compress import calls_to_parts, plan_messages
@@ -61,7 +62,7 @@ def agent_of(chat: Chat) -> Agent | None:
 
 
 class AgentTalk(Talk):
-    """The chat with an agent in the hand."""
+    """A chat with one of the book's agents: each reply is a run of that agent."""
 
     def __init__(self, runner: Runner, agent: Agent, chat: Chat, *, monthly_tokens: int | None) -> None:
         super().__init__(runner.book, chat, runner.models, budget=runner.budget, monthly_tokens=monthly_tokens)
@@ -78,12 +79,12 @@ class AgentTalk(Talk):
         return self.agent.name
 
     @property
-    def _goes_on(self) -> bool:
-        """A program is not told what it had written: it writes anew."""
+    def _continues_pieces(self) -> bool:
+        """Whether the piece of a reply is continued. A program is not told what it had written, so it writes anew."""
         return self.agent.adapter == Native.name and not self.by_notebook
 
     def _make_way(self, turn: int, role: str) -> None:
-        """A reply that broke off moved no session, so another may take its place."""
+        """Only a last reply that broke off can be replaced: it has not changed the agent's session."""
         last = next((one for one in reversed(threads.current_messages(self.chat.messages())) if one.role == role), None)
         if last is None or last.turn != turn or last.broke_off is None:
             raise Conflict("an agent goes on from what was said; say it once more instead", code="agents_chat")

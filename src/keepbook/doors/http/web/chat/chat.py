@@ -1,7 +1,7 @@
 """The Chat page: talk, see what a reply kept and take it back, and everything around a chat.
 
-A reply streams from the API where script runs; without it the same form is posted here and the page comes back with
-the answer. Both render a turn from the same piece, so what was streamed looks as it will after a reload.
+With script a reply streams from the API; without it the same form is posted here, and the page comes back with the
+answer. Both render a turn from the same template, so what was streamed looks as it will after a reload.
 """
 
 import secrets
@@ -48,7 +48,7 @@ templates.filters.update(
 
 
 def chats_named_in(visit: Visit, text: str) -> list[tuple[str, str]]:
-    """The earlier chats that a reply names: title and id, of several with one title the last touched."""
+    """The title and id of each earlier chat that a reply names; of several with the same title, the last touched."""
     if not EARLIER.search(text):
         return []
     known = {chat.title: chat.id for chat in reversed(visit.book.threads.list(limit=1000)) if chat.title}
@@ -67,19 +67,19 @@ EDITING = (
     "The person wants to change the memory {id}: {content}\n"
     "They were asked what it should say. Change that memory and no other, and only once they have said how."
 )
-"""Rides along, hidden, with the person's answer to `QUESTION`."""
+"""Hidden context of the person's answer to `QUESTION`."""
 VIEW = "keepbook_view"
 VIEW_SECONDS = 24 * 3600
 WHY = "keepbook_why"
-"""Why the answer that was asked for did not come: for the page that shows the message without it."""
+"""A cookie with the reason why a model gave no answer, for the page that shows the message without one."""
 LEFT, LEFT_SECONDS = "keepbook_left", 180
-"""What came of a chat that was left, for the page after it: the chat, and what it kept, proposed and left out."""
+"""A cookie for the page after a chat that was left: how much closing it kept, proposed and left out."""
 TOLD_ELSEWHERE = ("it is known already", "it conflicts with the person's own word")
-"""Why closing skips what is not left out: it stands in the book, or is counted as proposed."""
+"""Reasons of skipped candidates that do not count as left out: they are in the book, or counted as proposed."""
 UNREAD, BUSY = "failed", "busy"
-"""In place of the counts: closing could not read the chat, or somebody else is reading it."""
+"""In place of the counts: closing could not read the chat, or another process is reading it."""
 BY_NOTEBOOK = "notebook"
-"""Who is to read a chat that the model could not."""
+"""The value of a form that lets the notebook read a chat, because the model could not."""
 QUESTION = "Your book says: “{content}”. What should it say instead?"
 
 
@@ -96,8 +96,8 @@ def new(
     once: Annotated[str, Query(max_length=20)] = "",
     turn: int = 0,
 ) -> Response:
-    """A chat that begins with the first message; until then nothing is stored. `begin` stands in its field, or what the
-    person said in the chat `once` at that turn."""
+    """The page of a new chat; nothing is stored before its first message. Its field holds `begin`, or what the person
+    said at `turn` of the chat `once`."""
     gone = None
     if deleted:
         gone = visit.book.threads.get(deleted).thread
@@ -122,7 +122,7 @@ def new(
 
 @router.get("/chat/list")
 def listed(visit: Visiting, current: str = "") -> Response:
-    """The sidebar's chats, for a page that has just named or begun one."""
+    """The list of chats in the sidebar, for the script of a page that has just begun or named one."""
     return visit.page("parts/chat_list.html", current_chat=current)
 
 
@@ -138,8 +138,8 @@ def show(
     pencil: bool = False,
     at: int = 0,
 ) -> Response:
-    """The chat, with the version that turn `at` belongs to, and what the reply `saw` was given beside it. Each showing
-    has a name, so that a reload is not taken for leaving (see `leave`)."""
+    """The page of a chat, in the version that turn `at` belongs to, with a panel of what the reply at turn `saw` was
+    given. Each rendering has an id in a cookie, so that a reload is not taken for leaving (see `leave`)."""
     view = secrets.token_hex(4)
     with viewing(visit.book):
         page = visit.page(
@@ -157,10 +157,10 @@ def show(
 
 @router.get("/chat/{id}/turns")
 def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
-    """The newest turns as they stand in the page."""
+    """The turns after this one, for a page that adds them, and older ones that look different because of them."""
     talked = whole(visit, id, pencil=True)
     shown = [exchange for exchange in talked.exchanges if exchange.turns[-1].number > after]
-    before = [exchange for exchange in talked.exchanges if exchange not in shown][-SAID_ANEW:]  # no longer said anew
+    before = [exchange for exchange in talked.exchanges if exchange not in shown][-SAID_ANEW:]  # lose their edit button
     return visit.page(
         "chat_fresh.html", talked=talked, shown=shown, refused=0, incognito=False, seen=None, current_chat=id,
         older=[*talked.same_lines([*before, *shown]), *before],
@@ -169,7 +169,7 @@ def turns_after(visit: Visiting, id: str, after: int = 0) -> Response:
 
 @router.get("/chat/{id}/pencil")
 def in_pencil(visit: Visiting, id: str) -> Response:
-    """What closing would keep, for a page that puts it under its turns."""
+    """What closing would keep, for a page that adds it under its turns."""
     talked = whole(visit, id, pencil=True)
     shown = [exchange for exchange in talked.exchanges if exchange.has_margin or exchange.questions]
     return visit.page("chat_pencil.html", talked=talked, shown=shown)
@@ -177,7 +177,7 @@ def in_pencil(visit: Visiting, id: str) -> Response:
 
 @router.get("/chat/{id}/turns/{turn}/saw")
 def what_it_saw(visit: Visiting, id: str, turn: int) -> Response:
-    """The panel of one reply, for a page that puts it in place."""
+    """The panel of what a reply was given, for a page that puts it in place."""
     return visit.page("parts/saw.html", seen=_reply_sources(visit, id, turn), thread=visit.book.threads.get(id).thread)
 
 
@@ -222,7 +222,7 @@ async def say(
     instead_of: Annotated[int | None, Form()] = None,
     file: Annotated[UploadFile | None, File()] = None,
 ) -> Response:
-    """Say something; `instead_of` the last turn, where that is said anew."""
+    """Say something; it replaces the turn `instead_of`, if that is given."""
     book = visit.writing()
     chat = await run_in_threadpool(lambda: book.threads.get(id))
     text = await _with_file(text, file)
@@ -233,7 +233,7 @@ async def say(
 
 @router.post("/chat/{id}/again")
 async def again(visit: Changing, id: str, instead_of: Annotated[int | None, Form()] = None) -> Response:
-    """Ask once more for the answer that a failing model did not give, or for another one than the last."""
+    """Ask once more for the answer that a failing model did not give, or for another answer than the last."""
     book = visit.writing()
     chat = await run_in_threadpool(lambda: book.threads.get(id))
     return await _wait_for_reply(visit, chat, visit.kb.talk(chat).again(instead_of=instead_of))
@@ -241,7 +241,7 @@ async def again(visit: Changing, id: str, instead_of: Annotated[int | None, Form
 
 @router.post("/chat/{id}/go-on")
 async def go_on(visit: Changing, id: str) -> Response:
-    """Go on with a reply that broke off."""
+    """Continue a reply that broke off."""
     book = visit.writing()
     chat = await run_in_threadpool(lambda: book.threads.get(id))
     return await _wait_for_reply(visit, chat, visit.kb.talk(chat).go_on())
@@ -249,7 +249,7 @@ async def go_on(visit: Changing, id: str) -> Response:
 
 @router.post("/chat/{id}/stop")
 async def stop(visit: Changing, id: str) -> Response:
-    """Stop the reply that is being written here: 204 once what there is of it is stored, 404 where none is written."""
+    """Stop the reply that is being written: 204 when its piece is stored, 404 if no reply is being written."""
     return Response(status_code=204 if await stop_writing(visit.writing().owner, id) else 404)
 
 
@@ -293,7 +293,7 @@ async def _wait_for_reply(visit: Visit, chat: Chat, told: Any) -> Response:
 
 @router.post("/chat/{id}/turns/{turn}/undo")
 def undo(visit: Changing, id: str, turn: int, event: Annotated[int, Form()]) -> Response:
-    """Take back one write of a reply; the slip says what stands now, or what stood in the way."""
+    """Undo one write of a reply; its slip then says what holds now, or why it could not be undone."""
     refused = 0
     try:
         visit.writing().undo(event)
@@ -306,7 +306,7 @@ def undo(visit: Changing, id: str, turn: int, event: Annotated[int, Form()]) -> 
 def change_ban(
     visit: Changing, id: str, turn: int, topic: Annotated[str, Form()], lift: Annotated[bool, Form()]
 ) -> Response:
-    """Lift what a message asked never to keep, or put it back. Lines that it took out have their own way back."""
+    """Allow a topic that a message asked never to keep, or ban it again. Memories that it took out are undone apart."""
     book = visit.writing("choices.change")
     others = [one for one in book.choices.never if one != topic]
     book.choose(never=others if lift else [*others, topic])
@@ -315,7 +315,7 @@ def change_ban(
 
 @router.post("/chat/{id}/turns/{turn}/pin")
 def pin(visit: Changing, id: str, turn: int) -> Response:
-    """Named in the head and kept in the journal; or neither any more, as long as nobody has written in the note."""
+    """Bookmark a reply as a note in the journal; if it is bookmarked, delete the note, unless somebody edited it."""
     book = visit.writing()
     there = next((note for note in book.notes.list() if (note.thread_id, note.turn) == (id, turn)), None)
     if there is None:
@@ -331,7 +331,7 @@ def pin(visit: Changing, id: str, turn: int) -> Response:
 
 @router.post("/chat/{id}/turns/{turn}/view")
 def change_view(visit: Changing, id: str, turn: int, back: Annotated[bool, Form()] = False) -> Response:
-    """Leave a turn that somebody else recorded out of what a model is sent, or send it again."""
+    """Take a turn that another program recorded out of what the model is sent, or bring it back."""
     chat = visit.writing("chats.view").threads.get(id)
     if back:
         chat.bring_into_view([turn])
@@ -360,7 +360,7 @@ def archive(visit: Changing, id: str) -> Response:
 
 @router.post("/chat/{id}/delete")
 def delete(visit: Changing, id: str, memories: Annotated[bool, Form()] = False) -> Response:
-    """Into the trash; the address it leads to knows what went along."""
+    """Put a chat into the trash; the next address has the ledger entries of the memories that went with it."""
     book = visit.writing()
     with book.transaction():
         last = max((entry.event for entry in book.ledger(limit=1)), default=0)
@@ -371,7 +371,7 @@ def delete(visit: Changing, id: str, memories: Annotated[bool, Form()] = False) 
 
 @router.post("/chat/{id}/restore")
 def restore(visit: Changing, id: str) -> Response:
-    """Back, with the memories that went along."""
+    """Restore a chat from the trash, with the memories that went with it."""
     visit.writing().threads.restore(id)
     return visit.back(f"/chat/{id}")
 
@@ -380,9 +380,9 @@ def restore(visit: Changing, id: str) -> Response:
 def close(
     visit: Changing, id: str, by: Annotated[str, Form(max_length=20)] = "", keep: Annotated[bool, Form()] = False
 ) -> Response:
-    """Read it for memories now: where closing has failed, or by wish; by the notebook alone, where the model is down.
-    What a button promised to `keep` is kept, by the notebook where the model cannot read it. What it did is said on
-    the page."""
+    """Close a chat now, because the person wishes it or because closing has failed; with `by=notebook` without a model.
+    With `keep`, because a button promised to keep what it showed, the notebook reads it if the model fails. The page
+    then says what was done."""
     chat = visit.writing().threads.get(id)
     closed = chat.close(offline=by == BY_NOTEBOOK)
     instead = keep and closed.status == UNREAD and readers(visit)[0] is not None
@@ -401,7 +401,7 @@ def _counts(told: str) -> list[int]:
 
 
 def _closing_counts(closed: ClosingResult) -> str | None:
-    """What closing kept, proposed and left out, as the pages say it; nothing where it read nothing."""
+    """How much closing kept, proposed and left out, as text for an address; None if it read nothing."""
     if not closed.made_by or closed.status == "failed":
         return None
     out = [one for one in closed.skipped if one.reason not in TOLD_ELSEWHERE]
@@ -410,20 +410,20 @@ def _closing_counts(closed: ClosingResult) -> str | None:
 
 @router.post("/chat/{id}/leave")
 def leave(visit: Changing, id: str, view: str = "") -> Response:
-    """Sent as a beacon when the person moves on. Without anything new it is nothing, so it costs no model call. The
-    next page was drawn before this chat was read: nobody reads the answer to a beacon, but the browser takes its
-    cookie, by which that page knows that it is done, says what was kept and shows it.
+    """Close a chat when the person leaves its page; the script sends this as a beacon. If nothing is new, no model is
+    called. No script can read the answer to a beacon, but the browser takes its cookie: by that the next page, which
+    was rendered before, knows that closing is done, and shows what was kept.
 
-    A page that is reloaded is hidden too, but only after the new one was sent: then the browser's cookie names another
-    view than the page that says goodbye, and the person is still here.
+    A page that is reloaded sends the beacon too, but after the new page was sent. Then the cookie VIEW names another
+    rendering than the beacon does, and the person is still here.
     """
     gone = Response(status_code=204)
     chat = visit.writing().threads.get(id)
     still_here = visit.request.cookies.get(VIEW, view) != view
     copied_at = visit.kb.copied_at
-    only_looked_at = copied_at is not None and chat.thread.touched_at < copied_at  # the story's own words
+    only_looked_at = copied_at is not None and chat.thread.touched_at < copied_at  # of the demo's story, unchanged
     told = "0,0,0"
-    waits = chat.thread.failures > 0  # nothing was said since it could not be read: the person knows
+    waits = chat.thread.failures > 0  # closing it has failed before, and the page has said so
     if has_news(chat.thread) and not still_here and not only_looked_at and not waits:
         closed = chat.close()
         told = closed.status if closed.status in (UNREAD, BUSY) else _closing_counts(closed) or told
@@ -438,7 +438,7 @@ def leave(visit: Changing, id: str, view: str = "") -> Response:
 
 @router.post("/memory/{id}/edit-in-chat")
 def edit_in_chat(visit: Changing, id: str) -> Response:
-    """A chat in which the agent asks what to change. Nothing happens to the memory before the person has said it."""
+    """Begin a chat in which the agent asks what to change. The memory stays as it is until the person has answered."""
     book = visit.writing()
     with book.transaction():
         memory = book.get(id)

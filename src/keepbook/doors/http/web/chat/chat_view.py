@@ -30,27 +30,27 @@ from keepbook.presets import Preset
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """The view of a message: what it kept and asks, and its note if it was bookmarked."""
+    """A message as the page shows it, with what it kept and asks; `note` is its bookmark."""
 
     message: Message
     slips: list[Slip]
     note: Note | None
     lines: list[PencilLine] = field(default_factory=list)
-    """What closing would keep of it, where it is the person's and the preset says so beside the turn."""
+    """What closing would keep of it, if it is the person's and the preset shows that beside the turn."""
     skipped: list[str] = field(default_factory=list)
     """What the person took back with it before it was kept."""
     questions: list[OpenQuestion] = field(default_factory=list)
-    """What waits for the person's answer under it."""
+    """The questions under it that wait for the person's answer."""
     of: TurnVersion | None = None
-    """Which version it is, where it was said or answered anew."""
+    """Which version it is, if it was said or answered more than once."""
     by: str = "You"
-    """Who said it: what answered, as people call it."""
+    """The name of who said it: the person, or the model that answered."""
     heeded: str = ""
-    """What the person's order did, where the answer to it may not say so."""
+    """What the person's order did, unless the notebook's reply says so."""
     banned: Sequence[str] = ()
     """The topics that it asked never to keep."""
     asks_off: bool = False
-    """Whether it waits for a yes to switching memory off."""
+    """Whether it asks whether memory should be switched off."""
 
     @property
     def number(self) -> int:
@@ -63,7 +63,8 @@ class TurnView:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A message of the person with what answers it: what came of both stands in the margin, what is asked below."""
+    """A message of the person and the turns that answer it. The margin shows what came of them, and questions follow
+    below."""
 
     turns: list[TurnView]
 
@@ -79,7 +80,7 @@ class Exchange:
 
     @property
     def slips(self) -> list[Slip]:
-        """What the message and the tools of its reply wrote, each once."""
+        """A slip for each write of the message and of the tools of its reply."""
         return list({slip.event: slip for turn in self.turns for slip in turn.slips}.values())
 
     @property
@@ -92,13 +93,13 @@ class Exchange:
 
     @property
     def offers(self) -> list[OpenQuestion]:
-        """Lines that wait for a yes."""
+        """Questions whether to keep a new line."""
         every = [one for turn in self.turns for one in turn.questions]
         return [one for one in every if one.question == "keep"]
 
     @property
     def questions(self) -> list[OpenQuestion]:
-        """What is asked about lines that are there."""
+        """Questions about lines that are in the book."""
         every = [one for turn in self.turns for one in turn.questions]
         return [one for one in every if one.question != "keep"]
 
@@ -120,18 +121,18 @@ class Exchange:
 
     @property
     def by_notebook(self) -> bool:
-        """Whether the notebook answered: then the question stands in its reply."""
+        """Whether the notebook answered; its replies contain the question."""
         return any(turn.by_notebook for turn in self.turns)
 
     @property
     def felt(self) -> bool:
-        """Whether a feeling was answered, and nothing else came of it."""
+        """Whether the notebook answered to a feeling, and the exchange did nothing else."""
         kind = any(turn.by_notebook and is_felt(turn.message.text) for turn in self.turns)
         return kind and not (self.slips or self.skipped or self.lines or self.offers or self.banned)
 
     @property
     def new_line(self) -> str:
-        """The first new line that it left in the book."""
+        """The first new line that it has written to the book and that still holds."""
         return next((slip.after for slip in self.slips if slip.kind == "New" and slip.stands and slip.after), "")
 
     @property
@@ -141,7 +142,7 @@ class Exchange:
 
 
 def exchanges_of(turns: Iterable[TurnView]) -> list[Exchange]:
-    """Turns by what they answer: one begins with each message of the person."""
+    """Group turns into exchanges; each message of the person begins one."""
     found: list[Exchange] = []
     for turn in turns:
         if turn.message.role == "user" or not found:
@@ -157,27 +158,27 @@ class ChatView:
     thread: Thread | None
     turns: list[TurnView]
     kept: list[Slip]
-    """What it wrote besides its replies: read when it closed, or written by a reply that was stopped."""
+    """What the chat wrote apart from its turns: when it was closed, or by a reply that was stopped."""
     given: ChatBlock | None
     lines: BlockGroups | None
     agent: str
-    """Who answers here: an agent, the notebook or a model."""
+    """The name of who answers here: an agent, the notebook or a model."""
     budget: int | None
     tried_again: Any = None
     remote: str | None = None
-    """Of a chat that could not be read: the model that failed, where the notebook could read it instead."""
+    """The model that failed to read the chat, if the notebook could read it instead."""
     partner: ChatPartner | None = None
-    """Who answers here, where it is a chat of an extension's own."""
+    """Who answers here, if the chat belongs to an extension."""
     learned: ChatLearning = field(default_factory=ChatLearning)
     """What closing would keep of the whole chat."""
     by_model: bool = False
     """Whether a model would answer here, not the notebook."""
     newest: bool = True
-    """Whether it is shown as it stands, not with an earlier version at its end."""
+    """Whether its current version is shown, and not an earlier one."""
     ahead: bool = True
-    """Nothing was answered yet: what it says of the block is what the first answer will be given."""
+    """Whether nothing was answered yet; then `given` is the block that the first answer will be given."""
     missing: Sequence[str] = ()
-    """What the preset works without here, a sentence for each extension that is off."""
+    """A sentence for each extension of the preset that is off: what the preset lacks without it."""
 
     @property
     def elsewhere(self) -> str | None:
@@ -203,7 +204,7 @@ class ChatView:
 
     @property
     def in_book(self) -> int:
-        """How many lines are in the book from this chat."""
+        """How many memories from this chat are in the book."""
         slips = [*self.kept, *(slip for turn in self.turns for slip in turn.slips)]
         return len({slip.memory_id for slip in slips if slip.in_book and slip.after and not slip.took_out})
 
@@ -213,7 +214,7 @@ class ChatView:
 
     @property
     def signed(self) -> str:
-        """Who answered last; who would answer, if nobody has."""
+        """The name of who answered last; if nobody has, of who would answer."""
         return next((turn.by for turn in reversed(self.turns) if turn.message.role == "assistant"), self.agent)
 
     @property
@@ -226,7 +227,7 @@ class ChatView:
 
     @property
     def editable(self) -> list[int]:
-        """The person's last turns, which can be said anew."""
+        """The numbers of the person's last turns, which can be replaced."""
         mine = [turn.number for turn in self.turns if turn.message.role == "user"]
         if self._open and self.partner is None:
             return mine[-SAID_ANEW:]
@@ -234,7 +235,8 @@ class ChatView:
 
     @property
     def repeatable(self) -> int | None:
-        """The last reply, if it is one: it can be written anew; an extension's only where it broke off."""
+        """The number of the last turn, if it is a reply that can be replaced; in an extension's chat only if it broke
+        off."""
         last = self.turns[-2:]
         asked = [turn.message.role for turn in last] == ["user", "assistant"]
         fits = asked and (self.partner is None or last[-1].message.broke_off is not None)
@@ -249,17 +251,19 @@ class ChatView:
 
     @property
     def unread(self) -> bool:
-        """Whether leaving this chat now gives closing something to read. What closing could not read does not count:
-        that was shown, and is tried again later."""
+        """Whether closing would find something new in this chat. If closing has failed, that does not count: the page
+        has said so, and it is tried again later."""
         return self.thread is not None and has_news(self.thread) and not self.thread.failures
 
 
 def has_news(thread: Thread) -> bool:
+    """Whether an open chat has turns that closing has not read."""
     waits = thread.state == "active" and thread.deleted_at is None and not thread.parked
     return waits and thread.turns > thread.extracted_through
 
 
 def beginning(visit: Visit) -> ChatView:
+    """The view of a chat that has not begun."""
     preset = visit.book.preset()
     rendered = None
     if visit.book.choices.memory:
@@ -351,7 +355,7 @@ def _turn_views(
     answers: str,
     has_partner: bool,
 ) -> tuple[list[TurnView], list[Slip]]:
-    """The turns that are shown, each with what it wrote; and what the chat wrote besides."""
+    """The turns that are shown, each with what it wrote; and what the chat wrote apart from them."""
     book = visit.book
     notes = {note.turn: note for note in book.notes.list() if note.thread_id == thread.id}
     entries = [
@@ -408,7 +412,7 @@ def _budget(preset: Preset) -> int | None:
 
 
 def answers_from(visit: Visit, talked: ChatView) -> str:
-    """Where answers come from, and whether what is written leaves this computer for them."""
+    """A sentence that says who answers, and whether what the person writes leaves this computer."""
     if talked.by_model and visit.model_here:
         return f"AI can make mistakes. {talked.agent} answers on this computer."
     if talked.by_model:

@@ -1,4 +1,4 @@
-"""What every page stands on: a visit, the templates, and the way back after a form.
+"""What every page uses: the visit, the templates, and the redirect after a form.
 
 A page is a plain function of a `Visit`. Forms post to the address of what they change and are answered with a
 redirect; a script that sends `X-Partial: 1` gets the changed piece of the page instead, from the same template.
@@ -38,14 +38,14 @@ from keepbook.settings import default_of
 
 
 def capitalised_sentence(text: str) -> str:
-    """With a capital and one stop, however it came."""
+    """The text as a sentence: with a capital letter and a full stop."""
     text = text.strip()
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
 
 
 @lru_cache
 def icon(name: str, also: str = "") -> Markup:
-    """A drawing of `parts/icons.html`, with another class where one is given."""
+    """An icon of `parts/icons.html`; `also` is a further CSS class."""
     return Markup('<svg class="{}" aria-hidden="true"><use href="#i-{}"/></svg>').format(f"ico {also}".strip(), name)
 
 
@@ -54,7 +54,7 @@ def plural(number: int, one: str, many: str) -> str:
 
 
 _FOLDERS: list[BaseLoader] = [PackageLoader("keepbook.doors.http.web")]
-"""Where templates are looked for: the core's, then those that `add_templates` added."""
+"""The folders that are searched for templates: the core's, then those that `add_templates` added."""
 _PACKAGES: set[str] = set()
 
 templates: Environment = Environment(
@@ -74,8 +74,8 @@ templates.globals.update(
 
 
 def add_templates(package: str) -> None:
-    """Look for templates in a package's `templates` folder too. None may have a name that is taken: the first one of a
-    name is shown."""
+    """Search a package's `templates` folder too. Refuses a template with the name of another, which would never be
+    found."""
     if package in _PACKAGES:
         return
     folder = PackageLoader(package)
@@ -87,7 +87,7 @@ def add_templates(package: str) -> None:
 
 
 class SignInNeeded(Exception):
-    """This visitor has no token yet; `to` is where they wanted to go."""
+    """This visitor has no token yet; `to` is the path that they asked for."""
 
     def __init__(self, to: str) -> None:
         super().__init__(to)
@@ -95,7 +95,7 @@ class SignInNeeded(Exception):
 
 
 class Visit:
-    """One request of a person who looks at their book."""
+    """One request of a person to the pages; raises if they may not see them."""
 
     def __init__(self, request: Request) -> None:
         refusal: KeepbookError | None = getattr(request.state, "refusal", None)
@@ -114,7 +114,7 @@ class Visit:
 
     @cached_property
     def waiting(self) -> int:
-        """How much waits for the person's yes or no."""
+        """How many questions wait for the person's yes or no."""
         return review.count_waiting(self.book)
 
     @cached_property
@@ -132,17 +132,17 @@ class Visit:
 
     @property
     def demo(self) -> bool:
-        """Whether this is the demo: a made-up life, in a book that vanishes with the visit."""
+        """Whether this is the demo: a made-up book that is deleted after the visit."""
         return bool(getattr(self.request.app.state, "demo", False))
 
     @property
     def beside(self) -> bool:
-        """Whether this demo stands beside the visitor's own book, to which there is a way back."""
+        """Whether this demo was opened from the visitor's own book, to which there is then a way back."""
         return self.demo and DEMO_COOKIE in self.request.cookies
 
     @property
     def command_key(self) -> str:
-        """What the key for shortcuts is called where this browser runs."""
+        """The name of the key for shortcuts on this browser's system."""
         system = self.request.headers.get("user-agent", "")
         if any(name in system for name in ("Mac OS", "iPhone", "iPad")):
             return "⌘"
@@ -150,22 +150,24 @@ class Visit:
 
     @cached_property
     def called(self) -> str:
-        """What the pages call the person: as they said, else by the owner's name, unless it is only this machine's
-        login, which tells nobody anything."""
-        known = self.kb.settings
-        login = self.caller.owner == known.owner == default_of("owner")
-        return self.book.choices.name or ("You" if login else self.caller.owner)
+        """What the pages call the person: the name they have chosen, else the owner's name; "You" if that is only the
+        login of this machine."""
+        if self.book.choices.name:
+            return self.book.choices.name
+        is_login = self.caller.owner == self.kb.settings.owner == default_of("owner")
+        return "You" if is_login else self.caller.owner
 
     @cached_property
     def keeps_house(self) -> bool:
-        """Whether model and keys are this person's to choose: the local owner on this machine, alone in this house."""
+        """Whether this person may choose model and keys: the local owner on this machine, if there is no other owner in
+        the database."""
         local = bool(getattr(self.request.state, "local", False)) and self.caller.as_actor.kind == "person"
         mine = local and not self.kb.demo and self.caller.owner == self.kb.settings.owner
         return mine and self.may("book.import") and set(self.kb.owners()) <= {self.caller.owner}
 
     @property
     def model_here(self) -> str:
-        """The program of this machine that serves the model; nothing where it is elsewhere, or the notebook."""
+        """The name of the local program that serves the model; "" if a remote one does, or there is no model."""
         model = self.kb.models.chat
         if not isinstance(model, RemoteModel) or not model.address.here:
             return ""
@@ -173,12 +175,12 @@ class Visit:
 
     @property
     def signed_in(self) -> bool:
-        """Whether this browser showed a token, and so can put it away again."""
+        """Whether this browser is signed in with a token, and so can sign out."""
         return COOKIE in self.request.cookies
 
     @property
     def theme(self) -> str | None:
-        """The person's choice of light or dark, where they made one."""
+        """`light` or `dark`, if the person has chosen one."""
         chosen = self.request.cookies.get("keepbook_theme")
         if chosen in ("light", "dark"):
             return chosen
@@ -191,15 +193,15 @@ class Visit:
 
     @property
     def every_page(self) -> bool:
-        """Whether the navigation shows parts that nothing is in yet."""
+        """Whether the navigation also shows parts that are still empty."""
         return self.request.cookies.get("keepbook_pages") == "all"
 
     def may(self, operation: str) -> bool:
-        """Whether to show what only some may do."""
+        """Whether this person may do an operation."""
         return why_not(self.caller.as_actor, operation) is None
 
     def writing(self, operation: str = "memories.write") -> Book:
-        """The book, for a form that does this."""
+        """The book, for a form that does this operation; raises if the person may not."""
         self.caller.ask(operation)
         return self.book
 
@@ -212,19 +214,22 @@ class Visit:
         return HTMLResponse(body, status, headers)
 
     def back(self, to: str, **query: object) -> Response:
-        """After a form: look at it again. `query` may name an `undo` event, whose line the page then shows."""
+        """The redirect after a form. `query` is added to the address; with `undo`, the page offers to undo that
+        entry."""
         known: Mapping[str, object] = {name: value for name, value in query.items() if value is not None}
-        path, _, place = to.partition("#")
-        asked = ""
+        path, _, fragment = to.partition("#")
+        address = quote(path, safe="/?=&%+")
         if known:
-            asked = f"{'&' if '?' in path else '?'}{urlencode(known)}"
-        return RedirectResponse(quote(path, safe="/?=&%+") + asked + (f"#{quote(place)}" if place else ""), 303)
+            address += f"{'&' if '?' in path else '?'}{urlencode(known)}"
+        if fragment:
+            address += f"#{quote(fragment)}"
+        return RedirectResponse(address, 303)
 
 
 def own_path(path: str) -> str:
-    """An address of ours: what a form or a link asks to come back to must not lead elsewhere."""
-    ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
-    if ours:
+    """The path that a form or link asks to return to, if it is a path on this server; else `/`."""
+    is_ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    if is_ours:
         return path
     return "/"
 
@@ -234,7 +239,7 @@ def visit(request: Request) -> Visit:
 
 
 def writing_visit(request: Request) -> Visit:
-    """Asked before a form is read: who may only look is told so, whatever they sent."""
+    """The visit of a form. Checks that the person may write before the form is read."""
     made = Visit(request)
     made.caller.ask("memories.write")
     return made
@@ -242,4 +247,4 @@ def writing_visit(request: Request) -> Visit:
 
 Visiting = Annotated[Visit, Depends(visit)]
 Changing = Annotated[Visit, Depends(writing_visit)]
-"""For forms that change the book; those that need more ask for it themselves."""
+"""The visit of a form that changes the book; a form that needs another right asks with `writing`."""

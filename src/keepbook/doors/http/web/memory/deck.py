@@ -1,8 +1,8 @@
-"""`/review`: what waits for a yes or no, one card at a time and at most five in a visit.
+"""`/review`: questions that wait for a yes or no, one card at a time and at most five in a visit.
 
-The cards of a visit, how far it is and what was answered stand in the address, so it needs no script, and a reload
-changes nothing. What is not asked is not lost: it stands under All (`/review?all=1`) for 30 days. What touches a line
-that is there comes first, what the person put off last.
+The address holds the cards of a visit, which one is shown, and what was answered, so the page needs no script, and a
+reload changes nothing. All questions are listed at `/review?all=1` for 30 days. Questions about a line that is in the
+book come first, and those that the person put off come last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 PATH = "/review"
 CARDS = 5
 LISTED = 200
-"""So many questions are listed under All."""
+"""How many questions are read, and listed under All."""
 LATER = "keepbook_later"
 LATER_SECONDS, MOST_LATER = WAITING_DAYS * 86_400, 100
 ANSWERS = ("yes", "no", "later")
@@ -40,7 +40,8 @@ PlaceField = Annotated[str, Form(max_length=2000)]
 
 @dataclass(frozen=True, slots=True)
 class DeckVisit:
-    """One visit: its cards, the place of the one that is shown, what was answered, and the last answer."""
+    """The state of one visit: its cards, the index of the one that is shown, how often each answer was given, and the
+    last answer."""
 
     cards: tuple[str, ...] = ()
     at: int = 0
@@ -48,11 +49,11 @@ class DeckVisit:
     no: int = 0
     later: int = 0
     last: str = ""
-    """The question that was answered last."""
+    """The id of the question that was answered last."""
     event: str = ""
-    """What that wrote, if anything."""
+    """The ledger entry that the answer wrote, if any."""
     said: str = ""
-    """What the answer was."""
+    """The answer: one of ANSWERS."""
 
     @staticmethod
     def read(query: Mapping[str, str]) -> "DeckVisit":
@@ -159,7 +160,7 @@ def _list_all(visit: Visit, asked: Sequence[ReviewQuestion]) -> Response:
 
 
 def _why_asked(one: ReviewQuestion) -> str:
-    """What is asked, over the line."""
+    """The question, which stands above the line."""
     if one.link is not None:
         return "These two do not go together. Which holds?"
     if one.proposal is None:
@@ -178,7 +179,7 @@ def _why_asked(one: ReviewQuestion) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """What the last answer did, in words around the line; `undone` by a form."""
+    """What the last answer did: `words` follow the line."""
 
     line: str
     words: str
@@ -233,7 +234,7 @@ def answer(
 
 
 def _carry_out(visit: Visit, one: ReviewQuestion, say: str, words: str) -> int | None:
-    """Write the answer; the entry to undo it by."""
+    """Write the answer. Returns the number of the ledger entry, by which it can be undone; None if there is none."""
     if say == "words":
         return _in_other_words(visit, one, words)
     if one.proposal is not None:
@@ -303,6 +304,6 @@ def _deck_of(place: str) -> DeckVisit:
 
 
 def _put_off(visit: Visit) -> list[str]:
-    """What the person put off, from the browser's memory."""
+    """The ids of the questions that the person put off, from a cookie."""
     found = [one for one in visit.request.cookies.get(LATER, "").split(".") if one.isalnum()]
     return found[:MOST_LATER]

@@ -1,27 +1,27 @@
-"""Scores of one forecast against what happened; lower is better, and honesty scores best on average.
+"""Scores of one forecast against what happened: proper scores, so stating what one believes scores best on average.
 
-Pure and without a book. Yes or no: Brier and log score. Several classes: Brier over all of them, log score of the one
-it came to, and the ranked probability score where they have an order. A number with quantiles: the mean pinball loss,
-the interval score of the widest central interval, and twice the pinball loss as an approximation of the CRPS, which
-needs the whole distribution and gets closer to it the more levels are stated.
+Lower is better. Pure functions. A yes or no has the Brier and the log score. Several classes have the Brier score over
+all of them, the log score of the class that came true, and, if they have an order, the ranked probability score. A
+number with quantiles has the mean pinball loss, the interval score of the widest central interval, and twice the
+pinball loss as an approximation of the CRPS, which becomes better the more quantiles are stated.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 
 LEAST_PROBABILITY = 0.001
-"""The log score counts a smaller probability as this one: one forecast of 0 would outweigh all others."""
+"""The log score takes a smaller probability for this one: else one forecast of 0 would outweigh all others."""
 _ONE = 1e-9
-"""By so much two levels may miss adding up to one."""
+"""Two levels count as a pair if their sum differs from 1 by no more than this."""
 
 
 def brier(said: float, came: bool) -> float:
-    """The square of how far a probability was from what happened."""
+    """The squared difference between a probability and what happened (1 or 0)."""
     return (said - came) ** 2
 
 
 def log_score(said: float) -> float:
-    """Of the probability that was given to what happened: its negative natural logarithm."""
+    """The negative natural logarithm of the probability that was stated for what happened."""
     return -math.log(max(said, LEAST_PROBABILITY))
 
 
@@ -31,16 +31,19 @@ def brier_over_classes(said: Mapping[str, float], came: str) -> float:
 
 
 def ranked_probability_score(said: Mapping[str, float], came: str) -> float:
-    """The sum of the squares between the cumulated shares and what happened, over classes in their order."""
-    total, reached, squares = 0.0, False, []
+    """The sum of the squared differences between the cumulated probabilities and what happened, over the classes in
+    their order."""
+    cumulated, has_come, squares = 0.0, False, []
     for name, share in said.items():
-        total, reached = total + share, reached or name == came
-        squares.append((total - reached) ** 2)
+        cumulated += share
+        has_come = has_come or name == came
+        squares.append((cumulated - has_come) ** 2)
     return math.fsum(squares)
 
 
 def pinball(level: float, said: float, came: float) -> float:
-    """The loss of one quantile: `level` for each unit it lies too low, the rest of one for each it lies too high."""
+    """The loss of one quantile: `level` for each unit by which it was too low, 1 - `level` for each by which it was too
+    high."""
     if came > said:
         return level * (came - said)
     return (1 - level) * (said - came)
@@ -56,7 +59,7 @@ def crps_approximation(quantiles: Mapping[float, float], came: float) -> float:
 
 
 def widest_interval(levels: Sequence[float]) -> tuple[float, float] | None:
-    """The outermost two levels that lie evenly around the middle, such as 0.1 and 0.9."""
+    """The outermost two levels that are symmetric around 0.5, such as 0.1 and 0.9."""
     for low in sorted(level for level in levels if level < 0.5):
         for high in levels:
             if abs(low + high - 1) <= _ONE:
@@ -65,6 +68,6 @@ def widest_interval(levels: Sequence[float]) -> tuple[float, float] | None:
 
 
 def interval_score(low: float, high: float, came: float, miss: float) -> float:
-    """The width of an interval, and for a miss 2 / `miss` for each unit, where `miss` is how likely that was said to
-    be: 0.2 of an interval for 80 %."""
+    """The width of an interval, plus a penalty of 2 / `miss` for each unit by which it was missed. `miss` is the stated
+    probability of a miss: 0.2 for an interval of 80 %."""
     return (high - low) + 2 / miss * (max(low - came, 0.0) + max(came - high, 0.0))

@@ -253,7 +253,7 @@ def pair_part(tx: Tx, work: FileImport, part: FilePart) -> None:
         unassigned = {one.key for one in found.unassigned}
         if found.held_before:
             work.held_before[symbol] = work.held_before.get(symbol, 0.0) + float(found.held_before)
-        if rest := sum(left for key, left in found.unopened.items() if key not in unassigned):
+        if rest := sum(left for key, left in found.closed_without_lot.items() if key not in unassigned):
             work.notes.append(f"of what was closed of {symbol}, {rest.normalize():f} was not opened here: in no figure")
         for one in mine:
             if one.key not in unassigned:

@@ -1,9 +1,10 @@
 """Pairs fills into round trips: first in, first out, for each symbol; pure, and exact in its quantities.
 
-A fill in the direction of the open position adds to it. A fill against it closes the oldest first, in part if it is
-smaller, and what is left of it opens the other side: a reversal. Fees stay with the quantity they were paid for, and
-funding is charged to what is open when it comes. A split makes more or fewer of what was bought before it; what expires
-closes what is open, whichever way it was held, and opens nothing.
+A lot is a fill of which something is still open. A fill in the direction of the open lots becomes a further lot. A fill
+in the other direction closes the oldest lot first, or a part of it; if the fill is larger than all lots, the rest of it
+opens a position on the other side: a reversal. Fees are shared out by quantity. Funding is charged to the lots that are
+open when it comes. A split changes the quantity and price of the lots bought before it. An expiry closes long and short
+lots alike, and opens nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ FUNDING, SPLIT, EXPIRY, ASSIGNED, EXERCISED = "funding", "split", "expiry", "ass
 
 
 class OptionTerms(NamedTuple):
-    """What an option is on: its stock, `call` or `put`, and the strike."""
+    """An option's stock, its right (`call` or `put`), and its strike."""
 
     underlying: str
     right: str
@@ -26,15 +27,19 @@ class OptionTerms(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """One execution. `fee` is in the quote; `profit` is the file's own figure for it; `rows` where it stands.
+    """One execution. `fee` is in the quote; `profit` is the file's own figure for it; `rows` are its rows in the file.
 
-    `quote` is the currency that its price and fee count in, where the file says so: it wins over that of the symbol.
-    `account` is as the file names it. `remaining` is what of it is open after pairing; None before.
+    `quote` is the currency of its price and fee, if the file says it: it wins over that of the symbol. `account` is as
+    the file names it. `remaining` is how much of it is still open after pairing; None before.
 
-    Besides `buy` and `sell` a fill may be `funding` (its `fee` is what was paid); a `split` (`quantity` is how many
-    there are for one: 4, or 0.1 for one for ten); an `expiry` (`quantity` contracts, 0 for all, end at `price`, which
-    is 0 for worthless); `assigned` (it was short) or `exercised` (it was long), with its `option`: the option ends at
-    0, and `quantity` times `multiplier` of the stock change hands at the strike.
+    What `quantity` and `price` mean depends on `side`:
+
+    - `buy`, `sell`: how much, and at what price
+    - `funding`: neither; its `fee` is what was paid
+    - `split`: `quantity` is how many there are now for one: 4, or 0.1 in a split of one for ten
+    - `expiry`: `quantity` contracts end (0 for all that are open) at `price`, which is 0 if they are worthless
+    - `assigned` (the option was held short), `exercised` (it was held long): `quantity` contracts of `option` end at 0,
+      and `quantity` times `multiplier` of the stock change hands at the strike
     """
 
     time: str
@@ -53,32 +58,34 @@ class Fill:
     quote: str = ""
     account: str = ""
     closing_fee: float = 0.0
-    """What is paid for what it closes alone, and not for what it opens: the swap of a position that is turned over."""
+    """A fee for the closed quantity alone, such as the swap of a position; a reversal pays it for what it closes."""
     id_kind: str = ""
-    """Which of several ids of a broker its key is of, where files hold one or another: the column's name."""
+    """The column that its key was read from, for brokers whose files have several ids."""
     closes_only: bool = False
-    """It opens nothing with what it does not close: an exit by name."""
+    """It is named an exit: what exceeds the open lots is reported, and never opens the other side."""
     spot: bool = False
-    """Of an account that holds what it sells and is never short: what it sells beyond its lots it held before."""
+    """By the account: it cannot be short, so what it sells beyond the open lots it must have held before."""
     from_holding: bool = False
-    """The file says that it sells what is held, where an account may be short: beyond the lots it was held before."""
+    """By this row: the account can be short, but the row says that it sells a holding. Then the same is true."""
     without_price: bool = False
-    """What it ends was given away at a price that nobody knows, or as a fee: it is closed without a trade."""
+    """It was given away at an unknown price, or paid as a fee: the lots end without a trade."""
     told_only: bool = False
-    """It is stored as it was told, and paired as other fills that were made of it."""
+    """It is stored but not paired: other fills were made from it, and those are paired."""
     option: OptionTerms | None = None
     factor: Decimal = Decimal(1)
-    """How many there are now for one of those that were bought: by this, `price` and `remaining` differ from then."""
+    """The product of all splits since the purchase; `price` and `remaining` are already adjusted by it."""
 
     @property
     def left(self) -> Decimal:
+        """How much of it is still to be paired."""
         if self.remaining is None:
             return self.quantity
         return self.remaining
 
 
 class Trip(NamedTuple):
-    """A closed piece: one fill in, one out. `quantity` counts the contract's size."""
+    """A closed piece: one fill in, one out. `quantity` is multiplied by the contract's size. Pairing leaves `quote` and
+    `account` empty: whoever pairs knows them, and sets them."""
 
     key: str
     symbol: str
@@ -107,8 +114,7 @@ class Trip(NamedTuple):
 
 @dataclass(slots=True)
 class PairedFills:
-    """The result of pairing a symbol's fills. `open` are the lots that are left, oldest first, earlier ones
-    included."""
+    """The result of pairing a symbol's fills. `open` are the lots that are left, old and new ones, oldest first."""
 
     trips: list[Trip] = field(default_factory=list)
     open: list[Fill] = field(default_factory=list)
@@ -116,32 +122,36 @@ class PairedFills:
     """The keys of fills that became part of a round trip, or were charged to one."""
     unassigned: list[Fill] = field(default_factory=list)
     """Funding, expiries and exits for which nothing was open."""
-    unopened: dict[str, Decimal] = field(default_factory=dict)
-    """Of what only closes, by its key, how much was not opened here."""
+    closed_without_lot: dict[str, Decimal] = field(default_factory=dict)
+    """By the key of an exit or expiry: the quantity that it closed beyond the open lots."""
     held_before: Decimal = Decimal(0)
-    """How much was sold of what no lot is of."""
+    """The quantity sold for which there was no lot, because it was held before the first fill."""
     changed: dict[str, str] = field(default_factory=dict)
-    """When what is open of a fill last became less, or was split."""
+    """By the key of a lot: when it last became smaller, or was split."""
 
 
 _EXACT = Context(prec=60)
 _DUST = Decimal("1e-9")
+"""The part of a fill that is a rounding error of the file."""
 _SMALLEST = Decimal("1e-18")
+"""The smallest quantity that a split may leave."""
 
 
 def in_units_then(lot: Fill) -> Decimal:
-    """What is left of a lot, counted as on the day on which it was bought."""
+    """What is left of a lot, in the units in which it was bought: without the splits since."""
     if lot.factor == 1:
         return lot.left
     return _EXACT.divide(lot.left, lot.factor)
 
 
 def settle_option(fill: Fill) -> tuple[Fill, Fill]:
-    """An assignment or exercise as two fills: the option ends at nothing, the stock changes hands at the strike."""
+    """An assignment or exercise as two fills: the option ends at 0, and the stock changes hands at the strike."""
     if fill.option is None:
         raise ValueError("an assignment names its option")
     underlying, right, strike = fill.option
-    if (right == "call") == (fill.side == EXERCISED):
+    is_exercised = fill.side == EXERCISED
+    gets_stock = (right == "call" and is_exercised) or (right != "call" and not is_exercised)
+    if gets_stock:
         way = "buy"
     else:
         way = "sell"
@@ -158,7 +168,7 @@ def settle_option(fill: Fill) -> tuple[Fill, Fill]:
 
 
 def pair_fills(opened: Sequence[Fill], coming: Iterable[Fill]) -> PairedFills:
-    """Pair the fills of one symbol, in the order of time, with the lots that were open."""
+    """Pair the fills of one symbol, which are in the order of time, with the lots that were open."""
     found = PairedFills(open=list(opened))
     steps = {FUNDING: _charge, SPLIT: _split, EXPIRY: _expire}
     for fill in coming:
@@ -167,8 +177,8 @@ def pair_fills(opened: Sequence[Fill], coming: Iterable[Fill]) -> PairedFills:
 
 
 def position_of(key: str) -> str:
-    """The position that a fill belongs to by its key, `pos-17/in`: where a broker keeps several of one symbol apart.
-    Such a fill closes nothing but its own."""
+    """The position that a fill names in its key: `pos-17` of `pos-17/in`; "" if it names none. Brokers that keep
+    several positions in one symbol apart do so. Such a fill closes nothing but lots of its own position."""
     start, mark, _ = key.partition("/")
     if mark and start.startswith("pos-"):
         return start
@@ -177,13 +187,15 @@ def position_of(key: str) -> str:
 
 def _take(found: PairedFills, fill: Fill) -> None:
     left, fee, position = fill.left, fill.fee, position_of(fill.key)
+    closes = Decimal(0)
     if fill.closing_fee:
         closes = min(left, _closable(found.open, fill.side, position))
-    else:
-        closes = Decimal(0)
-    if not closes:
+    if not closes:  # the fill only opens: its closing fee, if there is one, is charged to the new lot
         fee += fill.closing_fee
-    while left > 0 and (place := _first_lot(found.open, fill.side, position)) is not None:
+    while left > 0:
+        place = _first_lot(found.open, fill.side, position)
+        if place is None:
+            break
         lot = found.open[place]
         part = min(lot.left, left)
         paid_in, paid_out = lot.fee * float(part / lot.left), fee * float(part / left)
@@ -200,24 +212,32 @@ def _take(found: PairedFills, fill: Fill) -> None:
         else:
             found.open[place : place + 1] = []
         left, fee = left - part, fee - paid_out
-    if left > 0 and fill.side == "sell" and (fill.spot or fill.from_holding):
-        found.held_before += left if left > fill.quantity * _DUST else 0
-    elif left > 0 and fill.closes_only:
-        found.unopened[fill.key] = left
-        found.unassigned += [] if fill.key in found.touched else [fill]
-    elif left > 0:
+    if left > 0:
+        _take_rest(found, fill, left, fee)
+
+
+def _take_rest(found: PairedFills, fill: Fill, left: Decimal, fee: float) -> None:
+    """What a fill did not close: held before, reported, or a new lot."""
+    sells_holding = fill.side == "sell" and (fill.spot or fill.from_holding)
+    if sells_holding:
+        if left > fill.quantity * _DUST:
+            found.held_before += left
+    elif fill.closes_only:
+        found.closed_without_lot[fill.key] = left
+        if fill.key not in found.touched:
+            found.unassigned.append(fill)
+    else:
         found.open.append(replace(fill, remaining=left, fee=fee))
 
 
 def _closable(lots: Sequence[Fill], side: str, position: str) -> Decimal:
+    """How much a fill of this side could close of a position."""
     mine = (lot.left for lot in lots if position_of(lot.key) == position and lot.side != side)
     return sum(mine, Decimal(0))
 
 
 def _first_lot(lots: Sequence[Fill], side: str, position: str) -> int | None:
-    """Where the oldest lot of a position stands, if this side closes it."""
-    if not position and lots and not position_of(lots[0].key):  # as nearly always
-        return 0 if lots[0].side != side else None
+    """The index of the oldest lot of a position, if this side closes it."""
     mine = (place for place, lot in enumerate(lots) if position_of(lot.key) == position)
     place = next(mine, None)
     if place is not None and lots[place].side != side:
@@ -226,7 +246,7 @@ def _first_lot(lots: Sequence[Fill], side: str, position: str) -> int | None:
 
 
 def _split(found: PairedFills, fill: Fill) -> None:
-    """What was bought before it is more, or fewer, at a price to match. Bought on its own instant it is new already."""
+    """Change quantity and price of the lots bought before it. Fills at its own instant count in the new units."""
     ratio = fill.quantity
     for place, lot in enumerate(found.open):
         if lot.time < fill.time:
@@ -246,7 +266,7 @@ def _expire(found: PairedFills, fill: Fill) -> None:
         found.unassigned.append(fill)
         return
     if fill.quantity > whole:
-        found.unopened[fill.key] = fill.quantity - whole
+        found.closed_without_lot[fill.key] = fill.quantity - whole
     if found.open[0].side == "buy":
         way = "sell"
     else:
@@ -256,7 +276,7 @@ def _expire(found: PairedFills, fill: Fill) -> None:
 
 
 def _give_away(found: PairedFills, fill: Fill) -> None:
-    """The oldest lots are less, and nothing is known of what came of it."""
+    """Take the quantity from the oldest lots, without a trip: nobody knows the price."""
     left = fill.quantity
     while left > 0 and found.open:
         lot = found.open[0]
@@ -284,18 +304,19 @@ def _trip(lot: Fill, out: Fill, part: Decimal, fees: float) -> Trip:
         side = "long"
     else:
         side = "short"
+    digest = blake2b(f"{out.key}|{lot.key}".encode(), digest_size=12).hexdigest()
     return Trip(
-        f"pair-{blake2b(f'{out.key}|{lot.key}'.encode(), digest_size=12).hexdigest()}",
-        lot.symbol,
-        side,
-        float(part) * lot.multiplier,
-        lot.time,
-        lot.price,
-        out.time,
-        out.price,
-        fees,
-        lot.key,
-        out.key,
-        lot.reason,
-        out.reason,
+        key=f"pair-{digest}",
+        symbol=lot.symbol,
+        side=side,
+        quantity=float(part) * lot.multiplier,
+        entry_time=lot.time,
+        entry_price=lot.price,
+        exit_time=out.time,
+        exit_price=out.price,
+        fees=fees,
+        entry_key=lot.key,
+        exit_key=out.key,
+        entry_reason=lot.reason,
+        exit_reason=out.reason,
     )
