@@ -17,7 +17,7 @@ ON_CITUS := tests/extensions/storage/test_cluster.py tests/extensions/storage/te
 	tests/models/closing tests/contracts/test_isolation.py tests/contracts/test_two_writers.py
 ENGINE := tests/book tests/models/offline tests/presets tests/storage tests/tools
 
-.PHONY: help packages run sbom test test-adapters test-citus test-clients test-deep test-fast test-pooler test-service test-typescript check docs deploy-check faults smoke reader moves screenshots pins clean setup
+.PHONY: help packages run sbom test test-adapters test-citus test-clients test-deep test-fast test-pooler test-service test-typescript check docs deploy-check faults smoke reader left-out moves screenshots pins clean setup
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +111,11 @@ packages: setup ## Build the wheel and the source twice, prove them, and leave t
 sbom: setup ## Write build/sbom.json: what a whole installation consists of, in CycloneDX (network)
 	@mkdir -p build && $(BIN)/uv tool run --from cyclonedx-bom cyclonedx-py requirements requirements.lock \
 		--pyproject pyproject.toml --output-reproducible --output-file build/sbom.json
+
+left-out: setup ## Train all readers without each group of hands and judge what a person meets there
+	@mkdir -p build && PYTHONPATH=src:. $(BIN)/python -m training.left_out --out build/left-out $(ARGS)
+	@PYTHONPATH=src:. $(BIN)/python -m training.left_out_turns build/left-out --cores $(or $(CORES),1)
+	@PYTHONPATH=src:. $(BIN)/python -m training.judge_left_out build/left-out --write
 
 clean: ## Remove .venv, caches and build results; no book is touched
 	@rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -86,10 +86,10 @@ def _overlap(clause: Clause, move: Move) -> int:
 
 def names_of(case: Case, moves: Sequence[Move]) -> dict[str, str]:
     """Pieces of this turn as the clauses they lie in."""
-    return {f"{case.at}:{move.start}": f"{case.at}:{_clause(case, move).start}" for move in moves}
+    return {f"{case.at}:{move.start}": f"{case.at}:{clause_of(case, move).start}" for move in moves}
 
 
-def _clause(case: Case, move: Move) -> Clause:
+def clause_of(case: Case, move: Move) -> Clause:
     return max(case.clauses, key=lambda clause: _overlap(clause, move))
 
 
@@ -230,7 +230,7 @@ def _needs(clause: Clause, move: Move, n: Counter[str]) -> None:
 def _example(case: Case, move: Move, act: str, lines: frozenset[str]) -> str:
     text = case.turns[case.at].text
     contents = {line.id: line.content for line in case.lines}
-    clause = _clause(case, move)
+    clause = clause_of(case, move)
     gold = f"{'/'.join(clause.acts)}{' unsure' if clause.unsure else ''} {sorted(_targets(case, clause))}"
     meant = [contents.get(one, one) for one in lines]
     return (

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import torch
 from tokenizers import Tokenizer
 
-from keepbook.models.minilm import weight_files
 from keepbook.models.minilm.parts import BaseWeights
 from keepbook.models.reader import model_files
 from keepbook.models.reader.choice import linear_reader
@@ -25,15 +24,15 @@ from keepbook.models.reader.move_reader.move_signs import MoveRequest
 from keepbook.models.reader.move_reader.move_windows import MoveCoder
 from training import judged, move_choose, move_fit, move_guess, move_linear_fit, move_pair_fit, move_ship, moves
 from training.judge_moves import Reading, keep
+from training.left_out_groups import GROUPS
 from training.move_cases import Case, cases
 from training.move_net import HEADS
 from training.move_pair_views import pair_views
 from training.move_views import views
 from training.net import learned
+from training.train_reader import with_base
 
 PLAN = move_fit.Plan()
-GROUPS = ("hkrw", "imsx", "jnty", "louvz")
-"""Hands that are left out together."""
 
 
 class Job(NamedTuple):
@@ -56,12 +55,7 @@ def arguments() -> argparse.Namespace:
     known.add_argument("--views", type=int, default=6, help="variations of each dialogue")
     known.add_argument("--jobs", default="", help="names of jobs with settings, as JSON")
     known.add_argument("--out", type=Path, default=Path("build/moves"), help="where results are kept")
-    given = known.parse_args()
-    if given.base:
-        given.weights, given.words = given.base / "model.onnx", given.base / "tokenizer.json"
-    else:
-        given.weights, given.words = weight_files.WEIGHTS.path(), weight_files.WORDS.path()
-    return given
+    return with_base(known.parse_args())
 
 
 def jobs(given: argparse.Namespace) -> list[Job]:

@@ -97,7 +97,11 @@ def arguments() -> argparse.Namespace:
     known.add_argument("--pieces", type=Path, help="write here the readers that left out a group, for the moves")
     known.add_argument("--readings", type=Path, help="keep readings here, and go on from them")
     known.add_argument("--out", type=Path, help="write here instead of into the package")
-    given = known.parse_args()
+    return with_base(known.parse_args())
+
+
+def with_base(given: argparse.Namespace) -> argparse.Namespace:
+    """With the paths of the base's files: those of a folder, else the installed ones."""
     if given.base:
         given.weights, given.words = given.base / "model.onnx", given.base / "tokenizer.json"
     else:

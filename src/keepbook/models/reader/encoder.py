@@ -35,8 +35,13 @@ UNREADABLE = 0.3
 class EncoderReader:
     name = "encoder"
 
-    def __init__(self, base: MiniLM, linear: Callable[[], LinearReader] = LinearReader) -> None:
-        self._base, self._linear = base, linear
+    def __init__(
+        self,
+        base: MiniLM,
+        linear: Callable[[], LinearReader] = LinearReader,
+        file: Callable[[str], bytes] = model_files.read_pinned,
+    ) -> None:
+        self._base, self._linear, self._file = base, linear, file
         self._network = OncePerProcess(self._open_network)
 
     def read(self, turns: Sequence[ReaderTurn], upto: int | None = None, only: int | None = None) -> list[ReaderPiece]:
@@ -77,7 +82,7 @@ class EncoderReader:
     def _open_network(self) -> "_Model":
         import numpy as np  # with the first text: a program that never reads does not pay for it
 
-        with np.load(io.BytesIO(model_files.read_pinned("encoder.npz")), allow_pickle=False) as file:
+        with np.load(io.BytesIO(self._file("encoder.npz")), allow_pickle=False) as file:
             learned = {name: file[name] for name in file.files}
         heads = {name: learned[name].astype("f4") for name in learned if name.startswith("head.")}
         return _Model(self._base.encoder(learned), heads, Coder(self._base.tokenizer()))

@@ -1,0 +1,3 @@
+"""The hands that are left out together."""
+
+GROUPS = ("hkrw", "imsx", "jnty", "louvz")
