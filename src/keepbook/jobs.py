@@ -170,7 +170,7 @@ def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, s
     before = now - timedelta(hours=settings.backup_every_hours)
     if swept.is_cut_short:
         return
-    if made and made[-1].name > f"keepbook-{before:{_COPIED}}{ending(address)}":
+    if made and made[-1].name > _copy_name(address, before):
         return
     draft = folder / f".draft-{os.getpid()}{ending(address)}"
     try:
