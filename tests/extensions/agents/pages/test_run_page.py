@@ -72,6 +72,8 @@ def test_a_note_a_thesis_and_a_failed_run_have_their_pages(client: TestClient, a
     page = client.get(f"/runs/{lost.id}").text
     assert "The answer holds no JSON object." in page
     assert "I am lost" in page
+    assert f'action="/agents/{busy.id}/run"' in page
+    assert "Change the agent" in page
 
 
 def test_session_before_and_after_stand_beside_a_run(client: TestClient, alice: Any, desk: Any) -> None:

@@ -16,6 +16,7 @@ from keepbook.doors.http.web.frame.numbers import plain_number
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.doors.http.web.memory.block_groups import BlockGroups, group_block_lines
 from keepbook.errors import NotFound
+from keepbook.extensions.agents.book.cards import RE_EXAMINATION
 from keepbook.extensions.agents.book.runs import Run, TranscriptTurn
 from keepbook.extensions.agents.pages import cards
 from keepbook.extensions.agents.pages.agents import WAIT, names
@@ -70,7 +71,8 @@ def show(visit: Visiting, id: str) -> Response:
         parent = book.runs.get(run.parent_run)
     return visit.page(
         "run.html", run=run, title=cards.run_title(run, types), agent=names(visit, {run.agent_id})[run.agent_id],
-        agent_there=_is_there(visit, run.agent_id), card=cards.card_view(run, types) if run.card else None,
+        agent_there=_is_there(visit, run.agent_id), again_at=_way_on(visit, run),
+        card=cards.card_view(run, types) if run.card else None,
         decision=decision, ladder=cards.ladder(run, decision), conviction=cards.conviction(run, again), again=again,
         may=book.runs.may_re_examine(id), said=said, calls=sum(len(one.calls) for one in said),
         reviewed=any(call.text.startswith(REVIEW) for one in said for call in one.calls), reads=_reads(visit, id),
@@ -109,6 +111,17 @@ def _is_there(visit: Visit, agent_id: str) -> bool:
     except NotFound:
         return False
     return True
+
+
+def _way_on(visit: Visit, run: Run) -> str:
+    """Where a run that failed is asked for once more; nothing where that is not the person's to ask here."""
+    if run.status != "failed" or run.specialist or not visit.may("agents.run") or not _is_there(visit, run.agent_id):
+        return ""
+    if run.kind == RE_EXAMINATION and run.parent_run and visit.book.runs.may_re_examine(run.parent_run):
+        return f"/runs/{run.parent_run}/re-examine"
+    if run.kind in ("manual", "scheduled"):
+        return f"/agents/{run.agent_id}/run"
+    return ""
 
 
 def _reads(visit: Visit, id: str) -> list[SpecialistRead]:

@@ -131,7 +131,7 @@ def test_settings_open_the_model_step_alone_and_come_back(
     assert "What should it call you" not in page
     wish = {"model": "Ollama", "found": "Ollama|qwen2.5:14b"}
     tested = client.post("/settings/model", data={**wish, "do": "test"})
-    assert "It answers in chats." in tested.text.partition("OpenAI-compatible")[0]  # under its own button
+    assert "It answers in chats." in tested.text.partition("OpenAI, Google, OpenRouter or another")[0]
     assert kb.settings.model == "offline"
     (mark,) = re.findall(r'name="tested" value="([^"]+)"', tested.text)
     asked = len(ollama.received)
@@ -311,6 +311,15 @@ def test_accounts_that_people_know_fill_in_their_address_and_no_key_goes_along(o
     expect(person.locator("#openai_key")).to_be_focused()
     person.get_by_role("button", name="OpenRouter").click()
     expect(address).to_have_value("https://openrouter.ai/api/v1")
+    with StandIn({"data": [{"id": "big"}, {"id": "small"}]}) as there:
+        address.fill(there.url)
+        person.get_by_role("button", name="Show its models").first.click()
+        person.get_by_role("button", name="small").click()
+        expect(person.locator("#openai_model")).to_have_value("small")
+    person.goto("/welcome")
+    person.locator("#model summary").click()
+    person.locator("input[value=openai]").check()
+    expect(person.get_by_role("button", name="Google")).to_be_visible()
 
 
 def test_the_models_of_an_account_are_listed_and_the_key_goes_to_its_host_alone(

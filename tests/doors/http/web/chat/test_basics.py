@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from jinja2 import Template
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
@@ -334,3 +335,22 @@ def test_what_was_taken_back_names_no_chat(talk: Any, decides: Any) -> None:
     decides(TurnStep("withdraw", 0, 30, withdrawn=((1, 0, 18), (3, 0, 30))))
     talk("Forget that I work as a nurse.", chat=both)
     assert "nurse" not in both.thread.title
+
+
+def test_what_a_page_takes_up_does_not_grow_with_its_turns(
+    alice: Any, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taking up the pieces of a template costs more than showing one exchange with them."""
+    chat, taken_up = alice.threads.start(), []
+    make = Template.make_module
+    monkeypatch.setattr(Template, "make_module", lambda *told: taken_up.append(1) or make(*told))
+
+    def shown(more: int) -> int:
+        for role in ("user", "assistant") * more:
+            chat.add(role, "I see.")
+        client.get(f"/chat/{chat.id}")
+        taken_up.clear()
+        assert client.get(f"/chat/{chat.id}").text.count('class="exchange"') >= more
+        return len(taken_up)
+
+    assert shown(4) == shown(12)

@@ -57,6 +57,9 @@ def test_a_message_is_answered_in_place_and_the_chat_gets_an_address_and_a_title
     expect(person.locator("main h1")).to_have_text(chat.title)
     expect(person.locator("#chats [aria-current=page]")).to_have_text(chat.title)
     expect(person.get_by_label("Message")).to_have_value("")
+    expect(person.locator("#announced")).to_have_text("Kept: “I live in Graz”. Undo is available.")
+    say(person, "Please don't keep anything about my health.")
+    expect(person.locator("#announced")).to_have_text("From now on: Nothing about health. Undo is available.")
 
 
 def test_a_streamed_turn_looks_as_it_does_after_a_reload(person: Page) -> None:
@@ -318,18 +321,18 @@ def test_a_closing_that_failed_is_told_with_what_happens_next(
         tried = text_of(client.post(f"/chat/{chat.id}/close"))
     assert f"Not closed: Keepbook could not read this chat for memories. {words.removesuffix('10:')}" in tried
     assert "0 kept" not in tried
-    assert "Keep what the notebook reads" not in tried, "it was the notebook that failed"
+    assert "Keep what your book reads" not in tried, "it was the notebook that failed"
     adopt(kb, replace(kb.settings, model="openai:some-model"))
     named = kb.models.called(None)
     offered = text_of(client.get(f"/chat/{chat.id}"))
     assert f"{named} could not read this chat for memories." in offered
     assert "You need not wait" in offered
-    assert "Keep what the notebook reads" in offered
+    assert "Keep what your book reads" in offered
     with monkeypatch.context() as broken:
         broken.setattr(RemoteModel, "extract", down)
         again = client.post(f"/chat/{chat.id}/close")
         assert f"Not closed: {named} could not read this chat" in text_of(again)
-        assert again.text.count("Keep what the notebook reads") == 3, "the toast, the page, and what the next ones say"
+        assert again.text.count("Keep what your book reads") == 3, "the toast, the page, and what the next ones say"
         way = {"keep": "1"} if failures == 3 else {"by": "notebook"}  # a button that promised to keep does so
         kept = text_of(client.post(f"/chat/{chat.id}/close", data=way))
     assert "In your book · Undo" in kept

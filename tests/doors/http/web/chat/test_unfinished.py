@@ -148,7 +148,7 @@ def test_a_model_that_cannot_read_chats_is_told_once_with_the_way_out(
     expect(person.get_by_role("heading", name="The book is empty")).to_be_visible()
     assert not person.evaluate("sessionStorage.getItem('left')"), "it was told; nothing is tried on the way"
     person.goto(address)
-    person.get_by_role("button", name="Keep what the notebook reads").click()
+    person.get_by_role("button", name="Keep what your book reads").click()
     expect(person.locator(".kept-line")).to_contain_text("In your book")
     assert [one.content for one in alice.list()] == ["I work as a structural engineer"]
 

@@ -90,7 +90,7 @@ def test_on_a_phone_the_wrong_field_is_in_sight_and_has_the_focus(person: Page, 
     ):
         person.goto(path)
         if path == "/settings/model":
-            person.get_by_text("OpenAI-compatible").click()
+            person.locator("input[value=openai]").click()
         field = person.get_by_label(label, exact=True)
         field.fill(wrong)
         field.press("Enter")

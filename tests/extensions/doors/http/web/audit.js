@@ -73,6 +73,7 @@ only => {
     range.selectNodeContents(text);
     const right = range.getBoundingClientRect().right;
     if (right > width + 1 && !clipped(e)) out.push(`text past the edge (${Math.round(right)}): ${name(e)}`);
+    if (range.getBoundingClientRect().left < -1 && !clipped(e)) out.push(`text before the edge: ${name(e)}`);
     if (widths) continue;
     const style = getComputedStyle(e);
     const svg = e.closest("svg");

@@ -7,6 +7,8 @@ is never cached. What came of a turn stands beside it, in its exchange.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from markupsafe import Markup
@@ -32,9 +34,17 @@ class AnsweredQuestion:
     """What the answer wrote, and its Undo takes back."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExchangePiece:
+    """An exchange and the HTML of its turns; the time of a day that begins with it, if one does."""
+
+    exchange: Exchange
+    articles: list[Markup]
+    day: datetime | None = None
+
+
 def turns_of(visit: Visit, talked: ChatView, shown: Sequence[Exchange], seen: Any, refused: int) -> Markup:
     """The HTML of these exchanges, the last of the chat, with the days that begin among them."""
-    day_of, template = templates.get_template("chat_day.html"), _exchanges(visit, talked, seen, refused)
     if shown:
         first = shown[0].number
     else:
@@ -43,32 +53,42 @@ def turns_of(visit: Visit, talked: ChatView, shown: Sequence[Exchange], seen: An
     last = None
     if earlier:
         last = in_zone(earlier[-1].message.at, visit.zone).date()
-    pieces: list[str] = []
+    days: list[datetime | None] = []
     for exchange in shown:
         at = exchange.turns[0].message.at
-        day = in_zone(at, visit.zone).date()
-        if day != last:
-            pieces.append(day_of.render(at=at, zone=visit.zone, now=visit.now))
+        if in_zone(at, visit.zone).date() == last:
+            days.append(None)
+        else:
+            days.append(at)
         last = in_zone(exchange.turns[-1].message.at, visit.zone).date()
-        pieces.append(template(exchange))
-    return Markup("".join(pieces))  # noqa: S704 templates escape
+    return _exchanges(visit, talked, shown, seen, refused, days=days)
 
 
-def exchange_again(visit: Visit, talked: ChatView, exchange: Exchange, **told: Any) -> Markup:
-    """The HTML of one exchange that something came of: an answer, an undo."""
-    return Markup(_exchanges(visit, talked, None, told.pop("refused", 0), **told)(exchange))  # noqa: S704 escaped
+def exchanges_again(visit: Visit, talked: ChatView, shown: Sequence[Exchange], **told: Any) -> Markup:
+    """The HTML of exchanges that something came of: an answer, an undo."""
+    return _exchanges(visit, talked, shown, None, told.pop("refused", 0), **told)
 
 
-def _exchanges(visit: Visit, talked: ChatView, seen: Any, refused: int, **told: Any) -> Callable[[Exchange], str]:
-    """What makes an exchange's piece of the page: its turns, with what stands in the margin and below."""
-    template, article = templates.get_template("chat_exchange.html"), _articles(visit, talked, seen, refused)
+def _exchanges(
+    visit: Visit,
+    talked: ChatView,
+    shown: Sequence[Exchange],
+    seen: Any,
+    refused: int,
+    *,
+    days: Sequence[datetime | None] = (),
+    **told: Any,
+) -> Markup:
+    """Exchanges as pieces of the page: their turns, with what stands in the margin and below. All of them in one
+    template: to begin one, and take up its parts, costs more than to show an exchange."""
+    article = _articles(visit, talked, seen, refused)
+    pieces = [
+        ExchangePiece(one, [Markup(article(turn)) for turn in one.turns], day)  # noqa: S704 templates escape
+        for one, day in zip_longest(shown, days)
+    ]
     around = {"visit": visit, "zone": visit.zone, "now": visit.now, "talked": talked, "refused": refused, **told}
-
-    def made(exchange: Exchange) -> str:
-        articles = [Markup(article(turn)) for turn in exchange.turns]  # noqa: S704 templates escape
-        return template.render(thread=talked.thread, exchange=exchange, articles=articles, **around)
-
-    return made
+    html = templates.get_template("chat_exchanges.html").render(thread=talked.thread, pieces=pieces, **around)
+    return Markup(html)  # noqa: S704 templates escape
 
 
 def _articles(visit: Visit, talked: ChatView, seen: Any, refused: int) -> Callable[[TurnView], str]:

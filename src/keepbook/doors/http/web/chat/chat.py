@@ -17,7 +17,7 @@ from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.ground.open_book import viewing
 from keepbook.doors.http.web.chat import reply_sources
-from keepbook.doors.http.web.chat.articles import exchange_again, turns_of
+from keepbook.doors.http.web.chat.articles import exchanges_again, turns_of
 from keepbook.doors.http.web.chat.chat_view import answers_from, beginning, has_news, said_at_turn
 from keepbook.doors.http.web.chat.chat_view import chat_view as whole
 from keepbook.doors.http.web.chat.exchange_page import exchange_page
@@ -58,7 +58,7 @@ def chats_named_in(visit: Visit, text: str) -> list[tuple[str, str]]:
 templates.globals.update(
     answers_from=answers_from,
     turns_of=turns_of,
-    exchange_again=exchange_again,
+    exchanges_again=exchanges_again,
     became=closing_in_words,
     named_in=chats_named_in,
 )

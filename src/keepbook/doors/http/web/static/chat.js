@@ -137,11 +137,15 @@ async function converse(text, from = 0, goOn = false) {
   announce();
 }
 
-// What was kept with the reply, for those who hear the page.
+// What came of the message, for those who hear the page: what was done, and to which lines.
 function announce() {
-  const kept = all(".kept-line:not(.out) .book", all(".exchange", talk).at(-1)).map(line => line.innerText);
-  const said = kept.length ? `Kept: ${kept.join(", ")}. Undo is available.` : "";
-  find("#announced").textContent = said;
+  const done = new Map();
+  for (const line of all(".kept-line:not(.out)", all(".exchange", talk).at(-1))) {
+    const deed = (find(".deed > span", line)?.innerText || "").replace("In your book", "Kept");
+    done.set(deed, [...done.get(deed) || [], find(".book", line).innerText]);
+  }
+  const said = [...done].map(([deed, lines]) => `${deed}: ${lines.join(", ")}.`);
+  find("#announced").textContent = said.length ? `${said.join(" ")} Undo is available.` : "";
 }
 
 // What is stored now takes the place of what was streamed.

@@ -79,6 +79,15 @@ document.addEventListener("click", event => {
   find("#openai_key").focus();
 });
 
+document.addEventListener("click", event => {
+  const chosen = event.target.closest("[data-model]");
+  if (!chosen) return;
+  const field = find("input[name$=_model]", chosen.closest(".then"));
+  field.value = chosen.dataset.model;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  field.focus();
+});
+
 document.addEventListener("submit", async event => {
   const { target: form, submitter } = event;
   const chosen = find("[name=model]:checked", form);
@@ -96,3 +105,5 @@ document.addEventListener("input", ({ target }) => {  // another address or name
   target.removeAttribute("aria-invalid");
   find(`#bad-${target.id}`)?.remove();
 });
+
+document.documentElement.classList.add("js");  // the first minute has no frame that says so
