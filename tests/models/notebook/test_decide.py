@@ -7,8 +7,10 @@ import pytest
 from tests.models.notebook.scripted import Scripted
 
 from keepbook import Keepbook
+from keepbook.book.text.quotation import Span, at_words
 from keepbook.models.model import TextDelta
-from keepbook.models.notebook import read, turn
+from keepbook.models.notebook import judged_turn, read, turn
+from keepbook.models.notebook.values import QuotedLine
 
 
 @pytest.fixture
@@ -75,6 +77,18 @@ def test_a_fragment_exchanges_the_only_figure_in_a_bracket(talk: Any) -> None:
     script = {"65,000": {"act": "change", "points": "salary", "old": "55,000", "new": "65,000"}}
     alice, _ = talk(script, "remember that my salary is 55,000 a year", "no sorry, 65,000")
     assert holding(alice) == ["my salary is [65,000] a year"]
+
+
+def test_a_slip_in_what_was_just_kept_is_mended_though_the_reader_has_some_doubt(talk: Any) -> None:
+    mended = {"act": "change", "points": "12th", "old": "12th", "new": "13th", "mistake": 0.9, "unsure": 0.6}
+    alice, _ = talk({"13th": mended}, "My dentist is on the 12th of May.", "sorry, 13th")
+    assert holding(alice) == ["My dentist is on the [13th] of May"]
+
+
+@pytest.mark.parametrize("text", ["Actually it's cashews", "3 weeks now"])
+def test_what_names_nothing_that_it_speaks_of_is_no_line(talk: Any, text: str) -> None:
+    alice, _ = talk({}, text, book=["My nephew is allergic to peanuts"])
+    assert (holding(alice), alice.proposals.list()) == (["My nephew is allergic to peanuts"], [])
 
 
 @pytest.mark.parametrize(
@@ -253,3 +267,29 @@ def test_what_is_perhaps_to_be_kept_is_not_kept_as_ordered(talk: Any) -> None:
     script = {"Kindly": {"act": "keep", "likely": 0.6}, "rain": {"act": "talk", "likely": 0.9}}
     alice, _ = talk(script, "Such rain today. Kindly do.")
     assert holding(alice) == []
+
+
+def test_an_order_names_its_lines_whatever_words_lead_up_to_it(talk: Any) -> None:
+    dogs = ["Mein Hund heißt Waldi", "Mein Hund heißt Fips"]
+    alice, (reply,) = talk({}, "Vergiss bitte meinen Hund", book=dogs)
+    assert all(f"“{dog}”" in reply for dog in dogs)
+    assert sorted(holding(alice)) == sorted(dogs)
+
+
+def test_what_cannot_be_quoted_is_not_done_and_letters_are_no_words_for_a_person(
+    talk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = QuotedLine((Span(1, 0, 3, "said"),), "I l")
+    monkeypatch.setattr(judged_turn, "quotation", lambda *_, **__: half)
+    alice, (reply,) = talk({}, "I live in Oslo with my wife Kari.")
+    assert (holding(alice), alice.proposals.list()) == ([], [])
+    assert "letters" not in reply
+
+
+@pytest.mark.parametrize(("part", "whole"), [("3,0", "3,000"), ("'m", "I'm"), ("00 eu", "000 euros"), ("up", "up")])
+def test_a_stretch_gets_the_whole_of_a_word_that_it_splits(part: str, whole: str) -> None:
+    text = "I'm up 3,000 euros"
+    start = text.index(part)
+    begin, end = at_words(text, start, start + len(part))
+    assert text[begin:end].endswith(whole)
+    assert (begin, end) == at_words(text, begin, end)

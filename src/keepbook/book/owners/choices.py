@@ -76,6 +76,10 @@ def clean_never(tx: Tx, never: Sequence[str]) -> list[str]:
 
 
 def get_choices(tx: Tx) -> Choices:
+    return tx.read_once("choices", lambda: _get_choices(tx))
+
+
+def _get_choices(tx: Tx) -> Choices:
     known = {name: stored_json.load_json(value) for name, value in _CHOSEN.tuples(tx.conn, {"owner": tx.owner})}
     return Choices(known.get("memory", True), tuple(known.get("never", ())), known.get("tier"), known.get("name"))
 

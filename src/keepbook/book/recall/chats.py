@@ -313,7 +313,7 @@ def _foremost(tx: Tx, ranked: RankedTurns, named: NamedTime | None, limit: int |
         found = [
             _timely(row, relevance[key], named) for key, row in recalled_rows(tx, leading(relevance, most, 0.0)).items()
         ]
-        if limit is None or len(found) >= limit:
+        if limit is None or len(found) >= limit or most >= len(relevance):
             break
     found.sort(key=lambda one: one.key)
     found.sort(key=lambda one: one.row.at, reverse=True)

@@ -9,7 +9,6 @@ file brings that was said before then is left out, until the person takes it in 
 """
 
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -124,19 +123,9 @@ def forgotten(tx: Tx) -> ForgottenMatters:
     return ForgottenMatters(tuple(sorted(matters)), lines)
 
 
-def read_once(tx: Tx, name: str, read: Callable[[], Found]) -> Found:
-    """What a reading gives; in a transaction that only reads it is read once."""
-    if tx.writes:
-        return read()
-    if name not in tx.read_before:
-        tx.read_before[name] = read()
-    found: Found = tx.read_before[name]
-    return found
-
-
 def turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:
     """The turns that recall leaves out, by chat, each with the matter that was to be forgotten."""
-    return read_once(tx, "turns_not_recalled", lambda: _turns_not_recalled(tx))
+    return tx.read_once("turns_not_recalled", lambda: _turns_not_recalled(tx))
 
 
 def _turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:

@@ -204,6 +204,15 @@ def _invalid(span: Span, why: str) -> Invalid:
     return Invalid(f"turn {span.turn}, letters {span.start} to {span.end}: {why}", field="spans")
 
 
+def at_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """A stretch that begins and ends at a word: one that splits a word gets all of it."""
+    while _splits_word(text, start):
+        start -= 1
+    while _splits_word(text, end):
+        end += 1
+    return start, end
+
+
 def _splits_word(text: str, place: int) -> bool:
     """Whether a cut before the letter at `place` goes through a word."""
     if not 0 < place < len(text):

@@ -6,10 +6,12 @@ theirs. Each step becomes a deed: what the ledger says was done, or why it was n
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from logging import Logger
 from typing import Any
 
 from keepbook.book.chats import threads
 from keepbook.book.chats.threads import Message
+from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import ledger, undo
 from keepbook.book.ledger.ledger import Origin
@@ -20,7 +22,7 @@ from keepbook.book.owners import choices
 from keepbook.book.recall import forgotten
 from keepbook.book.text.quotation import shown_text
 from keepbook.book.text.words import content_words
-from keepbook.errors import Conflict, KeepbookError
+from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.models.compress import ORDER
 from keepbook.models.notebook.decide import MOST_QUESTIONS
 from keepbook.models.notebook.quote import FLOOR
@@ -35,6 +37,9 @@ LOOKED_BACK = 40
 """So many turns an undo goes back at most."""
 OFF = "off"
 """The name of the question whether memory is to be switched off; it is about no line."""
+
+
+log: Logger = get_logger(__name__)
 
 
 class Stale(Exception):
@@ -86,6 +91,11 @@ def _apply_one(writer: Writer, step: TurnStep) -> list[Deed]:
         if error.code == "version":
             raise Stale from error
         return [Deed(step.act, failed=error.message)]
+    except Invalid as error:
+        if error.field != "spans":
+            return [Deed(step.act, failed=error.message)]
+        log.warning("words could not be quoted: %s", error.message)  # letters and turns tell a person nothing
+        return []
     except KeepbookError as error:
         return [Deed(step.act, failed=error.message)]
 

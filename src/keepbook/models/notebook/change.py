@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from keepbook.book.ground.when import stamp
 from keepbook.book.text.periods import period
-from keepbook.book.text.quotation import Span, content_of, exchange_in_content, exchange_in_spans
+from keepbook.book.text.quotation import Span, at_words, content_of, exchange_in_content, exchange_in_spans
 from keepbook.book.text.words import content_words, fold_text, numbers, stem, tokens, word_set
 from keepbook.errors import Invalid
 from keepbook.models.notebook.quote import (
@@ -17,6 +17,7 @@ from keepbook.models.notebook.quote import (
     day_in,
     is_fragment,
     is_sentence,
+    names_nothing,
     quotation,
     speaks_of_self,
     trim,
@@ -71,11 +72,11 @@ _CHANGING = frozenset(map(stem, word_set("change changed")))
 
 def says_more_than_a_value(line: QuotedLine) -> bool:
     """Whether a clause can stand alone: it has words of a statement, or the question it answers. "Sorry, 65k" has
-    neither."""
-    if len(line.spans) > 1:
+    neither, and "it's cashews" or "3 weeks now" says nothing of anything that it names."""
+    if len(line.spans) > 1 or not line.content.isascii():
         return True
     words = [word for word in content_words(line.content) if not word[0].isdigit()]
-    return not line.content.isascii() or not _MENDING.issuperset(words)
+    return not _MENDING.issuperset(words) and (line.ordered or not names_nothing(line.content))
 
 
 _WORDING = frozenset(
@@ -155,6 +156,7 @@ def exchange_value(scene: Scene, clause: Clause, old: Target, bars: MoveBars) ->
     if place is None or new is None:
         return None
     start, end = trim(scene.turn.text, new[0], new[1])
+    place = (*at_words(old.content, place[0], place[1]), place[2])
     gone = old.content[place[0] : place[1]]
     start = _with_article(scene.turn.text, start, gone)
     value = scene.turn.text[start:end]

@@ -50,9 +50,7 @@ def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: boo
         return answered
     if _names_one_of_several(scene):
         return []
-    free = None
-    if read.language == "en":
-        free = free_answer(scene)
+    free = free_answer(scene, read)
     if free is not None and free.alone:
         return [free.step]
     orders = orders_of_turn(scene.turn.text)
@@ -224,10 +222,17 @@ class _Turn(JudgedTurn):
             return self._offered_anew(at, maybe[0])
         if maybe[0].id.startswith(NEW) or self.order_in(clause, "change"):
             sure = maybe[:1]  # nobody has written it yet, or it is the person's order: nothing is lost
-        done = judged.sure and len(sure) == 1
+        done = (judged.sure and len(sure) == 1) or self._mends_what_was_just_kept(clause, maybe)
         if judged.act == "end":
             return self._end_steps(at, sure if done else maybe, done)
         return self._replace_steps(at, maybe[0], done)
+
+    def _mends_what_was_just_kept(self, clause: Clause, maybe: Sequence[Target]) -> bool:
+        """Whether a slip is mended of the one line that the turn before has given: "sorry, 13th". It stood no longer
+        than that, and what mends it is undone in one step."""
+        if len(maybe) != 1 or maybe[0].version != 1 or maybe[0] not in self.said_in_last_turn():
+            return False
+        return clause.move.acts["change"] >= BEYOND_DOUBT and self._is_mistake(clause)
 
     def _offered_anew(self, at: int, old: Target) -> list[TurnStep]:
         """What was only offered is offered in its new words; what is over before it was kept is not offered."""

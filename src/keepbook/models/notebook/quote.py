@@ -12,7 +12,7 @@ from functools import lru_cache
 from keepbook.book.ground.when import in_zone, zone_named
 from keepbook.book.text.own_words import own_words
 from keepbook.book.text.periods import period
-from keepbook.book.text.quotation import Span, content_of
+from keepbook.book.text.quotation import Span, at_words, content_of
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.sentences import is_abbreviation, sentences
 from keepbook.book.text.topics import find_topics
@@ -25,8 +25,9 @@ from keepbook.models.reader.moves import Need
 
 LONGEST = 200
 LONGEST_QUESTION = 120
-NEEDED, QUESTION_NEEDED = 0.5, 0.25
-"""From which likelihood on other words are taken along, and the question that was answered."""
+NEEDED, QUESTION_NEEDED, NEEDED_BY_ALL = 0.5, 0.25, 0.1
+"""From which likelihood on other words are taken along, the question that was answered, and words to what names nothing
+of its own."""
 NAMED_WITHIN = 400
 """So many letters before "she" are looked through for whom it means."""
 LEAD = 2
@@ -57,6 +58,8 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
         start, end = _strip(text, after, end)
     while (before := _tail_start(text, start, end)) > start:
         start, end = _strip(text, start, before)
+    if start < end:
+        return at_words(text, start, end)
     return start, end
 
 
@@ -216,7 +219,8 @@ def speaks_of_self(text: str) -> bool:
 
 def _spans_needed(scene: Scene, clause: Clause, own: Span, *, ordered: bool) -> tuple[Span, ...] | None:
     """The stretches taken along; None where one is needed and cannot be had."""
-    likely = [need for need in clause.move.needs if need.likely >= _need_bar(scene, need)]
+    words = scene.texts[own.turn][own.start : own.end]
+    likely = [need for need in clause.move.needs if need.likely >= _need_bar(scene, need, words)]
     wanted = [need for need in likely if not _is_notebooks(_turn_of(scene, need))]
     found = []
     complete = ordered or scene.editing is not None  # the words of the line itself, as the person wants them
@@ -276,11 +280,19 @@ def _is_notebooks(turn: ChatTurn | None) -> bool:
     return turn is not None and turn.speaker == NOTEBOOK
 
 
-def _need_bar(scene: Scene, need: Need) -> float:
+def _need_bar(scene: Scene, need: Need, words: str) -> float:
     turn = _turn_of(scene, need)
     if turn is not None and turn.role != "user":
         return QUESTION_NEEDED
+    if names_nothing(words):
+        return NEEDED_BY_ALL
     return NEEDED
+
+
+def names_nothing(words: str) -> bool:
+    """Whether words have nothing that they speak of: "it's cashews", "3 weeks now"."""
+    named = {word for word in content_words(words) if not word[0].isdigit()}
+    return len(named) < 2 and not speaks_of_self(words)
 
 
 def _turn_of(scene: Scene, need: Need) -> ChatTurn | None:
@@ -299,9 +311,12 @@ def _along(scene: Scene, need: Need, own: Span) -> Span | None:
     if turn.role != "user":
         return question_span(turn)
     start, end = _strip(turn.text, need.start, need.end)
+    if start >= end:
+        return None
+    start, end = at_words(turn.text, start, end)
     span = Span(turn.number, start, end, "along")
     overlaps = turn.number == own.turn and start < own.end and own.start < end
-    if start >= end or overlaps or not may_stand(scene, span):
+    if overlaps or not may_stand(scene, span):
         return None
     return span
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from keepbook.book.memory.questions import plain_choices
 from keepbook.book.text.language import language
 from keepbook.book.text.own_words import read_own_words
 from keepbook.book.text.sentences import sentences
@@ -242,8 +243,9 @@ def _stored_offset(at: int, places: Sequence[_Place]) -> int:
 def _lines(scene: Scene) -> list[MoveLine]:
     lines = [MoveLine(one.id, one.content, one.kind) for one in scene.targets]
     for question in scene.questions:
+        choices = question.choices or plain_choices(question.op, question.memory_id)
         lines.append(MoveLine(question.id, question.content, "question"))
-        lines += [MoveLine(f"{question.id}/{one.choice}", one.label, "choice") for one in question.choices]
+        lines += [MoveLine(f"{question.id}/{one.choice}", one.label, "choice") for one in choices]
     return lines
 
 

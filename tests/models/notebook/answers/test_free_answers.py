@@ -11,7 +11,8 @@ from keepbook import Keepbook
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.questions import choices_for
 from keepbook.models.notebook.answers.free_answer import free_answer
-from keepbook.models.notebook.values import ChatTurn, Scene
+from keepbook.models.notebook.read import understand
+from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, Scene
 from keepbook.presets import load_preset
 
 NOW = datetime(2026, 10, 9, 12, tzinfo=UTC)
@@ -40,12 +41,21 @@ ASKED = {
 }
 
 
+PUT = {
+    "over": f"Your book says “{CAR}”. Is that over?",
+    "over or change": "Your book says “I live in Oslo with Kari”. Is that over?",
+    "change": "Shall I change “I work at Equinor” to “I work at [Aker]”?",
+    "keep": f"“{DOG}” — shall I keep that?",
+    "which": "Which one do you mean?",
+    "forget": "Shall I forget “My bike is in the shed”?",
+    "offers": "Shall I keep one of these?",
+}
+
+
 def chosen(asked: str, text: str) -> str | None:
-    scene = Scene(
-        (ChatTurn(2, "user", text, None, NOW),), "chat", "UTC", NOW, load_preset("general"),
-        questions=tuple(ASKED[asked]),
-    )  # fmt: skip
-    found = free_answer(scene)
+    turns = (ChatTurn(1, "assistant", PUT[asked], NOTEBOOK, NOW), ChatTurn(2, "user", text, None, NOW))
+    scene = Scene(turns, "chat", "UTC", NOW, load_preset("general"), questions=tuple(ASKED[asked]))
+    found = free_answer(scene, understand(scene))
     if found is None:
         return None
     return f"{found.question.id} {found.step.choice}" if asked == "offers" else found.step.choice
@@ -77,9 +87,20 @@ def chosen(asked: str, text: str) -> str | None:
         ("which", "paddling", "c"),
         ("which", "the one in the shed please", "a"),
         ("which", "yes the red one", "b"),
+        ("which", "yes, everything", "all"),
+        ("which", "yes, all of it", "all"),
         ("forget", "yes forget it", "yes"),
         ("forget", "keep it", "no"),
         ("forget", "no, I still need it", "no"),
+        ("over", "both are true", "both"),
+        ("keep", "sure, keep it", "keep"),
+        ("keep", "Yes keep that please, thanks a lot", "keep"),
+        ("keep", "ja, bitte behalten", "keep"),
+        ("keep", "sí, guárdalo por favor", "keep"),
+        ("keep", "oui, garde-le", "keep"),
+        ("forget", "ja, vergiss das", "yes"),
+        ("forget", "nein, das brauche ich noch", "no"),
+        ("forget", "nei, la det stå", "no"),
         ("offers", "the boat one", "o1 keep"),
         ("offers", "only the shed", "o0 keep"),
     ],
@@ -111,6 +132,7 @@ def test_words_that_mean_one_choice_take_it(asked: str, text: str, choice: str) 
         ("keep", "yes but call him Max"),
         ("keep", "yes, no, wait"),
         ("which", "yes"),
+        ("which", "yes, that's all"),
         ("which", "the kayak"),
         ("which", "not the blue one"),
         ("which", "the blue one or the red one"),
@@ -118,6 +140,8 @@ def test_words_that_mean_one_choice_take_it(asked: str, text: str, choice: str) 
         ("which", "everything but the red one"),
         ("forget", "yes I parked it there"),
         ("forget", "yes, and my car is in the garage"),
+        ("forget", "ja, mein Rad ist im Schuppen"),
+        ("over", "ja, aber nicht das"),
         ("offers", "yes"),
         ("offers", "yes to the boat, no to the shed"),
     ],
@@ -134,7 +158,10 @@ def spoken(kb: Keepbook) -> Any:
         alice = kb.book("alice")
         alice.remember("I live in Oslo with Kari", valid_from="2020-01-01", force=True)
         chat = alice.threads.start(preset="general")
-        script = {"Bergen": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Bergen", "surely": 0.6}}
+        script = {
+            "Bergen": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Bergen", "surely": 0.6},
+            "yeah": "answer", "nope": "answer", "no ": "answer",
+        }  # fmt: skip
         with moved_by(Scripted(script)), read_by(Sentences({"Bergen": "keep"})):
             for text in texts:
                 say(kb, chat, text)

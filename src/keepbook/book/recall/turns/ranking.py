@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import String, and_, bindparam, exists, func, select
 
 from keepbook.book.recall.backlog import TURN
-from keepbook.book.recall.forgotten import read_once, turns_not_recalled
+from keepbook.book.recall.forgotten import turns_not_recalled
 from keepbook.book.recall.memories import SAYS_MUCH
 from keepbook.book.recall.nearest import Likeness
 from keepbook.book.recall.query_terms import QueryTerm, expand_terms, idf, related_words, score_terms, vocabulary
@@ -280,7 +280,7 @@ def term_places(tx: Tx, term: str) -> list[TurnPlace]:
 
 def turn_total(tx: Tx) -> int:
     query = select(func.sum(threads.c.turns)).where(threads.c.owner == tx.owner)
-    return read_once(tx, "turn_total", lambda: int(tx.conn.execute(query).scalar() or 0))
+    return tx.read_once("turn_total", lambda: int(tx.conn.execute(query).scalar() or 0))
 
 
 def trashed_threads(tx: Tx) -> set[str]:

@@ -35,11 +35,10 @@ class TurnAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A plain yes or no at the beginning of a turn, and what follows; `marked` if a mark stands between."""
+    """A yes or no at the beginning of a turn, and what follows."""
 
     kind: AnswerKind
     rest: str
-    marked: bool
 
 
 class _Lists(NamedTuple):
@@ -72,24 +71,35 @@ def opens_with_answer(text: str) -> bool:
 
 
 def plain_opening(text: str) -> Opening | None:
-    """The yes or no that a turn opens with, if the word can mean nothing else; English alone is read so closely."""
-    openers = _languages()["en"].openers
+    """The yes or no that a turn opens with: a word that can mean nothing else, or one with a mark behind it."""
     opening: Opening | None = None
     for token in _TOKEN.finditer(text.lower().replace("’", "'")):
         word = token[0]
-        kind = _plain_words().get(word)
+        rest = text[token.end() :].lstrip()
+        marked = not rest or not rest[0].isalnum()
+        kind = _opening_kind(word, marked)
         if kind is not None and (opening is None or kind == opening.kind):
-            rest = text[token.end() :].lstrip()
-            opening = Opening(kind, rest, marked=not rest or not rest[0].isalnum())
-        elif word[0].isalnum() and (opening is not None or (word,) not in openers):
+            opening = Opening(kind, rest)
+        elif word[0].isalnum() and (opening is not None or not _only_opens(word)):
             break
     return opening
 
 
-@cache
-def _plain_words() -> dict[str, AnswerKind]:
+def _opening_kind(word: str, marked: bool) -> AnswerKind | None:
+    """What a word answers at the head of a turn, in any of the languages; None where two disagree."""
     data = _data()["en"]
-    return {**dict.fromkeys(data["plain_yes"], "yes"), **dict.fromkeys(data["plain_no"], "no")}
+    if word in data["plain_yes"]:
+        return "yes"
+    if word in data["plain_no"]:
+        return "no"
+    found = {lists.forms[(word,)] for lists in _languages().values() if (word,) in lists.forms}
+    if marked and not _only_opens(word) and found in ({"yes"}, {"no"}):
+        return found.pop()
+    return None
+
+
+def _only_opens(word: str) -> bool:
+    return any((word,) in lists.openers for lists in _languages().values())
 
 
 def _begins_as_answer(words: FormWords, lists: _Lists) -> bool:

@@ -1,8 +1,8 @@
 """Takes an answer in free words, where no doubt is left which choice it means.
 
-Two things decide, and neither is a list of answers: a turn that opens with a plain yes or no and has no word that turns
-it round ("yeah, since June"), and words that exactly one of the choices has ("the blue one"). What has neither, or has
-them at odds, leaves the question open.
+Three things decide, and none is a list of answers: a turn that opens with a yes or no which the reader does not find
+hedged ("yeah, since June"), words that exactly one of the choices has ("the blue one"), and, where the choice takes
+nothing away, the reader alone ("both are true"). What has none of them, or has them at odds, leaves the question open.
 """
 
 from collections import Counter
@@ -15,26 +15,26 @@ from keepbook.book.memory.questions import ALL, BOTH, NO, NONE, YES, Choice, pla
 from keepbook.book.text.periods import period
 from keepbook.book.text.words import DENIALS, STOP_WORDS, content_words, stem, tokens, word_set
 from keepbook.models.notebook.answers.forms import Opening, plain_opening
+from keepbook.models.notebook.lists.matters import names_all
+from keepbook.models.notebook.lists.orders import orders_of_turn
+from keepbook.models.notebook.read import Understood
 from keepbook.models.notebook.values import Scene, TurnStep
 
 MOST_WORDS = 40
 """A longer turn tells something: who only answers is done before."""
 MOST_NAMING = 12
 """So many words at most only name a choice."""
-_TURNING = DENIALS | word_set("""
-    but except excluding without unless if till until or nor maybe perhaps probably possibly almost nearly hardly barely
-    partly half mostly though although however instead rather otherwise wait hold guess think suppose wonder unsure
-    depends later soon eventually first apart other others another else none right whatever anything something yet ask
-    might may could would should did was were what which who why how when where
-""")
-"""Words that turn an answer round, hedge it, or put it off."""
-_BEFORE_MONTHS = word_set("in since of last this early late mid by")
-_GO_WITH_NO = DENIALS | word_set("yet did was were other anything when where who")
-"""Of these the ones that a no may have."""
-_BEHIND_NO = word_set("""
-    i we it its that this these those they he she my our do did does leave keep still please thanks not there yes
-""")
-"""What may stand behind "no" without a mark: before other words it counts them, "no problem", "no more bikes"."""
+LEARNED = 0.9
+"""From this likelihood on a choice is taken as the reader has it, where it takes nothing away."""
+ANSWERS = 0.65
+"""Below this likelihood what goes on from a yes or a no is something else: "no more bikes please"."""
+HEDGED = 0.7
+"""From this doubt of the reader on a yes or a no is hedged, or put off: "yes, I think", "no idea"."""
+AT_ODDS = 2.0
+"""A yes is doubted where the reader finds another choice so many times likelier."""
+_TURNING = DENIALS | {"but", "or"}
+"""Words behind a yes that turn it round. Of answers in free words by seventeen hands none of the hedges that a longer
+list had was a wrong yes; the reader's own doubt is what tells a hedge."""
 _LIGHT = STOP_WORDS - word_set("over both") | word_set("""
     one ones thing pls ok okay well oh yes mean meant there thanks thank thx
 """)
@@ -63,17 +63,17 @@ class _Option(NamedTuple):
     words: frozenset[str]
 
 
-def free_answer(scene: Scene) -> FreeAnswer | None:
+def free_answer(scene: Scene, read: Understood) -> FreeAnswer | None:
     """The one choice of an open question that the words of a turn mean; None where there is a doubt."""
     text = scene.turn.text
-    said = _without_months(tokens(text))
-    if not scene.questions or "?" in text or not 0 < len(said) <= MOST_WORDS:
+    said = tokens(text)
+    if not scene.questions or "?" in text or not 0 < len(said) <= MOST_WORDS or _means_none(scene.questions, read):
         return None
     opening = plain_opening(text)
     if opening is None:
         rest = said
     else:
-        rest = _without_months(tokens(opening.rest))
+        rest = tokens(opening.rest)
     named = None
     if len(rest) <= MOST_NAMING:
         named = _named(scene.questions, rest)
@@ -82,22 +82,65 @@ def free_answer(scene: Scene) -> FreeAnswer | None:
         if coherent:
             return _as_answer(scene, *named, alone=True)
         return None
-    if opening is None or len(scene.questions) > 1 or "both" in rest:
+    if len(scene.questions) > 1:
         return None
-    plain = _choice_of_opening(scene, opening, rest)
+    question = scene.questions[0]
+    if opening is None:
+        learned = _learned(question, read)
+        if learned is not None:
+            return _as_answer(scene, question, learned, alone=True)
+        return None
+    plain = _choice_of_opening(scene, opening, rest, read)
     if plain is not None:
-        return _as_answer(scene, scene.questions[0], plain, alone=False)
+        return _as_answer(scene, question, plain, alone=False)
     return None
 
 
-def _without_months(said: Sequence[str]) -> list[str]:
-    """The words without a "may" that is a month: behind a preposition, or beside a number."""
-    pairs = zip(["", *said], said, [*said[1:], ""], strict=False)
-    return [word for before, word, after in pairs if word != "may" or not _is_month(before, after)]
+# What the reader has learned
 
 
-def _is_month(before: str, after: str) -> bool:
-    return before in _BEFORE_MONTHS or before.isdecimal() or after.isdecimal()
+def _means_none(questions: Sequence[Proposal], read: Understood) -> bool:
+    """Whether a turn answers nothing, as the reader has it: "what is Aker" to "change it to Aker?"."""
+    if read.language != "en":
+        return False
+    ids = {f"{one.id}/{choice.choice}" for one in questions for choice in _choices(one)}
+    chances = [chance for clause in read.clauses for id, chance in clause.move.points.items() if id in ids]
+    unsure = max((clause.move.unsure for clause in read.clauses), default=0.0)
+    return bool(chances) and max(chances) < 1 - LEARNED and unsure >= HEDGED
+
+
+def _learned(question: Proposal, read: Understood) -> str | None:
+    """The choice that a turn surely means as it was read, if it takes nothing away."""
+    if read.language != "en" or len(read.clauses) != 1 or read.clauses[0].move.acts["answer"] < LEARNED:
+        return None
+    best, *others = sorted(_chances(question, read), reverse=True)
+    sure = best[0] >= LEARNED and all(chance < 1 - LEARNED for chance, _ in others)
+    if sure and question.op != "forget" and best[1] in (YES["keep"], BOTH):
+        return best[1]
+    return None
+
+
+def _chances(question: Proposal, read: Understood) -> list[tuple[float, str]]:
+    """How likely each choice is what the first clause of a turn means."""
+    points = read.clauses[0].move.points
+    return [(points.get(f"{question.id}/{one.choice}", 0.0), one.choice) for one in _choices(question)]
+
+
+def _is_hedged(read: Understood, text: str, opening: Opening) -> bool:
+    """Whether the reader doubts that what goes on from a yes or a no decides anything; it has learned English alone."""
+    if read.language != "en" or not read.clauses:
+        return False
+    first = read.clauses[0]
+    goes_on = first.end > len(text) - len(opening.rest)
+    return goes_on and (first.move.unsure >= HEDGED or first.move.acts["answer"] < ANSWERS)
+
+
+def _is_at_odds(question: Proposal, choice: str, read: Understood) -> bool:
+    """Whether the reader finds another choice much likelier."""
+    if read.language != "en" or not read.clauses:
+        return False
+    chances = {name: chance for chance, name in _chances(question, read)}
+    return max(chances.values()) > AT_ODDS * chances[choice]
 
 
 def _as_answer(scene: Scene, question: Proposal, choice: str, *, alone: bool) -> FreeAnswer:
@@ -118,22 +161,37 @@ def _end_told(scene: Scene) -> str | None:
 # Yes and no
 
 
-def _choice_of_opening(scene: Scene, opening: Opening, rest: Sequence[str]) -> str | None:
-    """What a plain yes or no chooses of the only question, if nothing behind it turns it round."""
+def _choice_of_opening(scene: Scene, opening: Opening, rest: Sequence[str], read: Understood) -> str | None:
+    """What a yes or no at the head of a turn chooses of the only question, if nothing behind it turns it round."""
     question = scene.questions[0]
+    if _is_hedged(read, scene.turn.text, opening):
+        return None
     if opening.kind == "no":
-        turned = (_TURNING - _GO_WITH_NO).intersection(rest)
-        counts = not opening.marked and bool(rest) and rest[0] not in _BEHIND_NO
-        if turned or counts:
-            return None
         return NO[question.question]
+    yes = YES[question.question]
+    if question.question == "which" and question.id not in scene.wholes:
+        if names_all(rest):
+            return ALL
+        return None
     if _TURNING.intersection(rest) or _HOLDS.intersection(map(stem, rest)) - _words_of(question):
         return None
-    if question.question == "which" and question.id not in scene.wholes:
-        return None
-    if question.op == "forget" and not _only_names(question, rest):
+    if question.op == "forget" and not (_only_names(question, rest) or _orders_same(opening.rest)):
         return None  # "yes I parked it there" confirms the line that would go
-    return YES[question.question]
+    if _is_at_odds(question, yes, read) and not _names_choice(question, yes, rest):
+        return None
+    return yes
+
+
+def _names_choice(question: Proposal, choice: str, rest: Sequence[str]) -> bool:
+    """Whether words have one that no other choice has: "the Siemens job is over"."""
+    options = _answers(question)
+    others = {word for one in options if one.choice != choice for word in one.words}
+    return any(one.choice == choice and (one.words - others).intersection(map(stem, rest)) for one in options)
+
+
+def _orders_same(rest: str) -> bool:
+    """Whether what follows a yes is itself the order to forget what was asked about: "ja, lösch das"."""
+    return any(order.act == "withdraw" and order.rest_start == order.rest_end for order in orders_of_turn(rest))
 
 
 def _only_names(question: Proposal, rest: Sequence[str]) -> bool:

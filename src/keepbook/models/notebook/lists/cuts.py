@@ -31,10 +31,12 @@ _TURNS = word_set("or nor if unless until till not never maybe perhaps")
 _GOES_ON = word_set("and or with in of at on for from to by du de la le von van")
 """Small words with which a sentence goes on behind an abbreviation: "an appt. with"."""
 _SUBJECTS = word_set("""
-    i i'm im i've ive i'd i'll we we're we've we'd we'll my our mine he he's she she's they they're it it's its his her
+    i i'm im i've ive i'd i'll we we're we've we'd we'll my our mine he he's she she's they they're his her
     their the a an this that these those there there's that's both all some most every everyone each one you your who
     which whose
 """)
+_LEANS = word_set("it it's its")
+"""How a part begins that says nothing without the one before: "and it has to be done by June"."""
 _CONDITIONS = word_set("""
     if unless until till when whenever while once since because although though provided providing assuming supposing
     suppose imagine picture pretend say given in without with as after before even whether unlike despite besides
@@ -115,6 +117,8 @@ def _ends_clause(before: str, right: list[str]) -> bool:
 def _begins_anew(before: str, right: list[str]) -> bool:
     """Whether the second part is a statement of its own: joined by "and", or behind a mark with a subject."""
     behind = _behind_joins(right)
+    if behind[0] in _LEANS:
+        return False
     if right[0] in _JOINS:
         return behind[0] not in _GOVERNS
     return before.rstrip()[-1:] in ",;.!?–—-" and behind[0] in _SUBJECTS

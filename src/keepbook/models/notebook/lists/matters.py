@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from keepbook.book.text.words import content_words, tokens, word_set
 from keepbook.models.notebook.lists.orders import Order
+from keepbook.models.notebook.lists.topics import bare
 from keepbook.models.notebook.values import Target
 
 _ALL = word_set("everything anything all both any alles todo todos alt tout tous")
@@ -21,9 +22,15 @@ def names_several(matter: str) -> bool:
     return not _ALL.isdisjoint(words) or (words[-1].endswith("s") and not words[-1].endswith("ss"))
 
 
+def names_all(words: Sequence[str]) -> bool:
+    """Whether words name all there is and nothing else: "everything", "all of it"."""
+    beside = ("of", "it", "them", "those", "please")
+    return not _ALL.isdisjoint(words) and _ALL.union(beside).issuperset(words)
+
+
 def lines_named(order: Order | None, matter: str, targets: Sequence[Target]) -> list[Target]:
     """The lines that have every word that an explicit order to take something back names."""
-    words = set(content_words(matter)) - QUESTION_WORDS
+    words = set(content_words(bare(matter))) - QUESTION_WORDS
     if order is None or order.act != "withdraw" or not words:
         return []
     return [one for one in targets if words <= set(content_words(one.content))]
