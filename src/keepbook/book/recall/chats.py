@@ -25,7 +25,7 @@ from keepbook.book.recall.turns.hits import (
     turn_rows,
     without_withdrawn_titles,
 )
-from keepbook.book.recall.turns.later_words import ENOUGH, later_words
+from keepbook.book.recall.turns.later_words import MAKES_WAY_FROM, later_words
 from keepbook.book.recall.turns.overview_questions import asks_for_overview, matter_of_overview
 from keepbook.book.recall.turns.passage_search import PASSAGE, Stretch, find_passage
 from keepbook.book.recall.turns.ranking import (
@@ -282,7 +282,7 @@ def _with_later_words(
         for one in later_words(tx, hits, ranked.asked.wanted)
     ]  # fmt: skip
     most = wanted.limit or MOST_HITS
-    if most < ENOUGH:
+    if most < MAKES_WAY_FROM:
         later = later[: max(0, most - len(hits))]
     later.sort(key=lambda hit: -hit.relevance)
     return [*within_room(hits[: most - len(later)], room - sum(map(size_of, later))), *later]
