@@ -167,9 +167,8 @@ def rank_turns(
     among: Collection[TurnPlace] | None = None,
     alike_from: float = 1.0,
 ) -> RankedTurns:
-    """The turns that may answer a question, at least `most` if there are as many; `among` limits the search to these
-    turns. If no turn has a word of the question, likeness counts only if some turn reaches `alike_from` times the
-    embedder's floor."""
+    """The turns that may answer a question, at least `most` if there are as many; all of them of `among`, if given. If
+    none has a word of the question, likeness counts only if some turn has `alike_from` times the embedder's floor."""
     asked = _parse_query(tx, query)
     trashed = trashed_threads(tx)
     own, common = postings(tx, asked.wanted, trashed, among)
